@@ -1,0 +1,267 @@
+//! Whole-process times beside git's own, as ratios in one run: the two commands take turns, and the medians are
+//! compared. The repositories are made here. `EMPIRICA_BENCH_RUNS` sets the number of turns (40).
+#![allow(clippy::disallowed_methods, missing_docs)]
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+const SIZES: [usize; 3] = [10, 1_000, 20_000];
+
+/// What the note of the nth commit says.
+type Note<'a> = Box<dyn Fn(usize) -> String + 'a>;
+
+struct Bench {
+    dir: tempfile::TempDir,
+    runs: usize,
+    failed: bool,
+}
+
+/// A pair of medians, in milliseconds.
+struct Pair {
+    ours: f64,
+    theirs: f64,
+}
+
+impl Bench {
+    fn command(&self, program: &str, cwd: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(cwd)
+            .env("HOME", self.dir.path())
+            .env("XDG_CONFIG_HOME", self.dir.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env_remove("GIT_DIR")
+            .env_remove("EMPIRICA_SESSION")
+            .env_remove("EMPIRICA_AI")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    }
+
+    fn ours(&self, cwd: &Path, arguments: &[&str]) -> Command {
+        self.command(env!("CARGO_BIN_EXE_git-empirica"), cwd, arguments)
+    }
+
+    fn git(&self, cwd: &Path, arguments: &[&str]) -> Command {
+        self.command("git", cwd, arguments)
+    }
+
+    /// A repository with `n` commits, each with a note of some 400 bytes in the plain ref and in each of ours.
+    fn repository(&self, n: usize) -> PathBuf {
+        let path = self.dir.path().join(format!("repo-{n}"));
+        std::fs::create_dir(&path).expect("a folder");
+        run(self.git(&path, &["init", "-q", "-b", "main"]));
+        run(self.git(&path, &["config", "user.name", "Bench"]));
+        run(self.git(&path, &["config", "user.email", "bench@example.com"]));
+        let who = "Bench <bench@example.com>";
+        let mut stream = String::new();
+        for i in 1..=n {
+            let from = if i > 1 { format!("from :{}\n", i - 1) } else { String::new() };
+            let _ = write!(
+                stream,
+                "commit refs/heads/main\nmark :{i}\ncommitter {who} {} +0000\ndata 9\nc {i:06}\n\n{from}M 100644 inline f{}\ndata 7\n{i:06}\n\n",
+                1_700_000_000 + i,
+                i % 50
+            );
+        }
+        self.import(&path, stream);
+        let listed = self.git(&path, &["rev-list", "--reverse", "main"]).stdout(Stdio::piped()).output();
+        let listed = String::from_utf8(listed.expect("git rev-list").stdout).expect("ids");
+        let commits: Vec<&str> = listed.lines().collect();
+        let session = "11111111-2222-4333-8444-555555555555";
+        let text =
+            "the cache is keyed by user and nonce, so that a second login in the same minute gets its own token "
+                .repeat(3);
+        let head = |i: usize, shelf: usize, kind: &str| {
+            format!(
+                r#"{{"v":1,"id":"018c0000-0000-7{shelf:03x}-8000-{i:012x}","kind":"{kind}","session":"{session}","ai":"bench","at":"2023-11-14T22:13:20.000Z","commit":"{}","tree":null"#,
+                commits[i]
+            )
+        };
+        let refs: [(&str, Note<'_>); 6] = [
+            ("commits", Box::new(|_| format!("{text}\n"))),
+            ("plain", Box::new(|_| format!("{text}\n"))),
+            ("empirica/data/journal", Box::new(|i| format!("{},\"text\":\"{text}\"}}\n", head(i, 0, "finding")))),
+            (
+                "empirica/data/checkpoints",
+                Box::new(|i| {
+                    let rest = r#","phase":"CHECK","round":1,"vectors":{"know":0.5}}"#;
+                    format!("{}{rest}\n", head(i, 1, "assessment"))
+                }),
+            ),
+            (
+                "empirica/data/handoffs",
+                Box::new(|i| {
+                    let rest = r#","findings":[{"text":"#;
+                    format!(
+                        "{},\"type\":\"other\",\"task\":\"number {i}\"{rest}\"{text}\"}}]}}\n",
+                        head(i, 2, "handoff")
+                    )
+                }),
+            ),
+            (
+                "empirica/handoffs",
+                Box::new(|i| {
+                    format!("# Handoff {i:08x}: bench\n\n{text}\n\n-- empirica 018c0000-0000-7002-8000-{i:012x} r2\n")
+                }),
+            ),
+        ];
+        let mut stream = String::new();
+        for (name, note) in refs {
+            let _ = write!(stream, "commit refs/notes/{name}\ncommitter {who} 1700000000 +0000\ndata 0\n");
+            for (i, commit) in commits.iter().enumerate() {
+                let note = note(i);
+                let _ = write!(stream, "N inline {commit}\ndata {}\n{note}\n", note.len());
+            }
+            stream.push('\n');
+        }
+        self.import(&path, stream);
+        run(self.git(&path, &["reset", "-q", "--hard"]));
+        run(self.git(&path, &["gc", "-q"]));
+        run(self.ours(&path, &["session", "start", "--ai", "bench"]));
+        // what changed by other hands is looked at once, not in what is measured
+        run(self.ours(&path, &["flush"]));
+        path
+    }
+
+    fn import(&self, path: &Path, mut stream: String) {
+        stream.push_str("done\n");
+        let mut import = self.git(path, &["fast-import", "--quiet", "--done"]);
+        let mut child = import.stdin(Stdio::piped()).spawn().expect("git fast-import");
+        child.stdin.take().expect("a pipe").write_all(stream.as_bytes()).expect("the stream");
+        assert!(child.wait().expect("git fast-import").success());
+    }
+
+    /// The medians of two commands that take turns. `before` runs, untimed, before each of ours.
+    fn pair(&self, before: &dyn Fn(), ours: &dyn Fn() -> Command, theirs: &dyn Fn() -> Command) -> Pair {
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for turn in 0..self.runs + 3 {
+            before();
+            let (x, y) = (timed(ours()), timed(theirs()));
+            if turn >= 3 {
+                a.push(x);
+                b.push(y);
+            }
+        }
+        Pair { ours: median(&mut a), theirs: median(&mut b) }
+    }
+
+    fn row(&mut self, what: &str, ours: f64, theirs: f64, most: f64) {
+        let ratio = ours / theirs;
+        let verdict = if ratio <= most { "yes" } else { "NO" };
+        self.failed |= ratio > most;
+        say(&format!("| {what} | {ours:.2} | {theirs:.2} | {ratio:.2} | {most:.2} | {verdict} |"));
+    }
+}
+
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+fn run(mut command: Command) {
+    let status = command.status().expect("it starts");
+    assert!(status.success(), "{command:?}");
+}
+
+/// Milliseconds from start to end of a process.
+fn timed(mut command: Command) -> f64 {
+    let start = Instant::now();
+    let status = command.status().expect("it starts");
+    let took = start.elapsed().as_secs_f64() * 1000.0;
+    assert!(status.success(), "{command:?}");
+    took
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn mean(times: &[f64]) -> f64 {
+    times.iter().sum::<f64>() / times.len() as f64
+}
+
+/// The bytes of all files below a folder.
+fn size(folder: &Path) -> u64 {
+    let mut total = 0;
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        total += if path.is_dir() { size(&path) } else { entry.metadata().map_or(0, |m| m.len()) };
+    }
+    total
+}
+
+fn main() {
+    let runs = std::env::var("EMPIRICA_BENCH_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
+    let mut bench = Bench { dir: tempfile::tempdir().expect("a temporary folder"), runs, failed: false };
+    let repos: Vec<PathBuf> = SIZES.iter().map(|n| bench.repository(*n)).collect();
+    say(&format!("Medians of {runs} turns, whole processes, milliseconds.\n"));
+    say("| what | ours | beside | ratio | at most | held |\n|---|---|---|---|---|---|");
+
+    let none = || {};
+    let (small, large) = (repos[0].clone(), repos[2].clone());
+    let version = bench.pair(&none, &|| bench.ours(&small, &["--version"]), &|| bench.git(&small, &["--version"]));
+    bench.row("`--version` beside `git --version`", version.ours, version.theirs, 1.5);
+
+    let finding = ["finding", "the cache is keyed by user and nonce"];
+    let append = ["notes", "--ref=plain", "append", "-m", "the cache is keyed by user and nonce"];
+    for (repo, n) in repos.iter().zip(SIZES) {
+        let pair = bench.pair(&none, &|| bench.ours(repo, &finding), &|| bench.git(repo, &append));
+        bench.row(&format!("`finding` beside `git notes append`, {n} notes"), pair.ours, pair.theirs, 1.0);
+    }
+    let flat = bench.pair(&none, &|| bench.ours(&large, &finding), &|| bench.ours(&small, &finding));
+    bench.row("`finding` at 20,000 notes beside 10", flat.ours, flat.theirs, 1.25);
+
+    let handoff = ["handoff", "-m", "bench", "--context", "the cache is keyed by user and nonce"];
+    let add = ["notes", "--ref=plain", "add", "-f", "-m", "the cache is keyed by user and nonce"];
+    let fresh = |repo: &Path| {
+        run(bench.ours(repo, &["session", "end"]));
+        run(bench.ours(repo, &["session", "start", "--ai", "bench"]));
+        run(bench.ours(repo, &["preflight", "-v", "know=0.5,uncertainty=0.5"]));
+        run(bench.ours(repo, &finding));
+    };
+    let mut rows = Vec::new();
+    for (repo, n) in repos.iter().zip(SIZES) {
+        let pair = bench.pair(&|| fresh(repo), &|| bench.ours(repo, &handoff), &|| bench.git(repo, &add));
+        rows.push((format!("`handoff` beside `git notes add`, {n} notes"), pair, 4.0));
+    }
+    let both = || {
+        fresh(&large);
+        fresh(&small);
+    };
+    let flat = bench.pair(&both, &|| bench.ours(&large, &handoff), &|| bench.ours(&small, &handoff));
+    rows.push(("`handoff` at 20,000 notes beside 10".to_owned(), flat, 1.25));
+    let listed = ["log", "--handoffs", "-n", "20"];
+    let gits = ["log", "-20", "--notes"];
+    let log = bench.pair(&none, &|| bench.ours(&large, &listed), &|| bench.git(&large, &gits));
+    rows.push(("`log --handoffs -n 20` beside `git log -20 --notes`, 20,000 notes".to_owned(), log, 2.0));
+    for (what, pair, most) in rows {
+        bench.row(&what, pair.ours, pair.theirs, most);
+    }
+
+    let repo = repos[1].clone();
+    run(bench.ours(&repo, &["session", "start", "--ai", "thousand"]));
+    run(bench.ours(&repo, &["flush"]));
+    let before = size(&repo.join(".git"));
+    let mut times = Vec::new();
+    for i in 0..1000 {
+        let text =
+            format!("finding number {i}: the cache is keyed by user and nonce, see login.py line {}", i * 7 % 400);
+        times.push(timed(bench.ours(&repo, &["finding", &text, "--ai", "thousand"])));
+    }
+    run(bench.ours(&repo, &["flush"]));
+    let written = size(&repo.join(".git")).saturating_sub(before);
+    let (first, last) = (mean(&times[..100]), mean(&times[900..]));
+    bench.row("1,000 findings on one commit: the last 100 beside the first 100, mean", last, first, 1.5);
+    let megabytes = written as f64 / 1e6;
+    bench.row("1,000 findings on one commit: MB written beside 10 MB", megabytes, 10.0, 1.0);
+    if bench.failed {
+        say("\nNot every bound was held.");
+        std::process::exit(1);
+    }
+}

@@ -1,0 +1,24 @@
+# Lists the recipes
+default:
+    @just --list
+
+# Builds the release binary
+build:
+    cargo build --release --locked
+
+# Runs all tests, or those whose name contains FILTER
+test *FILTER:
+    cargo test --locked {{FILTER}}
+
+# Formatting, clippy without warnings
+lint:
+    cargo fmt --check
+    cargo clippy --locked --all-targets -- -D warnings
+
+# Measures against plain git, as ratios in one run
+bench:
+    cargo bench --locked
+
+# Everything that must pass
+ci:
+    .ci/run

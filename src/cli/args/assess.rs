@@ -1,0 +1,169 @@
+//! `preflight`, `check`, `postflight`, `checkpoint`.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::handoff::Said;
+use super::{Filter, Form, Who, pair, unit};
+
+/// The vectors of an assessment.
+#[derive(Debug, Clone, Args)]
+pub struct Vectors {
+    /// Vectors from 0 to 1: engagement, know, do, context, clarity, coherence, signal, density, state, change,
+    /// completion, impact, uncertainty
+    #[arg(short = 'v', long = "vector", value_name = "NAME=VALUE[,…]")]
+    pub vector: Vec<String>,
+    /// Read the vectors from a file, as a JSON object or as NAME=VALUE pairs; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub vectors: Option<String>,
+}
+
+/// What an assessment says beside its vectors.
+#[derive(Debug, Clone, Args)]
+#[allow(missing_docs)]
+pub struct About {
+    #[command(flatten)]
+    pub vectors: Vectors,
+    /// Why it is so
+    #[arg(long, value_name = "TEXT")]
+    pub reasoning: Option<String>,
+    /// The iteration of the investigation, from 1
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub cycle: Option<u32>,
+    /// The depth of the scope, from 0 to 1
+    #[arg(long, value_name = "X", value_parser = unit)]
+    pub scope: Option<f64>,
+    /// A label; can be given several times
+    #[arg(long, value_name = "TAG")]
+    pub tag: Vec<String>,
+    /// Something else to keep; can be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub meta: Vec<(String, String)>,
+    #[command(flatten)]
+    pub who: Who,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Say how sure you are before the work
+///
+/// Recommends to investigate when uncertainty is above 0.6, know below 0.7 or state below 0.6.
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Preflight {
+    /// The task as you see it now
+    #[arg(long, value_name = "TEXT")]
+    pub task: Option<String>,
+    /// Something learned, journalled first; can be given several times
+    #[arg(long, value_name = "TEXT")]
+    pub finding: Vec<String>,
+    /// An open question, journalled first; can be given several times
+    #[arg(long, value_name = "TEXT")]
+    pub unknown: Vec<String>,
+    #[command(flatten)]
+    pub about: About,
+}
+
+/// Say how sure you are before you act
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Check {
+    /// The confidence you would act with, from 0 to 1
+    #[arg(long, value_name = "X", value_parser = unit)]
+    pub confidence: Option<f64>,
+    /// The task as you see it now
+    #[arg(long, value_name = "TEXT")]
+    pub task: Option<String>,
+    /// Something learned, journalled first; can be given several times
+    #[arg(long, value_name = "TEXT")]
+    pub finding: Vec<String>,
+    /// An open question, journalled first; can be given several times
+    #[arg(long, value_name = "TEXT")]
+    pub unknown: Vec<String>,
+    #[command(flatten)]
+    pub about: About,
+}
+
+/// Say how sure you are after the work, and hand over
+///
+/// Stores the assessment and then the handoff, as 'git empirica handoff' would. When the handoff fails, the assessment
+/// stands, with a warning.
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Postflight {
+    /// Write no handoff
+    #[arg(long)]
+    pub no_handoff: bool,
+    #[command(flatten)]
+    pub said: Said,
+    #[command(flatten)]
+    pub about: About,
+}
+
+/// Record where the work stands: vectors, phase, round and the state of the repository
+///
+/// Without vectors, those of the last assessment are taken and marked so.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[allow(missing_docs)]
+pub struct Checkpoint {
+    #[command(subcommand)]
+    pub command: Option<CheckpointCommand>,
+    /// Where in the workflow [default: the phase of the last assessment]
+    #[arg(long, value_name = "PHASE", ignore_case = true)]
+    pub phase: Option<PhaseWord>,
+    /// Which one of its phase, from 1 [default: the next one]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub round: Option<u32>,
+    /// Why it is taken
+    #[arg(long, value_name = "TRIGGER", default_value = "manual")]
+    pub trigger: TriggerWord,
+    #[command(flatten)]
+    pub vectors: Vectors,
+    #[command(flatten)]
+    pub who: Who,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// The commands below `checkpoint`.
+#[derive(Debug, Subcommand)]
+pub enum CheckpointCommand {
+    /// List checkpoints and assessments, newest first
+    List {
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        filter: Filter,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        form: Form,
+    },
+    /// Show one checkpoint or assessment
+    Show {
+        /// Its id [default: the newest]
+        #[arg(value_name = "ID")]
+        id: Option<String>,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        form: Form,
+    },
+}
+
+/// The phases of the workflow.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+#[allow(missing_docs)]
+pub enum PhaseWord {
+    Preflight,
+    Check,
+    Act,
+    Postflight,
+}
+
+/// What a checkpoint is taken for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+#[value(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum TriggerWord {
+    Manual,
+    PreCompact,
+    PostCompact,
+}

@@ -1,0 +1,49 @@
+//! Care: `status`, `flush`, `demo`, `setup`, `completions`.
+
+use clap::Args;
+use clap_complete::Shell;
+
+use super::Form;
+
+/// Show the sessions of this worktree, how sure they are, and what is stored
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Status {
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Write to the notes what waits in the log
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Flush {
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Do the main job in a throwaway repository: two agents, a handoff, git log, a resume
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Demo {
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Install the manual pages and shell completions for you
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Setup {
+    /// List the files and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Print the completions of a shell
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}

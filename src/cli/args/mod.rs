@@ -1,0 +1,122 @@
+//! The arguments: their doc comments are the help, the manual pages and the completions.
+
+mod assess;
+mod care;
+mod goal;
+mod handoff;
+mod journal;
+mod read;
+mod session;
+
+pub use assess::{About, Check, Checkpoint, CheckpointCommand, PhaseWord, Postflight, Preflight, TriggerWord, Vectors};
+pub use care::{Completions, Demo, Flush, Setup, Status};
+pub use goal::{GoalCommand, PriorityWord};
+pub use handoff::{Handoff, HandoffCommand, Said};
+pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
+pub use read::{DetailWord, FormatWord, Log, Query, Resume, Show};
+pub use session::SessionCommand;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Keep what AI agents learned, doubted, tried and decided inside the repository, as git notes
+///
+/// An agent says how sure it is before, during and after its work, logs what it finds, and hands over. The next agent
+/// resumes in seconds, a reviewer reads it in git log, and it travels with push and fetch. Everything of record is
+/// under refs/notes/empirica/; nothing is written to the work tree.
+#[derive(Debug, Parser)]
+#[command(name = "git-empirica", bin_name = "git empirica", version, max_term_width = 100)]
+#[command(
+    after_help = "Start with: git empirica session start --task \"<what you are going to do>\"\nSee it work: git empirica demo"
+)]
+#[command(
+    after_long_help = "EXIT STATUS\n  0    done\n  1    not found, refused, or the state does not allow it\n  2    wrong arguments or values\n  3    a gate says stop\n  128  no repository, or storage beyond help\n\nStart with: git empirica session start --task \"<what you are going to do>\""
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+#[allow(missing_docs, clippy::large_enum_variant)]
+pub enum Command {
+    #[command(subcommand)]
+    Session(SessionCommand),
+    Preflight(Preflight),
+    Check(Check),
+    Postflight(Postflight),
+    Checkpoint(Checkpoint),
+    #[command(visible_alias = "finding-log")]
+    Finding(Finding),
+    #[command(visible_alias = "unknown-log")]
+    Unknown(Unknown),
+    Resolve(Resolve),
+    #[command(visible_alias = "deadend-log")]
+    Deadend(DeadEnd),
+    #[command(visible_alias = "mistake-log")]
+    Mistake(Mistake),
+    Decision(Decision),
+    Source(Source),
+    Evidence(Evidence),
+    Activity(Activity),
+    #[command(subcommand)]
+    Goal(GoalCommand),
+    Handoff(Handoff),
+    Show(Show),
+    Resume(Resume),
+    Log(Log),
+    Query(Query),
+    Status(Status),
+    Flush(Flush),
+    Demo(Demo),
+    Setup(Setup),
+    Completions(Completions),
+}
+
+/// The form of the answer.
+#[derive(Debug, Clone, Args)]
+pub struct Form {
+    /// Answer with exactly one JSON document on standard output, also on failure
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Who speaks, in which session.
+#[derive(Debug, Clone, Args)]
+pub struct Who {
+    /// The agent that speaks [default: EMPIRICA_AI, else the session's agent, else empirica.ai, else user.name]
+    #[arg(long, value_name = "ID")]
+    pub ai: Option<String>,
+    /// The session: an id, 4 or more characters of one, latest, latest:active, latest:<ai>, latest:active:<ai>, or the
+    /// agent's own session id [default: EMPIRICA_SESSION, else the active session of this worktree]
+    #[arg(long, value_name = "ALIAS")]
+    pub session: Option<String>,
+}
+
+/// Which records to show.
+#[derive(Debug, Clone, Args)]
+pub struct Filter {
+    /// Only those of this agent
+    #[arg(long, value_name = "ID")]
+    pub ai: Option<String>,
+    /// Only those of this session
+    #[arg(long, value_name = "ALIAS")]
+    pub session: Option<String>,
+}
+
+/// A number from 0 to 1.
+pub fn unit(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if (0.0..=1.0).contains(&number) => Ok(number),
+        _ => Err("it must be a number from 0 to 1".to_owned()),
+    }
+}
+
+/// A key and its value.
+pub fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("it must be of the form KEY=VALUE".to_owned()),
+    }
+}

@@ -1,0 +1,135 @@
+//! Reading: `show`, `resume`, `log`, `query`.
+
+use clap::{Args, ValueEnum};
+
+use super::{Filter, Form};
+
+/// Show a handoff, a session or what stands on a commit, whole
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Show {
+    /// A handoff's or other record's id, a session, or a revision [default: the newest handoff]
+    #[arg(value_name = "HANDOFF|SESSION|COMMIT")]
+    pub name: Option<String>,
+    /// The form; compact has short keys and short texts
+    #[arg(long, value_name = "FORMAT", default_value = "markdown")]
+    pub format: FormatWord,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// The forms of `show`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+#[allow(missing_docs)]
+pub enum FormatWord {
+    Markdown,
+    Json,
+    Compact,
+}
+
+/// Resume: what earlier sessions hand over
+///
+/// Each session is packed into a budget of tokens: summary 400, detailed 800, full 1,250. Next steps, open unknowns and
+/// failed evidence always stay; what does not fit is named with the command that shows it. A session without a handoff
+/// gets a summary of its journal.
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Resume {
+    /// How many sessions, the newest first, 1 to 5
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=5), conflicts_with = "session")]
+    pub last: u8,
+    /// How much of each
+    #[arg(long, value_name = "LEVEL", default_value = "summary")]
+    pub detail: DetailWord,
+    /// The most tokens of the whole answer, 50 or more
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(50..))]
+    pub budget: Option<u32>,
+    #[command(flatten)]
+    pub filter: Filter,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// The levels of detail.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+#[allow(missing_docs)]
+pub enum DetailWord {
+    Summary,
+    Detailed,
+    Full,
+}
+
+/// Show history with the records beside the commits
+///
+/// Lists the commits that have records, in git log's order, as soon as they are found.
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Log {
+    /// Handoffs; the default
+    #[arg(long)]
+    pub handoffs: bool,
+    /// Checkpoints and assessments
+    #[arg(long)]
+    pub checkpoints: bool,
+    /// Journal entries
+    #[arg(long)]
+    pub journal: bool,
+    /// At most so many commits that have records
+    #[arg(short = 'n', long = "max-count", value_name = "N")]
+    pub limit: Option<usize>,
+    /// A line for each commit and handoff
+    #[arg(long)]
+    pub oneline: bool,
+    /// From all refs
+    #[arg(long)]
+    pub all: bool,
+    /// Follow only the first parent of merges
+    #[arg(long)]
+    pub first_parent: bool,
+    /// Oldest first
+    #[arg(long)]
+    pub reverse: bool,
+    /// Commits more recent than this
+    #[arg(long, value_name = "DATE", visible_alias = "after")]
+    pub since: Option<String>,
+    /// Commits older than this
+    #[arg(long, value_name = "DATE", visible_alias = "before")]
+    pub until: Option<String>,
+    /// Commits by this author, a regular expression
+    #[arg(long, value_name = "PATTERN")]
+    pub author: Option<String>,
+    /// Commits whose message matches, a regular expression
+    #[arg(long, value_name = "PATTERN")]
+    pub grep: Option<String>,
+    /// Revisions and ranges [default: HEAD]
+    #[arg(value_name = "REVISION")]
+    pub revisions: Vec<String>,
+    /// Only commits that touch these paths
+    #[arg(last = true, value_name = "PATH")]
+    pub paths: Vec<String>,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Find handoffs by agent, time and task
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Query {
+    /// Only those of this agent
+    #[arg(long, value_name = "ID")]
+    pub ai: Option<String>,
+    /// Only newer ones: 2026-01-31, "7 days ago", yesterday
+    #[arg(long, value_name = "DATE")]
+    pub since: Option<String>,
+    /// Only older ones
+    #[arg(long, value_name = "DATE")]
+    pub until: Option<String>,
+    /// Only those whose task matches this regular expression, without regard to case
+    #[arg(long, value_name = "REGEX")]
+    pub task: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub limit: usize,
+    #[command(flatten)]
+    pub form: Form,
+}

@@ -1,0 +1,355 @@
+//! One command to one use case to one answer.
+
+use super::args::{CheckpointCommand, Command, GoalCommand, HandoffCommand, SessionCommand};
+use super::input::Input;
+use super::output::Output;
+use super::{args, editor, manual, requests};
+use crate::env::Env;
+use crate::error::Result;
+use crate::git::Repository;
+use crate::git::history::Selection;
+use crate::model::{Phase, Shelf};
+use crate::ops::journal::Entry;
+use crate::ops::{
+    Asked, Context, assess, checkpoint, demo, flush, goal, handoff, journal, log, query, resume, session, setup, show,
+    status,
+};
+use crate::view::block::BuiltIn;
+use crate::view::pack::Form;
+use crate::view::template::Templates;
+use crate::view::{self, Answer};
+
+/// Runs a command and writes its answer.
+pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
+    match command {
+        Command::Completions(given) => {
+            output.write(&String::from_utf8_lossy(&manual::completions(given.shell)))?;
+            output.flush()?;
+        }
+        Command::Setup(given) => {
+            let outcome = setup::run(env, &manual::files(), given.dry_run)?;
+            output.answer(&view::small::set_up(&outcome), env, None)?;
+        }
+        Command::Demo(_) => {
+            let outcome = demo::run(env)?;
+            let answer = view::demo::answer(&outcome, &mut Templates::built_in())?;
+            output.answer(&answer, env, None)?;
+        }
+        command => {
+            let repo = Repository::discover(&env.cwd)?;
+            let mut here = Here {
+                env,
+                repo: &repo,
+                terminal: Templates::for_terminal(repo.config_path("empirica.templateDir")),
+                output,
+            };
+            if let Some(answer) = here.answer(command)? {
+                here.output.answer(&answer, env, Some(&repo))?;
+            }
+        }
+    }
+    Ok(0)
+}
+
+/// A repository, and where answers go.
+struct Here<'a> {
+    env: &'a Env,
+    repo: &'a Repository,
+    terminal: Templates,
+    output: &'a mut Output,
+}
+
+impl<'a> Here<'a> {
+    fn context(&self, asked: impl Into<Asked>) -> Result<Context<'a>> {
+        Context::new(self.env, self.repo, &BuiltIn, asked.into())
+    }
+
+    /// The answer of a command; `None` when it has written its own.
+    fn answer(&mut self, command: Command) -> Result<Option<Answer>> {
+        Ok(Some(match command {
+            Command::Session(command) => self.session(command)?,
+            Command::Preflight(given) => {
+                let mut input = Input::new(self.output.stdin());
+                let (mut request, asked) = requests::about(given.about, &mut input)?;
+                request.task = input.optional(given.task)?;
+                request.findings = input.each(given.finding)?;
+                request.unknowns = input.each(given.unknown)?;
+                view::small::assessed(&assess::run(&self.context(asked)?, Phase::Preflight, request, None)?)?
+            }
+            Command::Check(given) => {
+                let mut input = Input::new(self.output.stdin());
+                let (mut request, asked) = requests::about(given.about, &mut input)?;
+                request.task = input.optional(given.task)?;
+                request.confidence = given.confidence;
+                request.findings = input.each(given.finding)?;
+                request.unknowns = input.each(given.unknown)?;
+                view::small::assessed(&assess::run(&self.context(asked)?, Phase::Check, request, None)?)?
+            }
+            Command::Postflight(given) => self.postflight(given)?,
+            Command::Checkpoint(given) => self.checkpoint(given)?,
+            Command::Goal(command) => self.goal(command)?,
+            Command::Handoff(given) => self.handoff(given)?,
+            Command::Show(given) => {
+                let context = self.context(Asked::default())?;
+                let (shown, warnings) = show::run(&context, given.name.as_deref())?;
+                view::small::shown(&shown, given.format.into(), warnings, &mut self.terminal)?
+            }
+            Command::Resume(given) => {
+                let wanted = view::resume::Wanted {
+                    detail: given.detail.into(),
+                    budget: given.budget.map(|budget| budget as usize),
+                    form: if self.output.as_json { Form::Json } else { Form::Text },
+                };
+                let context = self.context(given.filter)?;
+                let outcome = resume::run(&context, &resume::Request { last: given.last as usize })?;
+                view::resume::answer(&outcome, wanted, &mut self.terminal)?
+            }
+            Command::Log(given) => return self.log(given),
+            Command::Query(given) => {
+                let context = self.context(Asked { ai: given.ai, session: None })?;
+                let request =
+                    query::Request { since: given.since, until: given.until, task: given.task, limit: given.limit };
+                view::small::queried(&query::run(&context, &request)?)
+            }
+            Command::Status(_) => {
+                let outcome = status::run(&self.context(Asked::default())?)?;
+                view::status::answer(&outcome, &mut self.terminal)?
+            }
+            Command::Flush(_) => view::small::flushed(&flush::run(&self.context(Asked::default())?)),
+            other => self.journal(other)?,
+        }))
+    }
+
+    fn session(&mut self, command: SessionCommand) -> Result<Answer> {
+        Ok(match command {
+            SessionCommand::Start(given) => {
+                let context = self.context(Asked { ai: given.ai, session: None })?;
+                let request = session::Start {
+                    task: Input::new(self.output.stdin()).optional(given.task)?,
+                    kind: given.kind,
+                    external_id: given.external_id,
+                };
+                view::session::started(&session::start(&context, request)?)
+            }
+            SessionCommand::End(given) => {
+                let reason = Input::new(self.output.stdin()).optional(given.reason)?;
+                view::session::ended(&session::end(&self.context(given.who)?, reason)?)
+            }
+            SessionCommand::List(given) => {
+                let context = self.context(Asked { ai: given.ai, session: None })?;
+                view::session::list(&session::list(&context, given.active)?)
+            }
+            SessionCommand::Show(given) => {
+                let context = self.context(Asked::default())?;
+                let (gathered, warnings) = session::show(&context, given.name.as_deref())?;
+                view::session::show(&gathered, warnings, &mut self.terminal)?
+            }
+        })
+    }
+
+    fn postflight(&mut self, given: args::Postflight) -> Result<Answer> {
+        let mut input = Input::new(self.output.stdin());
+        let (mut request, asked) = requests::about(given.about, &mut input)?;
+        let mut said = requests::said(given.said, &mut input)?;
+        // journalled with the assessment, before the handoff
+        request.findings = std::mem::take(&mut said.findings);
+        request.unknowns = std::mem::take(&mut said.unknowns);
+        request.task = said.task.clone();
+        let context = self.context(asked)?;
+        handoff::check(&context, &said)?;
+        let outcome = assess::run(&context, Phase::Postflight, request, (!given.no_handoff).then_some(said))?;
+        view::small::assessed(&outcome)
+    }
+
+    fn checkpoint(&mut self, given: args::Checkpoint) -> Result<Answer> {
+        Ok(match given.command {
+            None => {
+                let request = checkpoint::Request {
+                    phase: given.phase.map(Phase::from),
+                    round: given.round,
+                    trigger: given.trigger.into(),
+                    vectors: requests::vectors(given.vectors, &mut Input::new(self.output.stdin()))?,
+                };
+                view::small::checkpointed(&checkpoint::run(&self.context(given.who)?, request)?)
+            }
+            Some(CheckpointCommand::List { filter, .. }) => {
+                let (records, warnings) = checkpoint::list(&self.context(filter)?)?;
+                view::small::checkpoints(&records, warnings)
+            }
+            Some(CheckpointCommand::Show { id, .. }) => {
+                let (record, warnings) = checkpoint::show(&self.context(Asked::default())?, id.as_deref())?;
+                view::small::record(&record, warnings)
+            }
+        })
+    }
+
+    fn goal(&mut self, command: GoalCommand) -> Result<Answer> {
+        let mut input = Input::new(self.output.stdin());
+        let (request, who) = match command {
+            GoalCommand::Add { text, criterion, priority, who, .. } => {
+                let request = goal::Request::Add {
+                    text: input.text(text)?,
+                    criteria: input.each(criterion)?,
+                    priority: priority.into(),
+                };
+                (request, who)
+            }
+            GoalCommand::Sub { goal, text, who, .. } => {
+                let text = input.text(text)?;
+                (goal::Request::Sub { goal, text }, who)
+            }
+            GoalCommand::Done { id, evidence, who, .. } => {
+                let evidence = input.optional(evidence)?;
+                (goal::Request::Done { id, evidence }, who)
+            }
+            GoalCommand::Drop { id, why, who, .. } => {
+                let why = input.optional(why)?;
+                (goal::Request::Drop { id, why }, who)
+            }
+            GoalCommand::Take { from, who, .. } => (goal::Request::Take { session: from }, who),
+            GoalCommand::List { open, filter, .. } => {
+                let (goals, warnings) = goal::list(&self.context(filter)?, open)?;
+                return Ok(view::small::goals(&goals, warnings));
+            }
+            GoalCommand::Show { goal, .. } => {
+                let (owned, warnings) = goal::show(&self.context(Asked::default())?, &goal)?;
+                return Ok(view::small::goal_shown(&owned, warnings));
+            }
+        };
+        Ok(view::small::goal_changed(&goal::run(&self.context(who)?, request)?))
+    }
+
+    fn handoff(&mut self, given: args::Handoff) -> Result<Answer> {
+        if let Some(HandoffCommand::List { filter, .. }) = given.command {
+            let (handoffs, warnings) = handoff::list(&self.context(filter)?)?;
+            return Ok(view::handoff::list(&handoffs, warnings));
+        }
+        let request = handoff::Request {
+            said: requests::said(given.said, &mut Input::new(self.output.stdin()))?,
+            edit: given.edit,
+            dry_run: given.dry_run,
+        };
+        let repo = self.repo;
+        let outcome = handoff::run(&self.context(given.who)?, request, &|text| editor::edit(repo, text))?;
+        view::handoff::answer(&outcome, &mut self.terminal)
+    }
+
+    /// The commands of the journal.
+    fn journal(&mut self, command: Command) -> Result<Answer> {
+        let mut input = Input::new(self.output.stdin());
+        let (entry, who) = match command {
+            Command::Finding(given) => {
+                let entry = Entry::Finding {
+                    text: input.text(given.text)?,
+                    impact: given.impact,
+                    memory: given.memory,
+                    led_from: given.led_from,
+                };
+                (entry, given.who)
+            }
+            Command::Unknown(given) => {
+                let entry = Entry::Unknown { text: input.text(given.text)?, led_from: given.led_from };
+                (entry, given.who)
+            }
+            Command::Resolve(given) => {
+                let entry = Entry::Resolve { of: given.id, text: input.text(given.text)? };
+                (entry, given.who)
+            }
+            Command::Deadend(given) => {
+                let entry = Entry::DeadEnd {
+                    approach: input.text(given.approach)?,
+                    why: input.text(given.why)?,
+                    led_from: given.led_from,
+                };
+                (entry, given.who)
+            }
+            Command::Mistake(given) => {
+                let entry =
+                    Entry::Mistake { text: input.text(given.text)?, prevention: input.optional(given.prevention)? };
+                (entry, given.who)
+            }
+            Command::Decision(given) => {
+                let entry = Entry::Decision {
+                    text: input.text(given.text)?,
+                    why: input.text(given.why)?,
+                    alternatives: input.each(given.alternative)?,
+                    led_from: given.led_from,
+                };
+                (entry, given.who)
+            }
+            Command::Source(given) => (Entry::Source { location: given.location }, given.who),
+            Command::Evidence(given) => {
+                let entry =
+                    Entry::Evidence { command: input.text(given.command)?, exit: given.exit, files: given.file };
+                (entry, given.who)
+            }
+            Command::Activity(given) => {
+                let entry =
+                    Entry::Activity { category: given.category, text: input.text(given.text)?, files: given.file };
+                (entry, given.who)
+            }
+            other => return Err(crate::error::Error::usage(format!("this command has no answer: {other:?}"))),
+        };
+        Ok(view::small::logged(&journal::log(&self.context(who)?, entry)?))
+    }
+
+    /// The log writes each commit as soon as it is found.
+    fn log(&mut self, given: args::Log) -> Result<Option<Answer>> {
+        let mut shelves = Vec::new();
+        let any = given.handoffs || given.checkpoints || given.journal;
+        for (wanted, shelf) in [
+            (given.handoffs || !any, Shelf::Handoffs),
+            (given.checkpoints, Shelf::Checkpoints),
+            (given.journal, Shelf::Journal),
+        ] {
+            if wanted {
+                shelves.push(shelf);
+            }
+        }
+        let request = log::Request {
+            shelves,
+            limit: given.limit,
+            selection: Selection {
+                revisions: given.revisions,
+                paths: given.paths,
+                all: given.all,
+                first_parent: given.first_parent,
+                reverse: given.reverse,
+                since: given.since,
+                until: given.until,
+                author: given.author,
+                grep: given.grep,
+            },
+        };
+        let context = self.context(Asked::default())?;
+        if self.output.as_json {
+            let mut commits = Vec::new();
+            let warnings = log::run(&context, &request, &mut |found| {
+                commits.push(view::log::json_line(&found, given.checkpoints, given.journal));
+                Ok(true)
+            })?;
+            let answer = Answer::new(serde_json::json!({"commits": commits, "total_found": commits.len()}));
+            return Ok(Some(answer.warn(warnings)));
+        }
+        let paint = self.output.paint(self.env, Some(self.repo));
+        self.output.page(self.env, self.repo);
+        let (output, terminal) = (&mut *self.output, &mut self.terminal);
+        let mut any = false;
+        let warnings = log::run(&context, &request, &mut |found| {
+            any = true;
+            let text = if given.oneline {
+                view::log::one_line(&found, paint)
+            } else {
+                view::log::entry(&found, paint, terminal)?
+            };
+            output.write(&text)?;
+            output.flush()?;
+            Ok(true)
+        })?;
+        if !any {
+            output.say("No commit here has such records.")?;
+        }
+        output.aside(&warnings, &[])?;
+        Ok(None)
+    }
+}

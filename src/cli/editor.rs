@@ -1,0 +1,43 @@
+//! The user's editor, as git would open it.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::git::Repository;
+use crate::git::process::{shell, variable};
+
+/// Opens the editor on `text` and returns what was left. The file lies in the git directory and stays there when the
+/// editor fails.
+pub fn edit(repo: &Repository, text: &str) -> Result<Option<String>> {
+    let path = repo.git_dir().join("EMPIRICA_EDITMSG");
+    let line = variable(repo.cwd(), "GIT_EDITOR").ok_or_else(|| {
+        Error::refused("there is no editor to open")
+            .reason("the terminal is dumb, and neither GIT_EDITOR, core.editor, VISUAL nor EDITOR is set")
+            .suggest("Set an editor, or give the handoff with flags.")
+            .command("git config core.editor nano")
+    })?;
+    let kept = |what: &str, path: &Path| {
+        Error::refused(what.to_owned())
+            .reason(format!("the draft is kept in {}", path.display()))
+            .suggest("Mend the editor's setting, then edit again.")
+            .command("git var GIT_EDITOR")
+            .command("git empirica handoff --edit")
+    };
+    std::fs::write(&path, text)
+        .map_err(|error| Error::storage(format!("the draft {} cannot be written", path.display())).caused_by(error))?;
+    let status = shell(&line, &[path.as_os_str()]).status();
+    match status {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(kept(&format!("the editor '{line}' ended with {status}"), &path)),
+        Err(error) => return Err(kept(&format!("the editor '{line}' could not be started"), &path).caused_by(error)),
+    }
+    let edited = std::fs::read_to_string(&path)
+        .map_err(|error| kept("the draft cannot be read back", &path).caused_by(error))?;
+    if let Err(error) = crate::ops::draft::read(&edited)
+        && error.kind() == crate::error::Kind::Usage
+    {
+        return Err(error.suggest(format!("The draft is kept in {}.", path.display())));
+    }
+    let _ = std::fs::remove_file(&path);
+    Ok((!edited.trim().is_empty()).then_some(edited))
+}

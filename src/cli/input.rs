@@ -1,0 +1,65 @@
+//! Texts given as arguments: as they are, `-` for standard input, `@FILE` for a file's content.
+
+use std::io::Read;
+
+use crate::error::{Error, Result};
+
+/// Reads the texts of one command; standard input at most once.
+pub struct Input<'a> {
+    stdin: Option<&'a mut dyn Read>,
+}
+
+impl<'a> Input<'a> {
+    /// An input over standard input.
+    pub fn new(stdin: &'a mut dyn Read) -> Self {
+        Input { stdin: Some(stdin) }
+    }
+
+    /// The text an argument stands for. `@@x` is the text `@x`. A file's last line end is left out.
+    pub fn text(&mut self, argument: String) -> Result<String> {
+        if argument == "-" {
+            let stdin = self.stdin.take().ok_or_else(|| {
+                Error::usage("only one argument can be read from standard input").suggest("Use @FILE for the others.")
+            })?;
+            let mut bytes = Vec::new();
+            stdin
+                .read_to_end(&mut bytes)
+                .map_err(|error| Error::usage("standard input cannot be read").caused_by(error))?;
+            return utf8(bytes, "standard input");
+        }
+        match argument.strip_prefix('@') {
+            Some(literal) if literal.starts_with('@') => Ok(literal.to_owned()),
+            Some(file) if !file.is_empty() => {
+                let bytes = std::fs::read(file).map_err(|error| {
+                    Error::usage(format!("the file '{file}' cannot be read"))
+                        .suggest(format!("To give the text '@{file}' itself, write '@@{file}'."))
+                        .caused_by(error)
+                })?;
+                utf8(bytes, file)
+            }
+            _ => Ok(argument),
+        }
+    }
+
+    /// The same for an argument that may be absent.
+    pub fn optional(&mut self, argument: Option<String>) -> Result<Option<String>> {
+        argument.map(|argument| self.text(argument)).transpose()
+    }
+
+    /// The same for each of a list.
+    pub fn each(&mut self, arguments: Vec<String>) -> Result<Vec<String>> {
+        arguments.into_iter().map(|argument| self.text(argument)).collect()
+    }
+}
+
+fn utf8(bytes: Vec<u8>, name: &str) -> Result<String> {
+    let mut text = String::from_utf8(bytes).map_err(|error| {
+        Error::usage(format!("{name} is not valid UTF-8"))
+            .suggest("Convert it to UTF-8 first.")
+            .caused_by(error.utf8_error())
+    })?;
+    if text.ends_with('\n') {
+        text.pop();
+    }
+    Ok(text)
+}

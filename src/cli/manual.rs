@@ -1,0 +1,130 @@
+//! Manual pages and completions, from the same definitions as the help.
+
+use clap::{Command, CommandFactory};
+use clap_complete::Shell;
+
+use super::args::Cli;
+use crate::ops::setup::{File, Place};
+
+/// What the first page says beyond the help.
+const SECTIONS: &str = r#".SH "EXIT STATUS"
+.TP
+0
+Done.
+.TP
+1
+Not found, refused, or the present state does not allow it.
+.TP
+2
+Wrong arguments or values.
+.TP
+3
+A gate says stop.
+.TP
+128
+No repository, or storage beyond help.
+.SH CONFIGURATION
+Read with \fBgit config\fR.
+.TP
+empirica.ai
+Who speaks, when neither \-\-ai nor EMPIRICA_AI nor a session says so. Default: user.name.
+.TP
+empirica.lockTimeout
+How long a writer waits for others, such as 300ms or 10s. Default: 10s. After that the record waits in the log.
+.TP
+empirica.redact
+Whether secrets in texts are replaced before they are stored. Default: true.
+.TP
+empirica.templateDir
+A folder whose templates take the place of the built-in ones on the terminal. What is stored is always the built-in
+rendering.
+.PP
+color.ui, core.pager, GIT_PAGER, core.editor and GIT_EDITOR mean what they mean to git.
+.SH ENVIRONMENT
+.TP
+EMPIRICA_AI
+The agent that speaks, as \-\-ai.
+.TP
+EMPIRICA_SESSION
+The session, as \-\-session.
+.TP
+EMPIRICA_NOW
+A fixed time (RFC 3339), for runs that must repeat.
+.SH FILES
+.TP
+refs/notes/empirica/data/*
+The records, for programs.
+.TP
+refs/notes/empirica/handoffs
+The handoffs as Markdown, for people: git log \-\-notes=empirica/handoffs
+.TP
+$GIT_COMMON_DIR/empirica/
+The write\-ahead log, and derived state that can be deleted.
+"#;
+
+/// The whole command, ready to be asked for its parts.
+fn command() -> Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
+/// The manual pages, `git-empirica.1` first, then one a command.
+pub fn pages() -> Vec<(String, Vec<u8>)> {
+    let mut out = Vec::new();
+    collect(&command(), "git-empirica", &mut out);
+    out
+}
+
+fn collect(command: &Command, name: &str, out: &mut Vec<(String, Vec<u8>)>) {
+    let page = command.clone().name(name.to_owned()).disable_help_subcommand(true);
+    let man = clap_mangen::Man::new(page)
+        .title(name.to_uppercase())
+        .date("")
+        .source(format!("git-empirica {}", env!("CARGO_PKG_VERSION")))
+        .manual("Git Empirica Manual");
+    let mut bytes = Vec::new();
+    // writing to memory cannot fail
+    if man.render(&mut bytes).is_ok() {
+        if command.get_name() == "git-empirica" {
+            bytes.extend_from_slice(SECTIONS.as_bytes());
+        }
+        out.push((format!("{name}.1"), bytes));
+    }
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+        collect(sub, &format!("{name}-{}", sub.get_name()), out);
+    }
+}
+
+/// The completions of a shell, for `git-empirica` and for `git empirica`.
+pub fn completions(shell: Shell) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut plain = Cli::command().bin_name("git-empirica");
+    clap_complete::generate(shell, &mut plain, "git-empirica", &mut bytes);
+    let names: Vec<String> =
+        command().get_subcommands().map(|sub| sub.get_name().to_owned()).filter(|name| name != "help").collect();
+    let more = match shell {
+        // git's own completion calls _git_<command> for `git <command>`
+        Shell::Bash => "\n_git_empirica() {\n    local words_=(\"${COMP_WORDS[@]}\") at=$COMP_CWORD i\n    for ((i = 1; i < ${#words_[@]}; i++)); do\n        [ \"${words_[i]}\" = empirica ] && break\n    done\n    COMP_WORDS=(git-empirica \"${words_[@]:i+1}\")\n    COMP_CWORD=$((at - i))\n    _git-empirica git-empirica \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"\n    COMP_WORDS=(\"${words_[@]}\")\n    COMP_CWORD=$at\n}\n".to_owned(),
+        Shell::Fish => format!(
+            "\ncomplete -c git -n '__fish_git_needs_command' -f -a empirica -d 'Keep what agents learned as git notes'\ncomplete -c git -n '__fish_git_using_command empirica; and not __fish_seen_subcommand_from {0}' -f -a '{0}'\n",
+            names.join(" ")
+        ),
+        _ => String::new(),
+    };
+    bytes.extend_from_slice(more.as_bytes());
+    bytes
+}
+
+/// Everything `setup` installs.
+pub fn files() -> Vec<File> {
+    let mut out: Vec<File> =
+        pages().into_iter().map(|(name, content)| File { place: Place::Man, name, content }).collect();
+    let shells = [
+        (Place::Bash, "git-empirica", Shell::Bash),
+        (Place::Zsh, "_git-empirica", Shell::Zsh),
+        (Place::Fish, "git-empirica.fish", Shell::Fish),
+    ];
+    out.extend(shells.map(|(place, name, shell)| File { place, name: name.to_owned(), content: completions(shell) }));
+    out
+}

@@ -1,0 +1,81 @@
+//! The command line: arguments in, one use case, one answer out. No logic of its own.
+
+pub mod args;
+mod dispatch;
+mod editor;
+mod input;
+pub mod manual;
+mod output;
+mod requests;
+mod usage;
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+
+use clap::Parser;
+
+use crate::env::Env;
+use crate::error::Kind;
+use crate::view::answer::{failure, failure_text};
+use args::Cli;
+use output::{Output, is_broken_pipe};
+
+/// The process's streams.
+pub struct Streams {
+    /// Standard input.
+    pub stdin: Box<dyn Read>,
+    /// Standard output: data.
+    pub out: Box<dyn Write>,
+    /// Standard error: everything else.
+    pub err: Box<dyn Write>,
+    /// Whether standard output is a terminal.
+    pub out_is_terminal: bool,
+    /// Whether standard error is a terminal.
+    pub err_is_terminal: bool,
+}
+
+/// Runs one command and returns the exit code: 0 done, 1 not found or refused, 2 usage, 3 a gate says stop,
+/// 128 no repository or storage beyond help.
+pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams) -> u8 {
+    // asked for on every start of some tools: not worth building the parser
+    if arguments.len() == 2 && (arguments[1] == "--version" || arguments[1] == "-V") {
+        let written = writeln!(streams.out, "git-empirica {}", env!("CARGO_PKG_VERSION"));
+        return u8::from(written.and_then(|()| streams.out.flush()).is_err());
+    }
+    let as_json = usage::wants_json(&arguments);
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) if !error.use_stderr() => {
+            let _ = write!(streams.out, "{}", error.render());
+            let _ = streams.out.flush();
+            return 0;
+        }
+        Err(error) => return report(&usage::error(&error, &arguments), as_json, &mut streams),
+    };
+    let mut output = Output::new(streams, as_json);
+    match dispatch::run(cli.command, env, &mut output) {
+        Ok(code) => code,
+        Err(error) if is_broken_pipe(&error) => 0,
+        Err(error) => {
+            // what is wrong with an argument is explained by the help of its command
+            let bare = error.kind() == Kind::Usage && error.commands().is_empty();
+            let error = if bare { error.command(usage::help_command(&arguments)) } else { error };
+            report(&error, as_json, &mut output.into_streams())
+        }
+    }
+}
+
+/// The one place where an error becomes output and an exit code.
+fn report(error: &crate::error::Error, as_json: bool, streams: &mut Streams) -> u8 {
+    // when even this cannot be written, the exit code still says it
+    let _ = if as_json {
+        writeln!(streams.out, "{}", crate::view::safe::json(&failure(error))).and_then(|()| streams.out.flush())
+    } else {
+        let text = failure_text(error);
+        let paint = crate::view::colour::Paint { on: streams.err_is_terminal };
+        text.lines().try_for_each(|line| writeln!(streams.err, "{}", output::painted(line, paint)))
+    };
+    match error.kind() {
+        kind @ (Kind::NotFound | Kind::Refused | Kind::Usage | Kind::NoRepository | Kind::Storage) => kind.exit_code(),
+    }
+}

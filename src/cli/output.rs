@@ -1,0 +1,169 @@
+//! Where an answer goes: standard output or the user's pager, in colour or not, as git's configuration says.
+
+use std::io::{self, Write};
+use std::process::{Child, Stdio};
+
+use super::Streams;
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::git::Repository;
+use crate::git::process::{shell, variable};
+use crate::view::Answer;
+use crate::view::colour::Paint;
+
+/// The output of one command.
+pub struct Output {
+    streams: Streams,
+    pager: Option<Child>,
+    /// Whether a JSON document is wanted.
+    pub as_json: bool,
+}
+
+/// Whether the reader of our output has gone.
+pub fn is_broken_pipe(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|e| e.downcast_ref::<io::Error>());
+    source.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn unwritten(error: io::Error) -> Error {
+    Error::storage("the output could not be written").caused_by(error)
+}
+
+/// A line of standard error in its colour.
+pub fn painted(line: &str, paint: Paint) -> String {
+    let split = line.split_once(": ");
+    match split {
+        Some(("error", rest)) => format!("{} {rest}", paint.bad("error:")),
+        Some(("warning", rest)) => format!("{} {rest}", paint.warning("warning:")),
+        Some(("hint", rest)) => format!("{} {rest}", paint.hint("hint:")),
+        _ => line.to_owned(),
+    }
+}
+
+impl Output {
+    /// An output over the process's streams.
+    pub fn new(streams: Streams, as_json: bool) -> Self {
+        Output { streams, pager: None, as_json }
+    }
+
+    /// The streams, after a pager has ended.
+    pub fn into_streams(mut self) -> Streams {
+        self.close();
+        let closed = Streams {
+            stdin: Box::new(io::empty()),
+            out: Box::new(io::sink()),
+            err: Box::new(io::sink()),
+            out_is_terminal: false,
+            err_is_terminal: false,
+        };
+        std::mem::replace(&mut self.streams, closed)
+    }
+
+    /// Standard input.
+    pub fn stdin(&mut self) -> &mut dyn io::Read {
+        &mut *self.streams.stdin
+    }
+
+    /// Whether colours are wanted on standard output: `color.ui`, `NO_COLOR`, and a terminal or git's own pager.
+    pub fn paint(&self, env: &Env, repo: Option<&Repository>) -> Paint {
+        let configured = repo.and_then(|repo| repo.config("color.ui"));
+        let shown =
+            (self.streams.out_is_terminal && env.get("TERM") != Some("dumb")) || env.get("GIT_PAGER_IN_USE").is_some();
+        let on = match configured.as_deref() {
+            _ if env.get("NO_COLOR").is_some() || self.as_json => false,
+            Some("always") => true,
+            Some("never" | "false" | "no" | "off" | "0") => false,
+            _ => shown,
+        };
+        Paint { on }
+    }
+
+    /// Sends what follows through the user's pager, when standard output is a terminal and git has a pager.
+    pub fn page(&mut self, env: &Env, repo: &Repository) {
+        if !self.streams.out_is_terminal || self.as_json || env.get("GIT_PAGER_IN_USE").is_some() {
+            return;
+        }
+        let Some(line) = variable(repo.cwd(), "GIT_PAGER").filter(|line| line != "cat") else { return };
+        let mut command = shell(&line, &[]);
+        command.stdin(Stdio::piped()).env("GIT_PAGER_IN_USE", "true");
+        for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
+            if std::process::Command::get_envs(&command).all(|(known, _)| known != name) && !is_set(name) {
+                command.env(name, value);
+            }
+        }
+        // without a pager it is shown as it is
+        self.pager = command.spawn().ok();
+    }
+
+    /// Writes data.
+    pub fn write(&mut self, text: &str) -> Result<()> {
+        let written = match self.pager.as_mut().and_then(|pager| pager.stdin.as_mut()) {
+            Some(stdin) => stdin.write_all(text.as_bytes()),
+            None => self.streams.out.write_all(text.as_bytes()),
+        };
+        written.map_err(unwritten)
+    }
+
+    /// Makes what was written visible.
+    pub fn flush(&mut self) -> Result<()> {
+        self.streams.out.flush().map_err(unwritten)
+    }
+
+    /// Says something aside.
+    pub fn say(&mut self, line: &str) -> Result<()> {
+        let paint = Paint { on: self.streams.err_is_terminal };
+        writeln!(self.streams.err, "{}", painted(line, paint)).map_err(unwritten)
+    }
+
+    /// Waits for the pager.
+    fn close(&mut self) {
+        if let Some(mut pager) = self.pager.take() {
+            drop(pager.stdin.take());
+            // how a pager ends is the user's affair
+            let _ = pager.wait();
+        }
+    }
+
+    /// Writes a whole answer in the wanted form.
+    pub fn answer(&mut self, answer: &Answer, env: &Env, repo: Option<&Repository>) -> Result<()> {
+        if self.as_json {
+            self.write(&format!("{}\n", crate::view::safe::json(&answer.document())))?;
+            return self.flush();
+        }
+        let paint = self.paint(env, repo);
+        if let (true, Some(repo)) = (answer.paged, repo) {
+            self.page(env, repo);
+        }
+        self.write(&paint.text(&answer.text))?;
+        self.flush()?;
+        self.close();
+        for line in &answer.said {
+            self.say(line)?;
+        }
+        self.aside(&answer.warnings, &answer.hints)
+    }
+
+    /// Warnings, then hints.
+    pub fn aside(&mut self, warnings: &[String], hints: &[String]) -> Result<()> {
+        self.close();
+        for warning in warnings {
+            self.say(&format!("warning: {}", crate::view::safe::lines(warning)))?;
+        }
+        for hint in hints {
+            self.say(&format!("hint: {}", crate::view::safe::lines(hint)))?;
+        }
+        Ok(())
+    }
+}
+
+fn is_set(name: &str) -> bool {
+    // the one variable that is not ours to read but the pager's: only whether the user has set it
+    #[allow(clippy::disallowed_methods)]
+    std::env::var_os(name).is_some()
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,129 @@
+//! What the arguments ask for, as requests of the use cases.
+
+use super::args;
+use super::input::Input;
+use crate::epistemics::report::Said;
+use crate::error::{Error, Result};
+use crate::model::assessment::Trigger;
+use crate::model::goal::Priority;
+use crate::model::{Phase, Vectors};
+use crate::ops::Asked;
+use crate::ops::assess::{Request, vector_error};
+use crate::view::pack::Detail;
+use crate::view::small::Format;
+
+impl From<args::Who> for Asked {
+    fn from(who: args::Who) -> Self {
+        Asked { ai: who.ai, session: who.session }
+    }
+}
+
+impl From<args::Filter> for Asked {
+    fn from(filter: args::Filter) -> Self {
+        Asked { ai: filter.ai, session: filter.session }
+    }
+}
+
+impl From<args::PhaseWord> for Phase {
+    fn from(word: args::PhaseWord) -> Self {
+        match word {
+            args::PhaseWord::Preflight => Phase::Preflight,
+            args::PhaseWord::Check => Phase::Check,
+            args::PhaseWord::Act => Phase::Act,
+            args::PhaseWord::Postflight => Phase::Postflight,
+        }
+    }
+}
+
+impl From<args::TriggerWord> for Trigger {
+    fn from(word: args::TriggerWord) -> Self {
+        match word {
+            args::TriggerWord::Manual => Trigger::Manual,
+            args::TriggerWord::PreCompact => Trigger::PreCompact,
+            args::TriggerWord::PostCompact => Trigger::PostCompact,
+        }
+    }
+}
+
+impl From<args::PriorityWord> for Priority {
+    fn from(word: args::PriorityWord) -> Self {
+        match word {
+            args::PriorityWord::High => Priority::High,
+            args::PriorityWord::Medium => Priority::Medium,
+            args::PriorityWord::Low => Priority::Low,
+        }
+    }
+}
+
+impl From<args::DetailWord> for Detail {
+    fn from(word: args::DetailWord) -> Self {
+        match word {
+            args::DetailWord::Summary => Detail::Summary,
+            args::DetailWord::Detailed => Detail::Detailed,
+            args::DetailWord::Full => Detail::Full,
+        }
+    }
+}
+
+impl From<args::FormatWord> for Format {
+    fn from(word: args::FormatWord) -> Self {
+        match word {
+            args::FormatWord::Markdown => Format::Markdown,
+            args::FormatWord::Json => Format::Json,
+            args::FormatWord::Compact => Format::Compact,
+        }
+    }
+}
+
+/// The vectors of `-v` and `--vectors`; possibly none.
+pub fn vectors(given: args::Vectors, input: &mut Input<'_>) -> Result<Vectors> {
+    let mut out = Vectors::default();
+    if let Some(file) = given.vectors {
+        let argument = if file == "-" { file } else { format!("@{file}") };
+        let text = input.text(argument)?;
+        if text.trim_start().starts_with('{') {
+            let map: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text).map_err(|error| {
+                Error::usage("the vectors are not valid JSON")
+                    .suggest("Write them as {\"know\": 0.6, \"uncertainty\": 0.4}.")
+                    .caused_by(error)
+            })?;
+            for (name, value) in map {
+                out.add_pairs(&format!("{name}={value}")).map_err(|error| vector_error(&error))?;
+            }
+        } else {
+            let pairs: Vec<&str> = text.split_whitespace().collect();
+            out.add_pairs(&pairs.join(",")).map_err(|error| vector_error(&error))?;
+        }
+    }
+    for pairs in given.vector {
+        out.add_pairs(&pairs).map_err(|error| vector_error(&error))?;
+    }
+    Ok(out)
+}
+
+/// What an assessment says; phase and what only some phases have are added by the caller.
+pub fn about(about: args::About, input: &mut Input<'_>) -> Result<(Request, Asked)> {
+    let request = Request {
+        vectors: vectors(about.vectors, input)?,
+        reasoning: input.optional(about.reasoning)?,
+        cycle: about.cycle,
+        scope: about.scope,
+        tags: about.tag,
+        meta: about.meta.into_iter().collect(),
+        ..Default::default()
+    };
+    Ok((request, about.who.into()))
+}
+
+/// What a handoff says.
+pub fn said(said: args::Said, input: &mut Input<'_>) -> Result<Said> {
+    Ok(Said {
+        task: input.optional(said.task)?,
+        accomplished: input.each(said.accomplished)?,
+        findings: input.each(said.finding)?,
+        unknowns: input.each(said.unknown)?,
+        context: input.optional(said.context)?,
+        next_steps: Some(input.each(said.next)?).filter(|steps| !steps.is_empty()),
+        artifacts: said.artifact,
+    })
+}

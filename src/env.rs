@@ -1,0 +1,66 @@
+//! What the process was given: environment, working folder, clock. Everything else is told, and asks nobody.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, SubsecRound, Utc};
+
+/// The variables this program looks at; nothing else of the environment is read.
+const VARIABLES: &[&str] = &[
+    "EMPIRICA_SESSION",
+    "EMPIRICA_AI",
+    "EMPIRICA_NOW",
+    "HOME",
+    "XDG_STATE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CONFIG_HOME",
+    "NO_COLOR",
+    "TERM",
+    "COLUMNS",
+    "GIT_PAGER_IN_USE",
+    "TMPDIR",
+    "PATH",
+];
+
+/// The environment a command runs in.
+#[derive(Debug, Clone)]
+pub struct Env {
+    variables: HashMap<&'static str, String>,
+    /// The folder the command was started in, absolute.
+    pub cwd: PathBuf,
+    /// The path of the running program, for commands that name or call it.
+    pub program: PathBuf,
+}
+
+impl Env {
+    /// An environment made from a lookup, the working folder and the program's own path.
+    pub fn new(lookup: impl Fn(&str) -> Option<String>, cwd: PathBuf, program: PathBuf) -> Self {
+        let variables =
+            VARIABLES.iter().filter_map(|&name| lookup(name).filter(|v| !v.is_empty()).map(|v| (name, v))).collect();
+        Env { variables, cwd, program }
+    }
+
+    /// The value of a variable; `None` when it is unset or empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str)
+    }
+
+    /// The time now, UTC, to the millisecond. `EMPIRICA_NOW` (RFC 3339) fixes it, for runs that must repeat.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.get("EMPIRICA_NOW")
+            .and_then(|text| DateTime::parse_from_rfc3339(text).ok())
+            .map(|time| time.with_timezone(&Utc))
+            .unwrap_or_else(Utc::now)
+            .trunc_subsecs(3)
+    }
+
+    /// An XDG base folder: the variable when it is an absolute path, else `fallback` below the home folder.
+    /// `None` without a home folder.
+    pub fn xdg(&self, variable: &str, fallback: &str) -> Option<PathBuf> {
+        let given = self.get(variable).map(Path::new).filter(|path| path.is_absolute());
+        match given {
+            Some(path) => Some(path.to_owned()),
+            None => self.get("HOME").map(|home| Path::new(home).join(fallback)),
+        }
+    }
+}

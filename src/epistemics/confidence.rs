@@ -1,0 +1,67 @@
+//! Overall confidence: four weighted tiers of vectors.
+
+use crate::model::vectors::Tier;
+use crate::model::{Vector, Vectors};
+
+/// The weights of the tiers (DESIGN §3, after the Python tool's documented formula).
+const WEIGHTS: [(Tier, f64); 4] =
+    [(Tier::Foundation, 0.35), (Tier::Comprehension, 0.25), (Tier::Execution, 0.25), (Tier::Engagement, 0.15)];
+
+/// A value rounded to 4 decimals, as thresholds compare it (DESIGN §3).
+pub fn round4(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}
+
+/// The overall confidence in [0, 1], rounded to 4 decimals: each tier is the mean of the vectors given (density
+/// inverted), the weights are renormalised over the tiers present. `None` when no vector of any tier was given;
+/// uncertainty alone says nothing about it.
+pub fn overall(vectors: &Vectors) -> Option<f64> {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for (tier, weight) in WEIGHTS {
+        let values: Vec<f64> = vectors
+            .iter()
+            .filter(|(vector, _)| vector.tier() == Some(tier))
+            .map(|(vector, value)| if vector == Vector::Density { 1.0 - value } else { value })
+            .collect();
+        if !values.is_empty() {
+            sum += weight * values.iter().sum::<f64>() / values.len() as f64;
+            weights += weight;
+        }
+    }
+    (weights > 0.0).then(|| round4(sum / weights))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vectors(text: &str) -> Vectors {
+        let mut v = Vectors::default();
+        v.add_pairs(text).unwrap();
+        v
+    }
+
+    #[test]
+    fn a_full_set_is_weighted() {
+        let v = vectors(
+            "engagement=0.8,know=0.7,do=0.9,context=0.8,clarity=0.6,coherence=0.7,signal=0.8,density=0.5,\
+             state=0.6,change=0.5,completion=0.4,impact=0.7,uncertainty=0.65",
+        );
+        // 0.35*0.8 + 0.25*(0.6+0.7+0.8+0.5)/4 + 0.25*0.55 + 0.15*0.8
+        assert_eq!(overall(&v), Some(0.7));
+    }
+
+    #[test]
+    fn weights_are_renormalised_over_what_is_given() {
+        assert_eq!(overall(&vectors("know=0.6")), Some(0.6));
+        assert_eq!(overall(&vectors("density=0.25")), Some(0.75));
+        // (0.35*0.6 + 0.15*1.0) / 0.5
+        assert_eq!(overall(&vectors("know=0.6,engagement=1")), Some(0.72));
+    }
+
+    #[test]
+    fn uncertainty_alone_gives_none() {
+        assert_eq!(overall(&vectors("uncertainty=0.2")), None);
+        assert_eq!(overall(&Vectors::default()), None);
+    }
+}

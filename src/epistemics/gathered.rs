@@ -1,0 +1,207 @@
+//! Everything one session said, sorted by kind, as it stands now.
+
+use std::collections::BTreeMap;
+
+use super::journal::{answers, goals, sessions};
+use crate::model::goal::GoalState;
+use crate::model::handoff::{Assessed, Choice, Failure, Item, Proof, Slip, ToolUse};
+use crate::model::session::Session;
+use crate::model::vectors::Vectors;
+use crate::model::{Assessment, Body, Checkpoint, Handoff, Head, Id, Phase, Record, SessionId};
+
+/// A question that was answered.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
+pub struct Answered {
+    pub question: String,
+    pub answer: String,
+}
+
+/// A session's records by kind, each list oldest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gathered {
+    /// The session itself.
+    pub session: Session,
+    /// Its assessments with their envelopes.
+    pub assessments: Vec<(Head, Assessment)>,
+    /// Its snapshots with their envelopes.
+    pub checkpoints: Vec<(Head, Checkpoint)>,
+    /// Its handoffs with their envelopes.
+    pub handoffs: Vec<(Head, Handoff)>,
+    /// What it learned.
+    pub findings: Vec<Item>,
+    /// Its open questions.
+    pub unknowns: Vec<Item>,
+    /// Its answered questions.
+    pub answered: Vec<Answered>,
+    /// What failed.
+    pub dead_ends: Vec<Failure>,
+    /// What went wrong.
+    pub mistakes: Vec<Slip>,
+    /// What was decided.
+    pub decisions: Vec<Choice>,
+    /// The last run of each check, in the order of the last runs.
+    pub evidence: Vec<Proof>,
+    /// What was consulted, each once.
+    pub sources: Vec<String>,
+    /// Tool categories, most used first.
+    pub tools: Vec<ToolUse>,
+    /// Files that activities wrote or edited, each once.
+    pub touched_files: Vec<String>,
+    /// The goals it has, whoever set them.
+    pub goals: Vec<GoalState>,
+    /// How many journal entries it made.
+    pub entries: usize,
+    /// The ids of its journal entries and assessments, in order.
+    pub said: Vec<Id>,
+    /// The time of its last record, RFC 3339 UTC.
+    pub last_at: String,
+}
+
+impl Gathered {
+    /// Sorts the records of one session out of all those given, in order of id; records of other sessions count where
+    /// they answer its questions or end its goals. `None` when none is of the session.
+    pub fn collect<'a>(records: impl IntoIterator<Item = &'a Record> + Clone, id: &SessionId) -> Option<Self> {
+        let own = || records.clone().into_iter().filter(|r| r.head.session.as_ref() == Some(id));
+        let session = sessions(own()).remove(id)?;
+        let answers = answers(records.clone());
+        let mut out = Gathered {
+            session,
+            assessments: Vec::new(),
+            checkpoints: Vec::new(),
+            handoffs: Vec::new(),
+            findings: Vec::new(),
+            unknowns: Vec::new(),
+            answered: Vec::new(),
+            dead_ends: Vec::new(),
+            mistakes: Vec::new(),
+            decisions: Vec::new(),
+            evidence: Vec::new(),
+            sources: Vec::new(),
+            tools: Vec::new(),
+            touched_files: Vec::new(),
+            goals: Vec::new(),
+            entries: 0,
+            said: Vec::new(),
+            last_at: String::new(),
+        };
+        let mut tools: BTreeMap<String, u32> = BTreeMap::new();
+        for record in own() {
+            out.last_at.clone_from(&record.head.at);
+            out.entries += 1;
+            let item = |text: &str| Item { id: Some(record.head.id.clone()), text: text.to_owned() };
+            match &record.body {
+                Body::Finding(finding) => out.findings.push(item(&finding.text)),
+                Body::Unknown(unknown) => match answers.get(&record.head.id) {
+                    Some(answer) => {
+                        out.answered.push(Answered { question: unknown.text.clone(), answer: answer.clone() })
+                    }
+                    None => out.unknowns.push(item(&unknown.text)),
+                },
+                Body::DeadEnd(dead_end) => {
+                    out.dead_ends.push(Failure { approach: dead_end.approach.clone(), why: dead_end.why.clone() })
+                }
+                Body::Mistake(mistake) => {
+                    out.mistakes.push(Slip { text: mistake.text.clone(), prevention: mistake.prevention.clone() })
+                }
+                Body::Decision(decision) => out.decisions.push(Choice {
+                    text: decision.text.clone(),
+                    why: decision.why.clone(),
+                    alternatives: decision.alternatives.clone(),
+                }),
+                Body::Source(source) => push_once(&mut out.sources, &source.location),
+                Body::Evidence(evidence) => {
+                    let earlier = out.evidence.iter().position(|proof| proof.command == evidence.command);
+                    let runs = earlier.map_or(0, |at| out.evidence.remove(at).runs);
+                    out.evidence.push(Proof {
+                        command: evidence.command.clone(),
+                        exit: evidence.exit,
+                        files: evidence.files.clone(),
+                        runs: runs + 1,
+                    });
+                }
+                Body::Activity(activity) => {
+                    *tools.entry(activity.category.clone()).or_default() += 1;
+                    if matches!(activity.category.as_str(), "write" | "edit") {
+                        activity.files.iter().for_each(|file| push_once(&mut out.touched_files, file));
+                    }
+                }
+                Body::Assessment(assessment) => {
+                    out.entries -= 1;
+                    out.assessments.push((record.head.clone(), (**assessment).clone()));
+                }
+                Body::Checkpoint(checkpoint) => {
+                    out.entries -= 1;
+                    out.checkpoints.push((record.head.clone(), (**checkpoint).clone()));
+                }
+                Body::Handoff(handoff) => {
+                    out.entries -= 1;
+                    out.handoffs.push((record.head.clone(), (**handoff).clone()));
+                }
+                Body::SessionStart(_) | Body::SessionEnd(_) | Body::Attach(_) | Body::Supersede(_) => out.entries -= 1,
+                _ => {}
+            }
+            if !matches!(record.body, Body::Handoff(_) | Body::Supersede(_) | Body::Attach(_) | Body::SessionEnd(_)) {
+                out.said.push(record.head.id.clone());
+            }
+        }
+        out.tools = tools.into_iter().map(|(tool, count)| ToolUse { tool, count }).collect();
+        out.tools.sort_by(|a, b| b.count.cmp(&a.count).then(a.tool.cmp(&b.tool)));
+        let owned = goals(records).into_iter().filter(|owned| owned.session.as_ref() == Some(id));
+        out.goals = owned.map(|owned| owned.goal).collect();
+        Some(out)
+    }
+
+    /// How many entries and assessments it made after a record.
+    pub fn entries_after(&self, id: &Id) -> usize {
+        self.said.iter().filter(|said| *said > id).count()
+    }
+
+    /// How many of its handoffs no newer one has taken the place of.
+    pub fn in_force(&self) -> usize {
+        let epistemic = self.handoffs.iter().filter(|(_, handoff)| handoff.kind == "epistemic").count();
+        self.handoffs.len() - epistemic.saturating_sub(1)
+    }
+
+    /// The vectors of the first PREFLIGHT; `None` without one.
+    pub fn before(&self) -> Option<&Vectors> {
+        self.assessments.iter().find(|(_, a)| a.phase == Phase::Preflight).map(|(_, a)| &a.vectors)
+    }
+
+    /// The vectors of the last POSTFLIGHT; `None` without one.
+    pub fn after(&self) -> Option<&Vectors> {
+        self.assessments.iter().rev().find(|(_, a)| a.phase == Phase::Postflight).map(|(_, a)| &a.vectors)
+    }
+
+    /// The last assessment of any phase.
+    pub fn last(&self) -> Option<&(Head, Assessment)> {
+        self.assessments.last()
+    }
+
+    /// The round the next record of a phase has, from 1.
+    pub fn next_round(&self, phase: Phase) -> u32 {
+        let rounds = self.assessments.iter().filter(|(_, a)| a.phase == phase).map(|(_, a)| a.round);
+        rounds.max().unwrap_or(0) + 1
+    }
+
+    /// The assessments as a handoff quotes them.
+    pub fn assessed(&self) -> Vec<Assessed> {
+        let quote = |(head, a): &(Head, Assessment)| Assessed {
+            id: head.id.clone(),
+            phase: a.phase,
+            round: a.round,
+            at: head.at.clone(),
+            vectors: a.vectors.clone(),
+            confidence: a.confidence,
+            reasoning: a.reasoning.clone(),
+        };
+        self.assessments.iter().map(quote).collect()
+    }
+}
+
+/// Adds a text that is not in the list yet.
+pub fn push_once(list: &mut Vec<String>, text: &str) {
+    if !list.iter().any(|known| known == text) {
+        list.push(text.to_owned());
+    }
+}

@@ -1,0 +1,151 @@
+//! What the journal adds up to: sessions, open questions and goals, folded from immutable records.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::goal::{GoalState, GoalStatus, SubtaskState};
+use crate::model::session::Session;
+use crate::model::{Body, Id, Record, SessionId};
+
+/// Sessions by id, folded from records in order. A session whose start is not among them begins with its first record.
+pub fn sessions<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<SessionId, Session> {
+    let mut out: BTreeMap<SessionId, Session> = BTreeMap::new();
+    for record in records {
+        let Some(id) = &record.head.session else { continue };
+        let session = out.entry(id.clone()).or_insert_with(|| Session {
+            id: id.clone(),
+            began: record.head.id.clone(),
+            ai: record.head.ai.clone(),
+            started_at: record.head.at.clone(),
+            ended_at: None,
+            task: None,
+            kind: None,
+            external_id: None,
+            commit: record.head.commit.clone(),
+            worktree: None,
+            place: None,
+        });
+        match &record.body {
+            Body::SessionStart(start) => {
+                session.ai = record.head.ai.clone();
+                session.began = record.head.id.clone();
+                session.started_at = record.head.at.clone();
+                session.commit = record.head.commit.clone();
+                session.task = start.task.clone().or_else(|| session.task.take());
+                session.kind = start.kind.clone();
+                session.external_id = start.external_id.clone();
+                session.worktree = Some(start.worktree.clone());
+                session.place = Some(start.place.clone());
+            }
+            Body::SessionEnd(_) => session.ended_at = Some(record.head.at.clone()),
+            Body::Assessment(assessment) => {
+                session.task = assessment.task.clone().or_else(|| session.task.take());
+            }
+            Body::Handoff(handoff) if !handoff.task.is_empty() => session.task = Some(handoff.task.clone()),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Answers by unknown: the newest one.
+pub fn answers<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<Id, String> {
+    let mut out = BTreeMap::new();
+    for record in records {
+        if let Body::Resolve(resolve) = &record.body {
+            out.insert(resolve.of.clone(), resolve.text.clone());
+        }
+    }
+    out
+}
+
+/// A goal with the session it belongs to now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Owned {
+    /// The session that has it: the one that set it, or the one that took it over last.
+    pub session: Option<SessionId>,
+    /// The goal.
+    pub goal: GoalState,
+}
+
+/// All goals, oldest first, folded from records in order.
+pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Owned> {
+    let mut goals: BTreeMap<Id, Owned> = BTreeMap::new();
+    let mut parents: BTreeMap<Id, Id> = BTreeMap::new();
+    for record in records {
+        match &record.body {
+            Body::Goal(goal) => {
+                let state = GoalState {
+                    id: record.head.id.clone(),
+                    text: goal.text.clone(),
+                    status: GoalStatus::Open,
+                    priority: goal.priority,
+                    criteria: goal.criteria.clone(),
+                    subtasks: Vec::new(),
+                    evidence: None,
+                };
+                let owned = Owned { session: record.head.session.clone(), goal: state };
+                goals.insert(record.head.id.clone(), owned);
+            }
+            Body::Subtask(subtask) => {
+                if let Some(owned) = goals.get_mut(&subtask.of) {
+                    parents.insert(record.head.id.clone(), subtask.of.clone());
+                    owned.goal.subtasks.push(SubtaskState {
+                        id: record.head.id.clone(),
+                        text: subtask.text.clone(),
+                        status: GoalStatus::Open,
+                        evidence: None,
+                    });
+                }
+            }
+            Body::GoalDone(done) => set(&mut goals, &parents, &done.of, GoalStatus::Done, &done.evidence),
+            Body::GoalDrop(drop) => set(&mut goals, &parents, &drop.of, GoalStatus::Dropped, &drop.why),
+            Body::GoalTake(take) => {
+                for id in &take.of {
+                    if let Some(owned) = goals.get_mut(id) {
+                        owned.session = record.head.session.clone();
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    goals.into_values().collect()
+}
+
+fn set(
+    goals: &mut BTreeMap<Id, Owned>,
+    parents: &BTreeMap<Id, Id>,
+    of: &Id,
+    status: GoalStatus,
+    evidence: &Option<String>,
+) {
+    if let Some(owned) = goals.get_mut(of) {
+        owned.goal.status = status;
+        owned.goal.evidence = evidence.clone();
+    } else if let Some(owned) = parents.get(of).and_then(|goal| goals.get_mut(goal)) {
+        for subtask in owned.goal.subtasks.iter_mut().filter(|subtask| subtask.id == *of) {
+            subtask.status = status;
+            subtask.evidence = evidence.clone();
+        }
+    }
+}
+
+/// The ids of handoffs that a newer one of the same session put aside.
+pub fn superseded<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Id> {
+    let mut newest: BTreeMap<&SessionId, &Id> = BTreeMap::new();
+    let mut out = BTreeSet::new();
+    for record in records {
+        match (&record.body, &record.head.session) {
+            (Body::Supersede(supersede), _) => {
+                out.insert(supersede.of.clone());
+            }
+            (Body::Handoff(handoff), Some(session)) if handoff.kind == "epistemic" => {
+                if let Some(older) = newest.insert(session, &record.head.id) {
+                    out.insert(older.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}

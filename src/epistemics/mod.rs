@@ -1,0 +1,11 @@
+//! Pure rules over the model: what follows from what an agent said. No input or output.
+
+pub mod calibration;
+pub mod confidence;
+pub mod gaps;
+pub mod gathered;
+pub mod journal;
+pub mod recommend;
+pub mod report;
+pub mod tokens;
+pub mod trajectory;

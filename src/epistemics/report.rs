@@ -1,0 +1,122 @@
+//! The handoff report: what follows from a session's records, what git knows and what the agent adds.
+
+use chrono::{DateTime, Utc};
+
+use super::gathered::{Gathered, push_once};
+use super::{calibration, gaps, recommend, trajectory};
+use crate::model::Handoff;
+use crate::model::assessment::CommitLine;
+use crate::model::handoff::Item;
+
+/// What the agent says with the handoff itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Said {
+    /// The task, instead of the session's.
+    pub task: Option<String>,
+    /// What was done.
+    pub accomplished: Vec<String>,
+    /// What was learned, beyond the journal.
+    pub findings: Vec<String>,
+    /// What is still unknown, beyond the journal.
+    pub unknowns: Vec<String>,
+    /// What the next session must know.
+    pub context: Option<String>,
+    /// What to do next; `None` leaves what an earlier handoff said.
+    pub next_steps: Option<Vec<String>>,
+    /// Files made or changed, beyond what git knows.
+    pub artifacts: Vec<String>,
+}
+
+/// What git knows since the session began.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Work {
+    /// The commits, newest first.
+    pub commits: Vec<CommitLine>,
+    /// Files committed or changed.
+    pub files: Vec<String>,
+}
+
+/// A handoff of the session at `now`. What an earlier handoff of the session said in words of its own (accomplished,
+/// context, next steps, artifacts) is carried over unless it is said anew, since the new one takes its place.
+pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -> Handoff {
+    let earlier = gathered.handoffs.iter().rev().map(|(_, handoff)| handoff).find(|h| h.kind == "epistemic");
+    let (before, after) = (gathered.before(), gathered.after());
+    let calibration_status = calibration::status(before, after);
+    let shown_after = after.or_else(|| {
+        // without a POSTFLIGHT the way so far is shown
+        let (_, last) = gathered.last()?;
+        (gathered.assessments.len() > 1).then_some(&last.vectors)
+    });
+    let plain = |text: &String| Item { id: None, text: text.clone() };
+    let mut findings = gathered.findings.clone();
+    findings.extend(said.findings.iter().map(plain));
+    let mut unknowns = gathered.unknowns.clone();
+    unknowns.extend(said.unknowns.iter().map(plain));
+    let answered = gathered.answered.iter().map(|a| (a.question.as_str(), a.answer.as_str()));
+    let gaps_filled = gaps::filled(before, after, answered, findings.iter().map(|f| f.text.as_str()));
+    let latest = after.or(gathered.last().map(|(_, a)| &a.vectors));
+
+    let carried = |list: fn(&Handoff) -> &Vec<String>| earlier.map(list).cloned().unwrap_or_default();
+    let mut accomplished = carried(|h| &h.accomplished);
+    said.accomplished.iter().for_each(|text| push_once(&mut accomplished, text));
+    let next_steps = said.next_steps.unwrap_or_else(|| carried(|h| &h.next_steps));
+    let mut artifacts = carried(|h| &h.artifacts);
+    for file in said.artifacts.iter().chain(&work.files).chain(&gathered.touched_files) {
+        push_once(&mut artifacts, file);
+    }
+    let task = said.task.or_else(|| gathered.session.task.clone()).or_else(|| earlier.map(|h| h.task.clone()));
+    let started = DateTime::parse_from_rfc3339(&gathered.session.started_at).ok();
+    Handoff {
+        kind: "epistemic".to_owned(),
+        task: task.unwrap_or_default(),
+        started_at: gathered.session.started_at.clone(),
+        duration_seconds: started.map_or(0, |t| (now - t.with_timezone(&Utc)).num_seconds().max(0) as u64),
+        session_status: if gathered.session.is_active() { "active" } else { "ended" }.to_owned(),
+        trajectory: trajectory::rows(before, shown_after, calibration_status),
+        calibration_status,
+        accomplished,
+        commits: work.commits,
+        recommendations: recommend::steps(latest, unknowns.len(), calibration_status),
+        findings,
+        gaps_filled,
+        unknowns,
+        dead_ends: gathered.dead_ends.clone(),
+        mistakes: gathered.mistakes.clone(),
+        decisions: gathered.decisions.clone(),
+        evidence: gathered.evidence.clone(),
+        goals: gathered.goals.clone(),
+        tools: gathered.tools.clone(),
+        sources: gathered.sources.clone(),
+        context: said.context.or_else(|| earlier.map(|h| h.context.clone())).unwrap_or_default(),
+        next_steps,
+        artifacts,
+        assessments: gathered.assessed(),
+    }
+}
+
+/// What a good handoff still lacks, with the command that adds it.
+pub fn missing(handoff: &Handoff) -> Vec<(&'static str, &'static str)> {
+    let checks: [(bool, &str, &str); 5] = [
+        (handoff.task.is_empty(), "task", "git empirica handoff -m \"<what was to be done>\""),
+        (handoff.findings.is_empty(), "findings", "git empirica handoff --finding \"<what you learned>\""),
+        (handoff.unknowns.is_empty(), "unknowns", "git empirica handoff --unknown \"<what is still open>\""),
+        (handoff.context.is_empty(), "context", "git empirica handoff --context \"<what the next session must know>\""),
+        (handoff.artifacts.is_empty(), "artifacts", "git empirica handoff --artifact <path>"),
+    ];
+    checks.into_iter().filter(|(lacks, ..)| *lacks).map(|(_, what, command)| (what, command)).collect()
+}
+
+/// A duration as people say it: "45 s", "12 min", "2 h 5 min", "3 d 4 h".
+pub fn duration(seconds: u64) -> String {
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let pair = |big: u64, unit: &str, small: u64, small_unit: &str| match small {
+        0 => format!("{big} {unit}"),
+        _ => format!("{big} {unit} {small} {small_unit}"),
+    };
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min"),
+        (0, ..) => pair(hours, "h", minutes % 60, "min"),
+        _ => pair(days, "d", hours % 24, "h"),
+    }
+}

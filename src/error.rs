@@ -1,0 +1,196 @@
+//! The one error type: what happened, why, what to do, and the exit code that follows.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// The result of everything that can fail here.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The remedy class of an error; decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The thing asked for does not exist.
+    NotFound,
+    /// The request is understood and not done: an invalid state, an ambiguous name.
+    Refused,
+    /// Wrong arguments or values out of range.
+    Usage,
+    /// There is no repository here, or one that must not be opened.
+    NoRepository,
+    /// Neither the notes nor any log could be written, or a store cannot be read.
+    Storage,
+}
+
+impl Kind {
+    /// The process exit code: 1 not found or refused, 2 usage, 128 no repository or storage beyond help.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Kind::NotFound | Kind::Refused => 1,
+            Kind::Usage => 2,
+            Kind::NoRepository | Kind::Storage => 128,
+        }
+    }
+}
+
+/// An error with its cause and everything a reader needs to act on it.
+#[derive(Debug)]
+pub struct Error(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    kind: Kind,
+    message: String,
+    reason: Option<String>,
+    suggestion: Option<String>,
+    alternatives: Vec<String>,
+    commands: Vec<String>,
+    provided: Option<String>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// A new error of `kind` that says what happened in one line, without a final stop.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Error(Box::new(Parts {
+            kind,
+            message: message.into(),
+            reason: None,
+            suggestion: None,
+            alternatives: Vec::new(),
+            commands: Vec::new(),
+            provided: None,
+            source: None,
+        }))
+    }
+
+    /// Something that was asked for does not exist.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(Kind::NotFound, message)
+    }
+
+    /// The request is understood but not done.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self::new(Kind::Refused, message)
+    }
+
+    /// An argument is wrong.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    /// The store cannot be read or written.
+    pub fn storage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Storage, message)
+    }
+
+    /// Why it happened, in a sentence.
+    pub fn reason(mut self, reason: impl Into<String>) -> Self {
+        self.0.reason = Some(reason.into());
+        self
+    }
+
+    /// What the user can do about it, in a sentence.
+    pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
+        self.0.suggestion = Some(suggestion.into());
+        self
+    }
+
+    /// Another value that would have worked.
+    pub fn alternative(mut self, value: impl Into<String>) -> Self {
+        self.0.alternatives.push(value.into());
+        self
+    }
+
+    /// A command, ready to run, that mends it or shows more.
+    pub fn command(mut self, command: impl Into<String>) -> Self {
+        self.0.commands.push(command.into());
+        self
+    }
+
+    /// The text the user gave for an alias or name.
+    pub fn provided(mut self, value: impl Into<String>) -> Self {
+        self.0.provided = Some(value.into());
+        self
+    }
+
+    /// The error beneath this one.
+    pub fn caused_by(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// The remedy class.
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// The sentence for the `reason` key: the stated reason, else the chain of causes, else the class.
+    pub fn reason_text(&self) -> String {
+        if let Some(reason) = &self.0.reason {
+            return reason.clone();
+        }
+        let causes = self.causes();
+        if !causes.is_empty() {
+            return causes.join(": ");
+        }
+        match self.0.kind {
+            Kind::NotFound => "nothing of that name is stored here",
+            Kind::Refused => "the present state does not allow it",
+            Kind::Usage => "an argument is missing or has a value that cannot be used",
+            Kind::NoRepository => "the command needs a git repository",
+            Kind::Storage => "the repository's storage did not answer as expected",
+        }
+        .to_owned()
+    }
+
+    /// What to do, as given; empty when nothing better than the recovery commands is known.
+    pub fn suggestion_text(&self) -> &str {
+        self.0.suggestion.as_deref().unwrap_or("")
+    }
+
+    /// Values that would have worked.
+    pub fn alternatives(&self) -> &[String] {
+        &self.0.alternatives
+    }
+
+    /// Commands that mend it or show more.
+    pub fn commands(&self) -> &[String] {
+        &self.0.commands
+    }
+
+    /// The alias or name the user gave, when that was the trouble.
+    pub fn provided_text(&self) -> Option<&str> {
+        self.0.provided.as_deref()
+    }
+
+    /// Whether a reason was stated, beyond the chain of causes.
+    pub fn has_reason(&self) -> bool {
+        self.0.reason.is_some()
+    }
+
+    /// The messages of the errors beneath this one, outermost first.
+    pub fn causes(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        let mut next = self.source();
+        while let Some(error) = next {
+            let text = error.to_string();
+            if out.last() != Some(&text) {
+                out.push(text);
+            }
+            next = error.source();
+        }
+        out
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|e| e as _)
+    }
+}

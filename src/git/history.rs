@@ -1,0 +1,216 @@
+//! Commits in git's own order and selection, streamed from `git log`.
+
+use std::io::BufRead;
+
+use super::process::{Running, git, output};
+use super::repository::Repository;
+use super::{Oid, parse_oid};
+use crate::error::{Error, Result};
+use crate::model::assessment::CommitLine;
+
+/// Which commits to list; everything is handed to git as it is.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Revisions and ranges; none is HEAD.
+    pub revisions: Vec<String>,
+    /// Paths; none is everything.
+    pub paths: Vec<String>,
+    /// `--all`.
+    pub all: bool,
+    /// `--first-parent`.
+    pub first_parent: bool,
+    /// `--reverse`.
+    pub reverse: bool,
+    /// `--since`.
+    pub since: Option<String>,
+    /// `--until`.
+    pub until: Option<String>,
+    /// `--author`.
+    pub author: Option<String>,
+    /// `--grep`.
+    pub grep: Option<String>,
+}
+
+/// A commit as a log shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Its id.
+    pub id: Oid,
+    /// The abbreviated id.
+    pub short: String,
+    /// The ids of its parents, abbreviated.
+    pub parents: Vec<String>,
+    /// The author's name.
+    pub author: String,
+    /// The author's address.
+    pub email: String,
+    /// The author's date, strict ISO 8601.
+    pub date: String,
+    /// The author's date as the user's `log.date` wants it.
+    pub shown_date: String,
+    /// The first line of the message.
+    pub subject: String,
+    /// The message, whole.
+    pub message: String,
+}
+
+const FORMAT: &str = "--format=tformat:%H%x00%h%x00%p%x00%an%x00%ae%x00%aI%x00%ad%x00%s%x00%B%x00";
+const FIELDS: usize = 9;
+
+/// A running listing.
+pub struct History {
+    git: Option<Running>,
+}
+
+impl History {
+    /// Starts a listing. What is wrong with a revision is known when the first commit is asked for.
+    pub fn start(repo: &Repository, selection: &Selection) -> Result<Self> {
+        if let Some(bad) = selection.revisions.iter().find(|r| r.starts_with('-')) {
+            return Err(Error::usage(format!("'{bad}' is not a revision")).provided(bad));
+        }
+        let mut command = git(repo.cwd());
+        command.args(["-c", "log.showSignature=false", "log", "--no-color", "--no-notes", "--no-patch", FORMAT]);
+        if selection.all {
+            // the notes' own commits are nobody's history
+            command.args(["--exclude=refs/notes/*", "--all"]);
+        }
+        let flags = [(selection.first_parent, "--first-parent"), (selection.reverse, "--reverse")];
+        command.args(flags.iter().filter(|(on, _)| *on).map(|(_, flag)| flag));
+        let values = [
+            ("--since", &selection.since),
+            ("--until", &selection.until),
+            ("--author", &selection.author),
+            ("--grep", &selection.grep),
+        ];
+        command.args(values.iter().filter_map(|(flag, value)| value.as_ref().map(|v| format!("{flag}={v}"))));
+        command.arg("--end-of-options").args(&selection.revisions).arg("--").args(&selection.paths);
+        Ok(History { git: Some(Running::start(&mut command)?) })
+    }
+
+    fn field(&mut self) -> Result<Option<String>> {
+        let Some(git) = &mut self.git else { return Ok(None) };
+        let mut bytes = Vec::new();
+        let read = git.stdout.read_until(0, &mut bytes);
+        read.map_err(|error| Error::storage("git's output could not be read").caused_by(error))?;
+        if bytes.last() != Some(&0) {
+            return Ok(None);
+        }
+        bytes.pop();
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    fn read(&mut self) -> Result<Option<Commit>> {
+        let mut fields = Vec::with_capacity(FIELDS);
+        while fields.len() < FIELDS {
+            match self.field()? {
+                Some(field) => fields.push(field),
+                None => {
+                    return match self.git.take() {
+                        Some(git) => git.finish().map(|()| None),
+                        None => Ok(None),
+                    };
+                }
+            }
+        }
+        let mut fields = fields.into_iter();
+        let mut next = || fields.next().unwrap_or_default();
+        let id = next();
+        // git ends each record with a line feed, which then begins the next one's first field
+        let id = parse_oid(id.trim()).ok_or_else(|| Error::storage("git log printed something that is no commit"))?;
+        Ok(Some(Commit {
+            id,
+            short: next(),
+            parents: next().split_whitespace().map(str::to_owned).collect(),
+            author: next(),
+            email: next(),
+            date: next(),
+            shown_date: next(),
+            subject: next(),
+            message: next(),
+        }))
+    }
+}
+
+impl Iterator for History {
+    type Item = Result<Commit>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.read().transpose();
+        if matches!(next, Some(Err(_))) {
+            self.git = None;
+        }
+        next
+    }
+}
+
+/// What was committed on the way from `since` (excluded; `None`: from the root) to HEAD.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Since {
+    /// The commits, newest first.
+    pub commits: Vec<CommitLine>,
+    /// The paths they touched, sorted; deleted ones are left out.
+    pub files: Vec<String>,
+}
+
+/// The commits and files since a commit. When that commit is no longer here (an amend and a gc), nothing is known.
+pub fn since(repo: &Repository, since: Option<Oid>, limit: usize) -> Result<Since> {
+    let head = repo.head()?;
+    let Some(tip) = head.commit else { return Ok(Since::default()) };
+    if since == Some(tip) || since.is_some_and(|id| !repo.has_object(id)) {
+        return Ok(Since::default());
+    }
+    let mut command = git(repo.cwd());
+    command.args(["-c", "log.showSignature=false", "log", "-z", "--no-color", "--no-notes", "--name-status"]);
+    command.args(["--no-renames", "--first-parent", "-m", "--format=tformat:%x01%H%x02%s"]);
+    command.arg(format!("--max-count={limit}"));
+    command.arg("--end-of-options").arg(tip.to_string()).args(since.map(|id| format!("^{id}"))).arg("--");
+    Ok(parse_since(&output(&mut command)?))
+}
+
+fn parse_since(bytes: &[u8]) -> Since {
+    let mut out = Since::default();
+    let mut files = std::collections::BTreeMap::new();
+    let text = String::from_utf8_lossy(bytes);
+    let mut fields = text.split('\0').map(|field| field.trim_start_matches('\n'));
+    while let Some(field) = fields.next() {
+        if let Some((commit, subject)) = field.strip_prefix('\u{1}').and_then(|f| f.split_once('\u{2}')) {
+            out.commits.push(CommitLine { commit: commit.to_owned(), subject: subject.to_owned() });
+        } else if field.len() == 1
+            && let Some(path) = fields.next()
+        {
+            // newest first: the first word about a path is the last one
+            files.entry(path.to_owned()).or_insert(field != "D");
+        }
+    }
+    out.files = files.into_iter().filter(|(_, present)| *present).map(|(path, _)| path).collect();
+    out
+}
+
+/// Whether `ancestor` can be reached from HEAD.
+pub fn reachable_from_head(repo: &Repository, ancestor: Oid) -> bool {
+    let mut command = git(repo.cwd());
+    command.args(["merge-base", "--is-ancestor", &ancestor.to_string(), "HEAD"]);
+    output(&mut command).is_ok()
+}
+
+/// A point in time as git understands it ("7 days ago", "2026-01-31", "yesterday"), in seconds since 1970.
+/// `None` when git makes nothing of it.
+pub fn parse_date(repo: &Repository, text: &str) -> Option<i64> {
+    let out = output(git(repo.cwd()).args(["rev-parse", &format!("--since={text}")])).ok()?;
+    let text = String::from_utf8(out).ok()?;
+    text.trim().strip_prefix("--max-age=")?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_and_files_are_told_apart() {
+        let text = "\u{1}aa\u{2}second\0\nD\0gone\0M\0kept\0\u{1}bb\u{2}first\0\nA\0gone\0A\0kept\0A\0a b\0";
+        let since = parse_since(text.as_bytes());
+        assert_eq!(since.commits.len(), 2);
+        assert_eq!(since.commits[0].subject, "second");
+        assert_eq!(since.files, ["a b", "kept"]);
+    }
+}

@@ -1,0 +1,20 @@
+//! Everything that touches git: the only floor that names gix or spawns git.
+
+pub mod backend;
+pub mod history;
+pub mod notes;
+pub mod process;
+pub mod repository;
+pub mod status;
+
+pub use backend::{HeadState, RefUpdate, UpdateError};
+pub use notes::NotesTree;
+pub use repository::Repository;
+
+/// The id of an object, of either hash kind.
+pub type Oid = gix::ObjectId;
+
+/// Reads a full hexadecimal object id; anything else is `None`.
+pub fn parse_oid(hex: &str) -> Option<Oid> {
+    Oid::from_hex(hex.as_bytes()).ok()
+}

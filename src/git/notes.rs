@@ -1,0 +1,149 @@
+//! A notes tree: lookups, edits and a walk over all notes, whatever its fan-out.
+
+use gix::note::plumbing::State;
+use gix::objs::FindExt;
+use gix::objs::tree::EntryKind;
+
+use super::Oid;
+use super::repository::{Repository, unreadable};
+use crate::error::{Error, Result};
+
+/// Unites two versions of one note.
+pub type Unite = fn(&[u8], &[u8]) -> Vec<u8>;
+
+/// A notes tree that is read and edited lazily.
+pub struct NotesTree<'r> {
+    repo: &'r Repository,
+    state: State,
+    unite: Unite,
+}
+
+impl<'r> NotesTree<'r> {
+    /// Opens the notes of a notes commit; `None` is the empty tree. `unite` joins the notes of an object that an
+    /// ill-formed tree lists twice (flat and fanned out), which git itself cannot read.
+    pub fn open(repo: &'r Repository, commit: Option<Oid>, unite: Unite) -> Result<Self> {
+        let tree = match commit {
+            Some(id) => repo.tree_of(id)?,
+            None => repo.empty_tree(),
+        };
+        let state = match State::new(tree, repo) {
+            Ok(state) => state,
+            Err(error) if error.is_corrupted() => normalised(repo, tree, unite)?,
+            Err(error) => return Err(unreadable(tree, error)),
+        };
+        Ok(NotesTree { repo, state, unite })
+    }
+
+    /// The tree as last written.
+    pub fn tree(&self) -> Oid {
+        self.state.root_tree_id()
+    }
+
+    fn retry<T>(&mut self, mut action: impl FnMut(&mut State, &Repository) -> gix::error::Result<T>) -> Result<T> {
+        match action(&mut self.state, self.repo) {
+            Err(error) if error.is_corrupted() => {
+                self.state = normalised(self.repo, self.state.root_tree_id(), self.unite)?;
+                action(&mut self.state, self.repo).map_err(|error| self.broken(error))
+            }
+            other => other.map_err(|error| self.broken(error)),
+        }
+    }
+
+    fn broken(&self, error: gix::Error) -> Error {
+        unreadable(self.state.root_tree_id(), error)
+    }
+
+    /// The content of the note of `target`; `None` when it has none, or when its blob is not here.
+    pub fn get(&mut self, target: Oid) -> Result<Option<Vec<u8>>> {
+        match self.retry(|state, repo| state.get(&target, repo))? {
+            Some(blob) => self.repo.read_blob(blob),
+            None => Ok(None),
+        }
+    }
+
+    /// Stages a new note for `target`; nothing is written before [`Self::write`]. Call it before the next
+    /// [`Self::get`] only for objects that were not read as damaged.
+    pub fn set(&mut self, target: Oid, content: &[u8]) -> Result<()> {
+        let blob = self.repo.write_blob(content)?;
+        self.state.edit(target, Some(blob), self.repo).map(|_| ()).map_err(|error| self.broken(error))
+    }
+
+    /// Writes what was staged and returns the new tree.
+    pub fn write(&mut self) -> Result<Oid> {
+        let repo = self.repo;
+        self.state.write(repo).map_err(|error| self.broken(error))
+    }
+}
+
+/// A tree with the same notes and other entries, each note once.
+fn normalised(repo: &Repository, tree: Oid, unite: Unite) -> Result<State> {
+    let Entries { notes, others } = entries(repo, tree)?;
+    let mut united: std::collections::BTreeMap<Oid, Vec<Oid>> = Default::default();
+    for (target, blob) in notes {
+        united.entry(target).or_default().push(blob);
+    }
+    let broken = |error| unreadable(tree, error);
+    let mut editor = gix::objs::tree::Editor::new(gix::objs::Tree::empty(), repo, repo.gix().object_hash());
+    for (path, kind, id) in others {
+        let parts: Vec<&str> = path.split('/').collect();
+        editor.upsert(parts, kind, id).map_err(|error| broken(gix::Error::from_error(error)))?;
+    }
+    let base = editor.write(|tree| gix::objs::Write::write(repo, tree)).map_err(broken)?;
+    let mut state = State::new(base, repo).map_err(broken)?;
+    for (target, blobs) in united {
+        let blob = match blobs.as_slice() {
+            [only] => *only,
+            _ => {
+                let mut joined = Vec::new();
+                for id in &blobs {
+                    if let Some(content) = repo.read_blob(*id)? {
+                        joined = unite(&joined, &content);
+                    }
+                }
+                repo.write_blob(&joined)?
+            }
+        };
+        state.edit(target, Some(blob), repo).map_err(broken)?;
+    }
+    state.write(repo).map_err(broken)?;
+    Ok(state)
+}
+
+/// What a notes tree holds.
+#[derive(Debug, Default)]
+pub struct Entries {
+    /// The notes as (annotated object, blob). An object can come twice in an ill-formed tree; blobs that are not here
+    /// are listed all the same.
+    pub notes: Vec<(Oid, Oid)>,
+    /// Every other entry: path, kind, object.
+    others: Vec<(String, EntryKind, Oid)>,
+}
+
+/// Everything in a notes tree, whatever its fan-out.
+pub fn entries(repo: &Repository, tree: Oid) -> Result<Entries> {
+    let Entries { mut notes, mut others } = Entries::default();
+    let mut pending = vec![(tree, String::new(), String::new())];
+    let mut buffer = Vec::new();
+    while let Some((id, hex, path)) = pending.pop() {
+        let tree = repo.find_tree(&id, &mut buffer).map_err(|error| unreadable(id, error))?;
+        for entry in tree.entries {
+            let name = String::from_utf8_lossy(entry.filename).into_owned();
+            let full = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
+            let is_hex = name.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+            let joined = format!("{hex}{name}");
+            if entry.mode.is_tree() {
+                if is_hex && name.len() == 2 && joined.len() < repo.hex_len() {
+                    pending.push((entry.oid.to_owned(), joined, full));
+                } else {
+                    others.push((full, EntryKind::Tree, entry.oid.to_owned()));
+                }
+            } else if let Some(target) = super::parse_oid(&joined).filter(|_| is_hex && joined.len() == repo.hex_len())
+            {
+                notes.push((target, entry.oid.to_owned()));
+            } else {
+                others.push((full, entry.mode.kind(), entry.oid.to_owned()));
+            }
+        }
+    }
+    Ok(Entries { notes, others })
+}

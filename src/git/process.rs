@@ -1,0 +1,99 @@
+//! Running the user's own git, where gix has no answer: history listings, status, pager and editor.
+
+use std::io::BufReader;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use crate::error::{Error, Result};
+
+/// A git command in `cwd`, quiet about optional locks and in the C locale.
+pub fn git(cwd: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.current_dir(cwd).env("GIT_OPTIONAL_LOCKS", "0").env("LC_ALL", "C").stdin(Stdio::null());
+    command
+}
+
+fn not_started(error: std::io::Error) -> Error {
+    Error::storage("git could not be started")
+        .suggest("Make sure that git is installed and on PATH.")
+        .command("git --version")
+        .caused_by(error)
+}
+
+/// Runs git to its end and returns its standard output. A failure carries git's own words.
+pub fn output(command: &mut Command) -> Result<Vec<u8>> {
+    Pending::start(command).output()
+}
+
+/// Git that runs beside us until its output is wanted.
+pub struct Pending(Result<Child>);
+
+impl Pending {
+    /// Starts git.
+    pub fn start(command: &mut Command) -> Self {
+        Pending(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started))
+    }
+
+    /// Waits for its end and returns its standard output. A failure carries git's own words.
+    pub fn output(self) -> Result<Vec<u8>> {
+        let out = self.0?.wait_with_output().map_err(not_started)?;
+        if out.status.success() { Ok(out.stdout) } else { Err(said(&out.stderr)) }
+    }
+}
+
+fn said(stderr: &[u8]) -> Error {
+    let text = String::from_utf8_lossy(stderr);
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("git failed and said nothing");
+    Error::refused(line.trim_start_matches("fatal: ").trim_start_matches("error: ").to_owned())
+        .reason("git refused the request")
+}
+
+/// Git whose output is read while it runs; ended when dropped.
+pub struct Running {
+    child: Child,
+    /// What it prints.
+    pub stdout: BufReader<ChildStdout>,
+}
+
+impl Running {
+    /// Starts git.
+    pub fn start(command: &mut Command) -> Result<Self> {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started)?;
+        let stdout = child.stdout.take().map(BufReader::new);
+        stdout.map(|stdout| Running { child, stdout }).ok_or_else(|| Error::storage("git's output could not be read"))
+    }
+
+    /// Waits for its end, after its output was read to the end; a failure carries git's own words.
+    pub fn finish(mut self) -> Result<()> {
+        let mut stderr = Vec::new();
+        if let Some(mut pipe) = self.child.stderr.take() {
+            // what could not be read of the error text is not worth a second error
+            let _ = std::io::Read::read_to_end(&mut pipe, &mut stderr);
+        }
+        let status = self.child.wait().map_err(not_started)?;
+        if status.success() { Ok(()) } else { Err(said(&stderr)) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // already ended is fine
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What git would use as `GIT_PAGER` or `GIT_EDITOR`; `None` when git cannot be asked or has none.
+pub fn variable(cwd: &Path, name: &str) -> Option<String> {
+    let out = output(git(cwd).args(["var", name])).ok()?;
+    let text = String::from_utf8(out).ok()?.trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// A shell line with arguments, run as git runs editors and pagers.
+pub fn shell(line: &str, arguments: &[&std::ffi::OsStr]) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(if arguments.is_empty() { line.to_owned() } else { format!("{line} \"$@\"") }).arg(line);
+    command.args(arguments);
+    command
+}

@@ -1,0 +1,321 @@
+//! The repository as the rest of the program sees it: where it is, HEAD, configuration, objects.
+
+use std::path::{Path, PathBuf};
+
+use gix::bstr::ByteSlice;
+
+use super::Oid;
+use super::backend::{Backend, GixBackend, HeadState, Identity, RefUpdate, UpdateError, signature};
+use crate::error::{Error, Kind, Result};
+
+/// The extensions under which reading and writing as this program does is right.
+const KNOWN_EXTENSIONS: &[&str] =
+    &["noop", "preciousobjects", "partialclone", "worktreeconfig", "objectformat", "relativeworktrees"];
+
+/// An opened repository.
+pub struct Repository {
+    inner: gix::Repository,
+    backend: Box<dyn Backend>,
+    cwd: PathBuf,
+}
+
+impl Repository {
+    /// Finds and opens the repository as git would, from the environment or upwards from `cwd` (absolute).
+    ///
+    /// A repository that git would refuse (another owner, an unknown extension) is refused.
+    pub fn discover(cwd: &Path) -> Result<Self> {
+        let options = || gix::open::Options::default().bail_if_untrusted(true);
+        let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
+        let opened = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
+            cwd,
+            gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() },
+            trust,
+        );
+        let inner = opened.map_err(|error| no_repository(cwd, error))?.to_thread_local();
+        refuse_unknown_formats(&inner)?;
+        Ok(Repository { backend: Box::new(GixBackend::new(inner.clone())), inner, cwd: cwd.to_owned() })
+    }
+
+    /// The folder the command was started in.
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// The git directory that all worktrees share, absolute.
+    pub fn common_dir(&self) -> PathBuf {
+        self.absolute(self.inner.common_dir())
+    }
+
+    /// This worktree's own git directory, absolute.
+    pub fn git_dir(&self) -> PathBuf {
+        self.absolute(self.inner.git_dir())
+    }
+
+    fn absolute(&self, path: &Path) -> PathBuf {
+        let joined = self.cwd.join(path);
+        joined.canonicalize().unwrap_or(joined)
+    }
+
+    /// The root of the work tree; `None` in a bare repository.
+    pub fn work_tree(&self) -> Option<PathBuf> {
+        self.inner.workdir().map(|path| self.absolute(path))
+    }
+
+    /// `main`, or the name of the linked worktree; a bare repository counts as `main`.
+    pub fn worktree_name(&self) -> String {
+        let (git_dir, common) = (self.git_dir(), self.common_dir());
+        match git_dir.file_name() {
+            Some(name) if git_dir != common => name.to_string_lossy().into_owned(),
+            _ => "main".to_owned(),
+        }
+    }
+
+    /// HEAD in this worktree.
+    pub fn head(&self) -> Result<HeadState> {
+        self.backend.head()
+    }
+
+    /// The id of the empty tree, where the records of an unborn HEAD lie.
+    pub fn empty_tree(&self) -> Oid {
+        Oid::empty_tree(self.inner.object_hash())
+    }
+
+    /// The number of hex digits of an object id here.
+    pub fn hex_len(&self) -> usize {
+        self.inner.object_hash().len_in_hex()
+    }
+
+    /// The last value of a configuration key; `None` when it is not set.
+    pub fn config(&self, key: &str) -> Option<String> {
+        let value = self.inner.config_snapshot().string(key)?;
+        Some(value.to_str_lossy().into_owned())
+    }
+
+    /// A configuration key as a path, with `~` expanded.
+    pub fn config_path(&self, key: &str) -> Option<PathBuf> {
+        self.inner.config_snapshot().trusted_path(key).ok().flatten()
+    }
+
+    /// A boolean configuration key; `None` when it is not set or no boolean.
+    pub fn config_bool(&self, key: &str) -> Option<bool> {
+        self.inner.config_snapshot().boolean(key)
+    }
+
+    /// Who writes notes commits: the configured committer, else a fallback that names this program.
+    pub fn identity(&self) -> Identity {
+        let configured = self.inner.committer().and_then(|who| who.ok());
+        match configured {
+            Some(who) => {
+                Identity { name: who.name.to_str_lossy().into_owned(), email: who.email.to_str_lossy().into_owned() }
+            }
+            None => Identity { name: "git-empirica".to_owned(), email: "git-empirica@localhost".to_owned() },
+        }
+    }
+
+    /// The object a ref points to; `None` when there is no such ref.
+    pub fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
+        self.backend.find_ref(name)
+    }
+
+    /// All refs below `prefix` (which ends in a slash), sorted by name.
+    pub fn list_refs(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
+        self.backend.list_refs(prefix)
+    }
+
+    /// Whether the object is here. Never fetches.
+    pub fn has_object(&self, id: Oid) -> bool {
+        self.inner.has_object(id)
+    }
+
+    /// The content of a blob; `None` when it is not here.
+    pub fn read_blob(&self, id: Oid) -> Result<Option<Vec<u8>>> {
+        let found = self.inner.try_find_object(id).map_err(|error| unreadable(id, error))?;
+        Ok(found
+            .filter(|object| object.kind == gix::objs::Kind::Blob)
+            .map(|mut object| std::mem::take(&mut object.data)))
+    }
+
+    /// Stores a blob.
+    pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
+        self.backend.write_object(gix::objs::Kind::Blob, bytes).map_err(unwritable)
+    }
+
+    /// The tree of a commit.
+    pub fn tree_of(&self, commit: Oid) -> Result<Oid> {
+        let read = || Ok(self.inner.find_commit(commit)?.tree_id()?.detach());
+        read().map_err(|error: gix::Error| unreadable(commit, error))
+    }
+
+    /// Stores a commit of `tree` with `parents`, by `who`, now. The objects are known to exist afterwards.
+    pub fn write_commit(&self, tree: Oid, parents: Vec<Oid>, message: &str, who: &Identity) -> Result<Oid> {
+        let signature = signature(who);
+        let commit = gix::objs::Commit {
+            tree,
+            parents: parents.into_iter().collect(),
+            author: signature.clone(),
+            committer: signature,
+            encoding: None,
+            message: message.into(),
+            extra_headers: Vec::new(),
+        };
+        let id = gix::objs::Write::write(self, &commit).map_err(unwritable)?;
+        if !self.has_object(id) || !self.has_object(tree) {
+            return Err(Error::storage("a notes commit was written and is not in the object store"));
+        }
+        Ok(id)
+    }
+
+    /// Sets refs, each if it still has the value it is expected to have; none is set when one has not.
+    pub fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
+        self.backend.update_refs(updates, message, who)
+    }
+
+    /// Resolves a revision (`HEAD~2`, a branch, a short id) to a commit; `None` when it names none.
+    pub fn resolve_commit(&self, revision: &str) -> Option<Oid> {
+        let id = self.inner.rev_parse_single(revision).ok()?;
+        let commit = id.object().ok()?.peel_to_kind(gix::objs::Kind::Commit).ok()?;
+        Some(commit.id)
+    }
+
+    /// The first line of a commit's message; `None` when the commit is not here.
+    pub fn subject(&self, commit: Oid) -> Option<String> {
+        let commit = self.inner.find_commit(commit).ok()?;
+        let message = commit.message().ok()?;
+        Some(message.summary().to_str_lossy().into_owned())
+    }
+
+    /// How many entries HEAD's reflog has in this worktree; 0 without one.
+    pub fn reflog_len(&self) -> usize {
+        let Ok(head) = self.inner.head() else { return 0 };
+        let mut platform = head.log_iter();
+        platform.all().ok().flatten().map_or(0, |lines| lines.count())
+    }
+
+    /// The first commit this worktree made after HEAD's reflog had `entries` entries. Without a reflog, the root of
+    /// HEAD's first-parent line. `None` while there is none.
+    pub fn first_commit_after(&self, entries: usize) -> Option<Oid> {
+        let head = self.inner.head().ok()?;
+        let mut platform = head.log_iter();
+        if let Ok(Some(lines)) = platform.all() {
+            let made = lines.skip(entries).filter_map(|line| line.ok());
+            let mut made = made.skip_while(|line| !line.message.starts_with_str("commit"));
+            let first = made.next()?.new_oid();
+            // amended at once, it is the amended one that stays
+            let amended = made.take_while(|line| line.message.starts_with_str("commit (amend)"));
+            return Some(amended.last().map_or(first, |line| line.new_oid()));
+        }
+        let mut id = head.try_into_peeled_id().ok()??.detach();
+        while let Some(parent) = self.inner.find_commit(id).ok()?.parent_ids().next() {
+            id = parent.detach();
+        }
+        Some(id)
+    }
+
+    /// gix's own repository, for the other files of this floor.
+    pub(super) fn gix(&self) -> &gix::Repository {
+        &self.inner
+    }
+}
+
+impl gix::objs::Find for Repository {
+    fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::error::Result<Option<gix::objs::Data<'a>>> {
+        gix::objs::Find::try_find(&self.inner, id, buffer)
+    }
+}
+
+impl gix::objs::Write for Repository {
+    fn write_buf(&self, kind: gix::objs::Kind, from: &[u8]) -> gix::error::Result<Oid> {
+        self.backend.write_object(kind, from)
+    }
+
+    fn write_buf_with_known_id(&self, kind: gix::objs::Kind, from: &[u8], _id: Oid) -> gix::error::Result<Oid> {
+        self.backend.write_object(kind, from)
+    }
+
+    fn write_stream(&self, kind: gix::objs::Kind, _size: u64, from: &mut dyn std::io::Read) -> gix::error::Result<Oid> {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes).map_err(gix::Error::from_error)?;
+        self.backend.write_object(kind, &bytes)
+    }
+
+    fn write_stream_with_known_id(
+        &self,
+        kind: gix::objs::Kind,
+        size: u64,
+        from: &mut dyn std::io::Read,
+        _id: Oid,
+    ) -> gix::error::Result<Oid> {
+        gix::objs::Write::write_stream(self, kind, size, from)
+    }
+}
+
+fn no_repository(cwd: &Path, error: gix::Error) -> Error {
+    let root = cwd.ancestors().find(|folder| folder.join(".git").exists() || folder.join("HEAD").is_file());
+    if error.is_permission_denied() || error.to_string().contains("trust") {
+        let root = root.unwrap_or(cwd).to_string_lossy();
+        return Error::new(Kind::NoRepository, "the repository belongs to another user")
+            .suggest("If you trust it, tell git so.")
+            .command(format!("git config --global --add safe.directory {}", quote(&root)))
+            .caused_by(error);
+    }
+    if let Some(root) = root {
+        return Error::new(Kind::NoRepository, format!("the repository at {} cannot be opened", root.display()))
+            .suggest("See what git says about it.")
+            .command("git status")
+            .caused_by(error);
+    }
+    Error::new(Kind::NoRepository, "this is not a git repository")
+        .reason(format!("no repository was found at or above {}", cwd.display()))
+        .suggest("Change into a repository, or make one.")
+        .command("git init")
+        .caused_by(error)
+}
+
+/// A word as a shell takes it.
+pub fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+fn refuse_unknown_formats(repo: &gix::Repository) -> Result<()> {
+    let config = repo.config_snapshot();
+    let version = config.integer("core.repositoryFormatVersion").unwrap_or(0);
+    let refuse = |what: String| {
+        Err(Error::new(Kind::NoRepository, what)
+            .reason("writing to a repository of a format that is not understood could damage it")
+            .suggest("Use a newer version of this program."))
+    };
+    if !(0..=1).contains(&version) {
+        return refuse(format!("the repository has format version {version}"));
+    }
+    let file = config.plumbing();
+    for section in file.sections_by_name("extensions").into_iter().flatten() {
+        for name in section.value_names() {
+            let name = name.to_string().to_ascii_lowercase();
+            if name == "refstorage" {
+                let value = config.string("extensions.refStorage").unwrap_or_default();
+                if value != "files" {
+                    return refuse(format!("the repository keeps its refs as '{value}', which is not supported yet"));
+                }
+            } else if version == 1 && !KNOWN_EXTENSIONS.contains(&name.as_str()) {
+                return refuse(format!("the repository uses the unknown extension '{name}'"));
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn unreadable(id: Oid, error: gix::Error) -> Error {
+    Error::storage(format!("the object {id} cannot be read"))
+        .suggest("Look at what is wrong with the repository.")
+        .command("git fsck --connectivity-only")
+        .caused_by(error)
+}
+
+fn unwritable(error: gix::Error) -> Error {
+    Error::storage("the object store cannot be written").caused_by(error)
+}

@@ -1,0 +1,89 @@
+//! What is not committed, by git's own `status`.
+
+use super::process::{Pending, git};
+use super::repository::Repository;
+use crate::error::Result;
+use crate::model::assessment::{AheadBehind, Changes};
+
+/// The state of the work tree against HEAD.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Status {
+    /// The distance to the upstream; `None` without one.
+    pub ahead_behind: Option<AheadBehind>,
+    /// What is not committed, paths relative to the root of the work tree.
+    pub changes: Changes,
+}
+
+/// Git's answer, asked for and not yet read.
+pub struct Asked(Option<Pending>);
+
+/// Asks git, which looks at the work tree while we do something else. In a bare repository nothing is uncommitted.
+pub fn ask(repo: &Repository) -> Asked {
+    Asked(repo.work_tree().map(|_| {
+        let mut command = git(repo.cwd());
+        command.args(["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames"]);
+        Pending::start(&mut command)
+    }))
+}
+
+impl Asked {
+    /// The answer.
+    pub fn read(self) -> Result<Status> {
+        match self.0 {
+            None => Ok(Status::default()),
+            Some(pending) => Ok(parse(&pending.output()?)),
+        }
+    }
+}
+
+/// Reads `git status --porcelain=v2 --branch -z --no-renames`. Lines that are not understood are left out.
+fn parse(bytes: &[u8]) -> Status {
+    let mut status = Status::default();
+    for entry in bytes.split(|b| *b == 0) {
+        let entry = String::from_utf8_lossy(entry);
+        if let Some(distance) = entry.strip_prefix("# branch.ab ") {
+            let mut numbers = distance.split(' ').filter_map(|n| n[1..].parse().ok());
+            if let (Some(ahead), Some(behind)) = (numbers.next(), numbers.next()) {
+                status.ahead_behind = Some(AheadBehind { ahead, behind });
+            }
+        } else if let Some(path) = entry.strip_prefix("? ") {
+            status.changes.files_added.push(path.to_owned());
+        } else if entry.starts_with("1 ") {
+            // 1 XY sub mH mI mW hH hI path
+            let mut fields = entry.splitn(9, ' ').skip(1);
+            if let (Some(xy), Some(path)) = (fields.next(), fields.nth(6)) {
+                let list = match xy {
+                    _ if xy.contains('D') => &mut status.changes.files_deleted,
+                    _ if xy.starts_with('A') => &mut status.changes.files_added,
+                    _ => &mut status.changes.files_modified,
+                };
+                list.push(path.to_owned());
+            }
+        } else if entry.starts_with("u ") {
+            // u XY sub m1 m2 m3 mW h1 h2 h3 path
+            if let Some(path) = entry.splitn(11, ' ').nth(10) {
+                status.changes.files_modified.push(path.to_owned());
+            }
+        }
+    }
+    status
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_line_is_read() {
+        let text = "# branch.oid abc\0# branch.head main\0# branch.ab +2 -1\0\
+            1 .M N... 100644 100644 100644 aa bb a file with spaces\0\
+            1 A. N... 000000 100644 100644 00 bb new\0\
+            1 .D N... 100644 100644 000000 aa aa gone\0\
+            u UU N... 100644 100644 100644 100644 aa bb cc both\0? loose/\0";
+        let status = parse(text.as_bytes());
+        assert_eq!(status.ahead_behind, Some(AheadBehind { ahead: 2, behind: 1 }));
+        assert_eq!(status.changes.files_modified, ["a file with spaces", "both"]);
+        assert_eq!(status.changes.files_added, ["new", "loose/"]);
+        assert_eq!(status.changes.files_deleted, ["gone"]);
+    }
+}

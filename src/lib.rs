@@ -1,0 +1,27 @@
+//! Keeps what AI agents learned, doubted, tried and decided inside the repository, as git notes.
+//!
+//! The floors, from the ground up; imports only go down, and a test holds that:
+//!
+//! | floor | tells |
+//! |---|---|
+//! | [`error`], [`env`] | what can go wrong; what the process was given |
+//! | [`model`] | plain data: vectors, records, sessions, handoffs |
+//! | [`epistemics`] | pure rules over the model |
+//! | [`git`] | the only floor that names gix or spawns git |
+//! | [`wire`] | JSON lines ↔ model |
+//! | [`store`] | records in notes: log, append, read, merge, heal |
+//! | [`ops`] | one use case per file; prints nothing |
+//! | [`view`] | outcome → terminal, JSON, template |
+//! | [`cli`] | the command line |
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod env;
+pub mod epistemics;
+pub mod error;
+pub mod git;
+pub mod model;
+pub mod ops;
+pub mod store;
+pub mod view;
+pub mod wire;

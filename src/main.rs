@@ -1,0 +1,26 @@
+//! The binary: arguments, environment and streams go in, an exit code comes out.
+#![forbid(unsafe_code)]
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use git_empirica::cli::{self, Streams};
+use git_empirica::env::Env;
+
+// the one place that reads the process's environment
+#[allow(clippy::disallowed_methods)]
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let program = std::env::current_exe().unwrap_or_default();
+    let env = Env::new(|name| std::env::var(name).ok(), cwd, program);
+    let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
+    let streams = Streams {
+        out_is_terminal: stdout.is_terminal(),
+        err_is_terminal: stderr.is_terminal(),
+        stdin: Box::new(std::io::stdin()),
+        out: Box::new(std::io::BufWriter::new(stdout)),
+        err: Box::new(stderr),
+    };
+    ExitCode::from(cli::run(arguments, &env, streams))
+}

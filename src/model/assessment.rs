@@ -1,0 +1,141 @@
+//! Assessments (how sure an agent is, and when) and checkpoints (where the work stood).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::id::Id;
+use super::vectors::Vectors;
+
+/// Where in the workflow something was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Phase {
+    /// Before the work.
+    Preflight,
+    /// Before acting: may I?
+    Check,
+    /// While acting; checkpoints only.
+    Act,
+    /// After the work.
+    Postflight,
+}
+
+impl Phase {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Preflight => "PREFLIGHT",
+            Phase::Check => "CHECK",
+            Phase::Act => "ACT",
+            Phase::Postflight => "POSTFLIGHT",
+        }
+    }
+}
+
+/// How sure the agent is at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Assessment {
+    /// Before, during or after the work.
+    pub phase: Phase,
+    /// Which one of its phase in this session, from 1.
+    pub round: u32,
+    /// The values given.
+    pub vectors: Vectors,
+    /// The confidence the agent claims to act with, in [0, 1]; CHECK only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// Why it is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// The task as the agent sees it now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The iteration of the investigation, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<u32>,
+    /// The depth of the scope, in [0, 1].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<f64>,
+    /// Labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Whatever else the agent wants kept.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub meta: BTreeMap<String, String>,
+}
+
+/// Why a checkpoint was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Trigger {
+    #[default]
+    Manual,
+    PreCompact,
+    PostCompact,
+}
+
+/// A path and what happened to it, against HEAD.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Changes {
+    /// Changed files.
+    pub files_modified: Vec<String>,
+    /// New files, untracked ones included.
+    pub files_added: Vec<String>,
+    /// Deleted files.
+    pub files_deleted: Vec<String>,
+}
+
+/// A commit in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitLine {
+    /// Its id, hex.
+    pub commit: String,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+/// Where the repository stood.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct GitState {
+    /// HEAD, hex; `None` when unborn.
+    pub head_commit: Option<String>,
+    /// The branch; `None` when detached.
+    pub branch: Option<String>,
+    /// Commits ahead of and behind the upstream; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead_behind: Option<AheadBehind>,
+    /// What is not committed.
+    pub uncommitted_changes: Changes,
+    /// Whether anything is not committed.
+    pub dirty: bool,
+    /// Commits since the last checkpoint or assessment of the session, newest first.
+    pub commits_since_last_checkpoint: Vec<CommitLine>,
+}
+
+/// Distance to the upstream, in commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct AheadBehind {
+    pub ahead: u64,
+    pub behind: u64,
+}
+
+/// A snapshot of where the work stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// Where in the workflow; `None` before the first assessment.
+    pub phase: Option<Phase>,
+    /// Which one of its phase, from 1.
+    pub round: u32,
+    /// Why it was taken.
+    pub trigger: Trigger,
+    /// The values; possibly none.
+    pub vectors: Vectors,
+    /// The assessment the vectors were taken from, when they were not given with the checkpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vectors_from: Option<Id>,
+    /// The repository; `None` in a bare one, or when git could not be asked.
+    pub git_state: Option<GitState>,
+}

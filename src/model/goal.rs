@@ -1,0 +1,148 @@
+//! Goals, their subtasks and what became of them.
+
+use serde::{Deserialize, Serialize};
+
+use super::id::{Id, SessionId};
+
+/// How urgent a goal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Priority {
+    High,
+    #[default]
+    Medium,
+    Low,
+}
+
+impl Priority {
+    /// The word used in arguments and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Priority::High => "high",
+            Priority::Medium => "medium",
+            Priority::Low => "low",
+        }
+    }
+}
+
+/// Something to be reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Goal {
+    /// What is to be reached.
+    pub text: String,
+    /// How one knows that it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<String>,
+    /// How urgent it is.
+    #[serde(default)]
+    pub priority: Priority,
+    /// Why it was set; given for goals the program proposes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rationale: Option<String>,
+}
+
+/// A step towards a goal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Subtask {
+    /// The goal.
+    pub of: Id,
+    /// The step.
+    pub text: String,
+}
+
+/// A goal or a subtask was finished.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GoalDone {
+    /// The goal or subtask.
+    pub of: Id,
+    /// What shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+}
+
+/// A goal or a subtask was given up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GoalDrop {
+    /// The goal or subtask.
+    pub of: Id,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// Open goals of an earlier session were taken over by the session of this record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GoalTake {
+    /// The session they came from.
+    pub from: SessionId,
+    /// The goals.
+    pub of: Vec<Id>,
+}
+
+/// Where a goal or subtask stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum GoalStatus {
+    Open,
+    Done,
+    Dropped,
+}
+
+impl GoalStatus {
+    /// The word shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            GoalStatus::Open => "open",
+            GoalStatus::Done => "done",
+            GoalStatus::Dropped => "dropped",
+        }
+    }
+}
+
+/// A subtask as it stands now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SubtaskState {
+    /// The subtask's record.
+    pub id: Id,
+    /// The step.
+    pub text: String,
+    /// Where it stands.
+    pub status: GoalStatus,
+    /// What shows that it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+}
+
+/// A goal as it stands now, folded from its records.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GoalState {
+    /// The goal's record.
+    pub id: Id,
+    /// What is to be reached.
+    pub text: String,
+    /// Where it stands.
+    pub status: GoalStatus,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// How one knows that it is reached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<String>,
+    /// Its steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subtasks: Vec<SubtaskState>,
+    /// What shows that it is done, or why it was dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+}
+
+impl GoalState {
+    /// "2/4 subtasks"; `None` without subtasks. Dropped ones do not count.
+    pub fn progress(&self) -> Option<String> {
+        let counted = self.subtasks.iter().filter(|s| s.status != GoalStatus::Dropped);
+        let (done, all) =
+            counted.fold((0, 0), |(done, all), s| (done + usize::from(s.status == GoalStatus::Done), all + 1));
+        (all > 0).then(|| format!("{done}/{all} subtasks"))
+    }
+}

@@ -1,0 +1,204 @@
+//! The handoff report: a record that stands alone, holding everything its views need.
+
+use serde::{Deserialize, Serialize};
+
+use super::assessment::{CommitLine, Phase};
+use super::goal::GoalState;
+use super::id::Id;
+use super::vectors::Vectors;
+
+/// A text with the record it comes from; `id` is `None` when it was given with the handoff itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    /// The record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Id>,
+    /// What it says.
+    pub text: String,
+}
+
+/// An approach that failed and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Failure {
+    pub approach: String,
+    pub why: String,
+}
+
+/// A choice, its reason and the rejected alternatives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Choice {
+    pub text: String,
+    pub why: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<String>,
+}
+
+/// Something done wrong and how to prevent it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Slip {
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prevention: Option<String>,
+}
+
+/// A check that was run: the last run of each command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proof {
+    /// The command line.
+    pub command: String,
+    /// Its exit code; 0 passed.
+    pub exit: i32,
+    /// The files it vouches for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// How often it was run in the session.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub runs: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(n: &u32) -> bool {
+    *n == 1
+}
+
+/// A doubt that was settled: what was filled, and from what to what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gap {
+    /// Which gap.
+    pub gap: String,
+    /// What was known before.
+    pub before: String,
+    /// What is known now.
+    pub after: String,
+    /// By how much; `None` when it is not a matter of a vector.
+    pub confidence_change: Option<f64>,
+}
+
+/// One vector's way through the session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trajectory {
+    /// The vector's name, or `overall_confidence`.
+    pub vector: String,
+    /// At PREFLIGHT; `None` when it was not given.
+    pub before: Option<f64>,
+    /// At POSTFLIGHT; `None` when it was not given.
+    pub after: Option<f64>,
+    /// after − before, rounded to 4 decimals; `None` unless both are known.
+    pub delta: Option<f64>,
+    /// In a word: improved, declined, reduced, increased, unchanged, not assessed, or the calibration.
+    pub status: String,
+}
+
+/// An assessment as the handoff quotes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Assessed {
+    /// Its record.
+    pub id: Id,
+    /// Its phase.
+    pub phase: Phase,
+    /// Which one of its phase.
+    pub round: u32,
+    /// When, RFC 3339 UTC.
+    pub at: String,
+    /// Its values.
+    pub vectors: Vectors,
+    /// The confidence it claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+}
+
+/// How often a tool category was used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct ToolUse {
+    pub tool: String,
+    pub count: u32,
+}
+
+/// Whether confidence and doubt moved together (DESIGN §3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Calibration {
+    WellCalibrated,
+    Overconfident,
+    Underconfident,
+    #[default]
+    NotAssessable,
+}
+
+impl Calibration {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Calibration::WellCalibrated => "well_calibrated",
+            Calibration::Overconfident => "overconfident",
+            Calibration::Underconfident => "underconfident",
+            Calibration::NotAssessable => "not_assessable",
+        }
+    }
+}
+
+/// What a session hands over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct Handoff {
+    /// `epistemic`; other types come with their own fields.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What was to be done.
+    pub task: String,
+    /// When the session began, RFC 3339 UTC.
+    pub started_at: String,
+    /// From then to the handoff, in seconds.
+    pub duration_seconds: u64,
+    /// `active` or `ended` when the handoff was written.
+    pub session_status: String,
+    /// Every vector given before or after, then overall confidence.
+    pub trajectory: Vec<Trajectory>,
+    /// Whether confidence and doubt moved together.
+    pub calibration_status: Calibration,
+    /// What was done, in the agent's words.
+    pub accomplished: Vec<String>,
+    /// The commits made since the session began, newest first.
+    pub commits: Vec<CommitLine>,
+    /// What was learned.
+    pub findings: Vec<Item>,
+    /// Doubts that were settled.
+    pub gaps_filled: Vec<Gap>,
+    /// What is still unknown.
+    pub unknowns: Vec<Item>,
+    /// What was tried and failed.
+    pub dead_ends: Vec<Failure>,
+    /// What was done wrong.
+    pub mistakes: Vec<Slip>,
+    /// What was decided.
+    pub decisions: Vec<Choice>,
+    /// What was checked.
+    pub evidence: Vec<Proof>,
+    /// The session's goals.
+    pub goals: Vec<GoalState>,
+    /// Tool categories, most used first.
+    pub tools: Vec<ToolUse>,
+    /// What was consulted.
+    pub sources: Vec<String>,
+    /// What the next session must know.
+    pub context: String,
+    /// The agent's own next steps.
+    pub next_steps: Vec<String>,
+    /// What follows from the vectors, in the seed's words.
+    pub recommendations: Vec<String>,
+    /// Files made or changed.
+    pub artifacts: Vec<String>,
+    /// The assessments of the session, oldest first.
+    pub assessments: Vec<Assessed>,
+}

@@ -1,0 +1,119 @@
+//! Identifiers: records are UUIDv7 and ordered by it, sessions are random UUIDv4.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use uuid::{NoContext, Timestamp, Uuid};
+
+/// How far ahead of our clock a foreign id may be before it is ignored for ordering, in milliseconds (24 h).
+pub const MAX_AHEAD_MS: u64 = 24 * 60 * 60 * 1000;
+
+macro_rules! uuid_text {
+    ($name:ident, $what:literal) => {
+        #[doc = $what]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Reads the canonical lower-case hyphenated form; anything else is `None`.
+            pub fn parse(text: &str) -> Option<Self> {
+                let id = Uuid::try_parse(text).ok()?;
+                (text.len() == 36 && id.to_string() == text).then(|| $name(text.to_owned()))
+            }
+
+            /// The canonical text, 36 characters.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                $name::parse(&text).ok_or_else(|| serde::de::Error::custom("not a UUID in its canonical form"))
+            }
+        }
+    };
+}
+
+uuid_text!(Id, "The id of a record: a UUIDv7, so that ids sort by the time they were made.");
+uuid_text!(SessionId, "The id of a session: a random UUIDv4.");
+
+impl Id {
+    /// A new id whose time is `ms`, milliseconds since 1970.
+    pub fn at(ms: u64) -> Self {
+        let time = Timestamp::from_unix(NoContext, ms / 1000, (ms % 1000) as u32 * 1_000_000);
+        Id(Uuid::new_v7(time).to_string())
+    }
+
+    /// The time in the id, milliseconds since 1970; 0 for an id that is no UUIDv7.
+    pub fn ms(&self) -> u64 {
+        let Ok(id) = Uuid::try_parse(&self.0) else { return 0 };
+        match id.get_timestamp() {
+            Some(time) if id.get_version_num() == 7 => {
+                let (seconds, nanos) = time.to_unix();
+                seconds * 1000 + u64::from(nanos) / 1_000_000
+            }
+            _ => 0,
+        }
+    }
+
+    /// The short form: the last 8 hex digits (the first ones are the clock, alike for neighbours).
+    pub fn short(&self) -> &str {
+        &self.0[self.0.len() - 8..]
+    }
+}
+
+impl SessionId {
+    /// A new random session id.
+    pub fn random() -> Self {
+        SessionId(Uuid::new_v4().to_string())
+    }
+
+    /// The short form: the first 8 hex digits.
+    pub fn short(&self) -> &str {
+        &self.0[..8]
+    }
+}
+
+/// The millisecond a new id gets: now, or one past the newest known id, unless that one is over 24 h ahead.
+pub fn next_ms(now_ms: u64, newest_known_ms: u64) -> u64 {
+    if newest_known_ms > now_ms + MAX_AHEAD_MS { now_ms } else { now_ms.max(newest_known_ms + 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_sort_by_time_and_keep_it() {
+        let (a, b) = (Id::at(1_700_000_000_123), Id::at(1_700_000_000_124));
+        assert!(a < b);
+        assert_eq!(a.ms(), 1_700_000_000_123);
+        assert_eq!(a.short().len(), 8);
+        assert!(a.as_str().ends_with(a.short()));
+    }
+
+    #[test]
+    fn only_canonical_text_is_an_id() {
+        let id = Id::at(5);
+        assert!(Id::parse(id.as_str()).is_some());
+        assert!(Id::parse(&id.as_str().to_uppercase()).is_none());
+        assert!(Id::parse(&id.as_str().replace('-', "")).is_none());
+        assert!(Id::parse("--exec").is_none());
+    }
+
+    #[test]
+    fn the_next_id_is_past_the_newest_unless_that_is_a_day_ahead() {
+        assert_eq!(next_ms(100, 50), 100);
+        assert_eq!(next_ms(100, 100), 101);
+        assert_eq!(next_ms(100, 100 + MAX_AHEAD_MS), 101 + MAX_AHEAD_MS);
+        assert_eq!(next_ms(100, 101 + MAX_AHEAD_MS), 100);
+    }
+}

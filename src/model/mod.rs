@@ -1,0 +1,16 @@
+//! Plain data, no input or output: what an agent can say, and the records that keep it.
+
+pub mod assessment;
+pub mod goal;
+pub mod handoff;
+pub mod id;
+pub mod journal;
+pub mod record;
+pub mod session;
+pub mod vectors;
+
+pub use assessment::{Assessment, Checkpoint, GitState, Phase, Trigger};
+pub use handoff::Handoff;
+pub use id::{Id, SessionId};
+pub use record::{Body, Head, Record, Shelf};
+pub use vectors::{Vector, Vectors};

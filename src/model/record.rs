@@ -1,0 +1,171 @@
+//! The record: one immutable statement, its envelope and its body.
+
+use super::assessment::{Assessment, Checkpoint};
+use super::goal::{Goal, GoalDone, GoalDrop, GoalTake, Subtask};
+use super::handoff::Handoff;
+use super::id::{Id, SessionId};
+use super::journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
+use super::session::{SessionEnd, SessionStart};
+
+/// The record version this program writes. Records of other versions are kept and passed on untouched.
+pub const VERSION: u32 = 1;
+
+/// The data ref a kind of record lives in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Shelf {
+    /// Sessions, findings and everything else that is said along the way.
+    Journal,
+    /// Assessments and snapshots.
+    Checkpoints,
+    /// Handoffs.
+    Handoffs,
+}
+
+impl Shelf {
+    /// All of them, in the order they are written.
+    pub const ALL: [Shelf; 3] = [Shelf::Journal, Shelf::Checkpoints, Shelf::Handoffs];
+
+    /// The last part of the ref's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Shelf::Journal => "journal",
+            Shelf::Checkpoints => "checkpoints",
+            Shelf::Handoffs => "handoffs",
+        }
+    }
+
+    /// The shelf of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Shelf::ALL.into_iter().find(|shelf| shelf.name() == name)
+    }
+}
+
+/// What every record carries before its own keys.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Head {
+    /// The record version.
+    pub v: u32,
+    /// Unique, ordered by time.
+    pub id: Id,
+    /// The session that said it; `None` for records no session made.
+    pub session: Option<SessionId>,
+    /// Who said it, as claimed.
+    pub ai: String,
+    /// When, RFC 3339 UTC with milliseconds. Informative: order is by id.
+    pub at: String,
+    /// HEAD then, hex; `None` when it was unborn.
+    pub commit: Option<String>,
+    /// The tree of that commit, hex.
+    pub tree: Option<String>,
+}
+
+/// Lines copied to another commit: nothing moves, a reader finds the new home through this.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attach {
+    /// The ids that were copied.
+    pub of: Vec<Id>,
+    /// The commit they were copied from; the empty tree for records of an unborn HEAD.
+    pub from: String,
+    /// The commit they were copied to.
+    pub to: String,
+}
+
+/// A newer handoff of the same session took the place of an older one; lies beside the older one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Supersede {
+    /// The older handoff.
+    pub of: Id,
+    /// The newer one.
+    pub by: Id,
+}
+
+/// The body of a record; the variant is its kind.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
+pub enum Body {
+    SessionStart(SessionStart),
+    SessionEnd(SessionEnd),
+    Finding(Finding),
+    Unknown(Unknown),
+    Resolve(Resolve),
+    DeadEnd(DeadEnd),
+    Mistake(Mistake),
+    Decision(Decision),
+    Source(Source),
+    Evidence(Evidence),
+    Activity(Activity),
+    Goal(Goal),
+    Subtask(Subtask),
+    GoalDone(GoalDone),
+    GoalDrop(GoalDrop),
+    GoalTake(GoalTake),
+    Assessment(Box<Assessment>),
+    Checkpoint(Box<Checkpoint>),
+    Handoff(Box<Handoff>),
+    Attach(Attach),
+    Supersede(Supersede),
+}
+
+impl Body {
+    /// The word in the `kind` key.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Body::SessionStart(_) => "session_start",
+            Body::SessionEnd(_) => "session_end",
+            Body::Finding(_) => "finding",
+            Body::Unknown(_) => "unknown",
+            Body::Resolve(_) => "resolve",
+            Body::DeadEnd(_) => "dead_end",
+            Body::Mistake(_) => "mistake",
+            Body::Decision(_) => "decision",
+            Body::Source(_) => "source",
+            Body::Evidence(_) => "evidence",
+            Body::Activity(_) => "activity",
+            Body::Goal(_) => "goal",
+            Body::Subtask(_) => "subtask",
+            Body::GoalDone(_) => "goal_done",
+            Body::GoalDrop(_) => "goal_drop",
+            Body::GoalTake(_) => "goal_take",
+            Body::Assessment(_) => "assessment",
+            Body::Checkpoint(_) => "checkpoint",
+            Body::Handoff(_) => "handoff",
+            Body::Attach(_) => "attach",
+            Body::Supersede(_) => "supersede",
+        }
+    }
+
+    /// Where a record of this kind is kept. An attachment lies beside the lines it copied, on any shelf; `None`.
+    pub fn shelf(&self) -> Option<Shelf> {
+        match self {
+            Body::Assessment(_) | Body::Checkpoint(_) => Some(Shelf::Checkpoints),
+            Body::Handoff(_) | Body::Supersede(_) => Some(Shelf::Handoffs),
+            Body::Attach(_) => None,
+            _ => Some(Shelf::Journal),
+        }
+    }
+}
+
+/// One immutable statement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The envelope.
+    pub head: Head,
+    /// What it says.
+    pub body: Body,
+}
+
+impl Record {
+    /// The ids of other records this one is about: what it resolves, ends, takes over or was led to by.
+    pub fn names(&self) -> Vec<&Id> {
+        match &self.body {
+            Body::Resolve(r) => vec![&r.of],
+            Body::Subtask(r) => vec![&r.of],
+            Body::GoalDone(r) => vec![&r.of],
+            Body::GoalDrop(r) => vec![&r.of],
+            Body::GoalTake(r) => r.of.iter().collect(),
+            Body::Attach(r) => r.of.iter().collect(),
+            Body::Supersede(r) => vec![&r.of],
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The 13 epistemic vectors and a partial set of their values.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{self, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// One of the 13 vectors, in the order they are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Vector {
+    /// Alignment with the task.
+    Engagement,
+    /// What is understood.
+    Know,
+    /// Capability to act.
+    Do,
+    /// Situational awareness.
+    Context,
+    /// Sharpness of the mental model.
+    Clarity,
+    /// Internal consistency.
+    Coherence,
+    /// Quality of the information.
+    Signal,
+    /// Complexity still to be absorbed; less is better.
+    Density,
+    /// Grasp of the present state of the work.
+    State,
+    /// Grasp of what changed.
+    Change,
+    /// How much of the work is done.
+    Completion,
+    /// Grasp of what the work will affect.
+    Impact,
+    /// What is unknown; less is better.
+    Uncertainty,
+}
+
+/// The part of the overall confidence a vector counts in (DESIGN: foundation, comprehension, execution, engagement).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tier {
+    /// know, do, context.
+    Foundation,
+    /// clarity, coherence, signal, density.
+    Comprehension,
+    /// state, change, completion, impact.
+    Execution,
+    /// engagement alone.
+    Engagement,
+}
+
+impl Vector {
+    /// All of them, in the order they are shown.
+    pub const ALL: [Vector; 13] = [
+        Vector::Engagement,
+        Vector::Know,
+        Vector::Do,
+        Vector::Context,
+        Vector::Clarity,
+        Vector::Coherence,
+        Vector::Signal,
+        Vector::Density,
+        Vector::State,
+        Vector::Change,
+        Vector::Completion,
+        Vector::Impact,
+        Vector::Uncertainty,
+    ];
+
+    /// The lower-case name used in arguments and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Vector::Engagement => "engagement",
+            Vector::Know => "know",
+            Vector::Do => "do",
+            Vector::Context => "context",
+            Vector::Clarity => "clarity",
+            Vector::Coherence => "coherence",
+            Vector::Signal => "signal",
+            Vector::Density => "density",
+            Vector::State => "state",
+            Vector::Change => "change",
+            Vector::Completion => "completion",
+            Vector::Impact => "impact",
+            Vector::Uncertainty => "uncertainty",
+        }
+    }
+
+    /// Whether a smaller value is the better one.
+    pub fn less_is_better(self) -> bool {
+        matches!(self, Vector::Uncertainty | Vector::Density)
+    }
+
+    /// The tier it counts in; `None` for uncertainty, which stands beside the overall confidence.
+    pub fn tier(self) -> Option<Tier> {
+        match self {
+            Vector::Know | Vector::Do | Vector::Context => Some(Tier::Foundation),
+            Vector::Clarity | Vector::Coherence | Vector::Signal | Vector::Density => Some(Tier::Comprehension),
+            Vector::State | Vector::Change | Vector::Completion | Vector::Impact => Some(Tier::Execution),
+            Vector::Engagement => Some(Tier::Engagement),
+            Vector::Uncertainty => None,
+        }
+    }
+}
+
+impl fmt::Display for Vector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What is wrong with a vector argument.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum VectorError {
+    /// No vector has this name; the nearest one, when any is near.
+    #[error("there is no vector '{name}'")]
+    Unknown {
+        /// The name as given.
+        name: String,
+        /// The nearest real name.
+        nearest: Option<&'static str>,
+    },
+    /// A value outside [0, 1], or none.
+    #[error("the value of '{name}' must be a number from 0 to 1, not '{value}'")]
+    Value {
+        /// The vector.
+        name: String,
+        /// The value as given.
+        value: String,
+    },
+    /// Not of the form NAME=VALUE.
+    #[error("'{0}' is not of the form NAME=VALUE")]
+    Form(String),
+    /// The same vector twice.
+    #[error("the vector '{0}' is given twice")]
+    Twice(&'static str),
+    /// Not one value was given.
+    #[error("no vector was given")]
+    Empty,
+}
+
+impl FromStr for Vector {
+    type Err = VectorError;
+
+    fn from_str(text: &str) -> Result<Self, VectorError> {
+        let lower = text.trim().to_ascii_lowercase();
+        Vector::ALL.into_iter().find(|v| v.name() == lower).ok_or_else(|| {
+            let names: Vec<&str> = Vector::ALL.iter().map(|v| v.name()).collect();
+            let nearest = similar::get_close_matches(lower.as_str(), &names, 1, 0.5)
+                .first()
+                .and_then(|near| Vector::ALL.into_iter().find(|v| v.name() == *near));
+            VectorError::Unknown { name: text.trim().to_owned(), nearest: nearest.map(Vector::name) }
+        })
+    }
+}
+
+/// Values for some of the vectors, each in [0, 1].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Vectors([Option<f64>; 13]);
+
+impl Vectors {
+    /// The value of one vector; `None` when it was not given.
+    pub fn get(&self, vector: Vector) -> Option<f64> {
+        self.0[vector as usize]
+    }
+
+    /// Sets one value; `false`, and nothing set, when it is not a number from 0 to 1.
+    pub fn set(&mut self, vector: Vector, value: f64) -> bool {
+        let fits = (0.0..=1.0).contains(&value);
+        if fits {
+            // -0.0 is in range and would print as "-0"
+            self.0[vector as usize] = Some(value + 0.0);
+        }
+        fits
+    }
+
+    /// The given values in the order they are shown.
+    pub fn iter(&self) -> impl Iterator<Item = (Vector, f64)> + '_ {
+        Vector::ALL.into_iter().filter_map(|v| self.get(v).map(|value| (v, value)))
+    }
+
+    /// Whether no value was given.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+
+    /// Adds `NAME=VALUE[,NAME=VALUE]…`. Empty text, a name without a value, an unknown name, a value that is no
+    /// number in [0, 1] and a vector named twice are errors; an error leaves the set as it was.
+    pub fn add_pairs(&mut self, text: &str) -> Result<(), VectorError> {
+        let mut next = self.clone();
+        for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').ok_or_else(|| VectorError::Form(pair.to_owned()))?;
+            let vector: Vector = name.parse()?;
+            let number = value.trim().parse::<f64>();
+            if next.get(vector).is_some() {
+                return Err(VectorError::Twice(vector.name()));
+            }
+            if !number.is_ok_and(|number| next.set(vector, number)) {
+                return Err(VectorError::Value { name: vector.name().to_owned(), value: value.trim().to_owned() });
+            }
+        }
+        if next == *self {
+            return Err(VectorError::Empty);
+        }
+        *self = next;
+        Ok(())
+    }
+}
+
+impl Serialize for Vectors {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (vector, value) in self.iter() {
+            map.serialize_entry(vector.name(), &value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Vectors {
+    /// Reads what is understood: unknown names and values out of range are left out, for notes come from everywhere.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Lenient;
+        impl<'de> Visitor<'de> for Lenient {
+            type Value = Vectors;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map of vector names to numbers")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vectors, A::Error> {
+                let mut out = Vectors::default();
+                while let Some(name) = map.next_key::<String>()? {
+                    let value = map.next_value::<serde_json::Value>().map_err(de::Error::custom)?;
+                    if let (Ok(vector), Some(number)) = (name.parse::<Vector>(), value.as_f64()) {
+                        out.set(vector, number);
+                    }
+                }
+                Ok(out)
+            }
+        }
+        deserializer.deserialize_map(Lenient)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_read_and_kept_in_order() {
+        let mut v = Vectors::default();
+        v.add_pairs("uncertainty=0.4, know=0.60").unwrap();
+        v.add_pairs("do=1").unwrap();
+        assert_eq!(serde_json::to_string(&v).unwrap(), r#"{"know":0.6,"do":1.0,"uncertainty":0.4}"#);
+        let back: Vectors =
+            serde_json::from_str(r#"{"know":0.6,"do":1,"uncertainty":0.4,"scope":3,"clarity":7}"#).unwrap();
+        assert_eq!(back, v);
+    }
+
+    #[test]
+    fn bad_pairs_are_named_and_change_nothing() {
+        let mut v = Vectors::default();
+        for bad in ["know=1.01", "know=-0.01", "know=NaN", "know=inf", "know=", "know=high"] {
+            assert!(matches!(v.add_pairs(bad), Err(VectorError::Value { .. })), "{bad}");
+        }
+        assert!(matches!(v.add_pairs("know"), Err(VectorError::Form(_))));
+        assert!(matches!(v.add_pairs(""), Err(VectorError::Empty)));
+        assert!(matches!(v.add_pairs("know=0.1,know=0.2"), Err(VectorError::Twice("know"))));
+        match v.add_pairs("knwo=0.5") {
+            Err(VectorError::Unknown { nearest, .. }) => assert_eq!(nearest, Some("know")),
+            other => panic!("{other:?}"),
+        }
+        assert!(v.is_empty());
+    }
+}

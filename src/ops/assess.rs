@@ -1,0 +1,190 @@
+//! Assessments: how sure the agent is before, during and after its work.
+
+use std::collections::BTreeMap;
+
+use super::Stored;
+use super::context::{Context, Working};
+use super::handoff::{self, Outcome as HandoffOutcome};
+use super::session::gather;
+use crate::epistemics::confidence::{overall, round4};
+use crate::epistemics::gathered::Gathered;
+use crate::epistemics::report::Said;
+use crate::epistemics::{calibration, trajectory};
+use crate::error::{Error, Result};
+use crate::model::handoff::Calibration;
+use crate::model::journal::{Finding, Unknown};
+use crate::model::vectors::VectorError;
+use crate::model::{Assessment, Body, Id, Phase, SessionId, Vector, Vectors};
+use crate::store::When;
+
+/// What is assessed.
+#[derive(Debug, Clone, Default)]
+#[allow(missing_docs)]
+pub struct Request {
+    pub vectors: Vectors,
+    pub confidence: Option<f64>,
+    pub reasoning: Option<String>,
+    pub task: Option<String>,
+    pub findings: Vec<String>,
+    pub unknowns: Vec<String>,
+    pub cycle: Option<u32>,
+    pub scope: Option<f64>,
+    pub tags: Vec<String>,
+    pub meta: BTreeMap<String, String>,
+}
+
+/// An assessment that was stored.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Outcome {
+    pub session_id: SessionId,
+    pub checkpoint_id: Id,
+    pub phase: Phase,
+    pub round: u32,
+    pub vectors: Vectors,
+    pub overall_confidence: Option<f64>,
+    pub confidence: Option<f64>,
+    pub uncertainty_score: Option<f64>,
+    /// Uncertainty above 0.6.
+    pub uncertainty_detected: bool,
+    /// Before the work: `investigate` or `proceed`.
+    pub recommendation: Option<&'static str>,
+    pub next_step: String,
+    /// Against the first PREFLIGHT; empty before it.
+    pub deltas: Vec<(String, f64)>,
+    /// After the work.
+    pub calibration_status: Option<Calibration>,
+    /// After the work: the handoff, or why there is none.
+    pub handoff: Option<Result<Box<HandoffOutcome>, Error>>,
+    pub stored: Stored,
+}
+
+/// Above this the uncertainty is high (DESIGN §3).
+const UNCERTAIN: f64 = 0.6;
+/// Below this too little is known to proceed.
+const KNOWING: f64 = 0.7;
+/// Below this the state of things is too little understood to proceed.
+const STATE: f64 = 0.6;
+
+/// Whether what was given recommends to investigate first (DESIGN §3).
+fn investigate(vectors: &Vectors) -> bool {
+    let below = |vector, least: f64| vectors.get(vector).is_some_and(|value| round4(value) < least);
+    vectors.get(Vector::Uncertainty).is_some_and(|value| round4(value) > UNCERTAIN)
+        || below(Vector::Know, KNOWING)
+        || below(Vector::State, STATE)
+}
+
+/// Stores an assessment of `phase`, its findings and unknowns first. A POSTFLIGHT writes the handoff as well unless
+/// `hand_over` is `None`; when that fails the assessment stands all the same.
+pub fn run(context: &Context<'_>, phase: Phase, request: Request, hand_over: Option<Said>) -> Result<Outcome> {
+    if request.vectors.is_empty() {
+        return Err(no_vectors());
+    }
+    let who = context.working()?;
+    for text in &request.findings {
+        context.text("finding", text)?;
+    }
+    for text in &request.unknowns {
+        context.text("unknown", text)?;
+    }
+    context.optional("task", request.task.as_deref())?;
+    context.optional("reasoning", request.reasoning.as_deref())?;
+    let gathered = gather(context, &who.id)?;
+    if !gathered.session.is_active() {
+        return Err(ended(&gathered));
+    }
+    let round = gathered.next_round(phase);
+    let finding = |text: String| Body::Finding(Finding { text, impact: None, memory: None, led_from: None });
+    let unknown = |text: String| Body::Unknown(Unknown { text, led_from: None });
+    let mut bodies: Vec<Body> = request.findings.into_iter().map(finding).collect();
+    bodies.extend(request.unknowns.into_iter().map(unknown));
+    bodies.push(Body::Assessment(Box::new(Assessment {
+        phase,
+        round,
+        vectors: request.vectors,
+        confidence: request.confidence,
+        reasoning: request.reasoning,
+        task: request.task,
+        cycle: request.cycle,
+        scope: request.scope,
+        tags: request.tags,
+        meta: request.meta,
+    })));
+    let (mut records, stored) = context.store(&who, bodies, When::Now)?;
+    let Some((head, Body::Assessment(assessment))) = records.pop().map(|record| (record.head, record.body)) else {
+        return Err(Error::storage("the assessment was not stored"));
+    };
+    let vectors = assessment.vectors;
+    let handoff = hand_over.map(|said| written(context, &who, said));
+    let before = gathered.before();
+    Ok(Outcome {
+        session_id: who.id,
+        checkpoint_id: head.id,
+        phase,
+        round,
+        overall_confidence: overall(&vectors),
+        confidence: assessment.confidence,
+        uncertainty_score: vectors.get(Vector::Uncertainty),
+        uncertainty_detected: vectors.get(Vector::Uncertainty).is_some_and(|value| round4(value) > UNCERTAIN),
+        recommendation: (phase == Phase::Preflight)
+            .then(|| if investigate(&vectors) { "investigate" } else { "proceed" }),
+        next_step: next_step(phase, &vectors, handoff.as_ref().is_some_and(Result::is_ok)),
+        deltas: trajectory::deltas(&trajectory::rows(before, Some(&vectors), Calibration::NotAssessable)),
+        calibration_status: (phase == Phase::Postflight).then(|| calibration::status(before, Some(&vectors))),
+        vectors,
+        handoff,
+        stored,
+    })
+}
+
+fn written(context: &Context<'_>, who: &Working, said: Said) -> Result<Box<HandoffOutcome>, Error> {
+    handoff::write(context, who, said).map(Box::new)
+}
+
+fn next_step(phase: Phase, vectors: &Vectors, handed_over: bool) -> String {
+    match phase {
+        Phase::Preflight if investigate(vectors) => {
+            "Investigate, log what you find, then run: git empirica check -v know=<0..1>,uncertainty=<0..1>"
+        }
+        Phase::Preflight => "Proceed; log findings, decisions and dead ends as you go.",
+        Phase::Check => "Act; when the work is done run: git empirica postflight -v know=<0..1>,uncertainty=<0..1>",
+        Phase::Act | Phase::Postflight if handed_over => "End the session with: git empirica session end",
+        Phase::Act | Phase::Postflight => "Hand over with: git empirica handoff",
+    }
+    .to_owned()
+}
+
+fn no_vectors() -> Error {
+    vector_error(&VectorError::Empty)
+}
+
+fn ended(gathered: &Gathered) -> Error {
+    Error::refused(format!("the session {} has ended", gathered.session.id.short()))
+        .reason("an assessment belongs to work that is going on")
+        .suggest("Start a new session.")
+        .command("git empirica session start --task \"<what you are going to do>\"")
+}
+
+/// A wrong vector argument as an error for the user.
+pub fn vector_error(error: &VectorError) -> Error {
+    let names: Vec<&str> = Vector::ALL.iter().map(|vector| vector.name()).collect();
+    let base = Error::usage(error.to_string());
+    match error {
+        VectorError::Unknown { name, nearest } => {
+            let base = base.provided(name.clone()).reason(format!("the vectors are {}", names.join(", ")));
+            match nearest {
+                Some(near) => base.suggest(format!("Did you mean '{near}'?")).alternative(*near),
+                None => base.suggest("Use one of the vectors."),
+            }
+        }
+        VectorError::Value { value, .. } => base
+            .provided(value.clone())
+            .reason("a vector says how sure you are, from 0 (not at all) to 1 (entirely)")
+            .suggest("Give a number from 0 to 1, with a point: 0.7."),
+        VectorError::Form(given) => base.provided(given.clone()).suggest("Write it as know=0.6,uncertainty=0.4."),
+        VectorError::Twice(_) => base.suggest("Give each vector once."),
+        VectorError::Empty => base
+            .reason(format!("an assessment needs one vector or more of {}", names.join(", ")))
+            .suggest("Give the vectors you can judge: -v know=0.6,uncertainty=0.4"),
+    }
+}

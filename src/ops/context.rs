@@ -1,0 +1,140 @@
+//! What every use case starts from: repository, store, and whose session it is.
+
+use super::current::Current;
+use super::{Stored, alias};
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::git::Repository;
+use crate::model::{Body, Id, Record, SessionId};
+use crate::store::{Render, Store, When};
+
+/// Who and which session the user named.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// `--ai`.
+    pub ai: Option<String>,
+    /// `--session`.
+    pub session: Option<String>,
+}
+
+/// What every use case starts from.
+pub struct Context<'a> {
+    /// What the process was given.
+    pub env: &'a Env,
+    /// The repository.
+    pub repo: &'a Repository,
+    /// Its records.
+    pub store: Store<'a>,
+    /// Who and which session the user named.
+    pub asked: Asked,
+}
+
+/// The session a command works in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Working {
+    /// The session.
+    pub id: SessionId,
+    /// Who speaks.
+    pub ai: String,
+}
+
+impl<'a> Context<'a> {
+    /// A context over an opened repository.
+    pub fn new(env: &'a Env, repo: &'a Repository, render: &'a dyn Render, asked: Asked) -> Result<Self> {
+        let context = Context { env, repo, store: Store::new(repo, env, render)?, asked };
+        context.optional("agent", context.asked.ai.as_deref())?;
+        Ok(context)
+    }
+
+    /// `--ai` or `EMPIRICA_AI`.
+    pub fn named_ai(&self) -> Option<&str> {
+        self.asked.ai.as_deref().or(self.env.get("EMPIRICA_AI"))
+    }
+
+    /// Who speaks: as named, else the session's own agent, else `empirica.ai`, else `user.name`, else `unknown`.
+    pub fn author(&self, of_session: Option<&str>) -> String {
+        let configured = || self.repo.config("empirica.ai").or_else(|| self.repo.config("user.name"));
+        self.named_ai()
+            .or(of_session)
+            .map(str::to_owned)
+            .or_else(configured)
+            .filter(|name| !name.trim().is_empty())
+            .unwrap_or_else(|| "unknown".to_owned())
+    }
+
+    /// The session the command works in: as named by `--session` or `EMPIRICA_SESSION`, else the newest active one of
+    /// the named agent in this worktree, else the only agent's active here.
+    pub fn working(&self) -> Result<Working> {
+        if let Some(given) = self.asked.session.as_deref().or(self.env.get("EMPIRICA_SESSION")) {
+            let session = alias::session(self, given)?;
+            return Ok(Working { ai: self.author(Some(&session.ai)), id: session.id });
+        }
+        let active = Current::load(self)?.active;
+        let newest_of = |ai: &str| active.iter().rev().find(|session| session.ai == ai);
+        let mut agents: Vec<&str> = active.iter().map(|session| session.ai.as_str()).collect();
+        agents.sort_unstable();
+        agents.dedup();
+        let chosen = self.named_ai().and_then(newest_of).or(match agents.as_slice() {
+            [only] => newest_of(only),
+            _ => None,
+        });
+        if let Some(session) = chosen {
+            return Ok(Working { ai: self.author(Some(&session.ai)), id: session.id.clone() });
+        }
+        if agents.is_empty() {
+            return Err(Error::not_found("there is no active session here")
+                .reason(format!(
+                    "no session was started in the worktree '{}', or all have ended",
+                    self.store.paths().worktree()
+                ))
+                .suggest("Start one, or name a session with --session.")
+                .command("git empirica session start --task \"<what you are going to do>\"")
+                .command("git empirica session list"));
+        }
+        let mut error = Error::refused("several agents have an active session here")
+            .reason(format!("{} are active in this worktree", agents.join(" and ")))
+            .suggest("Say which one with --ai or --session.");
+        for agent in &agents {
+            if let Some(session) = newest_of(agent) {
+                error = error
+                    .alternative(session.id.as_str())
+                    .command(format!("git empirica session show {}", session.id.short()));
+            }
+        }
+        Err(error)
+    }
+
+    /// Stores what one session says, and what is left to say about that.
+    pub fn store(&self, who: &Working, bodies: Vec<Body>, when: When) -> Result<(Vec<Record>, Stored)> {
+        let records = bodies.into_iter().map(|body| self.store.new_record(&who.id, &who.ai, body)).collect();
+        let mut written = self.store.append(records, when)?;
+        let mut stored = Stored::default();
+        stored.add(&mut written);
+        Ok((written.records, stored))
+    }
+
+    /// A text that must say something; blank is a usage error that names the argument.
+    pub fn text<'t>(&self, name: &str, text: &'t str) -> Result<&'t str> {
+        if text.trim().is_empty() {
+            return Err(Error::usage(format!("the {name} is empty"))
+                .reason("a record without text says nothing to the next session")
+                .suggest("Give the text as an argument, as - for standard input, or as @FILE."));
+        }
+        Ok(text)
+    }
+
+    /// A text that may be absent, but not blank.
+    pub fn optional(&self, name: &str, text: Option<&str>) -> Result<()> {
+        text.map_or(Ok(()), |text| self.text(name, text).map(|_| ()))
+    }
+
+    /// A record found by its id, the end of it (4 hex digits or more) or its beginning.
+    pub fn record(&self, given: &str, what: &str, fits: impl Fn(&Record) -> bool) -> Result<Record> {
+        alias::record(self, given, what, fits)
+    }
+
+    /// Resolves `--led-from`.
+    pub fn led_from(&self, given: Option<&str>) -> Result<Option<Id>> {
+        given.map(|given| self.record(given, "record", |_| true).map(|record| record.head.id)).transpose()
+    }
+}

@@ -1,0 +1,188 @@
+//! The demonstration: the main job, really done, in a throwaway repository.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::git::process::git;
+use crate::git::repository::quote;
+
+/// One step of it.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Step {
+    pub title: String,
+    pub command: String,
+    pub output: String,
+}
+
+/// All of it.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Outcome {
+    pub steps: Vec<Step>,
+}
+
+/// A folder that is removed at the end.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Plays two agents: the first works and hands over, a reviewer reads it in `git log`, the second resumes in a clone.
+pub fn run(env: &Env) -> Result<Outcome> {
+    let unusable = |error: std::io::Error| {
+        Error::refused("the demonstration needs a temporary folder that can be written")
+            .suggest("Set TMPDIR to a folder that can be written.")
+            .command("TMPDIR=/var/tmp git empirica demo")
+            .caused_by(error)
+    };
+    let base = env.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let scratch = Scratch(base.join(format!("git-empirica-demo-{}", std::process::id())));
+    let (work, clone) = (scratch.0.join("project"), scratch.0.join("clone"));
+    std::fs::create_dir_all(&work).map_err(unusable)?;
+    let mut play = Play { env, home: scratch.0.clone(), steps: Vec::new() };
+    play.quiet(&work, "git", &["init", "-q", "-b", "main"])?;
+    play.quiet(&work, "git", &["config", "user.name", "Demo"])?;
+    play.quiet(&work, "git", &["config", "user.email", "demo@example.com"])?;
+    std::fs::write(work.join("login.py"), "def login(user):\n    return session(user)\n").map_err(unusable)?;
+    play.quiet(&work, "git", &["add", "."])?;
+    play.quiet(&work, "git", &["commit", "-qm", "Add login"])?;
+
+    let task = "fix the flaky login test";
+    play.ours("An agent begins a session.", &work, &["session", "start", "--ai", "ada", "--task", task])?;
+    play.ours(
+        "It says how sure it is before it starts.",
+        &work,
+        &["preflight", "-v", "know=0.45,context=0.5,uncertainty=0.7"],
+    )?;
+    play.ours(
+        "It logs what it learns as it goes …",
+        &work,
+        &["finding", "The session token is cached for 60 s, so a second login in the same minute fails"],
+    )?;
+    play.ours(
+        "… what did not work, and why …",
+        &work,
+        &["deadend", "Retrying the login", "--why", "the cache returns the same stale token"],
+    )?;
+    play.ours(
+        "… what it decided, and instead of what …",
+        &work,
+        &[
+            "decision",
+            "Key the cache by user and nonce",
+            "--why",
+            "tokens stay unique",
+            "--alternative",
+            "drop the cache: 40 ms slower per request",
+        ],
+    )?;
+    play.ours(
+        "… what is still open, and what proves the work.",
+        &work,
+        &["unknown", "Does the mobile client reuse nonces?"],
+    )?;
+    play.ours("", &work, &["evidence", "pytest tests/test_login.py", "--exit", "0", "--file", "login.py"])?;
+    std::fs::write(work.join("login.py"), "def login(user, nonce):\n    return session(user, nonce)\n")
+        .map_err(unusable)?;
+    play.quiet(&work, "git", &["commit", "-qam", "Key the token cache by user and nonce"])?;
+    play.ours(
+        "After its work it assesses itself again; that writes the handoff.",
+        &work,
+        &[
+            "postflight",
+            "-v",
+            "know=0.85,context=0.8,uncertainty=0.25",
+            "--context",
+            "The fix is in login.py; staging still runs the old cache",
+            "--next",
+            "Ask the mobile team about nonces",
+        ],
+    )?;
+    play.ours("The session ends.", &work, &["session", "end"])?;
+    play.git("A reviewer reads it in plain git log.", &work, &["log", "-1", "--notes=empirica/handoffs"])?;
+    play.quiet(&scratch.0, "git", &["clone", "-q", "project", "clone"])?;
+    play.git(
+        "A teammate's clone fetches the notes …",
+        &clone,
+        &["fetch", "-q", "origin", "refs/notes/empirica/*:refs/notes/empirica/*"],
+    )?;
+    play.ours("… and the next agent resumes there.", &clone, &["resume", "--detail", "detailed"])?;
+    play.ours("The history with its handoffs.", &clone, &["log", "--handoffs", "--oneline"])?;
+    Ok(Outcome { steps: play.steps })
+}
+
+struct Play<'a> {
+    env: &'a Env,
+    home: PathBuf,
+    steps: Vec<Step>,
+}
+
+impl Play<'_> {
+    /// A command that knows nothing of the user's own repository, configuration or session.
+    fn prepared(&self, folder: &Path, program: &Path) -> Command {
+        let mut command = if program == Path::new("git") { git(folder) } else { Command::new(program) };
+        command
+            .current_dir(folder)
+            .env("HOME", &self.home)
+            .env("XDG_CONFIG_HOME", &self.home)
+            .env("GIT_CONFIG_NOSYSTEM", "1");
+        command.env("XDG_STATE_HOME", self.home.join("state")).env("GIT_PAGER", "cat").env("NO_COLOR", "1");
+        for name in [
+            "GIT_DIR",
+            "GIT_WORK_TREE",
+            "GIT_INDEX_FILE",
+            "EMPIRICA_SESSION",
+            "EMPIRICA_AI",
+            "EMPIRICA_NOW",
+            "GIT_CONFIG_GLOBAL",
+        ] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn run(&self, folder: &Path, program: &Path, arguments: &[&str]) -> Result<String> {
+        let mut command = self.prepared(folder, program);
+        let out = command
+            .args(arguments)
+            .output()
+            .map_err(|error| Error::refused(format!("{} could not be started", program.display())).caused_by(error))?;
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        if out.status.success() {
+            return Ok(text);
+        }
+        Err(Error::refused(format!(
+            "a step of the demonstration failed: {} {}",
+            program.display(),
+            arguments.join(" ")
+        ))
+        .reason(String::from_utf8_lossy(&out.stderr).trim().to_owned()))
+    }
+
+    fn quiet(&self, folder: &Path, program: &str, arguments: &[&str]) -> Result<()> {
+        self.run(folder, Path::new(program), arguments).map(|_| ())
+    }
+
+    fn step(&mut self, title: &str, shown: &str, arguments: &[&str], output: String) {
+        let words: Vec<String> = arguments.iter().map(|word| quote(word)).collect();
+        self.steps.push(Step { title: title.to_owned(), command: format!("{shown} {}", words.join(" ")), output });
+    }
+
+    fn ours(&mut self, title: &str, folder: &Path, arguments: &[&str]) -> Result<()> {
+        let output = self.run(folder, &self.env.program.clone(), arguments)?;
+        self.step(title, "git empirica", arguments, output);
+        Ok(())
+    }
+
+    fn git(&mut self, title: &str, folder: &Path, arguments: &[&str]) -> Result<()> {
+        let output = self.run(folder, Path::new("git"), arguments)?;
+        self.step(title, "git", arguments, output);
+        Ok(())
+    }
+}

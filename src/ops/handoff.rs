@@ -1,0 +1,211 @@
+//! The handoff: drawn from the journal, the assessments and git, completed by what the agent adds.
+
+use std::collections::BTreeSet;
+
+use super::Stored;
+use super::context::{Context, Working};
+use super::draft;
+use super::session::{gather, gather_from};
+use crate::epistemics::gathered::Gathered;
+use crate::epistemics::journal::superseded;
+use crate::epistemics::report::{Said, Work, missing, report};
+use crate::error::{Error, Result};
+use crate::git::{Oid, history, parse_oid, status};
+use crate::model::journal::{Finding, Unknown};
+use crate::model::{Body, Handoff, Head, Id, Record, Shelf};
+use crate::store::{Entry, MARKDOWN_REF, Scan, When};
+
+/// How many commits a handoff lists.
+const COMMITS: usize = 200;
+
+/// A handoff, stored or only drafted.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Outcome {
+    pub record: Record,
+    /// Whether it is stored.
+    pub is_stored: bool,
+    /// What it still lacks, with the command that adds it.
+    pub missing: Vec<(&'static str, &'static str)>,
+    pub stored: Stored,
+}
+
+impl Outcome {
+    /// The handoff.
+    pub fn handoff(&self) -> Option<&Handoff> {
+        match &self.record.body {
+            Body::Handoff(handoff) => Some(handoff),
+            _ => None,
+        }
+    }
+
+    /// Where it is stored.
+    pub fn storage_location(&self) -> String {
+        let on = self.record.head.commit.as_deref().unwrap_or("the empty tree, until the first commit");
+        format!("git:{} on {on}", crate::store::data_ref(Shelf::Handoffs))
+    }
+
+    /// The ref people read it from.
+    pub fn markdown_ref(&self) -> &'static str {
+        MARKDOWN_REF
+    }
+}
+
+/// How a handoff is made.
+#[derive(Debug, Clone, Default)]
+#[allow(missing_docs)]
+pub struct Request {
+    pub said: Said,
+    pub edit: bool,
+    pub dry_run: bool,
+}
+
+/// Lets the user change a text; `None` means that they gave up.
+pub type Editor<'e> = &'e dyn Fn(&str) -> Result<Option<String>>;
+
+/// Makes and stores the handoff of the session the command works in.
+pub fn run(context: &Context<'_>, request: Request, editor: Editor<'_>) -> Result<Outcome> {
+    check(context, &request.said)?;
+    let who = context.working()?;
+    let mut said = request.said;
+    if request.edit {
+        let asked = status::ask(context.repo);
+        let gathered = gather(context, &who.id)?;
+        let (work, _) = work(context, &gathered, asked);
+        let preview = report(&gathered, work, said.clone(), context.store.now());
+        let text = draft::write(&preview, &said);
+        let edited = editor(&text)?.ok_or_else(draft::given_up)?;
+        said = draft::read(&edited)?;
+    }
+    if request.dry_run {
+        let asked = status::ask(context.repo);
+        let gathered = gather(context, &who.id)?;
+        let (work, warnings) = work(context, &gathered, asked);
+        let handoff = report(&gathered, work, said, context.store.now());
+        let stored = Stored { warnings, ..Default::default() };
+        return Ok(Outcome {
+            missing: missing(&handoff),
+            record: context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff))),
+            is_stored: false,
+            stored,
+        });
+    }
+    write(context, &who, said)
+}
+
+/// Refuses a blank text in what the agent says with the handoff.
+pub fn check(context: &Context<'_>, said: &Said) -> Result<()> {
+    let lists: [(&str, &[String]); 5] = [
+        ("finding", &said.findings),
+        ("unknown", &said.unknowns),
+        ("accomplished", &said.accomplished),
+        ("next step", said.next_steps.as_deref().unwrap_or_default()),
+        ("artifact", &said.artifacts),
+    ];
+    for (name, list) in lists {
+        for text in list {
+            context.text(name, text)?;
+        }
+    }
+    for (name, text) in [("task", &said.task), ("context", &said.context)] {
+        if let Some(text) = text {
+            context.text(name, text)?;
+        }
+    }
+    Ok(())
+}
+
+/// What git knows since the session began. Without git, nothing, with a warning.
+fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Work, Vec<String>) {
+    let since = gathered.session.commit.as_deref().and_then(parse_oid);
+    let read = || -> Result<Work> {
+        let committed = history::since(context.repo, since, COMMITS)?;
+        let changes = asked.read()?.changes;
+        let mut files = committed.files;
+        for file in changes.files_added.into_iter().chain(changes.files_modified) {
+            crate::epistemics::gathered::push_once(&mut files, &file);
+        }
+        Ok(Work { commits: committed.commits, files })
+    };
+    match read() {
+        Ok(work) => (work, Vec::new()),
+        Err(error) => (Work::default(), vec![format!("commits and files are left out: {error}")]),
+    }
+}
+
+/// Stores the handoff of a session: what is new in it goes to the journal first, then the report, whole.
+pub fn write(context: &Context<'_>, who: &Working, mut said: Said) -> Result<Outcome> {
+    // git looks at the work tree while the records are read
+    let asked = status::ask(context.repo);
+    let mut stored = Stored::default();
+    let mut entries: Vec<Body> = Vec::new();
+    for text in std::mem::take(&mut said.findings) {
+        entries.push(Body::Finding(Finding { text, impact: None, memory: None, led_from: None }));
+    }
+    for text in std::mem::take(&mut said.unknowns) {
+        entries.push(Body::Unknown(Unknown { text, led_from: None }));
+    }
+    if !entries.is_empty() {
+        let (_, mut journalled) = context.store(who, entries, When::Later)?;
+        stored.warnings.append(&mut journalled.warnings);
+        stored.redacted.append(&mut journalled.redacted);
+    }
+    let scan = context.store.session(&who.id)?;
+    let gathered = gather_from(&scan, &who.id)?;
+    let (work, warnings) = work(context, &gathered, asked);
+    stored.warnings.extend(warnings);
+    let handoff = report(&gathered, work, said, context.store.now());
+    let lacking = missing(&handoff);
+    let record = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff)));
+    let mut written = context.store.hand_over(record, set_aside(&scan, who))?;
+    stored.add(&mut written);
+    let record = written.records.into_iter().next().ok_or_else(|| Error::storage("the handoff was not stored"))?;
+    Ok(Outcome { record, is_stored: true, missing: lacking, stored })
+}
+
+/// The session's earlier handoffs that the new one takes the place of, and where they stand.
+fn set_aside(scan: &Scan, who: &Working) -> Vec<(Id, BTreeSet<Oid>)> {
+    let aside = superseded(scan.records().filter(|record| matches!(record.body, Body::Supersede(_))));
+    let epistemic = |entry: &&Entry| match &entry.record.body {
+        Body::Handoff(handoff) => handoff.kind == "epistemic" && entry.record.head.session.as_ref() == Some(&who.id),
+        _ => false,
+    };
+    let earlier = scan.entries().filter(epistemic).filter(|entry| !aside.contains(&entry.record.head.id));
+    earlier.map(|entry| (entry.record.head.id.clone(), entry.on.clone())).collect()
+}
+
+/// A stored handoff with its envelope.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub struct Listed {
+    pub head: Head,
+    pub handoff: Handoff,
+}
+
+/// The handoffs in force, newest first: those of `--session` or `--ai` when given.
+pub fn list(context: &Context<'_>) -> Result<(Vec<Listed>, Vec<String>)> {
+    let warnings = context.store.settle();
+    let session = match &context.asked.session {
+        Some(given) => Some(super::alias::session(context, given)?.id),
+        None => None,
+    };
+    let mut all = in_force(context)?;
+    all.retain(|listed| {
+        session.as_ref().is_none_or(|id| listed.head.session.as_ref() == Some(id))
+            && context.asked.ai.as_ref().is_none_or(|ai| listed.head.ai == *ai)
+    });
+    Ok((all, warnings))
+}
+
+/// Every handoff that no newer one of its session has taken the place of, newest first.
+pub fn in_force(context: &Context<'_>) -> Result<Vec<Listed>> {
+    let scan = context.store.scan(Shelf::Handoffs)?;
+    let aside = superseded(scan.records());
+    let current = scan.records().rev().filter(|record| !aside.contains(&record.head.id));
+    Ok(current
+        .filter_map(|record| match &record.body {
+            Body::Handoff(handoff) => Some(Listed { head: record.head.clone(), handoff: (**handoff).clone() }),
+            _ => None,
+        })
+        .collect())
+}

@@ -1,0 +1,109 @@
+//! The journal: one entry said along the way.
+
+use super::Stored;
+use super::context::Context;
+use crate::error::{Error, Result};
+use crate::model::journal::{self, Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
+use crate::model::{Body, Id, Record, SessionId};
+use crate::store::When;
+
+/// What is said.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub enum Entry {
+    Finding { text: String, impact: Option<f64>, memory: Option<String>, led_from: Option<String> },
+    Unknown { text: String, led_from: Option<String> },
+    Resolve { of: String, text: String },
+    DeadEnd { approach: String, why: String, led_from: Option<String> },
+    Mistake { text: String, prevention: Option<String> },
+    Decision { text: String, why: String, alternatives: Vec<String>, led_from: Option<String> },
+    Source { location: String },
+    Evidence { command: String, exit: i32, files: Vec<String> },
+    Activity { category: String, text: String, files: Vec<String> },
+}
+
+/// An entry that was stored.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Logged {
+    pub id: Id,
+    pub kind: &'static str,
+    pub session_id: SessionId,
+    pub stored: Stored,
+}
+
+/// Stores one entry in the session the command works in.
+pub fn log(context: &Context<'_>, entry: Entry) -> Result<Logged> {
+    let who = context.working()?;
+    let (body, about) = body(context, entry)?;
+    let kind = body.kind();
+    let (records, stored) = context.store(&who, vec![body], When::Later)?;
+    let record = records.into_iter().next().ok_or_else(|| Error::storage("nothing was stored"))?;
+    if let Some(owner) = about.and_then(|about| about.head.session).filter(|owner| *owner != who.id) {
+        context.store.touch(&owner, &record);
+    }
+    Ok(Logged { id: record.head.id, kind, session_id: who.id, stored })
+}
+
+/// The body of an entry, and the record it is about when that is another one.
+fn body(context: &Context<'_>, entry: Entry) -> Result<(Body, Option<Record>)> {
+    let text = |name: &str, text: String| context.text(name, &text).map(str::to_owned);
+    let optional = |name: &str, given: Option<String>| given.map(|given| text(name, given)).transpose();
+    let each =
+        |name: &str, list: Vec<String>| list.into_iter().map(|item| text(name, item)).collect::<Result<Vec<_>>>();
+    let led_from = |given: Option<String>| context.led_from(given.as_deref());
+    let body = match entry {
+        Entry::Finding { text: finding, impact, memory, led_from: led } => {
+            Body::Finding(Finding { text: text("finding", finding)?, impact, memory, led_from: led_from(led)? })
+        }
+        Entry::Unknown { text: unknown, led_from: led } => {
+            Body::Unknown(Unknown { text: text("unknown", unknown)?, led_from: led_from(led)? })
+        }
+        Entry::Resolve { of, text: answer } => {
+            let answer = text("answer", answer)?;
+            let about = context.record(&of, "unknown", |r| matches!(r.body, Body::Unknown(_)))?;
+            let resolve = Resolve { of: about.head.id.clone(), text: answer };
+            return Ok((Body::Resolve(resolve), Some(about)));
+        }
+        Entry::DeadEnd { approach, why, led_from: led } => Body::DeadEnd(DeadEnd {
+            approach: text("approach", approach)?,
+            why: text("reason", why)?,
+            led_from: led_from(led)?,
+        }),
+        Entry::Mistake { text: mistake, prevention } => {
+            Body::Mistake(Mistake { text: text("mistake", mistake)?, prevention: optional("prevention", prevention)? })
+        }
+        Entry::Decision { text: decision, why, alternatives, led_from: led } => Body::Decision(Decision {
+            text: text("decision", decision)?,
+            why: text("reason", why)?,
+            alternatives: each("alternative", alternatives)?,
+            led_from: led_from(led)?,
+        }),
+        Entry::Source { location } => Body::Source(Source { location: text("source", location)? }),
+        Entry::Evidence { command, exit, files } => {
+            Body::Evidence(Evidence { command: text("command", command)?, exit, files: each("file", files)? })
+        }
+        Entry::Activity { category, text: activity, files } => Body::Activity(Activity {
+            category: known_category(category)?,
+            text: text("activity", activity)?,
+            files: each("file", files)?,
+        }),
+    };
+    Ok((body, None))
+}
+
+fn known_category(given: String) -> Result<String> {
+    let lower = given.to_ascii_lowercase();
+    if journal::CATEGORIES.contains(&lower.as_str()) {
+        return Ok(lower);
+    }
+    let mut error = Error::usage(format!("there is no activity category '{given}'"))
+        .provided(given)
+        .reason(format!("the categories are {}", journal::CATEGORIES.join(", ")));
+    if let Some(near) = similar::get_close_matches(lower.as_str(), journal::CATEGORIES, 1, 0.5).first() {
+        error = error.suggest(format!("Did you mean '{near}'?")).alternative(*near);
+    } else {
+        error = error.suggest("Use mcp for a tool that fits none of the others.").alternative("mcp");
+    }
+    Err(error)
+}

@@ -1,0 +1,113 @@
+//! Resuming: what the sessions before this one hand over.
+
+use super::alias;
+use super::context::Context;
+use super::handoff::{Listed, in_force};
+use super::session::gather_from;
+use crate::epistemics::gathered::Gathered;
+use crate::epistemics::journal::sessions;
+use crate::epistemics::report::{Said, Work, report};
+use crate::error::Result;
+use crate::model::{Handoff, Head, SessionId};
+
+/// Which sessions.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// How many of the newest, 1 to 5.
+    pub last: usize,
+}
+
+/// One session to resume from.
+#[derive(Debug, Clone)]
+pub struct Resumed {
+    /// The session.
+    pub session_id: SessionId,
+    /// Its agent.
+    pub ai_id: String,
+    /// The handoff's envelope; `None` when the session wrote none and this is a summary made now.
+    pub head: Option<Head>,
+    /// The time of the handoff, or of the session's last record.
+    pub timestamp: String,
+    /// What it hands over.
+    pub handoff: Handoff,
+    /// How many records were made after the handoff.
+    pub since_handoff: usize,
+    /// Whether it is still active.
+    pub active: bool,
+}
+
+/// The sessions, newest first.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Outcome {
+    pub sessions: Vec<Resumed>,
+    pub warnings: Vec<String>,
+}
+
+/// The session named by `--session`, or the newest ones, those of `--ai` only when it is given. A session that has said
+/// nothing yet is passed over, unless it is named.
+pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
+    let warnings = context.store.settle();
+    let scan = context.store.scan_all()?;
+    let handoffs = in_force(context)?;
+    let chosen: Vec<SessionId> = match &context.asked.session {
+        Some(given) => vec![alias::session(context, given)?.id],
+        None => {
+            let mut newest: std::collections::BTreeMap<SessionId, crate::model::Id> = Default::default();
+            for record in scan.records() {
+                if let Some(session) = &record.head.session {
+                    newest.insert(session.clone(), record.head.id.clone());
+                }
+            }
+            let mut all: Vec<_> = sessions(scan.records())
+                .into_values()
+                .filter(|s| context.asked.ai.as_ref().is_none_or(|ai| s.ai == *ai))
+                .collect();
+            all.sort_by_key(|s| std::cmp::Reverse(newest.get(&s.id).cloned()));
+            all.into_iter().map(|s| s.id).collect()
+        }
+    };
+    let named = context.asked.session.is_some();
+    let mut out = Vec::new();
+    for id in chosen {
+        let gathered = gather_from(&scan, &id)?;
+        let handoff = handoffs.iter().find(|listed| listed.head.session.as_ref() == Some(&id));
+        let silent = gathered.entries == 0 && (gathered.session.is_active() || gathered.assessments.is_empty());
+        if handoff.is_none() && silent && !named {
+            continue;
+        }
+        out.push(resumed(gathered, handoff, context));
+        if out.len() == request.last {
+            break;
+        }
+    }
+    Ok(Outcome { sessions: out, warnings })
+}
+
+fn resumed(gathered: Gathered, handoff: Option<&Listed>, context: &Context<'_>) -> Resumed {
+    let active = gathered.session.is_active();
+    match handoff {
+        Some(listed) => Resumed {
+            session_id: gathered.session.id.clone(),
+            ai_id: listed.head.ai.clone(),
+            timestamp: listed.head.at.clone(),
+            since_handoff: gathered.entries_after(&listed.head.id),
+            head: Some(listed.head.clone()),
+            handoff: listed.handoff.clone(),
+            active,
+        },
+        None => {
+            let at = chrono::DateTime::parse_from_rfc3339(&gathered.last_at).map(|t| t.with_timezone(&chrono::Utc));
+            let until = at.unwrap_or_else(|_| context.store.now());
+            Resumed {
+                session_id: gathered.session.id.clone(),
+                ai_id: gathered.session.ai.clone(),
+                head: None,
+                timestamp: gathered.last_at.clone(),
+                since_handoff: 0,
+                handoff: report(&gathered, Work::default(), Said::default(), until),
+                active,
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Sessions: begin, end, list, show.
+
+use super::Stored;
+use super::alias::{self, all_sessions};
+use super::context::{Context, Working};
+use super::current::{Active, Current};
+use crate::epistemics::gathered::Gathered;
+use crate::error::{Error, Result};
+use crate::model::session::{Session, SessionEnd, SessionStart};
+use crate::model::{Body, SessionId};
+use crate::store::{Scan, When};
+
+/// What a session begins with.
+#[derive(Debug, Clone, Default)]
+#[allow(missing_docs)]
+pub struct Start {
+    pub task: Option<String>,
+    pub kind: Option<String>,
+    pub external_id: Option<String>,
+}
+
+/// A session that began.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Started {
+    pub session_id: SessionId,
+    pub ai_id: String,
+    pub started_at: String,
+    pub task: Option<String>,
+    /// It had begun before: the agent's own id is known.
+    pub resumed: bool,
+    pub stored: Stored,
+}
+
+/// Begins a session. With an `external_id` that an active session of this worktree has, that one goes on.
+pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
+    for (name, text) in [("task", &request.task), ("type", &request.kind), ("external id", &request.external_id)] {
+        context.optional(name, text.as_deref())?;
+    }
+    let mut current = Current::load(context)?;
+    if let Some(external) = &request.external_id
+        && let Some(known) = current.active.iter().find(|s| s.external_id.as_ref() == Some(external))
+    {
+        let all = all_sessions(context)?;
+        let session = alias::pick(&all, known.id.as_str())?;
+        return Ok(Started {
+            session_id: session.id.clone(),
+            ai_id: session.ai.clone(),
+            started_at: session.started_at.clone(),
+            task: session.task.clone(),
+            resumed: true,
+            stored: Stored::default(),
+        });
+    }
+    let who = Working { id: SessionId::random(), ai: context.author(None) };
+    let body = SessionStart {
+        task: request.task,
+        kind: request.kind,
+        external_id: request.external_id.clone(),
+        worktree: context.store.paths().worktree().to_owned(),
+        place: context.store.paths().place().to_owned(),
+    };
+    let (records, stored) = context.store(&who, vec![Body::SessionStart(body)], When::Later)?;
+    current.active.push(Active { id: who.id.clone(), ai: who.ai.clone(), external_id: request.external_id });
+    current.save(context);
+    let task = records.iter().find_map(|record| match &record.body {
+        Body::SessionStart(start) => start.task.clone(),
+        _ => None,
+    });
+    let started_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
+    Ok(Started { session_id: who.id, ai_id: who.ai, started_at, task, resumed: false, stored })
+}
+
+/// A session that ended.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Ended {
+    pub session_id: SessionId,
+    pub ai_id: String,
+    pub ended_at: String,
+    pub duration_seconds: u64,
+    /// Whether a handoff of it is stored.
+    pub has_handoff: bool,
+    pub stored: Stored,
+}
+
+/// Ends the session the command works in, and writes what waits.
+pub fn end(context: &Context<'_>, reason: Option<String>) -> Result<Ended> {
+    context.optional("reason", reason.as_deref())?;
+    let who = context.working()?;
+    let gathered = gather(context, &who.id)?;
+    if let Some(ended) = &gathered.session.ended_at {
+        return Err(Error::refused(format!("the session {} has ended already", who.id.short()))
+            .reason(format!("it ended at {ended}"))
+            .suggest("Start a new one for new work.")
+            .command("git empirica session start --task \"<what you are going to do>\""));
+    }
+    let (records, stored) = context.store(&who, vec![Body::SessionEnd(SessionEnd { reason })], When::Now)?;
+    let mut current = Current::load(context)?;
+    current.active.retain(|session| session.id != who.id);
+    current.save(context);
+    let ended_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
+    Ok(Ended {
+        duration_seconds: seconds_between(&gathered.session.started_at, &ended_at),
+        session_id: who.id,
+        ai_id: who.ai,
+        ended_at,
+        has_handoff: !gathered.handoffs.is_empty(),
+        stored,
+    })
+}
+
+/// From one RFC 3339 time to another, in seconds; 0 when either is none or they are the wrong way round.
+pub fn seconds_between(from: &str, to: &str) -> u64 {
+    let parse = |text: &str| chrono::DateTime::parse_from_rfc3339(text).ok();
+    match (parse(from), parse(to)) {
+        (Some(from), Some(to)) => (to - from).num_seconds().max(0) as u64,
+        _ => 0,
+    }
+}
+
+/// Everything a session said.
+pub fn gather(context: &Context<'_>, id: &SessionId) -> Result<Gathered> {
+    gather_from(&context.store.session(id)?, id)
+}
+
+/// Everything a session said, out of what was read.
+pub fn gather_from(scan: &Scan, id: &SessionId) -> Result<Gathered> {
+    let records: Vec<_> = scan.records().collect();
+    Gathered::collect(records.iter().copied(), id).ok_or_else(|| {
+        Error::not_found(format!("nothing is stored of the session {id}")).command("git empirica session list")
+    })
+}
+
+/// The sessions stored here, newest first.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Listed {
+    pub sessions: Vec<Session>,
+    pub warnings: Vec<String>,
+}
+
+/// Lists sessions, those of `--ai` only when it is given, active ones only when asked for.
+pub fn list(context: &Context<'_>, active_only: bool) -> Result<Listed> {
+    let warnings = context.store.settle();
+    let mut sessions = all_sessions(context)?;
+    sessions.retain(|s| (!active_only || s.is_active()) && context.asked.ai.as_ref().is_none_or(|ai| s.ai == *ai));
+    sessions.reverse();
+    Ok(Listed { sessions, warnings })
+}
+
+/// One session, whole. Without a name, the one the command works in.
+pub fn show(context: &Context<'_>, given: Option<&str>) -> Result<(Gathered, Vec<String>)> {
+    let warnings = context.store.settle();
+    let id = match given {
+        Some(given) => alias::session(context, given)?.id,
+        None => context.working()?.id,
+    };
+    Ok((gather(context, &id)?, warnings))
+}

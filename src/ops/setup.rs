@@ -1,0 +1,107 @@
+//! User-level set-up: manual pages and completions where man and the shells look for them.
+
+use std::path::{Path, PathBuf};
+
+use crate::env::Env;
+use crate::error::{Error, Result};
+
+/// A file to install, below one of the places.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub struct File {
+    pub place: Place,
+    pub name: String,
+    pub content: Vec<u8>,
+}
+
+/// Where something is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Place {
+    Man,
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// What was installed, or would be.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Outcome {
+    pub files: Vec<PathBuf>,
+    pub dry_run: bool,
+    /// What is still left to the user, a sentence each.
+    pub hints: Vec<String>,
+}
+
+/// Installs `files` for the user. Twice is the same as once. With `dry_run` nothing is written.
+pub fn run(env: &Env, files: &[File], dry_run: bool) -> Result<Outcome> {
+    let data = env.xdg("XDG_DATA_HOME", ".local/share").ok_or_else(no_home)?;
+    let config = env.xdg("XDG_CONFIG_HOME", ".config").ok_or_else(no_home)?;
+    let (man, found) = man_folder(env, &data);
+    let zsh = data.join("zsh/site-functions");
+    let mut written = Vec::new();
+    for file in files {
+        let folder = match file.place {
+            Place::Man => man.clone(),
+            Place::Bash => data.join("bash-completion/completions"),
+            Place::Zsh => zsh.clone(),
+            Place::Fish => config.join("fish/completions"),
+        };
+        let path = folder.join(&file.name);
+        if !dry_run {
+            let write = || -> std::io::Result<()> {
+                std::fs::create_dir_all(&folder)?;
+                if std::fs::read(&path).ok().as_deref() != Some(&file.content) {
+                    std::fs::write(&path, &file.content)?;
+                }
+                Ok(())
+            };
+            write().map_err(|error| {
+                Error::refused(format!("{} cannot be written", path.display()))
+                    .suggest("Give write permission to the folder, or set XDG_DATA_HOME to one that can be written.")
+                    .command(format!("ls -ld {}", crate::git::repository::quote(&folder.to_string_lossy())))
+                    .caused_by(error)
+            })?;
+        }
+        written.push(path);
+    }
+    let mut hints = Vec::new();
+    if !found {
+        hints.push(format!("add {} to MANPATH, with a colon at its end", man.parent().unwrap_or(&man).display()));
+    }
+    hints.push(format!("zsh: put fpath=({} $fpath) before compinit in your .zshrc", zsh.display()));
+    Ok(Outcome { files: written, dry_run, hints })
+}
+
+/// The folder for pages of section 1, and whether man will look there: it looks in `<prefix>/share/man` for each
+/// `<prefix>/bin` of PATH.
+fn man_folder(env: &Env, data: &Path) -> (PathBuf, bool) {
+    let bin = env.program.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "bin"));
+    let path = env.get("PATH").unwrap_or_default();
+    let on_path = |folder: &Path| std::env::split_paths(path).any(|entry| entry == folder);
+    let beside = bin.filter(|bin| on_path(bin)).and_then(Path::parent).map(|prefix| prefix.join("share/man/man1"));
+    match beside.filter(|folder| writable(folder)) {
+        Some(folder) => (folder, true),
+        None => {
+            let user_bin = env.get("HOME").map(|home| Path::new(home).join(".local/bin"));
+            let default = user_bin.filter(|_| data.ends_with(".local/share")).is_some_and(|bin| on_path(&bin));
+            (data.join("man/man1"), default)
+        }
+    }
+}
+
+/// Whether files can be put there, once it is made. Leaves nothing behind.
+fn writable(folder: &Path) -> bool {
+    let Some(nearest) = folder.ancestors().find(|folder| folder.is_dir()) else { return false };
+    let probe = nearest.join(format!(".git-empirica-{}", std::process::id()));
+    let made = std::fs::File::create_new(&probe).is_ok();
+    made && std::fs::remove_file(&probe).is_ok()
+}
+
+fn no_home() -> Error {
+    Error::refused("there is no home folder to install into")
+        .reason("HOME is not set")
+        .suggest("Set HOME, or XDG_DATA_HOME and XDG_CONFIG_HOME.")
+        .command("HOME=/root git empirica setup")
+}

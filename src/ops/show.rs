@@ -1,0 +1,99 @@
+//! One thing, whole: a handoff, a session, or what stands on a commit.
+
+use super::alias;
+use super::context::Context;
+use super::handoff::{Listed, in_force};
+use super::session::gather;
+use crate::epistemics::gathered::Gathered;
+use crate::epistemics::journal::superseded;
+use crate::error::{Error, Result};
+use crate::git::parse_oid;
+use crate::model::{Body, Record, Shelf};
+use crate::store::Homes;
+
+/// What was found.
+#[derive(Debug)]
+pub enum Shown {
+    /// A handoff.
+    Handoff(Box<Listed>),
+    /// A session; with its handoff in force, when it has one.
+    Session(Box<Gathered>, Option<Box<Listed>>),
+    /// The records at home on a commit.
+    Commit {
+        /// Its id, hex.
+        commit: String,
+        /// Its subject.
+        subject: String,
+        /// The records in force, oldest first.
+        records: Vec<Record>,
+    },
+    /// Any other record.
+    Record(Box<Record>),
+}
+
+/// Finds `given`: a session alias, a handoff's or other record's id, or a revision. Without it, the newest handoff.
+/// Different kinds of the same name are an error unless one is meant exactly.
+pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<String>)> {
+    let warnings = context.store.settle();
+    let Some(given) = given else {
+        let newest = in_force(context)?.into_iter().next();
+        return match newest {
+            Some(listed) => Ok((Shown::Handoff(Box::new(listed)), warnings)),
+            None => Err(Error::not_found("no handoff is stored here")
+                .suggest("Write one at the end of a session.")
+                .command("git empirica handoff")),
+        };
+    };
+    let as_session = alias::session(context, given);
+    let as_record = context.record(given, "record", |_| true);
+    let as_commit = context.repo.resolve_commit(given);
+    let shown = match (as_session, as_record, as_commit) {
+        (Ok(named), ..) => {
+            let gathered = gather(context, &named.id)?;
+            let own = in_force(context)?.into_iter().find(|listed| listed.head.session.as_ref() == Some(&named.id));
+            Shown::Session(Box::new(gathered), own.map(Box::new))
+        }
+        (_, Ok(record), _) => match record.body {
+            Body::Handoff(handoff) => Shown::Handoff(Box::new(Listed { head: record.head, handoff: *handoff })),
+            _ => Shown::Record(Box::new(record)),
+        },
+        (_, _, Some(commit)) => {
+            let mut records = Vec::new();
+            for shelf in Shelf::ALL {
+                let scan = context.store.scan(shelf)?;
+                let homes = Homes::new(&scan);
+                let aside = superseded(scan.records());
+                let here = scan.entries().filter(|entry| entry.on.contains(&commit));
+                let said = here.filter(|e| !matches!(e.record.body, Body::Attach(_) | Body::Supersede(_)));
+                let said = said.filter(|e| !aside.contains(&e.record.head.id));
+                records.extend(said.filter(|e| homes.of(&context.store, e) == commit).map(|e| e.record.clone()));
+            }
+            records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
+            Shown::Commit {
+                subject: context.repo.subject(commit).unwrap_or_default(),
+                commit: commit.to_string(),
+                records,
+            }
+        }
+        (Err(session), Err(record), None) => {
+            // an ambiguous name is worth more than an unknown one
+            let refused = [session, record].into_iter().find(|e| e.kind() == crate::error::Kind::Refused);
+            return Err(refused.unwrap_or_else(|| nothing(given)));
+        }
+    };
+    Ok((shown, warnings))
+}
+
+fn nothing(given: &str) -> Error {
+    Error::not_found(format!("'{given}' is no handoff, session or commit"))
+        .provided(given)
+        .reason("no stored id begins or ends with it, and git knows no such revision")
+        .suggest("Use an id from a list.")
+        .command("git empirica handoff list")
+        .command("git empirica session list")
+}
+
+/// The commit of a record, as git shows it short; `None` for an unborn HEAD.
+pub fn short_commit(record_commit: Option<&str>) -> Option<String> {
+    record_commit.and_then(parse_oid).map(|id| id.to_hex_with_len(8).to_string())
+}

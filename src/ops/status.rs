@@ -1,0 +1,60 @@
+//! Where things stand: the sessions of this worktree, what waits, what is stored.
+
+use super::context::Context;
+use super::current::Current;
+use super::session::gather;
+use crate::epistemics::gathered::Gathered;
+use crate::epistemics::journal::sessions;
+use crate::error::Result;
+use crate::model::Shelf;
+
+/// Where things stand.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The branch; `None` when detached.
+    pub branch: Option<String>,
+    /// HEAD, hex; `None` when unborn.
+    pub commit: Option<String>,
+    /// The worktree's name.
+    pub worktree: String,
+    /// The active sessions of this worktree, newest first.
+    pub sessions: Vec<Gathered>,
+    /// How many sessions are stored.
+    pub total_sessions: usize,
+    /// How many handoffs are in force.
+    pub handoffs: usize,
+    /// How many records wait in the logs.
+    pub unflushed: usize,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Looks at everything once.
+pub fn run(context: &Context<'_>) -> Result<Outcome> {
+    let mut warnings = context.store.settle();
+    let current = Current::load(context)?;
+    let mut active = Vec::new();
+    for session in current.active.iter().rev() {
+        match gather(context, &session.id) {
+            Ok(gathered) => active.push(gathered),
+            Err(error) => warnings.push(error.to_string()),
+        }
+    }
+    let scan = context.store.scan_all()?;
+    for id in &scan.doubled {
+        warnings.push(format!("two versions of the record {id} are stored; the one with the greater bytes is shown"));
+    }
+    let head = context.store.head();
+    let aside = crate::epistemics::journal::superseded(scan.records());
+    let handoffs = scan.records().filter(|r| r.body.shelf() == Some(Shelf::Handoffs) && r.body.kind() == "handoff");
+    Ok(Outcome {
+        branch: head.branch.clone(),
+        commit: head.commit.map(|id| id.to_string()),
+        worktree: context.store.paths().worktree().to_owned(),
+        sessions: active,
+        total_sessions: sessions(scan.records()).len(),
+        handoffs: handoffs.filter(|r| !aside.contains(&r.head.id)).count(),
+        unflushed: context.store.unflushed(),
+        warnings,
+    })
+}

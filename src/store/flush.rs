@@ -1,0 +1,158 @@
+//! Flushing: what waits in the logs goes to the notes, one commit per ref, by union and compare-and-swap.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::lock::{Lock, pause};
+use super::log::{self, Waiting};
+use super::tips::Tips;
+use super::{MARKDOWN_REF, Store, data_ref};
+use crate::error::{Error, Result};
+use crate::git::backend::Identity;
+use crate::git::notes::Unite;
+use crate::git::{NotesTree, Oid, RefUpdate, UpdateError};
+use crate::model::{Id, Shelf};
+use crate::wire::{blocks, lines, record};
+
+/// What a flush did.
+#[derive(Debug, Default)]
+pub struct Flushed {
+    /// How many records left the log.
+    pub records: usize,
+    /// Why nothing could be written; the records stay in the log.
+    pub degraded: Option<Error>,
+    /// What else went wrong without losing anything.
+    pub warnings: Vec<String>,
+}
+
+/// New content by annotated object.
+pub(super) type Notes = BTreeMap<Oid, Vec<u8>>;
+
+/// New content for the notes of one ref.
+pub(super) struct Change {
+    /// The ref.
+    pub name: String,
+    /// What is to be united in; nothing for no change.
+    pub new: Notes,
+    /// How the notes of this ref are united.
+    pub unite: Unite,
+}
+
+impl Store<'_> {
+    /// Writes everything that waits in any worktree's log. Never fails: what cannot be written keeps waiting.
+    pub fn flush(&self) -> Flushed {
+        let mut flushed = Flushed::default();
+        if let Err(error) = self.try_flush(&mut flushed) {
+            flushed.degraded = Some(error);
+        }
+        flushed
+    }
+
+    fn try_flush(&self, flushed: &mut Flushed) -> Result<()> {
+        let _lock = Lock::acquire(&self.paths.lock(), self.lock_timeout)?;
+        let mut tips = self.heal_locked()?;
+        let (waiting, taken) = log::read_taken(log::take(&self.paths));
+        self.write_waiting(&waiting, &mut tips, &mut flushed.warnings)?;
+        tips.save(&self.paths);
+        log::discard(&taken);
+        flushed.records = waiting.len();
+        Ok(())
+    }
+
+    /// Writes records to their notes and renders their Markdown, in the order journal, checkpoints, handoffs, Markdown.
+    pub(super) fn write_waiting(&self, waiting: &[Waiting], tips: &mut Tips, warnings: &mut Vec<String>) -> Result<()> {
+        let mut changes = Vec::new();
+        for shelf in Shelf::ALL {
+            let mut notes: BTreeMap<Oid, Vec<&[u8]>> = BTreeMap::new();
+            for record in waiting.iter().filter(|record| record.shelf == shelf) {
+                notes.entry(record.on).or_default().push(&record.line);
+            }
+            let new = notes.into_iter().map(|(on, new)| (on, lines::canonical(new))).collect();
+            changes.push(Change { name: data_ref(shelf), new, unite: lines::union });
+        }
+        let mut markdown = Notes::new();
+        for record in waiting.iter().filter(|record| record.shelf == Shelf::Handoffs) {
+            let Some(parsed) = record::decode(&record.line) else { continue };
+            match self.render.block(&parsed) {
+                Ok(Some(block)) => {
+                    let note = markdown.entry(record.on).or_default();
+                    *note = blocks::union(note, block.as_bytes());
+                }
+                Ok(None) => {}
+                Err(error) => warnings.push(format!("the handoff is stored, but not as Markdown: {error}")),
+            }
+        }
+        changes.push(Change { name: MARKDOWN_REF.to_owned(), new: markdown, unite: blocks::union });
+        changes.retain(|change| !change.new.is_empty());
+        self.unite_into(&changes, tips)?;
+        let newest = waiting.iter().filter_map(|w| Id::parse(lines::id(&w.line)?)).map(|id| id.ms()).max();
+        tips.newest_ms = tips.newest_ms.max(newest.unwrap_or(0));
+        Ok(())
+    }
+
+    /// Unites new content into the notes of each ref, one commit a ref, retried while others move the refs. What a try
+    /// that failed half-way has written is found there by the next one: the union is the same.
+    pub(super) fn unite_into(&self, changes: &[Change], tips: &mut Tips) -> Result<()> {
+        let deadline = Instant::now() + self.lock_timeout.max(Duration::from_secs(1));
+        let who = self.repo.identity();
+        for round in 0.. {
+            let mut updates = Vec::new();
+            for change in changes {
+                let tip = self.repo.find_ref(&change.name)?;
+                match (self.staged(change, tip, &who, tips)?, tip) {
+                    (Some(new), _) => updates.push(RefUpdate { name: change.name.clone(), new, expected: tip }),
+                    (None, Some(tip)) => drop(tips.refs.insert(change.name.clone(), tip)),
+                    (None, None) => drop(tips.refs.remove(&change.name)),
+                }
+            }
+            if updates.is_empty() {
+                return Ok(());
+            }
+            match self.repo.update_refs(&updates, "notes: Notes added by 'git empirica'", &who) {
+                Ok(()) => {
+                    tips.refs.extend(updates.into_iter().map(|update| (update.name, update.new)));
+                    return Ok(());
+                }
+                Err(UpdateError::Contended(_)) if Instant::now() < deadline => std::thread::sleep(pause(round)),
+                Err(error) => return Err(self.not_updated(&updates, error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// A commit on top of `tip` with the change united in; `None` when all of it is there. What is remembered and not in
+    /// the ref any more is united in with it, or the next tip would no longer remember it.
+    fn staged(&self, change: &Change, tip: Option<Oid>, who: &Identity, tips: &Tips) -> Result<Option<Oid>> {
+        let lost = self.lost(&change.name, tip, change.unite, tips)?;
+        let mut tree = NotesTree::open(self.repo, tip, change.unite)?;
+        let before = tree.tree();
+        for (on, content) in change.new.iter().chain(&lost) {
+            let old = tree.get(*on)?.unwrap_or_default();
+            let united = (change.unite)(&old, content);
+            if united != old {
+                tree.set(*on, &united)?;
+            }
+        }
+        let after = tree.write()?;
+        if after == before {
+            return Ok(None);
+        }
+        let parents = tip.into_iter().collect();
+        self.repo.write_commit(after, parents, "Notes added by 'git empirica'\n", who).map(Some)
+    }
+
+    fn not_updated(&self, updates: &[RefUpdate], error: UpdateError) -> Error {
+        let names: Vec<&str> = updates.iter().map(|update| update.name.as_str()).collect();
+        let locks = names.iter().map(|name| self.repo.common_dir().join(format!("{name}.lock")));
+        let error = Error::storage(format!("{} cannot be updated", names.join(", "))).caused_by(error);
+        match locks.into_iter().find(|lock| lock.exists()) {
+            None => error,
+            Some(lock) => {
+                let path = lock.display();
+                error
+                    .suggest(format!("If no git process is running, remove the stale lock {path}."))
+                    .command(format!("rm {}", crate::git::repository::quote(&path.to_string())))
+            }
+        }
+    }
+}

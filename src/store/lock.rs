@@ -1,0 +1,50 @@
+//! The advisory lock that lets writers wait for each other instead of losing races; never held across the network.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+
+/// The lock, held until dropped.
+pub struct Lock {
+    _file: File,
+}
+
+/// The pause before try number `round`, 1 to 64 ms with jitter, so that waiting writers do not march in step.
+pub fn pause(round: u32) -> Duration {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let noise = (u64::from(now.subsec_nanos()) ^ u64::from(std::process::id()).wrapping_mul(0x9e37_79b9)) % 1000;
+    let most = 1u64 << round.min(6);
+    Duration::from_micros(500 + most * noise)
+}
+
+impl Lock {
+    /// Takes the lock, trying for `timeout`.
+    pub fn acquire(path: &Path, timeout: Duration) -> Result<Self> {
+        let unusable = |error: std::io::Error| {
+            Error::storage(format!("the lock {} cannot be used", path.display())).caused_by(error)
+        };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(unusable)?;
+        }
+        let open = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+        let file = open.map_err(unusable)?;
+        let deadline = Instant::now() + timeout;
+        for round in 0.. {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(pause(round)),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Error::storage(format!(
+                        "another process has held {} for {} ms",
+                        path.display(),
+                        timeout.as_millis()
+                    )));
+                }
+                Err(TryLockError::Error(error)) => return Err(unusable(error)),
+            }
+        }
+        Ok(Lock { _file: file })
+    }
+}

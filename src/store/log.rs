@@ -1,0 +1,203 @@
+//! The write-ahead log: records are appended here first, one write each, and flushed to the notes later.
+//!
+//! A line is `<shelf> <object id> <record>`. Each append begins with a line feed, so that a line torn by a kill spoils
+//! nothing but itself. A flush first renames the file away; what it has taken is still read by everyone.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::paths::Paths;
+use crate::git::{Oid, parse_oid};
+use crate::model::{Id, Shelf};
+use crate::wire::lines;
+
+/// From this size on the log is flushed at the next append.
+pub const FLUSH_BYTES: u64 = 64 * 1024;
+/// What a log has in its name once a flush has taken it.
+const TAKEN: &str = ".taken-";
+
+/// A record that waits for its note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Where it belongs.
+    pub shelf: Shelf,
+    /// The object whose note it belongs to.
+    pub on: Oid,
+    /// The line.
+    pub line: Vec<u8>,
+}
+
+/// Where an append went.
+#[derive(Debug)]
+pub struct Appended {
+    /// The size of the log afterwards, in bytes.
+    pub size: u64,
+    /// Why the usual log could not be written, when the fallback was taken.
+    pub fallback: Option<io::Error>,
+}
+
+/// Appends records in one write. Tries the usual log, then the one in the user's state folder.
+pub fn append(paths: &Paths, records: &[Waiting]) -> io::Result<Appended> {
+    let mut text = Vec::new();
+    for record in records {
+        text.push(b'\n');
+        text.extend_from_slice(format!("{} {} ", record.shelf.name(), record.on).as_bytes());
+        text.extend_from_slice(&record.line);
+    }
+    text.push(b'\n');
+    let mut first = None;
+    for folder in paths.logs() {
+        match append_in(&folder, paths.worktree(), &text) {
+            Ok(size) => return Ok(Appended { size, fallback: first }),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| io::Error::other("there is no folder for the log")))
+}
+
+fn append_in(folder: &Path, name: &str, text: &[u8]) -> io::Result<u64> {
+    fs::create_dir_all(folder)?;
+    let path = folder.join(name);
+    loop {
+        let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+        file.lock_shared()?;
+        // a flush may have renamed it between opening and locking
+        let same = fs::metadata(&path).is_ok_and(|now| file.metadata().is_ok_and(|ours| ours.ino() == now.ino()));
+        if same {
+            let written = file.write(text)?;
+            if written < text.len() {
+                return Err(io::Error::new(io::ErrorKind::StorageFull, "the log took only a part of the record"));
+            }
+            return Ok(file.metadata()?.len());
+        }
+    }
+}
+
+/// Renames all logs, of all worktrees, so that nobody appends to them any more; returns them with those that an
+/// interrupted flush had left.
+pub fn take(paths: &Paths) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    for path in files(paths) {
+        if is_taken(&path) {
+            out.push(path);
+        } else if let Some(taken) = take_one(&path) {
+            out.push(taken);
+        }
+    }
+    out
+}
+
+fn take_one(path: &Path) -> Option<PathBuf> {
+    let file = File::open(path).ok()?;
+    file.lock().ok()?;
+    let name = path.file_name()?.to_string_lossy();
+    let unique = format!("{name}{TAKEN}{}-{}", std::process::id(), Id::at(0).short());
+    let taken = path.with_file_name(unique);
+    fs::rename(path, &taken).ok()?;
+    Some(taken)
+}
+
+fn is_taken(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains(TAKEN))
+}
+
+/// All logs, taken or not.
+fn files(paths: &Paths) -> Vec<PathBuf> {
+    let mut out: Vec<PathBuf> = paths
+        .logs()
+        .iter()
+        .filter_map(|folder| fs::read_dir(folder).ok())
+        .flatten()
+        .filter_map(|entry| entry.ok())
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file())
+        .collect();
+    out.sort();
+    out
+}
+
+/// Every record that waits in any log.
+pub fn read(paths: &Paths) -> Vec<Waiting> {
+    loop {
+        // a file that a flush takes or removes meanwhile has another name, or its records are in the notes, which are
+        // read afterwards: look again
+        if let Some(waiting) = try_read(&files(paths)) {
+            return waiting;
+        }
+    }
+}
+
+/// The records in these logs, and those of the logs that could be read. Torn lines were never acknowledged and are
+/// passed over.
+pub fn read_taken(files: Vec<PathBuf>) -> (Vec<Waiting>, Vec<PathBuf>) {
+    let mut waiting = Vec::new();
+    let mut read = Vec::new();
+    for path in files {
+        if let Ok(bytes) = fs::read(&path) {
+            waiting.extend(parse_all(&bytes));
+            read.push(path);
+        }
+    }
+    (waiting, read)
+}
+
+/// The same, or `None` when one of them is no longer there.
+fn try_read(files: &[PathBuf]) -> Option<Vec<Waiting>> {
+    let mut out = Vec::new();
+    for path in files {
+        match fs::read(path) {
+            Ok(bytes) => out.extend(parse_all(&bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            // what cannot be read now waits until it can
+            Err(_) => {}
+        }
+    }
+    Some(out)
+}
+
+fn parse_all(bytes: &[u8]) -> Vec<Waiting> {
+    // without its LF a line may be half of one
+    let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
+    lines::split(&bytes[..whole]).filter_map(parse).collect()
+}
+
+fn parse(line: &[u8]) -> Option<Waiting> {
+    let mut parts = line.splitn(3, |b| *b == b' ');
+    let shelf = Shelf::parse(std::str::from_utf8(parts.next()?).ok()?)?;
+    let on = parse_oid(std::str::from_utf8(parts.next()?).ok()?)?;
+    let line = parts.next()?;
+    // a torn line can end anywhere, also behind a brace
+    lines::id(line)?;
+    serde_json::from_slice::<serde::de::IgnoredAny>(line).ok()?;
+    Some(Waiting { shelf, on, line: line.to_vec() })
+}
+
+/// Forgets logs whose records are in the notes.
+pub fn discard(files: &[PathBuf]) {
+    for path in files {
+        // when it stays, the next flush finds nothing new in it
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// The time of the newest id near the end of the logs, in milliseconds; 0 when there is none.
+pub fn newest_ms(paths: &Paths) -> u64 {
+    let ms = |bytes: &[u8]| {
+        let waiting = lines::split(bytes).filter_map(parse);
+        waiting.filter_map(|waiting| Id::parse(lines::id(&waiting.line)?)).map(|id| id.ms()).max()
+    };
+    // a record that is longer than the tail is looked for in the whole
+    let newest = |path: &PathBuf| ms(&tail(path).ok()?).or_else(|| ms(&fs::read(path).ok()?));
+    files(paths).iter().filter_map(newest).max().unwrap_or(0)
+}
+
+fn tail(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(8 * 1024)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

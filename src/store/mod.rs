@@ -1,0 +1,131 @@
+//! Records in notes: appended to a log, flushed to refs by union, read from everywhere they may be.
+
+mod files;
+mod flush;
+mod heal;
+mod lock;
+mod log;
+mod paths;
+mod read;
+
+pub mod secrets;
+mod tips;
+mod touched;
+mod unborn;
+mod write;
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use crate::env::Env;
+use crate::error::Result;
+use crate::git::{HeadState, Repository};
+use crate::model::{Id, Record, Shelf};
+
+pub use self::paths::Paths;
+pub use self::read::{Entry, Homes, Lookup, Scan};
+pub use self::secrets::Replaced;
+pub use self::write::{When, Written};
+
+/// Renders what the notes show to people. Given by the floor that has the templates.
+pub trait Render {
+    /// The Markdown block of a handoff, or of the handoff a `supersede` record puts aside; `None` for other records.
+    fn block(&self, record: &Record) -> Result<Option<String>>;
+}
+
+/// The ref of the Markdown notes.
+pub const MARKDOWN_REF: &str = "refs/notes/empirica/handoffs";
+/// Where all refs of this program are.
+pub const PREFIX: &str = "refs/notes/empirica/";
+
+/// The data ref of a shelf.
+pub fn data_ref(shelf: Shelf) -> String {
+    format!("{PREFIX}data/{}", shelf.name())
+}
+
+/// The records of one repository.
+pub struct Store<'a> {
+    repo: &'a Repository,
+    paths: Paths,
+    head: HeadState,
+    now: DateTime<Utc>,
+    newest_ms: Cell<u64>,
+    lock_timeout: Duration,
+    scan_secrets: bool,
+    render: &'a dyn Render,
+}
+
+impl<'a> Store<'a> {
+    /// The store of a repository. Nothing is read or written yet.
+    pub fn new(repo: &'a Repository, env: &Env, render: &'a dyn Render) -> Result<Self> {
+        Ok(Store {
+            paths: Paths::new(repo, env),
+            head: repo.head()?,
+            now: env.now(),
+            newest_ms: Cell::new(0),
+            lock_timeout: lock_timeout(repo),
+            scan_secrets: repo.config_bool("empirica.redact").unwrap_or(true),
+            render,
+            repo,
+        })
+    }
+
+    /// The repository.
+    pub fn repo(&self) -> &'a Repository {
+        self.repo
+    }
+
+    /// HEAD as it was when the store was opened: what new records are made on.
+    pub fn head(&self) -> &HeadState {
+        &self.head
+    }
+
+    /// The time the command began.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
+    /// Where the store keeps what is not in the notes.
+    pub fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// A new id, later than every id known here.
+    pub fn new_id(&self) -> Id {
+        let known = match self.newest_ms.get() {
+            0 => tips::newest_ms(&self.paths).max(log::newest_ms(&self.paths)),
+            known => known,
+        };
+        let ms = crate::model::id::next_ms(self.now.timestamp_millis().max(0) as u64, known);
+        self.newest_ms.set(ms);
+        Id::at(ms)
+    }
+}
+
+/// `empirica.lockTimeout` (`300ms`, `10s`), else 10 s.
+fn lock_timeout(repo: &Repository) -> Duration {
+    let configured = repo.config("empirica.lockTimeout").and_then(|text| parse_duration(&text));
+    configured.unwrap_or(Duration::from_secs(10))
+}
+
+/// Reads `300ms`, `10s` or `2m`; anything else is `None`.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit())?;
+    let number: u64 = text[..split].parse().ok()?;
+    match &text[split..] {
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => Some(Duration::from_secs(number)),
+        "m" => Some(Duration::from_secs(number.checked_mul(60)?)),
+        _ => None,
+    }
+}
+
+impl Store<'_> {
+    /// Replaces a file of derived state.
+    pub fn replace_derived(&self, path: &std::path::Path, content: &str) -> std::io::Result<()> {
+        files::replace(path, content)
+    }
+}

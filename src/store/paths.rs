@@ -1,0 +1,78 @@
+//! Where the store keeps what is not in the notes: the log and disposable derived state.
+
+use std::path::{Path, PathBuf};
+
+use crate::env::Env;
+use crate::git::Repository;
+
+/// The files of one repository's store, shared by all its worktrees.
+#[derive(Debug, Clone)]
+pub struct Paths {
+    state: PathBuf,
+    fallback: Option<PathBuf>,
+    worktree: String,
+    place: String,
+}
+
+impl Paths {
+    /// The paths for a repository. Nothing is made.
+    pub fn new(repo: &Repository, env: &Env) -> Self {
+        let common = repo.common_dir();
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let place =
+            format!("{:016x}", fnv(&[host.trim().as_bytes(), b"\0", common.as_os_str().as_encoded_bytes()].concat()));
+        Paths {
+            fallback: env.xdg("XDG_STATE_HOME", ".local/state").map(|base| base.join("git-empirica").join(&place)),
+            state: common.join("empirica"),
+            worktree: repo.worktree_name(),
+            place,
+        }
+    }
+
+    /// `$GIT_COMMON_DIR/empirica`.
+    pub fn state(&self) -> &Path {
+        &self.state
+    }
+
+    /// The worktree the command runs in: `main` or a linked worktree's name.
+    pub fn worktree(&self) -> &str {
+        &self.worktree
+    }
+
+    /// This clone on this machine, as an opaque hash.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    pub(super) fn lock(&self) -> PathBuf {
+        self.state.join("lock")
+    }
+
+    pub(super) fn tips(&self) -> PathBuf {
+        self.state.join("tips")
+    }
+
+    /// The folders a log can be in, the usual one first.
+    pub(super) fn logs(&self) -> Vec<PathBuf> {
+        let fallback = self.fallback.iter().map(|base| base.join("wal"));
+        std::iter::once(self.state.join("wal")).chain(fallback).collect()
+    }
+
+    pub(super) fn sessions(&self) -> PathBuf {
+        self.state.join("sessions")
+    }
+
+    pub(super) fn unborn(&self) -> PathBuf {
+        self.state.join("unborn").join(&self.worktree)
+    }
+
+    /// The sessions that are active in this worktree.
+    pub fn current(&self) -> PathBuf {
+        self.state.join("current").join(&self.worktree)
+    }
+}
+
+/// FNV-1a, 64 bits: short, and the same on every machine and version.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,172 @@
+//! Tells what a stretch of text looks like: an assigned secret, a random word, an id, a placeholder.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+/// The first two characters of words, by the first of them: a bit for each second one, whatever its case.
+pub(super) type Starts = [u32; 256];
+
+/// What the name of a secret holds in an assignment.
+#[rustfmt::skip]
+const NAMES: [&str; 17] = [
+    "passw", "passphrase", "pwd", "secret", "token", "credential", "apikey", "api_key", "api-key", "accesskey",
+    "access_key", "access-key", "privatekey", "private_key", "private-key", "auth_key", "bearer",
+];
+/// Values, and parts of values, that stand where a secret will be.
+const PLACEHOLDERS: [&str; 11] =
+    ["password", "passwd", "pass", "postgres", "root", "secret", "token", "test", "guest", "user", "x-oauth-basic"];
+const PLACEHOLDER_PARTS: [&str; 8] = ["example", "changeme", "your", "placeholder", "***", "xxx", "${", "{{"];
+
+/// The values of `name = value`, `"name": "value"`, `--name value` and `Bearer value` that look like a secret, where
+/// the name holds one of [`NAMES`].
+pub(super) fn assigned(text: &str) -> Vec<Range<usize>> {
+    static STARTS: LazyLock<Starts> = LazyLock::new(|| starts(NAMES.into_iter()));
+    let (bytes, mut spans, mut at) = (text.as_bytes(), Vec::new(), 0);
+    let run = |from: usize, one: &dyn Fn(u8) -> bool| bytes[from..].iter().take_while(|byte| one(**byte)).count();
+    let skip = |from: usize, one: &dyn Fn(u8) -> bool| from + run(from, one);
+    let (is_name, is_blank) = (|byte| is_word(byte) || byte == b'-', |byte| b" \t".contains(&byte));
+    while at < bytes.len() {
+        let may_start = may_start(&STARTS, &bytes[at..]);
+        let Some(name) = NAMES.into_iter().find(|name| may_start && starts_with(&bytes[at..], name)) else {
+            at += 1;
+            continue;
+        };
+        let start = at - bytes[..at].iter().rev().take_while(|byte| is_name(**byte)).count();
+        at = skip(at, &is_name);
+        let quoted = skip(at, &|byte| b"\\\"'`".contains(&byte));
+        let before = skip(if quoted > at { skip(quoted, &|byte| byte == b']') } else { at }, &is_blank);
+        let after = skip(before, &|byte| b":=>".contains(&byte));
+        let is_flag = before > at && before == after && (name == "bearer" || bytes[start..].starts_with(b"--"));
+        if !is_flag && ![&b":"[..], b"=", b":=", b"=>", b"=="].contains(&&bytes[before..after]) {
+            continue;
+        }
+        let from = skip(skip(after, &is_blank), &|byte| byte == b'\\');
+        let quote = bytes.get(from).copied().filter(|byte| b"\"'`".contains(byte));
+        let from = from + usize::from(quote.is_some());
+        let inner = skip(from, &is_name);
+        if inner > from && bytes.get(inner) == Some(&b'=') && bytes.get(inner + 1).is_some_and(|byte| is_name(*byte)) {
+            at = from; // It is an assignment of its own: its name decides.
+            continue;
+        }
+        at = skip(from, &|byte| match quote {
+            Some(quote) => byte != quote && byte != b'\\' && !byte.is_ascii_whitespace(),
+            None => !byte.is_ascii_whitespace() && !b"\"'`,;<>(){}[]\\|".contains(&byte),
+        });
+        let closed = quote.is_none() || bytes.get(at).is_some_and(|byte| Some(*byte) == quote || *byte == b'\\');
+        let Some(mut value) = text.get(from..at).filter(|_| closed) else { continue };
+        if quote.is_none() {
+            value = value.split_once('&').filter(|(_, rest)| rest.contains('=')).map_or(value, |(value, _)| value);
+            value = value.trim_end_matches(['.', ':', '?']);
+            at = from + value.len();
+        }
+        if is_secret(value, name, quote.is_some()) {
+            spans.push(from..from + value.len());
+        }
+    }
+    spans
+}
+
+/// Whether an assigned value is random or, under a name for passwords, what a person would choose as one.
+fn is_secret(value: &str, name: &str, quoted: bool) -> bool {
+    let bytes = value.as_bytes();
+    if bytes.len() < 8 || is_uuid(bytes) || is_placeholder(value) || value.starts_with(['/', '.', '~', '@', '&']) {
+        return false;
+    }
+    if is_object_id(bytes) || words(bytes).any(|word| is_random(word, 16)) {
+        let names_object = is_object_id(bytes) && name == "token";
+        return !names_object && !value.contains("://");
+    }
+    let is_inner =
+        |three: &&[u8]| three[1].is_ascii_digit() && [three[0], three[2]].iter().all(u8::is_ascii_alphabetic);
+    ["passw", "passphrase", "pwd", "secret"].contains(&name)
+        && bytes.iter().any(u8::is_ascii_digit)
+        && bytes.iter().any(u8::is_ascii_alphabetic)
+        && !value.contains('/')
+        && (bytes.iter().any(|byte| b"!@#$%^&*?".contains(byte))
+            || bytes.windows(3).filter(is_inner).count() > 1
+            || quoted && bytes.iter().all(u8::is_ascii_alphanumeric))
+}
+
+/// Whether a word looks drawn by lot: mixed characters, high entropy, and few of the pairs of letters that English
+/// words, and so identifiers, are made of.
+pub(super) fn is_random(word: &[u8], least: usize) -> bool {
+    const COMMON: &[u8] = b"\
+        ac ad ag ai al am an ar as at ay be ca ce ch co ct de di do ec ed ee el em en er es et ev ey fi fo fr ga ge \
+        gi go gr ha he hi ho ic id ie if ig il im in io ir is it ke la ld le li ll lo ly ma me mo na nd ne ng no nt \
+        of ol om on op or os ot ou ow pa pe pl po pr ra rd re ri ro rs rt ry se sh si so sp ss st su ta te th ti to \
+        tr ts tt ub ul un ur us ut ve vi wa wh wo";
+    if word.len() < least || is_uuid(&word[word.len().saturating_sub(36)..]) {
+        return false;
+    }
+    let lower = word.iter().any(u8::is_ascii_lowercase);
+    let letters = word.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    let (mut pairs, mut common, mut humps) = (0, 0, 0);
+    for pair in word.windows(2).filter(|pair| pair.iter().all(u8::is_ascii_alphabetic)) {
+        let known = [pair[0] | 32, pair[1] | 32];
+        pairs += 1;
+        common += usize::from(COMMON.chunks(3).any(|common| common.starts_with(&known)));
+        humps += usize::from(pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    }
+    let wordy = common > 3 && common * 2 >= pairs && !word.iter().all(u8::is_ascii_hexdigit);
+    let mixed = letters * 8 >= word.len() && (humps > 2 || word.iter().any(u8::is_ascii_digit));
+    mixed && !wordy && (lower || !word.contains(&b'_')) && entropy(word) >= 2.75
+}
+
+/// The entropy of the characters of a word, in bits.
+fn entropy(word: &[u8]) -> f64 {
+    let mut counts = [0_u32; 256];
+    word.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    let shares = counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / word.len() as f64);
+    -shares.map(|share| share * share.log2()).sum::<f64>()
+}
+
+/// Whether what follows the first line of a private key is one, and not prose about such lines.
+pub(super) fn holds_key(block: &str) -> bool {
+    let mut parts = block.split("-----").skip(2);
+    let body = parts.next().unwrap_or_default().as_bytes();
+    match parts.next() {
+        Some(_) => words(body).any(|word| word.len() >= 8 && !word.iter().all(u8::is_ascii_lowercase)),
+        None => words(&body[..body.len().min(160)]).any(|word| is_random(word, 16) && !is_object_id(word)),
+    }
+}
+
+pub(super) fn is_placeholder(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let is_part = |part: &&str| lower.contains(*part);
+    value.starts_with(['$', '%', '{', '<']) || PLACEHOLDER_PARTS.iter().any(is_part) || PLACEHOLDERS.contains(&&*lower)
+}
+
+pub(super) fn is_uuid(text: &[u8]) -> bool {
+    let is_dash = |at: usize| [8, 13, 18, 23].contains(&at);
+    let fits = |(at, byte): (usize, &u8)| if is_dash(at) { *byte == b'-' } else { byte.is_ascii_hexdigit() };
+    text.len() == 36 && text.iter().enumerate().all(fits)
+}
+
+pub(super) fn is_object_id(text: &[u8]) -> bool {
+    [40, 64].contains(&text.len()) && text.iter().all(u8::is_ascii_hexdigit)
+}
+
+pub(super) fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+pub(super) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| !is_word(*byte) && *byte != b'-')
+}
+
+pub(super) fn starts_with(text: &[u8], word: &str) -> bool {
+    text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+pub(super) fn starts(words: impl Iterator<Item = &'static str>) -> Starts {
+    let mut starts = [0; 256];
+    for word in words.map(str::as_bytes) {
+        starts[usize::from(word[0] | 32)] |= 1 << (word[1] & 31);
+    }
+    starts
+}
+
+/// Whether a text may start with one of the words.
+pub(super) fn may_start(starts: &Starts, text: &[u8]) -> bool {
+    text.len() > 1 && starts[usize::from(text[0] | 32)] >> (text[1] & 31) & 1 == 1
+}

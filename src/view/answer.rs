@@ -1,0 +1,125 @@
+//! What a command answers: a document for programs, a text for people, and what is said aside.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::Error;
+use crate::ops::Stored;
+
+/// The answer of one command.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The keys of the JSON document, without `ok`.
+    pub json: Map<String, Value>,
+    /// The text on standard output.
+    pub text: String,
+    /// What is said on standard error before the warnings.
+    pub said: Vec<String>,
+    /// Warnings, on standard error; in JSON under `warnings`.
+    pub warnings: Vec<String>,
+    /// Hints, on standard error.
+    pub hints: Vec<String>,
+    /// Whether a person may want to page it.
+    pub paged: bool,
+}
+
+impl Answer {
+    /// An answer from the keys of a JSON object.
+    pub fn new(json: Value) -> Self {
+        let json = match json {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        };
+        Answer { json, ..Default::default() }
+    }
+
+    /// Sets the text.
+    pub fn text(mut self, text: impl Into<String>) -> Self {
+        self.text = text.into();
+        self
+    }
+
+    /// Says something aside.
+    pub fn say(mut self, line: impl Into<String>) -> Self {
+        self.said.push(line.into());
+        self
+    }
+
+    /// Adds warnings.
+    pub fn warn(mut self, warnings: impl IntoIterator<Item = String>) -> Self {
+        self.warnings.extend(warnings);
+        self
+    }
+
+    /// Adds a hint.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// May be paged.
+    pub fn paged(mut self) -> Self {
+        self.paged = true;
+        self
+    }
+
+    /// Takes in what storing left to say: `degraded_mode`, `redacted` and the warnings.
+    pub fn stored(mut self, stored: &Stored) -> Self {
+        self.json.insert("degraded_mode".to_owned(), json!(stored.degraded_mode));
+        let redacted: Vec<Value> = stored.redacted.iter().map(|r| json!({"field": r.field, "rule": r.rule})).collect();
+        if !redacted.is_empty() {
+            self.json.insert("redacted".to_owned(), Value::Array(redacted));
+        }
+        self.warnings.extend(stored.warnings.iter().cloned());
+        self
+    }
+
+    /// The one document of a success.
+    pub fn document(&self) -> Value {
+        let mut out = Map::new();
+        out.insert("ok".to_owned(), json!(true));
+        out.extend(self.json.clone());
+        if !self.warnings.is_empty() {
+            out.insert("warning".to_owned(), json!(self.warnings.join("; ")));
+            out.insert("warnings".to_owned(), json!(self.warnings));
+        }
+        Value::Object(out)
+    }
+}
+
+/// The one document of a failure.
+pub fn failure(error: &Error) -> Value {
+    let mut out = json!({
+        "ok": false,
+        "error": error.to_string(),
+        "reason": error.reason_text(),
+        "suggestion": error.suggestion_text(),
+        "alternatives": error.alternatives(),
+        "recovery_commands": error.commands(),
+    });
+    if let (Some(provided), Value::Object(map)) = (error.provided_text(), &mut out) {
+        map.insert("provided".to_owned(), json!(provided));
+    }
+    out
+}
+
+/// A failure as people read it: what happened, why, what to do.
+pub fn failure_text(error: &Error) -> String {
+    let mut out = format!("error: {}\n", super::safe::lines(&error.to_string()));
+    let causes = error.causes();
+    if error.has_reason() || !causes.is_empty() {
+        out.push_str(&format!("reason: {}\n", super::safe::lines(&error.reason_text())));
+    }
+    if error.has_reason() {
+        causes.iter().for_each(|cause| out.push_str(&format!("caused by: {}\n", super::safe::lines(cause))));
+    }
+    if !error.suggestion_text().is_empty() {
+        out.push_str(&format!("hint: {}\n", super::safe::lines(error.suggestion_text())));
+    }
+    for other in error.alternatives() {
+        out.push_str(&format!("hint:   {}\n", super::safe::lines(other)));
+    }
+    for command in error.commands() {
+        out.push_str(&format!("hint:   {}\n", super::safe::lines(command)));
+    }
+    out
+}

@@ -1,0 +1,28 @@
+//! The answer of `demo`: each step with its command and what it printed.
+
+use serde_json::{Value, json};
+
+use super::template::Templates;
+use super::{Answer, safe};
+use crate::error::Result;
+use crate::ops::demo::Outcome;
+
+/// Answers.
+pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
+    let steps: Vec<Value> = outcome
+        .steps
+        .iter()
+        .map(|step| {
+            let lines: Vec<String> = safe::clean(step.output.trim_end()).split('\n').map(str::to_owned).collect();
+            json!({"title": step.title, "command": step.command, "output": lines})
+        })
+        .collect();
+    let closing = "That was the main job. In a repository of your own: git empirica session start --ai <your name> --task \"<what you are going to do>\"";
+    let text = terminal.render("demo.txt", json!({"steps": steps, "closing": closing}))?;
+    let rows: Vec<Value> = outcome
+        .steps
+        .iter()
+        .map(|step| json!({"title": step.title, "command": step.command, "output": step.output}))
+        .collect();
+    Ok(Answer::new(json!({"steps": rows})).text(text.trim_end().to_owned() + "\n").paged())
+}

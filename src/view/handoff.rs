@@ -1,0 +1,233 @@
+//! The handoff in its forms: Markdown, JSON, the seed's compact JSON.
+
+use serde_json::{Map, Value, json};
+
+use super::template::Templates;
+use super::{Answer, words};
+use crate::epistemics::report::duration;
+use crate::epistemics::tokens;
+use crate::epistemics::trajectory::{OVERALL, deltas};
+use crate::error::Result;
+use crate::model::{Body, Handoff, Head, Phase, Record};
+use crate::ops::handoff::{Listed, Outcome};
+use crate::ops::show::short_commit;
+
+/// The handoff report as Markdown; with `footer` as its last line when it is a block of a note.
+pub fn markdown(templates: &mut Templates, record: &Record, footer: Option<&str>) -> Result<String> {
+    let Body::Handoff(handoff) = &record.body else { return Ok(String::new()) };
+    let head = &record.head;
+    let mut data = serde_json::to_value(handoff.as_ref()).unwrap_or_default();
+    for (shown, goal) in data["goals"].as_array_mut().into_iter().flatten().zip(&handoff.goals) {
+        shown["progress"] = json!(goal.progress());
+    }
+    let text = templates.render(
+        "handoff.md",
+        json!({
+            "short": head.id.short(),
+            "session": head.session.as_ref().map(|id| id.as_str()),
+            "ai": head.ai,
+            "date": words::date(&head.at),
+            "duration": duration(handoff.duration_seconds),
+            "commit": short_commit(head.commit.as_deref()),
+            "way": way(handoff),
+            "h": data,
+            "accomplished": accomplished(handoff),
+            "tools": tools(handoff),
+            "next_steps": next_steps(handoff),
+            "footer": footer,
+        }),
+    )?;
+    Ok(text.trim_end().to_owned() + "\n")
+}
+
+/// Which assessments the trajectory compares.
+fn way(handoff: &Handoff) -> String {
+    let last = handoff.assessments.iter().rev().find(|a| a.phase == Phase::Postflight).or(handoff.assessments.last());
+    match last.map(|last| (last.phase, last.round)) {
+        Some((Phase::Check, round)) => format!("PREFLIGHT → CHECK {round}"),
+        Some((Phase::Preflight, _)) => "PREFLIGHT".to_owned(),
+        _ => "PREFLIGHT → POSTFLIGHT".to_owned(),
+    }
+}
+
+/// What was done: in the agent's words, the goals that were reached, the commits.
+pub fn accomplished(handoff: &Handoff) -> Vec<String> {
+    let mut out = handoff.accomplished.clone();
+    let done = handoff.goals.iter().filter(|goal| goal.status.name() == "done");
+    out.extend(done.map(|goal| match &goal.evidence {
+        Some(evidence) => format!("{} ({evidence})", goal.text),
+        None => goal.text.clone(),
+    }));
+    out.extend(handoff.commits.iter().map(|c| format!("{} {}", c.commit.get(..8).unwrap_or(&c.commit), c.subject)));
+    out
+}
+
+/// The tools used: activity categories with their number, the programs of the evidence, the sources.
+pub fn tools(handoff: &Handoff) -> Vec<String> {
+    let counted = |tool: &crate::model::handoff::ToolUse| match tool.count {
+        1 => tool.tool.clone(),
+        many => format!("{} ×{many}", tool.tool),
+    };
+    let mut out: Vec<String> = handoff.tools.iter().map(counted).collect();
+    for proof in &handoff.evidence {
+        if let Some(program) = proof.command.split_whitespace().next() {
+            crate::epistemics::gathered::push_once(&mut out, program);
+        }
+    }
+    handoff.sources.iter().for_each(|source| crate::epistemics::gathered::push_once(&mut out, source));
+    out
+}
+
+/// What to do next: the agent's own steps, then the recommendations.
+pub fn next_steps(handoff: &Handoff) -> Vec<String> {
+    handoff.next_steps.iter().chain(&handoff.recommendations).cloned().collect()
+}
+
+/// The deltas by vector, overall confidence last.
+pub fn delta_map(handoff: &Handoff) -> Map<String, Value> {
+    deltas(&handoff.trajectory).into_iter().map(|(name, delta)| (name, json!(delta))).collect()
+}
+
+/// The growth of overall confidence; `None` when it was not assessed on both sides.
+pub fn growth(handoff: &Handoff) -> Option<f64> {
+    handoff.trajectory.iter().find(|row| row.vector == OVERALL).and_then(|row| row.delta)
+}
+
+/// A handoff as JSON, whole (DESIGN §4).
+pub fn json_of(head: &Head, handoff: &Handoff) -> Value {
+    let texts =
+        |items: &[crate::model::handoff::Item]| -> Vec<String> { items.iter().map(|i| i.text.clone()).collect() };
+    json!({
+        "handoff_id": head.id,
+        "type": handoff.kind,
+        "session_id": head.session,
+        "ai_id": head.ai,
+        "timestamp": head.at,
+        "commit": head.commit,
+        "duration": duration(handoff.duration_seconds),
+        "duration_seconds": handoff.duration_seconds,
+        "session_status": handoff.session_status,
+        "task": handoff.task,
+        "epistemic_deltas": delta_map(handoff),
+        "trajectory": handoff.trajectory,
+        "calibration_status": handoff.calibration_status,
+        "accomplished": accomplished(handoff),
+        "key_findings": texts(&handoff.findings),
+        "knowledge_gaps_filled": handoff.gaps_filled,
+        "remaining_unknowns": texts(&handoff.unknowns),
+        "dead_ends": handoff.dead_ends,
+        "decisions": handoff.decisions,
+        "mistakes": handoff.mistakes,
+        "evidence": handoff.evidence,
+        "goals": handoff.goals,
+        "investigation_tools": tools(handoff),
+        "next_session_context": handoff.context,
+        "next_steps": next_steps(handoff),
+        "artifacts_created": handoff.artifacts,
+        "assessments": handoff.assessments,
+    })
+}
+
+fn cut(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
+}
+
+/// The seed's compact JSON: short keys, short texts (`_compress_report`).
+pub fn compact(head: &Head, handoff: &Handoff) -> Value {
+    let texts = |items: &[crate::model::handoff::Item], most: usize| -> Vec<String> {
+        items.iter().take(5).map(|item| cut(&item.text, most)).collect()
+    };
+    let significant: Map<String, Value> = deltas(&handoff.trajectory)
+        .into_iter()
+        .filter(|(_, delta)| delta.abs() >= 0.10)
+        .map(|(name, delta)| (name, json!((delta * 100.0).round() / 100.0)))
+        .collect();
+    let recommend: Vec<String> = next_steps(handoff).iter().take(3).map(|text| cut(text, 100)).collect();
+    json!({
+        "s": head.session.as_ref().map(|id| id.short()),
+        "ai": head.ai,
+        "ts": head.at,
+        "task": cut(&handoff.task, 200),
+        "deltas": significant,
+        "findings": texts(&handoff.findings, 150),
+        "unknowns": texts(&handoff.unknowns, 100),
+        "next": cut(&handoff.context, 300),
+        "recommend": recommend,
+        "calibrated": handoff.calibration_status,
+    })
+}
+
+/// The keys of a written or drafted handoff.
+pub fn outcome_json(outcome: &Outcome, markdown: &str) -> Value {
+    let head = &outcome.record.head;
+    let missing: Vec<Value> =
+        outcome.missing.iter().map(|(what, command)| json!({"missing": what, "command": command})).collect();
+    json!({
+        "handoff_id": head.id,
+        "report_id": head.id,
+        "session_id": head.session,
+        "commit": head.commit,
+        "type": outcome.handoff().map(|handoff| handoff.kind.as_str()),
+        "storage_location": outcome.is_stored.then(|| outcome.storage_location()),
+        "stored": outcome.is_stored,
+        "token_count": tokens::estimate(markdown),
+        "markdown": markdown,
+        "missing": missing,
+    })
+}
+
+/// The answer of `handoff`.
+pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
+    let built_in = markdown(&mut Templates::built_in(), &outcome.record, None)?;
+    let mut answer = Answer::new(outcome_json(outcome, &built_in)).stored(&outcome.stored);
+    let shown = if terminal.is_built_in("handoff.md") { None } else { Some(markdown(terminal, &outcome.record, None)) };
+    answer = match shown {
+        None => answer.text(built_in),
+        Some(Ok(text)) => answer.text(text),
+        // it is stored; a template of the user's that is broken takes nothing from that
+        Some(Err(error)) if outcome.is_stored => answer.text(built_in).warn([error.to_string()]),
+        Some(Err(error)) => return Err(error),
+    };
+    let head = &outcome.record.head;
+    answer = if outcome.is_stored {
+        let on = short_commit(head.commit.as_deref()).unwrap_or_else(|| "the commit to come".to_owned());
+        answer.say(format!("Stored handoff {} on {on}.", head.id.short()))
+    } else {
+        answer.say("This is a dry run: nothing is stored.")
+    };
+    for (what, command) in &outcome.missing {
+        answer = answer.hint(format!("the handoff lacks {what}: {command}"));
+    }
+    Ok(answer)
+}
+
+/// The answer of `handoff list`.
+pub fn list(handoffs: &[Listed], warnings: Vec<String>) -> Answer {
+    let row = |listed: &Listed| {
+        json!({
+            "handoff_id": listed.head.id,
+            "session_id": listed.head.session,
+            "ai_id": listed.head.ai,
+            "timestamp": listed.head.at,
+            "commit": listed.head.commit,
+            "type": listed.handoff.kind,
+            "task": listed.handoff.task,
+            "calibration_status": listed.handoff.calibration_status,
+            "epistemic_growth": growth(&listed.handoff),
+        })
+    };
+    let line = |listed: &Listed| {
+        format!(
+            "{} {} {:<12} {}\n",
+            listed.head.id.short(),
+            words::date(&listed.head.at),
+            super::safe::line(&listed.head.ai),
+            super::safe::line(&listed.handoff.task)
+        )
+    };
+    let text: String = handoffs.iter().map(line).collect();
+    let rows: Vec<Value> = handoffs.iter().map(row).collect();
+    let answer =
+        Answer::new(json!({"handoffs": rows, "total_found": handoffs.len()})).text(text).warn(warnings).paged();
+    if handoffs.is_empty() { answer.say("No handoff is stored here.") } else { answer }
+}

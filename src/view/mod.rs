@@ -1,0 +1,18 @@
+//! Outcome → terminal text, JSON, Markdown. The only floor that knows templates and colours.
+
+pub mod answer;
+pub mod block;
+pub mod colour;
+pub mod demo;
+pub mod handoff;
+pub mod log;
+pub mod pack;
+pub mod resume;
+pub mod safe;
+pub mod session;
+pub mod small;
+pub mod status;
+pub mod template;
+pub mod words;
+
+pub use answer::Answer;

@@ -1,0 +1,313 @@
+//! Packing a handoff into a budget of tokens: what matters most stays, what does not fit is counted.
+
+use serde_json::{Value, json};
+
+use super::handoff::{accomplished, delta_map, next_steps, tools};
+use super::{safe, words};
+use crate::epistemics::report::duration;
+use crate::epistemics::tokens;
+use crate::model::Handoff;
+use crate::model::goal::GoalStatus;
+
+/// How much of a handoff is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// The key points, at most 400 tokens a session.
+    Summary,
+    /// With tools and artifacts, at most 800.
+    Detailed,
+    /// With all assessments, at most 1,250.
+    Full,
+}
+
+impl Detail {
+    /// The word used in arguments and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Detail::Summary => "summary",
+            Detail::Detailed => "detailed",
+            Detail::Full => "full",
+        }
+    }
+
+    /// The most tokens a session may take (DESIGN §3).
+    pub fn budget(self) -> usize {
+        match self {
+            Detail::Summary => 400,
+            Detail::Detailed => 800,
+            Detail::Full => 1250,
+        }
+    }
+}
+
+/// One entry of a list.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// As text, safe to show.
+    pub text: String,
+    /// As JSON.
+    pub json: Value,
+    /// As JSON with its texts only, for when the whole does not fit.
+    brief: Option<Value>,
+    /// Whether it stays when everything else has gone.
+    pub must: bool,
+    /// The higher, the sooner it goes.
+    rank: usize,
+}
+
+/// A list of entries of one kind.
+#[derive(Debug, Clone)]
+pub struct List {
+    /// The key in JSON.
+    pub key: &'static str,
+    /// The title in text.
+    pub title: &'static str,
+    /// The entries, most important first.
+    pub entries: Vec<Entry>,
+    /// How many entries were left out.
+    pub omitted: usize,
+}
+
+/// How a pack is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Form {
+    Text,
+    Json,
+}
+
+fn entry(text: String, json: Value) -> Entry {
+    Entry { text, json, brief: None, must: false, rank: 0 }
+}
+
+fn plain(text: &str) -> Entry {
+    entry(safe::item(text), json!(text))
+}
+
+fn must(mut entry: Entry) -> Entry {
+    entry.must = true;
+    entry
+}
+
+fn brief(mut entry: Entry, brief: Value) -> Entry {
+    entry.brief = Some(brief);
+    entry
+}
+
+/// What was said by the agent goes after what was derived; a list gives its later entries before its first ones.
+const DERIVED: usize = 1000;
+const DERIVED_LISTS: [&str; 4] = ["epistemic_deltas", "accomplished", "knowledge_gaps_filled", "artifacts_created"];
+const MEASURED_LISTS: [&str; 2] = ["investigation_tools", "assessments"];
+
+fn ranked(mut lists: Vec<List>) -> Vec<List> {
+    for (order, list) in lists.iter_mut().enumerate() {
+        let base = match list.key {
+            key if MEASURED_LISTS.contains(&key) => 2 * DERIVED,
+            key if DERIVED_LISTS.contains(&key) => DERIVED,
+            _ => 0,
+        };
+        for (at, entry) in list.entries.iter_mut().enumerate() {
+            // recommendations are derived from what else is there
+            let base = if list.key == "next_steps" && !entry.must { DERIVED } else { base };
+            entry.rank = base + at * 20 + order;
+        }
+    }
+    lists
+}
+
+/// The lists of a handoff, those that matter most first.
+pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
+    let own = handoff.next_steps.iter().map(|text| must(plain(text)));
+    let recommended = handoff.recommendations.iter().map(|text| plain(text));
+    let next = if handoff.next_steps.is_empty() {
+        next_steps(handoff).iter().map(|text| must(plain(text))).collect()
+    } else {
+        own.chain(recommended).collect()
+    };
+    let proof = |proof: &crate::model::handoff::Proof| {
+        let outcome = if proof.exit == 0 { "passed".to_owned() } else { format!("FAILED (exit {})", proof.exit) };
+        let text = format!("{outcome}: {}", safe::item(&proof.command));
+        let mut shown = brief(entry(text, json!(proof)), json!({"command": proof.command, "exit": proof.exit}));
+        shown.must = proof.exit != 0;
+        shown
+    };
+    let mut evidence: Vec<Entry> = handoff.evidence.iter().map(proof).collect();
+    evidence.sort_by_key(|entry| !entry.must);
+    let goal = |goal: &crate::model::goal::GoalState| {
+        let progress = goal.progress().map(|p| format!(", {p}")).unwrap_or_default();
+        let evidence = goal.evidence.as_ref().map(|e| format!(" — {}", safe::item(e))).unwrap_or_default();
+        let shown =
+            entry(format!("{}: {}{progress}{evidence}", goal.status.name(), safe::item(&goal.text)), json!(goal));
+        brief(shown, json!({"text": goal.text, "status": goal.status}))
+    };
+    let mut goals: Vec<&crate::model::goal::GoalState> = handoff.goals.iter().collect();
+    goals.sort_by_key(|goal| (goal.status != GoalStatus::Open, goal.priority));
+    let decision = |d: &crate::model::handoff::Choice| {
+        let text = words::decision(&d.text, &d.why, &d.alternatives);
+        entry(safe::item(&text), json!(d))
+    };
+    let dead_end =
+        |d: &crate::model::handoff::Failure| entry(safe::item(&format!("{} — {}", d.approach, d.why)), json!(d));
+    let mistake = |m: &crate::model::handoff::Slip| {
+        let prevention = m.prevention.as_ref().map(|p| format!(" — prevention: {p}")).unwrap_or_default();
+        entry(safe::item(&format!("{}{prevention}", m.text)), json!(m))
+    };
+    let mut out = vec![
+        list("next_steps", "Next steps", next),
+        list(
+            "remaining_unknowns",
+            "Remaining unknowns",
+            handoff.unknowns.iter().map(|u| must(plain(&u.text))).collect(),
+        ),
+        list("evidence", "Evidence", evidence),
+        list("key_findings", "Learned", handoff.findings.iter().map(|f| plain(&f.text)).collect()),
+        list("dead_ends", "Dead ends", handoff.dead_ends.iter().map(dead_end).collect()),
+        list("decisions", "Decisions", handoff.decisions.iter().map(decision).collect()),
+        list("mistakes", "Mistakes", handoff.mistakes.iter().map(mistake).collect()),
+        list("goals", "Goals", goals.into_iter().map(goal).collect()),
+        list(
+            "next_session_context",
+            "Context",
+            Some(&handoff.context).filter(|c| !c.is_empty()).map(|c| plain(c)).into_iter().collect(),
+        ),
+        list("epistemic_deltas", "Deltas", delta_entries(handoff)),
+        list("accomplished", "Accomplished", accomplished(handoff).iter().map(|t| plain(t)).collect()),
+        list("knowledge_gaps_filled", "Gaps filled", gap_entries(handoff)),
+    ];
+    if detail >= Detail::Detailed {
+        out.push(list("artifacts_created", "Artifacts", handoff.artifacts.iter().map(|t| plain(t)).collect()));
+        out.push(list("investigation_tools", "Tools", tools(handoff).iter().map(|t| plain(t)).collect()));
+    }
+    if detail >= Detail::Full {
+        out.push(list("assessments", "Assessments", assessment_entries(handoff)));
+    }
+    ranked(out)
+}
+
+fn list(key: &'static str, title: &'static str, entries: Vec<Entry>) -> List {
+    List { key, title, entries, omitted: 0 }
+}
+
+fn delta_entries(handoff: &Handoff) -> Vec<Entry> {
+    let deltas = delta_map(handoff);
+    if deltas.is_empty() {
+        return Vec::new();
+    }
+    let shown: Vec<String> = deltas
+        .iter()
+        .map(|(name, delta)| format!("{} {}", name.replace('_', " "), words::signed(delta.as_f64())))
+        .collect();
+    vec![entry(shown.join(", "), Value::Object(deltas))]
+}
+
+fn gap_entries(handoff: &Handoff) -> Vec<Entry> {
+    // a finding that fills a gap stands among the findings already
+    let known = |text: &str| handoff.findings.iter().any(|finding| finding.text == text);
+    let shown = handoff.gaps_filled.iter().filter(|gap| !known(&gap.after));
+    shown
+        .map(|gap| {
+            let change = gap.confidence_change.map(|c| format!(" ({})", words::signed(Some(c)))).unwrap_or_default();
+            let text = format!("{}: {} → {}{change}", gap.gap, gap.before, gap.after);
+            entry(safe::item(&text), json!(gap))
+        })
+        .collect()
+}
+
+fn assessment_entries(handoff: &Handoff) -> Vec<Entry> {
+    let shown = handoff.assessments.iter().map(|a| {
+        let why = a.reasoning.as_ref().map(|r| format!(" — {}", safe::item(r))).unwrap_or_default();
+        let text = format!("{} {}: {}{why}", a.phase.name(), a.round, words::vectors(&a.vectors));
+        brief(entry(text, json!(a)), json!({"phase": a.phase, "round": a.round, "vectors": a.vectors}))
+    });
+    shown.collect()
+}
+
+/// How hard lists are pressed to fit. Each step gives up more than the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Press {
+    /// Everything, whole.
+    Nothing,
+    /// JSON entries with their texts only.
+    Brief,
+    /// And no text longer than so many tokens.
+    Texts(usize),
+    /// And the entries that must stay shorter still, but for the first of each list.
+    Musts(usize, usize),
+}
+
+/// Shortens the entries of the lists. Returns whether anything is less than it was.
+pub fn press(lists: &mut [List], how: Press, form: Form) -> bool {
+    let mut less = false;
+    let (longest, later) = match how {
+        Press::Nothing => return false,
+        Press::Brief => (usize::MAX, usize::MAX),
+        Press::Texts(longest) => (longest, longest),
+        Press::Musts(first, later) => (first, later),
+    };
+    for list in lists {
+        for (at, entry) in list.entries.iter_mut().enumerate() {
+            let most = if at == 0 { longest } else { later };
+            less |= shorten(&mut entry.text, most) && form == Form::Text;
+            if let Some(brief) = entry.brief.take() {
+                less |= form == Form::Json && brief != entry.json;
+                entry.json = brief;
+            }
+            less |= shorten_in(&mut entry.json, most) && form == Form::Json;
+        }
+    }
+    less
+}
+
+fn shorten(text: &mut String, most: usize) -> bool {
+    // a token is a byte at least
+    if text.len() <= most {
+        return false;
+    }
+    let (kept, cut) = tokens::truncate_to(text, most);
+    if cut {
+        *text = format!("{}…", kept.trim_end());
+    }
+    cut
+}
+
+fn shorten_in(json: &mut Value, most: usize) -> bool {
+    match json {
+        Value::String(text) => shorten(text, most),
+        Value::Array(list) => list.iter_mut().fold(false, |less, value| shorten_in(value, most) | less),
+        Value::Object(map) => map.values_mut().fold(false, |less, value| shorten_in(value, most) | less),
+        _ => false,
+    }
+}
+
+/// An entry's place in the order of what matters: those that must stay first.
+pub type Order = (bool, usize);
+
+fn order(entry: &Entry) -> Order {
+    (!entry.must, entry.rank)
+}
+
+/// The entries in the order of what matters most.
+pub fn ordered(lists: &[List]) -> Vec<Order> {
+    let mut out: Vec<Order> = lists.iter().flat_map(|list| &list.entries).map(order).collect();
+    out.sort_unstable();
+    out
+}
+
+/// Keeps these entries and counts the others.
+pub fn keep(lists: &mut [List], kept: &[Order]) {
+    for list in lists {
+        let before = list.entries.len();
+        list.entries.retain(|entry| kept.contains(&order(entry)));
+        list.omitted += before - list.entries.len();
+    }
+}
+
+/// Whether the list follows from others.
+pub fn is_derived(list: &List) -> bool {
+    DERIVED_LISTS.contains(&list.key) || MEASURED_LISTS.contains(&list.key)
+}
+
+/// The duration of a handoff's session, as people say it.
+pub fn session_duration(handoff: &Handoff) -> String {
+    duration(handoff.duration_seconds)
+}

@@ -1,0 +1,306 @@
+//! The answer of `resume`: sessions packed into their budgets.
+
+use serde_json::{Map, Value, json};
+
+use super::handoff::markdown;
+use super::pack::{Detail, Form, List, Order, Press, is_derived, keep, lists, ordered, press, session_duration};
+use super::template::Templates;
+use super::{Answer, safe, words};
+use crate::epistemics::tokens;
+use crate::error::Result;
+use crate::model::{Body, Record};
+use crate::ops::resume::{Outcome, Resumed};
+use crate::ops::show::short_commit;
+
+/// How the answer is wanted.
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs)]
+pub struct Wanted {
+    pub detail: Detail,
+    /// The most tokens of the whole answer.
+    pub budget: Option<usize>,
+    pub form: Form,
+}
+
+/// What to say when there is nothing to resume from.
+const NOTHING: &str = "Nothing is stored here yet: no earlier session has handed anything over.";
+
+/// A session as it is shown.
+struct Shown {
+    json: Map<String, Value>,
+    lists: Vec<List>,
+    omitted: String,
+}
+
+/// The least a session is worth showing with, in tokens.
+const LEAST: usize = 90;
+
+/// Packs the sessions and answers. What is left of one session's share goes to those after it.
+pub fn answer(outcome: &Outcome, wanted: Wanted, terminal: &mut Templates) -> Result<Answer> {
+    let all = outcome.sessions.len();
+    // short texts can take a little more than estimated
+    let asked = wanted.budget.map_or(usize::MAX, |budget| budget - budget / 25 - 2);
+    let most = asked.min(wanted.detail.budget() * all.max(1));
+    let frame = match wanted.form {
+        Form::Text => 0,
+        Form::Json => tokens::estimate(&safe::json(&document(outcome, wanted, Vec::new(), 0).document())) + 2,
+    };
+    let room = most.saturating_sub(frame);
+    let mut shown = Vec::new();
+    // rather fewer sessions than heads without a body, and the newest ones
+    for count in (1..=all.min(room / LEAST + 1)).rev() {
+        // a line for those that do not fit at all
+        let line = if count < all { tokens::estimate(&left_out(all)) + 10 } else { 0 };
+        shown = together(&outcome.sessions[..count], wanted, room.saturating_sub(line), terminal)?;
+        if !shown.is_empty() {
+            break;
+        }
+    }
+    let missing = all - shown.len();
+    let (text, sessions) = match wanted.form {
+        Form::Text if shown.is_empty() && missing > 0 => (left_out(missing) + "\n", Vec::new()),
+        Form::Text => {
+            let rest = if missing > 0 { format!("\n{}\n", left_out(missing)) } else { String::new() };
+            (text(&shown, terminal)? + &rest, Vec::new())
+        }
+        Form::Json => (String::new(), shown.into_iter().map(|s| Value::Object(s.json)).collect::<Vec<_>>()),
+    };
+    Ok(document(outcome, wanted, sessions, missing).text(text))
+}
+
+/// All of these sessions within `room` tokens, or none when they do not fit together.
+fn together(sessions: &[Resumed], wanted: Wanted, mut room: usize, terminal: &mut Templates) -> Result<Vec<Shown>> {
+    let mut shown = Vec::new();
+    for (at, session) in sessions.iter().enumerate() {
+        let share = (room / (sessions.len() - at)).min(wanted.detail.budget());
+        let Some(packed) = packed(session, wanted, share, terminal)? else { return Ok(Vec::new()) };
+        room = room.saturating_sub(measured(&packed, wanted.form, terminal)?);
+        shown.push(packed);
+    }
+    Ok(shown)
+}
+
+/// What is said of sessions for which there was no room.
+fn left_out(sessions: usize) -> String {
+    format!("Left out: {}. All of them: git empirica session list", words::count(sessions, "session"))
+}
+
+fn document(outcome: &Outcome, wanted: Wanted, sessions: Vec<Value>, missing: usize) -> Answer {
+    let mut json = json!({
+        "sessions": sessions,
+        "total_sessions": outcome.sessions.len(),
+        "detail_level": wanted.detail.name(),
+    });
+    if outcome.sessions.is_empty() {
+        json["message"] = json!(NOTHING);
+    }
+    if missing > 0 {
+        json["omitted"] = json!({"sessions": missing, "command": "git empirica session list"});
+    }
+    let mut answer = Answer::new(json).warn(outcome.warnings.clone());
+    // the two counts are part of what is counted
+    let mut tokens = 1000;
+    for _ in 0..2 {
+        answer.json.insert("token_count".to_owned(), json!(tokens));
+        answer.json.insert("token_estimate".to_owned(), json!(tokens));
+        tokens = tokens::estimate(&safe::json(&answer.document()));
+    }
+    answer
+}
+
+/// A session within its budget. It is pressed harder until it fits, and gives up the entries that matter least;
+/// `None` when not even its head fits.
+fn packed(session: &Resumed, wanted: Wanted, budget: usize, terminal: &mut Templates) -> Result<Option<Shown>> {
+    let all = lists(&session.handoff, wanted.detail);
+    let longest = (budget / 8).max(24);
+    let mut attempt = |how: Press, kept: &[Order]| -> Result<Option<Shown>> {
+        let mut lists = all.clone();
+        let less = press(&mut lists, how, wanted.form);
+        keep(&mut lists, kept);
+        let shown = assembled(session, lists, less, how != Press::Nothing, wanted);
+        let spent = measured(&shown, wanted.form, terminal)?;
+        Ok((spent <= budget).then_some(shown))
+    };
+    let every = ordered(&all);
+    for how in [Press::Nothing, Press::Brief, Press::Texts(longest)] {
+        if let Some(mut shown) = attempt(how, &every)? {
+            if wanted.detail == Detail::Full && wanted.form == Form::Json {
+                let spent = measured(&shown, wanted.form, terminal)?;
+                place_markdown(&mut shown, full_markdown(session)?, budget.saturating_sub(spent), session);
+            }
+            return Ok(Some(shown));
+        }
+    }
+    let musts = every.iter().filter(|(may_go, _)| !may_go).count();
+    for how in [Press::Texts(longest), Press::Musts(longest, 24), Press::Musts(longest, 16)] {
+        if attempt(how, &every[..musts])?.is_some() {
+            return most(&every, musts, |kept| attempt(how, kept));
+        }
+    }
+    most(&every[..musts], 0, |kept| attempt(Press::Musts(longest, 12), kept))
+}
+
+/// The attempt that keeps most of what matters most: as many of the first entries as fit, from `low` on, then what
+/// still fits of the next ones.
+fn most(
+    every: &[Order],
+    mut low: usize,
+    mut attempt: impl FnMut(&[Order]) -> Result<Option<Shown>>,
+) -> Result<Option<Shown>> {
+    let mut best = attempt(&every[..low])?;
+    let mut high = every.len();
+    while best.is_some() && low < high {
+        let middle = (low + high).div_ceil(2);
+        match attempt(&every[..middle])? {
+            Some(shown) => (best, low) = (Some(shown), middle),
+            None => high = middle - 1,
+        }
+    }
+    if best.is_some() {
+        let mut kept = every[..low].to_vec();
+        for more in every.iter().skip(low + 1).take(12) {
+            kept.push(*more);
+            match attempt(&kept)? {
+                Some(shown) => best = Some(shown),
+                None => drop(kept.pop()),
+            }
+        }
+    }
+    Ok(best)
+}
+
+fn measured(shown: &Shown, form: Form, terminal: &mut Templates) -> Result<usize> {
+    Ok(match form {
+        Form::Json => tokens::estimate(&safe::json(&Value::Object(shown.json.clone()))),
+        Form::Text => tokens::estimate(&text(std::slice::from_ref(shown), terminal)?),
+    })
+}
+
+fn full_markdown(session: &Resumed) -> Result<String> {
+    let Some(head) = &session.head else { return Ok(String::new()) };
+    let record = Record { head: head.clone(), body: Body::Handoff(Box::new(session.handoff.clone())) };
+    markdown(&mut Templates::built_in(), &record, None)
+}
+
+/// The whole Markdown when there is room for it; else its place names the command that shows it.
+fn place_markdown(shown: &mut Shown, markdown: String, room: usize, session: &Resumed) {
+    let fits = !markdown.is_empty() && tokens::estimate(&Value::from(markdown.as_str()).to_string()) + 4 <= room;
+    let value = if fits { json!(markdown) } else { Value::Null };
+    shown.json.insert("full_markdown".to_owned(), value);
+    if !fits {
+        let omitted = shown.json.entry("omitted").or_insert_with(|| json!({}));
+        omitted["full_markdown"] = json!(1);
+        omitted["command"] = json!(command(session));
+    }
+}
+
+fn command(session: &Resumed) -> String {
+    match &session.head {
+        Some(head) => format!("git empirica show {}", head.id.short()),
+        None => format!("git empirica session show {}", session.session_id.short()),
+    }
+}
+
+/// The head of a session. The brief one leaves out what the commands of this program find again.
+fn header(session: &Resumed, brief: bool) -> Map<String, Value> {
+    let handoff = &session.handoff;
+    let json = json!({
+        "session_id": session.session_id,
+        "ai_id": shortened(&session.ai_id),
+        "handoff_id": session.head.as_ref().map(|head| &head.id),
+        "timestamp": session.timestamp,
+        "duration": session_duration(handoff),
+        "duration_seconds": handoff.duration_seconds,
+        "session_status": if session.active { "active" } else { "ended" },
+        "source": if session.head.is_some() { "handoff" } else { "summary" },
+        "since_handoff": session.since_handoff,
+        "commit": session.head.as_ref().and_then(|head| head.commit.clone()),
+        "task": shortened(&handoff.task),
+        "calibration_status": handoff.calibration_status,
+    });
+    let Value::Object(mut map) = json else { return Map::new() };
+    if brief {
+        ["handoff_id", "commit", "session_status"].into_iter().for_each(|key| drop(map.shift_remove(key)));
+        map.retain(|key, value| !(key == "since_handoff" && *value == 0 || key == "source" && *value == "handoff"));
+    }
+    map
+}
+
+/// A task as the head of a session shows it: its first 60 tokens.
+fn shortened(task: &str) -> String {
+    match tokens::truncate_to(task, 60) {
+        (whole, false) => whole.to_owned(),
+        (part, true) => format!("{}…", part.trim_end()),
+    }
+}
+
+fn assembled(session: &Resumed, lists: Vec<List>, shortened: bool, brief: bool, wanted: Wanted) -> Shown {
+    let mut json = header(session, brief && wanted.form == Form::Json);
+    let mut omitted = Map::new();
+    let mut left: Vec<String> = Vec::new();
+    for list in &lists {
+        let brief = brief && wanted.form == Form::Json;
+        let mut entries: Vec<Value> = list.entries.iter().map(|entry| entry.json.clone()).collect();
+        let value = match list.key {
+            "epistemic_deltas" => entries.pop().unwrap_or_else(|| json!({})),
+            "next_session_context" => entries.pop().unwrap_or_else(|| json!("")),
+            _ => Value::Array(entries),
+        };
+        // an empty list says that there is nothing; one that is left out is named below
+        if list.omitted == 0 || !list.entries.is_empty() {
+            json.insert(list.key.to_owned(), value);
+        }
+        if list.omitted > 0 {
+            let key = if brief && is_derived(list) { "derived" } else { list.key };
+            let known = omitted.get(key).and_then(Value::as_u64).unwrap_or(0);
+            omitted.insert(key.to_owned(), json!(known + list.omitted as u64));
+            left.push(format!("{} ({})", list.title.to_lowercase(), list.omitted));
+        }
+    }
+    // the brief head is less than the whole one, too
+    if shortened || (brief && wanted.form == Form::Json && omitted.is_empty()) {
+        omitted.insert("shortened".to_owned(), json!(true));
+        left.push("the rest of shortened texts".to_owned());
+    }
+    let mut text = String::new();
+    if !left.is_empty() {
+        omitted.insert("command".to_owned(), json!(command(session)));
+        json.insert("omitted".to_owned(), Value::Object(omitted));
+        text = format!("Left out: {}. All of it: {}", left.join(", "), command(session));
+    } else if wanted.detail != Detail::Full && wanted.form == Form::Text {
+        text = format!("All of it: {}", command(session));
+    }
+    Shown { json, lists, omitted: text }
+}
+
+fn text(sessions: &[Shown], terminal: &mut Templates) -> Result<String> {
+    let view = |shown: &Shown| {
+        let lists: Vec<Value> = shown
+            .lists
+            .iter()
+            .filter(|list| !list.entries.is_empty())
+            .map(|list| json!({"title": list.title, "entries": list.entries.iter().map(|e| &e.text).collect::<Vec<_>>()}))
+            .collect();
+        let mut view = shown.json.clone();
+        let note = match (shown.json["source"].as_str(), shown.json["since_handoff"].as_u64()) {
+            (Some("summary"), _) => {
+                Some("It wrote no handoff: this is a summary of its journal and assessments.".to_owned())
+            }
+            (_, Some(since)) if since > 0 => Some(format!(
+                "After the handoff it made {} more: git empirica session show {}",
+                words::count(since as usize, "record"),
+                shown.json["session_id"].as_str().unwrap_or_default().get(..8).unwrap_or_default()
+            )),
+            _ => None,
+        };
+        view.insert("status".to_owned(), shown.json["session_status"].clone());
+        view.insert("note".to_owned(), json!(note));
+        view.insert("commit".to_owned(), json!(short_commit(shown.json["commit"].as_str())));
+        view.insert("lists".to_owned(), Value::Array(lists));
+        view.insert("omitted_text".to_owned(), json!(shown.omitted));
+        Value::Object(view)
+    };
+    let sessions: Vec<Value> = sessions.iter().map(view).collect();
+    let text = terminal.render("resume.md", json!({"sessions": sessions, "message": NOTHING}))?;
+    Ok(text.trim_end().to_owned() + "\n")
+}

@@ -1,0 +1,172 @@
+//! Text from records made safe to show: it can forge no structure and drive no terminal.
+
+/// Characters that reorder or hide other text: bidirectional controls, zero-width characters, other line ends.
+fn is_trick(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Control characters become visible, text direction and hidden characters are named; line feeds stay. Tabs become
+/// spaces, CRLF a line feed.
+pub fn clean(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out.push('\n'),
+            '\t' => out.push(' '),
+            // the control pictures stand 0x2400 above the controls
+            '\0'..='\u{1f}' => out.extend(char::from_u32(0x2400 + c as u32)),
+            '\u{7f}' => out.push('\u{2421}'),
+            c if c.is_control() || is_trick(c) => out.push_str(&format!("<U+{:04X}>", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A JSON document on one line that drives no terminal: what would is escaped, and means the same.
+pub fn json(value: &serde_json::Value) -> String {
+    let mut out = String::new();
+    for c in value.to_string().chars() {
+        // they stand in strings only
+        if c.is_control() || is_trick(c) { out.push_str(&format!("\\u{:04x}", c as u32)) } else { out.push(c) }
+    }
+    out
+}
+
+/// On one line: clean, and every run of white space one space.
+pub fn line(text: &str) -> String {
+    clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// On several lines for a terminal: clean, continued lines indented by two.
+pub fn lines(text: &str) -> String {
+    indented(text, 2)
+}
+
+/// On several lines, continued lines indented by `width`; blank lines are left out.
+pub fn indented(text: &str, width: usize) -> String {
+    let clean = clean(text);
+    let kept: Vec<&str> = clean.split('\n').map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    kept.join(&format!("\n{}", " ".repeat(width)))
+}
+
+/// A cell of a Markdown table: on one line, without a bar that ends it.
+pub fn cell(text: &str) -> String {
+    inline(&line(text)).replace('|', "\\|")
+}
+
+/// An entry of a Markdown list: continued lines are indented and no line begins a structure of its own.
+pub fn item(text: &str) -> String {
+    let clean = clean(text);
+    let kept: Vec<String> =
+        clean.split('\n').filter(|line| !line.trim().is_empty()).map(|line| guarded(line.trim())).collect();
+    kept.join("\n  ")
+}
+
+/// A Markdown paragraph or several: no line begins a heading, a list, a fence, a table, a rule or a tag.
+pub fn paragraph(text: &str) -> String {
+    let clean = clean(text);
+    let kept: Vec<String> = clean.trim().split('\n').map(|line| guarded(line.trim())).collect();
+    kept.join("\n")
+}
+
+/// A line of text that is escaped where it would begin a Markdown structure, and whose tags are text.
+fn guarded(line: &str) -> String {
+    let line = inline(line);
+    let mut chars = line.chars();
+    let Some(first) = chars.next() else { return line };
+    let rest = chars.as_str();
+    let only = |c: char| line.chars().all(|x| x == c || x == ' ');
+    let begins = match first {
+        '#' | '>' | '|' => true,
+        '-' | '+' | '*' => {
+            rest.is_empty() || rest.starts_with(' ') || rest.starts_with("--") || only(first) || line.starts_with("-- ")
+        }
+        '=' | '_' => only(first),
+        '`' => line.starts_with("```"),
+        '~' => line.starts_with("~~~"),
+        _ => false,
+    };
+    if begins {
+        return format!("\\{line}");
+    }
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    if digits > 0 && (line[digits..].starts_with(". ") || line[digits..].starts_with(") ")) {
+        return format!("{}\\{}", &line[..digits], &line[digits..]);
+    }
+    line
+}
+
+/// Tags become text, outside code spans. Backticks that open no span on this line are escaped: they would pair with
+/// those of another line and turn what is code here into text.
+fn inline(line: &str) -> String {
+    let run = |text: &str| text.bytes().take_while(|byte| *byte == b'`').count();
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find(['`', '<']) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let ticks = run(rest);
+        if ticks == 0 {
+            let opens = |next: char| next.is_ascii_alphabetic() || "/!?".contains(next);
+            out.push_str(if rest[1..].starts_with(opens) { "\\<" } else { "<" });
+            rest = &rest[1..];
+            continue;
+        }
+        let (mut end, mut closed) = (ticks, false);
+        while let Some(next) = rest[end..].find('`') {
+            let length = run(&rest[end + next..]);
+            end += next + length;
+            closed = length == ticks;
+            if closed {
+                break;
+            }
+        }
+        let end = if closed { end } else { ticks };
+        out.push_str(&if closed { rest[..end].to_owned() } else { "\\`".repeat(ticks) });
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
+/// On one line of Markdown that is begun already: no tag, and no backtick that pairs with a later line's.
+pub fn words(text: &str) -> String {
+    inline(&line(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controls_and_tricks_become_visible() {
+        assert_eq!(clean("a\u{1b}[31mb\u{7f}\u{9b}\u{202e}c\r\nd\te\rf"), "a␛[31mb␡<U+009B><U+202E>c\nd e␍f");
+        assert_eq!(line(" a\n\nb  c "), "a b c");
+    }
+
+    #[test]
+    fn no_line_begins_a_structure() {
+        let hostile =
+            "ok\n# h\n- x\n```\n| a |\n1. n\n---\n===\n> q\n-- empirica x r9\n<script>alert(1)</script>\n+ y\n***";
+        let shown = item(hostile);
+        for line in shown.split('\n').skip(1) {
+            assert!(line.starts_with("  \\") || line.starts_with("  1\\."), "{line:?}");
+        }
+        assert_eq!(paragraph("# a\n\nb"), "\\# a\n\nb");
+        assert_eq!(cell("a | b\n# c"), "a \\| b # c");
+    }
+
+    #[test]
+    fn ordinary_text_stays_as_it_is() {
+        for text in
+            ["use `Vec<String>` here", "a -> b < c", "**bold** move", "3.5 times", "-v flag", "`x` works", "_a_ b"]
+        {
+            assert_eq!(item(text), text);
+        }
+        assert_eq!(item("Vec<String>"), "Vec\\<String>");
+        assert_eq!(item("x ``` <b> `"), "x \\`\\`\\` \\<b> \\`");
+        assert_eq!(item("a ` b\n` <b>` c"), "a \\` b\n  ` <b>` c");
+        assert_eq!(item("`` ` <b> `` <b>"), "`` ` <b> `` \\<b>");
+    }
+}

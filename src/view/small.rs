@@ -1,0 +1,451 @@
+//! The answers of commands that say one thing: journal, assessments, checkpoints, goals, query, flush, show, setup.
+
+use serde_json::{Value, json};
+
+use super::handoff::{compact, growth, json_of, markdown, outcome_json};
+use super::template::Templates;
+use super::{Answer, safe, words};
+use crate::epistemics::confidence::overall;
+use crate::epistemics::journal::Owned;
+use crate::error::{Error, Result};
+use crate::model::{Body, Phase, Record};
+use crate::ops::handoff::Listed;
+use crate::ops::show::Shown;
+use crate::ops::{assess, checkpoint, flush, goal, journal, query, setup};
+
+/// The answer of a journal command.
+pub fn logged(outcome: &journal::Logged) -> Answer {
+    let json = json!({"id": outcome.id, "kind": outcome.kind, "session_id": outcome.session_id});
+    Answer::new(json)
+        .text(format!("{}\n", outcome.id.short()))
+        .say(format!(
+            "Logged {} {} in session {}.",
+            outcome.kind.replace('_', " "),
+            outcome.id.short(),
+            outcome.session_id.short()
+        ))
+        .stored(&outcome.stored)
+}
+
+/// The answer of `preflight`, `check`, `postflight`.
+pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
+    let mut json = json!({
+        "session_id": outcome.session_id,
+        "checkpoint_id": outcome.checkpoint_id,
+        "phase": outcome.phase,
+        "round": outcome.round,
+        "vectors": outcome.vectors,
+        "overall_confidence": outcome.overall_confidence,
+        "uncertainty_detected": outcome.uncertainty_detected,
+        "uncertainty_score": outcome.uncertainty_score,
+        "next_step": outcome.next_step,
+    });
+    let mut text = format!(
+        "{} {} of session {}: overall confidence {}\n{}\n",
+        outcome.phase.name(),
+        outcome.round,
+        outcome.session_id.short(),
+        words::value(outcome.overall_confidence),
+        words::vectors(&outcome.vectors)
+    );
+    if let Some(recommendation) = outcome.recommendation {
+        json["recommendation"] = json!(recommendation);
+        text.push_str(&format!("Recommendation: {recommendation}\n"));
+    }
+    if outcome.phase != Phase::Preflight {
+        json["confidence"] = json!(outcome.confidence);
+        json["deltas"] = outcome
+            .deltas
+            .iter()
+            .map(|(name, delta)| (name.clone(), json!(delta)))
+            .collect::<serde_json::Map<_, _>>()
+            .into();
+        let shown: Vec<String> = outcome
+            .deltas
+            .iter()
+            .map(|(name, delta)| format!("{} {}", name.replace('_', " "), words::signed(Some(*delta))))
+            .collect();
+        if !shown.is_empty() {
+            text.push_str(&format!("Since PREFLIGHT: {}\n", shown.join(", ")));
+        }
+    }
+    if let Some(calibration) = outcome.calibration_status {
+        json["calibration_status"] = json!(calibration);
+        text.push_str(&format!("Calibration: {}\n", calibration.name().replace('_', " ")));
+    }
+    let mut answer = Answer::new(json);
+    match &outcome.handoff {
+        None if outcome.phase == Phase::Postflight => {
+            answer.json.insert("handoff".to_owned(), Value::Null);
+        }
+        None => {}
+        Some(Ok(handoff)) => {
+            let built_in = markdown(&mut Templates::built_in(), &handoff.record, None)?;
+            answer.json.insert("handoff".to_owned(), outcome_json(handoff, &built_in));
+            text.push_str(&format!("Handoff: {}\n", handoff.record.head.id.short()));
+            answer = answer.stored(&handoff.stored);
+            for (what, command) in &handoff.missing {
+                answer = answer.hint(format!("the handoff lacks {what}: {command}"));
+            }
+        }
+        Some(Err(error)) => {
+            answer.json.insert("handoff".to_owned(), Value::Null);
+            let causes = error.causes().iter().map(|cause| format!(": {cause}")).collect::<String>();
+            answer.warnings.push(format!("the assessment is stored, but the handoff was not written: {error}{causes}"));
+        }
+    }
+    let degraded = answer.json.get("degraded_mode") == Some(&json!(true));
+    answer = answer.text(text).hint(outcome.next_step.clone()).stored(&outcome.stored);
+    if degraded {
+        answer.json.insert("degraded_mode".to_owned(), json!(true));
+    }
+    Ok(answer)
+}
+
+/// The answer of `checkpoint`.
+pub fn checkpointed(outcome: &checkpoint::Outcome) -> Answer {
+    let c = &outcome.checkpoint;
+    let json = json!({
+        "checkpoint_id": outcome.checkpoint_id,
+        "session_id": outcome.session_id,
+        "phase": c.phase,
+        "round": c.round,
+        "trigger": c.trigger,
+        "vectors": c.vectors,
+        "vectors_from": c.vectors_from,
+        "overall_confidence": outcome.overall_confidence,
+        "git_state": c.git_state,
+    });
+    let branch = c.git_state.as_ref().and_then(|state| state.branch.clone());
+    let changed = c.git_state.as_ref().map_or(0, |state| {
+        let changes = &state.uncommitted_changes;
+        changes.files_added.len() + changes.files_deleted.len() + changes.files_modified.len()
+    });
+    Answer::new(json)
+        .text(format!("{}\n", outcome.checkpoint_id.short(),))
+        .say(format!(
+            "Checkpoint {} of session {}{}: {}, {} uncommitted.",
+            outcome.checkpoint_id.short(),
+            outcome.session_id.short(),
+            branch.map(|b| format!(" on {}", safe::line(&b))).unwrap_or_default(),
+            words::vectors(&c.vectors),
+            words::count(changed, "file")
+        ))
+        .stored(&outcome.stored)
+}
+
+/// A record as JSON. A checkpoint or assessment goes by `checkpoint_id` and has its overall confidence.
+fn point_json(record: &Record) -> Value {
+    let head = &record.head;
+    let vectors = match &record.body {
+        Body::Assessment(a) => Some(&a.vectors),
+        Body::Checkpoint(c) => Some(&c.vectors),
+        _ => None,
+    };
+    let mut json = json!({});
+    json[if vectors.is_some() { "checkpoint_id" } else { "id" }] = json!(head.id);
+    let envelope = json!({
+        "kind": record.body.kind(), "session_id": head.session, "ai_id": head.ai, "timestamp": head.at,
+        "commit": head.commit,
+    });
+    if let (Value::Object(json), Value::Object(envelope)) = (&mut json, envelope) {
+        json.extend(envelope);
+        json.extend(crate::wire::record::body_to_map(&record.body));
+        if let Some(vectors) = vectors {
+            json.insert("overall_confidence".to_owned(), json!(overall(vectors)));
+        }
+    }
+    json
+}
+
+/// What a checkpoint or assessment is, in a word or two.
+pub fn point_name(record: &Record) -> String {
+    match &record.body {
+        Body::Assessment(a) => format!("{} {}", a.phase.name(), a.round),
+        Body::Checkpoint(c) => format!("checkpoint {} {}", c.phase.map_or("–", Phase::name), c.round),
+        other => other.kind().to_owned(),
+    }
+}
+
+/// The answer of `checkpoint list`.
+pub fn checkpoints(records: &[Record], warnings: Vec<String>) -> Answer {
+    let line = |record: &Record| {
+        format!(
+            "{} {} {:<22} {:<12} {}\n",
+            record.head.id.short(),
+            words::date(&record.head.at),
+            point_name(record),
+            safe::line(&record.head.ai),
+            words::said(record)
+        )
+    };
+    let rows: Vec<Value> = records.iter().map(point_json).collect();
+    let answer = Answer::new(json!({"checkpoints": rows, "total_found": rows.len()}))
+        .text(records.iter().map(line).collect::<String>())
+        .warn(warnings)
+        .paged();
+    if records.is_empty() { answer.say("No checkpoint is stored here.") } else { answer }
+}
+
+/// The answer of `checkpoint show`, and of `show` for a record that is no handoff.
+pub fn record(record: &Record, warnings: Vec<String>) -> Answer {
+    let head = &record.head;
+    let mut text = format!(
+        "{} {}\nId:      {}\nAgent:   {}\nSession: {}\nDate:    {}\nCommit:  {}\n",
+        record.body.kind().replace('_', " "),
+        head.id.short(),
+        head.id,
+        safe::line(&head.ai),
+        head.session.as_ref().map_or("–", |id| id.as_str()),
+        words::date(&head.at),
+        head.commit.as_deref().unwrap_or("none yet"),
+    );
+    for (key, value) in crate::wire::record::body_to_map(&record.body) {
+        let shown = match &value {
+            Value::String(text) => safe::indented(text, 4),
+            Value::Null => "–".to_owned(),
+            other => safe::indented(&other.to_string(), 4),
+        };
+        text.push_str(&format!("{key}: {shown}\n"));
+    }
+    Answer::new(point_json(record)).text(text).warn(warnings).paged()
+}
+
+fn goal_json(owned: &Owned) -> Value {
+    let mut json = json!(owned.goal);
+    json["session_id"] = json!(owned.session);
+    json["progress"] = json!(owned.goal.progress());
+    json
+}
+
+fn goal_lines(owned: &Owned) -> String {
+    let goal = &owned.goal;
+    let progress = goal.progress().map(|p| format!(" ({p})")).unwrap_or_default();
+    let mut text = format!(
+        "{} {:<7} {:<6} {}{progress}\n",
+        goal.id.short(),
+        goal.status.name(),
+        goal.priority.name(),
+        safe::line(&goal.text)
+    );
+    for subtask in &goal.subtasks {
+        text.push_str(&format!(
+            "  {} {:<7} {}\n",
+            subtask.id.short(),
+            subtask.status.name(),
+            safe::line(&subtask.text)
+        ));
+    }
+    text
+}
+
+/// The answer of `goal add|sub|done|drop|take`.
+pub fn goal_changed(outcome: &goal::Outcome) -> Answer {
+    let json = json!({
+        "id": outcome.id,
+        "kind": outcome.kind,
+        "session_id": outcome.session_id,
+        "goals": outcome.goals.iter().map(goal_json).collect::<Vec<_>>(),
+    });
+    let said: String = outcome.goals.iter().map(goal_lines).collect();
+    Answer::new(json).text(format!("{}\n", outcome.id.short())).say(said.trim_end().to_owned()).stored(&outcome.stored)
+}
+
+/// The answer of `goal list`.
+pub fn goals(goals: &[Owned], warnings: Vec<String>) -> Answer {
+    let done = goals.iter().filter(|owned| owned.goal.status.name() == "done").count();
+    let counted = goals.iter().filter(|owned| owned.goal.status.name() != "dropped").count();
+    let json = json!({
+        "goals": goals.iter().map(goal_json).collect::<Vec<_>>(),
+        "total_found": goals.len(),
+        "completion_rate": (counted > 0).then(|| (done as f64 / counted as f64 * 100.0).round() / 100.0),
+    });
+    let answer = Answer::new(json).text(goals.iter().map(goal_lines).collect::<String>()).warn(warnings).paged();
+    if goals.is_empty() { answer.say("There is no goal.") } else { answer }
+}
+
+/// The answer of `goal show`.
+pub fn goal_shown(owned: &Owned, warnings: Vec<String>) -> Answer {
+    let mut text = goal_lines(owned);
+    for criterion in &owned.goal.criteria {
+        text.push_str(&format!("  criterion: {}\n", safe::lines(criterion)));
+    }
+    if let Some(evidence) = &owned.goal.evidence {
+        text.push_str(&format!(
+            "  {}: {}\n",
+            if owned.goal.status.name() == "dropped" { "why" } else { "evidence" },
+            safe::lines(evidence)
+        ));
+    }
+    Answer::new(json!({"goal": goal_json(owned)})).text(text).warn(warnings)
+}
+
+/// The answer of `query`.
+pub fn queried(outcome: &query::Outcome) -> Answer {
+    let row = |listed: &Listed| {
+        json!({
+            "handoff_id": listed.head.id,
+            "session_id": listed.head.session,
+            "ai_id": listed.head.ai,
+            "timestamp": listed.head.at,
+            "commit": listed.head.commit,
+            "task": listed.handoff.task,
+            "key_findings": listed.handoff.findings.iter().map(|f| &f.text).collect::<Vec<_>>(),
+            "remaining_unknowns": listed.handoff.unknowns.iter().map(|u| &u.text).collect::<Vec<_>>(),
+            "calibration_status": listed.handoff.calibration_status,
+            "epistemic_growth": growth(&listed.handoff),
+        })
+    };
+    let block = |listed: &Listed| {
+        let mut text = format!(
+            "{} {} {}  growth {}  {}\n  {}\n",
+            listed.head.id.short(),
+            words::date(&listed.head.at),
+            safe::line(&listed.head.ai),
+            words::signed(growth(&listed.handoff)),
+            listed.handoff.calibration_status.name().replace('_', " "),
+            safe::line(&listed.handoff.task)
+        );
+        for finding in &listed.handoff.findings {
+            text.push_str(&format!("  - {}\n", safe::indented(&finding.text, 4)));
+        }
+        text
+    };
+    let rows: Vec<Value> = outcome.reports.iter().map(row).collect();
+    let text = outcome.reports.iter().map(block).collect::<Vec<_>>().join("\n");
+    let answer = Answer::new(json!({"reports": rows, "total_found": outcome.total_found}))
+        .text(text)
+        .warn(outcome.warnings.clone())
+        .paged();
+    match outcome.total_found - outcome.reports.len() {
+        0 if outcome.reports.is_empty() => answer.say("No handoff fits."),
+        0 => answer,
+        more => answer.hint(format!("{more} more fit: git empirica query --limit {}", outcome.total_found)),
+    }
+}
+
+/// The answer of `flush`.
+pub fn flushed(outcome: &flush::Outcome) -> Answer {
+    let json = json!({
+        "flushed": outcome.flushed,
+        "waiting": outcome.waiting,
+        "degraded_mode": outcome.degraded.is_some(),
+    });
+    let mut answer = Answer::new(json)
+        .text(format!(
+            "{} written to the notes, {} waiting.\n",
+            words::count(outcome.flushed, "record"),
+            outcome.waiting
+        ))
+        .warn(outcome.warnings.clone());
+    if let Some(error) = &outcome.degraded {
+        let causes = error.causes().iter().map(|cause| format!(": {cause}")).collect::<String>();
+        answer.warnings.push(format!("the notes could not be written: {error}{causes}"));
+        if !error.suggestion_text().is_empty() {
+            answer.hints.push(error.suggestion_text().to_owned());
+        }
+    }
+    answer
+}
+
+/// How `show` is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Format {
+    Markdown,
+    Json,
+    Compact,
+}
+
+/// The answer of `show`. `compact` is for handoffs only; a session's is that of its handoff.
+pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
+    let one = |listed: &Listed, terminal: &mut Templates| -> Result<Answer> {
+        let record = Record { head: listed.head.clone(), body: Body::Handoff(Box::new(listed.handoff.clone())) };
+        let json = json_of(&listed.head, &listed.handoff);
+        Ok(match format {
+            Format::Compact => {
+                let json = compact(&listed.head, &listed.handoff);
+                let text = safe::json(&json) + "\n";
+                Answer::new(json).text(text)
+            }
+            Format::Json => {
+                let text = safe::json(&json) + "\n";
+                Answer::new(json).text(text)
+            }
+            Format::Markdown => Answer::new(json).text(markdown(terminal, &record, None)?).paged(),
+        })
+    };
+    match (shown, format) {
+        (Shown::Handoff(listed), _) => Ok(one(listed, terminal)?.warn(warnings)),
+        (Shown::Session(_, Some(listed)), Format::Compact) => Ok(one(listed, terminal)?.warn(warnings)),
+        (Shown::Session(_, None), Format::Compact) => Err(no_compact("the session has no handoff")),
+        (Shown::Session(gathered, _), _) => as_text(super::session::show(gathered, warnings, terminal)?, format),
+        (Shown::Record(record_), Format::Markdown | Format::Json) => as_text(record(record_, warnings), format),
+        (Shown::Commit { commit, subject, records }, Format::Markdown | Format::Json) => {
+            as_text(commit_answer(commit, subject, records, warnings, terminal)?, format)
+        }
+        _ => Err(no_compact("only a handoff has a compact form")),
+    }
+}
+
+fn no_compact(why: &str) -> Error {
+    Error::usage("there is no compact form of this")
+        .reason(why)
+        .suggest("Name a handoff, or leave --format out.")
+        .command("git empirica handoff list")
+}
+
+/// With `--format json` the text is the document.
+fn as_text(mut answer: Answer, format: Format) -> Result<Answer> {
+    if format == Format::Json {
+        answer.text = safe::json(&Value::Object(answer.json.clone())) + "\n";
+        answer.paged = false;
+    }
+    Ok(answer)
+}
+
+fn commit_answer(
+    commit: &str,
+    subject: &str,
+    records: &[Record],
+    warnings: Vec<String>,
+    terminal: &mut Templates,
+) -> Result<Answer> {
+    let mut text = format!("commit {commit}\n    {}\n", safe::line(subject));
+    for record in records {
+        match &record.body {
+            Body::Handoff(_) => text.push_str(&format!("\n{}", markdown(terminal, record, None)?)),
+            _ => text.push_str(&format!(
+                "\n{} {} by {}: {}\n",
+                record.head.id.short(),
+                record.body.kind().replace('_', " "),
+                safe::line(&record.head.ai),
+                safe::indented(&words::said(record), 4)
+            )),
+        }
+    }
+    let handoffs: Vec<Value> = records
+        .iter()
+        .filter_map(|record| match &record.body {
+            Body::Handoff(handoff) => Some(json_of(&record.head, handoff)),
+            _ => None,
+        })
+        .collect();
+    let others: Vec<Value> = records.iter().filter(|r| !matches!(r.body, Body::Handoff(_))).map(point_json).collect();
+    let answer = Answer::new(json!({"commit": commit, "subject": subject, "handoffs": handoffs, "records": others}))
+        .text(text)
+        .warn(warnings)
+        .paged();
+    Ok(if records.is_empty() { answer.say("Nothing is stored on this commit.") } else { answer })
+}
+
+/// The answer of `setup`.
+pub fn set_up(outcome: &setup::Outcome) -> Answer {
+    let files: Vec<String> = outcome.files.iter().map(|file| file.display().to_string()).collect();
+    let text: String = files.iter().map(|file| format!("{file}\n")).collect();
+    let word = if outcome.dry_run { "Would install" } else { "Installed" };
+    let answer = Answer::new(json!({"files": files, "dry_run": outcome.dry_run, "hints": outcome.hints}))
+        .text(text)
+        .say(format!("{word} {}.", words::count(files.len(), "file")));
+    outcome.hints.iter().fold(answer, |answer, hint| answer.hint(hint.clone()))
+}

@@ -1,0 +1,109 @@
+//! The templates: built in, and for the terminal overridden from the user's own folder.
+
+use std::path::PathBuf;
+
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, Error as TemplateError};
+use serde_json::Value as Json;
+
+use super::{safe, words};
+use crate::error::{Error, Result};
+
+/// The templates that come with the program, by name.
+const BUILT_IN: [(&str, &str); 7] = [
+    ("handoff.md", include_str!("../../templates/handoff.md")),
+    ("superseded.md", include_str!("../../templates/superseded.md")),
+    ("resume.md", include_str!("../../templates/resume.md")),
+    ("log.txt", include_str!("../../templates/log.txt")),
+    ("session.txt", include_str!("../../templates/session.txt")),
+    ("status.txt", include_str!("../../templates/status.txt")),
+    ("demo.txt", include_str!("../../templates/demo.txt")),
+];
+
+/// A set of templates.
+pub struct Templates {
+    environment: Environment<'static>,
+    overridden: Option<PathBuf>,
+}
+
+impl Templates {
+    /// The built-in ones only: what the notes are rendered with, the same bytes in every clone.
+    pub fn built_in() -> Self {
+        Self::with(None)
+    }
+
+    /// For the terminal: a file of the same name in `folder` takes the place of a built-in one.
+    pub fn for_terminal(folder: Option<PathBuf>) -> Self {
+        Self::with(folder)
+    }
+
+    fn with(overridden: Option<PathBuf>) -> Self {
+        let mut environment = Environment::new();
+        environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+        environment.set_undefined_behavior(minijinja::UndefinedBehavior::Lenient);
+        environment.set_fuel(Some(50_000_000));
+        let text = |f: fn(&str) -> String| move |value: &str| f(value);
+        environment.add_filter("line", text(safe::line));
+        environment.add_filter("item", text(safe::item));
+        environment.add_filter("inline", text(safe::words));
+        environment.add_filter("cell", text(safe::cell));
+        environment.add_filter("paragraph", text(safe::paragraph));
+        environment.add_filter("date", text(words::date));
+        environment.add_filter("vector", text(words::vector));
+        environment.add_filter("words", text(words::words));
+        environment.add_filter("indented", |value: &str, width: usize| safe::indented(value, width));
+        environment.add_filter("value", |value: Value| words::value(number(&value)));
+        environment.add_filter("signed", |value: Value| words::signed(number(&value)));
+        environment.add_filter("short_session", |value: &str| value.chars().take(8).collect::<String>());
+        environment.add_function("bullets", bullets);
+        Templates { environment, overridden }
+    }
+
+    fn file(&self, name: &str) -> Option<PathBuf> {
+        self.overridden.as_ref().map(|folder| folder.join(name)).filter(|file| file.is_file())
+    }
+
+    /// Whether a template is the built-in one.
+    pub fn is_built_in(&self, name: &str) -> bool {
+        self.file(name).is_none()
+    }
+
+    /// Renders a template. A user's template that cannot be used is an error that names the file and the place.
+    pub fn render(&mut self, name: &str, data: Json) -> Result<String> {
+        let file = self.file(name);
+        let built_in = BUILT_IN.iter().find(|(known, _)| *known == name).map_or("", |(_, source)| source);
+        let source = match &file {
+            None => built_in.to_owned(),
+            Some(file) => std::fs::read_to_string(file).map_err(|error| {
+                Error::refused(format!("the template {} cannot be read", file.display())).caused_by(error)
+            })?,
+        };
+        let broken = |error: TemplateError| {
+            let shown = file.as_ref().map_or_else(|| name.to_owned(), |file| file.display().to_string());
+            Error::refused(format!("the template {shown} cannot be used"))
+                .suggest("Mend the template, or remove it to use the built-in one.")
+                .command("git config --get empirica.templateDir")
+                .caused_by(error)
+        };
+        self.environment.add_template_owned(name.to_owned(), source).map_err(broken)?;
+        let rendered =
+            self.environment.get_template(name).and_then(|template| template.render(Value::from(Serde(data))));
+        rendered.map_err(broken)
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    f64::try_from(value.clone()).ok()
+}
+
+/// A Markdown list of texts, with a blank line around it; "None recorded." for an empty one.
+fn bullets(list: Value) -> Result<String, TemplateError> {
+    let mut out = String::from("\n");
+    for entry in list.try_iter()? {
+        out.push_str(&format!("- {}\n", safe::item(entry.as_str().unwrap_or_default())));
+    }
+    if out.len() == 1 {
+        out.push_str("None recorded.\n");
+    }
+    Ok(out)
+}

@@ -1,0 +1,94 @@
+//! Small words and numbers as people read them.
+
+use chrono::DateTime;
+
+use crate::epistemics::trajectory::OVERALL;
+use crate::model::{Body, Record, Vectors};
+
+/// An RFC 3339 time as `2026-01-31 12:34 UTC`; other text is shown as it is.
+pub fn date(text: &str) -> String {
+    match DateTime::parse_from_rfc3339(text) {
+        Ok(time) => time.to_utc().format("%Y-%m-%d %H:%M UTC").to_string(),
+        Err(_) => super::safe::line(text),
+    }
+}
+
+/// A value with two decimals; `–` for none.
+pub fn value(number: Option<f64>) -> String {
+    number.map_or_else(|| "–".to_owned(), |n| format!("{n:.2}"))
+}
+
+/// A delta with its sign and two decimals; `–` for none.
+pub fn signed(number: Option<f64>) -> String {
+    // a delta that rounds to nothing has no sign
+    let round = |n: f64| if n.abs() < 0.005 { 0.0 } else { n };
+    number.map_or_else(|| "–".to_owned(), |n| format!("{:+.2}", round(n)))
+}
+
+/// The name of a vector in a table.
+pub fn vector(name: &str) -> String {
+    if name == OVERALL { "Overall Confidence".to_owned() } else { name.to_uppercase() }
+}
+
+/// A status word in a table: underscores become spaces, the first letter a capital.
+pub fn words(text: &str) -> String {
+    let text = text.replace('_', " ");
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// Vectors on one line: `know 0.60, uncertainty 0.40`.
+pub fn vectors(vectors: &Vectors) -> String {
+    let list: Vec<String> = vectors.iter().map(|(vector, value)| format!("{vector} {value:.2}")).collect();
+    if list.is_empty() { "no vectors".to_owned() } else { list.join(", ") }
+}
+
+/// The number with its noun: "1 record", "2 records".
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// What a journal record says, in one text.
+pub fn said(record: &Record) -> String {
+    match &record.body {
+        Body::SessionStart(b) => {
+            format!("session started{}", b.task.as_ref().map(|t| format!(": {t}")).unwrap_or_default())
+        }
+        Body::SessionEnd(b) => {
+            format!("session ended{}", b.reason.as_ref().map(|t| format!(": {t}")).unwrap_or_default())
+        }
+        Body::Finding(b) => b.text.clone(),
+        Body::Unknown(b) => b.text.clone(),
+        Body::Resolve(b) => format!("{} → {}", b.of.short(), b.text),
+        Body::DeadEnd(b) => format!("{} — {}", b.approach, b.why),
+        Body::Mistake(b) => match &b.prevention {
+            Some(prevention) => format!("{} — prevention: {prevention}", b.text),
+            None => b.text.clone(),
+        },
+        Body::Decision(b) => decision(&b.text, &b.why, &b.alternatives),
+        Body::Source(b) => b.location.clone(),
+        Body::Evidence(b) => format!("{} (exit {})", b.command, b.exit),
+        Body::Activity(b) => format!("{}: {}", b.category, b.text),
+        Body::Goal(b) => b.text.clone(),
+        Body::Subtask(b) => format!("{}: {}", b.of.short(), b.text),
+        Body::GoalDone(b) => with(b.of.short(), " done", &b.evidence),
+        Body::GoalDrop(b) => with(b.of.short(), " dropped", &b.why),
+        Body::GoalTake(b) => format!("{} from session {}", count(b.of.len(), "goal"), b.from.short()),
+        Body::Assessment(b) => vectors(&b.vectors),
+        Body::Checkpoint(b) => vectors(&b.vectors),
+        Body::Handoff(b) => b.task.clone(),
+        Body::Attach(b) => format!("{} to {}", count(b.of.len(), "record"), b.to),
+        Body::Supersede(b) => format!("{} by {}", b.of.short(), b.by.short()),
+    }
+}
+
+fn with(id: &str, what: &str, why: &Option<String>) -> String {
+    format!("{id}{what}{}", why.as_ref().map(|why| format!(": {why}")).unwrap_or_default())
+}
+
+/// A decision in one text: what, why, and what was rejected.
+pub fn decision(text: &str, why: &str, alternatives: &[String]) -> String {
+    let rejected =
+        if alternatives.is_empty() { String::new() } else { format!("; rejected: {}", alternatives.join("; ")) };
+    format!("{text} — {why}{rejected}")
+}

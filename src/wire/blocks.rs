@@ -1,0 +1,142 @@
+//! The Markdown note as a union of blocks: one per handoff, and whatever people wrote beside them.
+//!
+//! A block begins with a heading `# … <short id> …` and ends with `-- empirica <id> r<renderer>`. Text outside blocks
+//! is kept in passages, which a line `* * *` keeps apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::Id;
+
+/// What keeps two passages apart.
+const SEPARATOR: &str = "* * *";
+
+/// The last line of a block.
+pub fn footer(id: &Id, renderer: u32) -> String {
+    format!("-- empirica {id} r{renderer}")
+}
+
+fn read_footer(line: &str) -> Option<(Id, u32)> {
+    let (id, renderer) = line.strip_prefix("-- empirica ")?.split_once(" r")?;
+    Some((Id::parse(id)?, renderer.parse().ok()?))
+}
+
+fn opens(line: &str, id: &Id) -> bool {
+    line.strip_prefix("# ")
+        .is_some_and(|heading| heading.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == id.short()))
+}
+
+#[derive(Default)]
+struct Parsed {
+    blocks: BTreeMap<Id, (u32, String)>,
+    passages: BTreeSet<String>,
+}
+
+impl Parsed {
+    fn add_block(&mut self, id: Id, renderer: u32, text: String) {
+        let entry = self.blocks.entry(id).or_default();
+        // the higher renderer wins, then the greater bytes
+        if (renderer, &text) > (entry.0, &entry.1) {
+            *entry = (renderer, text);
+        }
+    }
+
+    fn add_passages(&mut self, lines: &[&str]) {
+        for passage in lines.split(|line| *line == SEPARATOR) {
+            let text = passage.join("\n");
+            let text = text.trim_matches('\n');
+            if !text.trim().is_empty() {
+                self.passages.insert(text.to_owned());
+            }
+        }
+    }
+
+    fn read(&mut self, note: &str) {
+        let lines: Vec<&str> = note.split('\n').collect();
+        let mut outside = 0;
+        for (at, line) in lines.iter().enumerate() {
+            let Some((id, renderer)) = read_footer(line) else { continue };
+            // no block reaches over a separator: what was two passages stays two
+            let mut above = (outside..at).rev().take_while(|&line| lines[line] != SEPARATOR);
+            let Some(start) = above.find(|&line| opens(lines[line], &id)) else { continue };
+            self.add_passages(&lines[outside..start]);
+            self.add_block(id, renderer, lines[start..=at].join("\n"));
+            outside = at + 1;
+        }
+        self.add_passages(&lines[outside..]);
+    }
+
+    fn write(&self) -> String {
+        let continued = |passage: &str| {
+            let longer = format!("{passage}\n\n");
+            self.passages.iter().any(|other| other.starts_with(&longer))
+        };
+        let blocks = self.blocks.values().map(|(_, text)| text.as_str());
+        let mut out = blocks.collect::<Vec<_>>().join("\n\n");
+        // a passage that somebody continued is there already
+        let passages: Vec<&str> = self.passages.iter().map(String::as_str).filter(|p| !continued(p)).collect();
+        let passages = passages.join(&format!("\n\n{SEPARATOR}\n\n"));
+        if !out.is_empty() && !passages.is_empty() {
+            out.push_str("\n\n");
+        }
+        out.push_str(&passages);
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// The union of two Markdown notes: blocks by id, the higher renderer wins, then the greater bytes; passages outside
+/// blocks are all kept. Commutative, associative, idempotent. Bytes that are no UTF-8 are replaced.
+pub fn union(a: &[u8], b: &[u8]) -> Vec<u8> {
+    let mut parsed = Parsed::default();
+    parsed.read(&String::from_utf8_lossy(a));
+    parsed.read(&String::from_utf8_lossy(b));
+    parsed.write().into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(n: u64) -> Id {
+        Id::parse(&format!("00000000-0000-7000-8000-0000{n:08x}")).unwrap()
+    }
+
+    fn block(n: u64, renderer: u32, text: &str) -> String {
+        format!("# Handoff {}: it\n\n{text}\n\n{}", id(n).short(), footer(&id(n), renderer))
+    }
+
+    fn unite(a: &str, b: &str) -> String {
+        String::from_utf8(union(a.as_bytes(), b.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn blocks_are_united_by_id_and_the_higher_renderer_wins() {
+        let (one, two) = (block(1, 2, "one"), block(2, 2, "two"));
+        let both = unite(&two, &one);
+        assert_eq!(both, format!("{one}\n\n{two}\n"));
+        assert_eq!(unite(&both, &both), both);
+        let newer = block(1, 3, "a");
+        assert_eq!(unite(&both, &newer), format!("{newer}\n\n{two}\n"));
+        assert_eq!(unite(&newer, &both), format!("{newer}\n\n{two}\n"));
+    }
+
+    #[test]
+    fn what_people_write_beside_them_is_kept_whole_and_once() {
+        let one = block(1, 2, "one");
+        let reviewed = format!("{one}\n\nLooks good.\n\nBut see the port.\n");
+        let other = format!("{one}\n\nSecond reviewer.\n");
+        let both = unite(&reviewed, &other);
+        assert_eq!(both, format!("{one}\n\nLooks good.\n\nBut see the port.\n\n* * *\n\nSecond reviewer.\n"));
+        assert_eq!(unite(&both, &reviewed), both);
+        let continued = format!("{one}\n\nLooks good.\n\nBut see the port.\n\nDone.\n");
+        assert!(!unite(&reviewed, &continued).contains("* * *"));
+    }
+
+    #[test]
+    fn a_footer_without_its_heading_is_text() {
+        let text = format!("# Handoff 99999999: other\nbody\n{}\n", footer(&id(7), 9));
+        assert_eq!(unite(&text, ""), text);
+    }
+}

@@ -1,0 +1,80 @@
+//! A note as a set of lines: canonical order and union, on bytes that are never reinterpreted.
+
+/// The id of a record line; `None` for a foreign line.
+///
+/// A record line begins with `{"v":<digits>,"id":"<36 characters of a lower-case UUID>"`. The rule is textual, so that
+/// every program sorts alike, also lines of versions it does not know.
+pub fn id(line: &[u8]) -> Option<&str> {
+    let rest = line.strip_prefix(b"{\"v\":")?;
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    let rest = rest[digits..].strip_prefix(b",\"id\":\"").filter(|_| digits > 0)?;
+    let id = rest.get(..36).filter(|_| rest.get(36) == Some(&b'"'))?;
+    let shaped = id.iter().enumerate().all(|(at, byte)| match at {
+        8 | 13 | 18 | 23 => *byte == b'-',
+        _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(byte),
+    });
+    std::str::from_utf8(id).ok().filter(|_| shaped)
+}
+
+/// The lines of a note, in the order they stand; blank lines are no lines.
+pub fn split(note: &[u8]) -> impl Iterator<Item = &[u8]> {
+    note.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
+/// The canonical note of a set of lines: records by (id, bytes), then foreign lines bytewise, each once, each ended
+/// by one LF. No lines give an empty note.
+pub fn canonical<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut keyed: Vec<(bool, &str, &[u8])> = lines
+        .into_iter()
+        .map(|line| match id(line) {
+            Some(id) => (false, id, line),
+            None => (true, "", line),
+        })
+        .collect();
+    keyed.sort_unstable();
+    keyed.dedup();
+    let mut out = Vec::with_capacity(keyed.iter().map(|(_, _, line)| line.len() + 1).sum());
+    for (_, _, line) in keyed {
+        out.extend_from_slice(line);
+        out.push(b'\n');
+    }
+    out
+}
+
+/// The union of two notes, canonical. Commutative, associative, idempotent.
+pub fn union(a: &[u8], b: &[u8]) -> Vec<u8> {
+    canonical(split(a).chain(split(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: &str = r#"{"v":1,"id":"00000000-0000-7000-8000-00000000000a","kind":"x"}"#;
+    const B: &str = r#"{"v":22,"id":"00000000-0000-7000-8000-00000000000b","kind":"x"}"#;
+
+    #[test]
+    fn record_lines_are_known_by_their_beginning() {
+        assert_eq!(id(A.as_bytes()), Some("00000000-0000-7000-8000-00000000000a"));
+        assert!(id(B.as_bytes()).is_some());
+        for foreign in
+            ["", "{}", r#"{"v":,"id":"00000000-0000-7000-8000-00000000000a"}"#, r#"{"id":"x","v":1}"#, "Reviewed"]
+        {
+            assert_eq!(id(foreign.as_bytes()), None, "{foreign}");
+        }
+        assert_eq!(id(A.to_uppercase().as_bytes()), None);
+    }
+
+    #[test]
+    fn a_note_has_one_form() {
+        let messy = format!("zeta\n\n{B}\n{A}\nalpha\n\n{A}");
+        assert_eq!(canonical(split(messy.as_bytes())), format!("{A}\n{B}\nalpha\nzeta\n").into_bytes());
+        assert_eq!(canonical([]), b"");
+    }
+
+    #[test]
+    fn bytes_survive_as_they_are() {
+        let odd = b"\xff\xfe \t\r".as_slice();
+        assert_eq!(union(odd, b""), b"\xff\xfe \t\r\n");
+    }
+}

@@ -1,0 +1,5 @@
+//! How records are written down: JSON lines, notes as sets of lines, Markdown as a set of blocks.
+
+pub mod blocks;
+pub mod lines;
+pub mod record;

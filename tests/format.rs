@@ -1,0 +1,177 @@
+//! The page on the format is complete: every key that is stored or answered stands in it, and its examples are real.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::harness::{Place, Repo};
+
+fn page() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/format.md");
+    fs::read_to_string(path).expect("docs/format.md")
+}
+
+/// The words in the page's code spans; fenced examples do not count.
+fn words(page: &str) -> BTreeSet<String> {
+    let mut fenced = false;
+    let prose: Vec<&str> = page
+        .lines()
+        .filter(|line| {
+            let fence = line.starts_with("```");
+            fenced ^= fence;
+            !fenced && !fence
+        })
+        .collect();
+    let prose = prose.join("\n");
+    let spans = prose.split('`').skip(1).step_by(2);
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    spans.flat_map(|span| span.split(move |c| !word(c))).map(str::to_owned).collect()
+}
+
+/// The keys of a document, at every depth.
+fn keys(value: &Value, out: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, inner) in map {
+                out.insert(key.clone());
+                // its keys are the user's own
+                if key != "meta" {
+                    keys(inner, out);
+                }
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|inner| keys(inner, out)),
+        _ => {}
+    }
+}
+
+/// Runs every command that answers; returns the keys of the answers and of the records they stored.
+fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
+    let mut answered = BTreeSet::new();
+    let mut run = |arguments: &[&str]| -> Value {
+        let json = repo.json(arguments);
+        keys(&json, &mut answered);
+        json
+    };
+    run(&["resume"]);
+    run(&["session", "start", "--ai", "ada", "--task", "t", "--type", "fix", "--external-id", "x1"]);
+    run(&["preflight", "-v", "know=0.5,context=0.2,uncertainty=0.7", "--reasoning", "r", "--cycle", "1", "--tag", "a"]);
+    let finding = run(&["finding", "We learned it", "--impact", "0.7", "--as", "pattern"]);
+    let unknown = run(&["unknown", "u?", "--led-from", finding["id"].as_str().expect("an id")]);
+    run(&["resolve", unknown["id"].as_str().expect("an id"), "yes"]);
+    run(&["unknown", "v?"]);
+    run(&["deadend", "a", "--why", "b"]);
+    run(&["mistake", "m", "--prevention", "p"]);
+    run(&["decision", "d", "--why", "w", "--alternative", "x"]);
+    run(&["source", "docs/a.md"]);
+    for _ in 0..2 {
+        run(&["evidence", "cargo test", "--exit", "1", "--file", "a"]);
+    }
+    run(&["activity", "edit", "e", "--file", "a"]);
+    let goal = run(&["goal", "add", "g", "--criterion", "c"])["id"].as_str().expect("an id").to_owned();
+    let step = run(&["goal", "sub", &goal, "s"])["id"].as_str().expect("an id").to_owned();
+    run(&["goal", "done", &step, "--evidence", "e"]);
+    run(&["goal", "list"]);
+    run(&["goal", "show", &goal]);
+    run(&["check", "-v", "know=0.7,uncertainty=0.4", "--confidence", "0.8", "--scope", "0.5", "--meta", "own=1"]);
+    repo.commit("b", "b\n", "Add b");
+    run(&["checkpoint", "--phase", "act"]);
+    run(&["checkpoint", "list"]);
+    run(&["checkpoint", "show"]);
+    run(&["postflight", "-v", "know=0.8,context=0.8,uncertainty=0.3", "--next", "n"]);
+    run(&["handoff", "--accomplished", "it"]);
+    run(&["handoff", "list"]);
+    run(&["session", "show"]);
+    run(&["session", "list"]);
+    run(&["status"]);
+    for format in ["markdown", "json", "compact"] {
+        run(&["show", "--format", format]);
+    }
+    run(&["show", "HEAD"]);
+    run(&["show", finding["id"].as_str().expect("an id")]);
+    for detail in ["summary", "detailed", "full"] {
+        run(&["resume", "--detail", detail]);
+    }
+    run(&["resume", "--budget", "200"]);
+    run(&["log", "--handoffs", "--checkpoints", "--journal"]);
+    run(&["query"]);
+    run(&["flush"]);
+    run(&["session", "end", "--reason", "done"]);
+    run(&["session", "start", "--ai", "bob"]);
+    run(&["goal", "take", "latest:ada"]);
+    run(&["goal", "drop", &goal, "--why", "w"]);
+    run(&["flush"]);
+    run(&["setup", "--dry-run"]);
+    run(&["demo"]);
+    keys(&repo.fails(2, ["preflight", "-v", "knwo=0.5"]), &mut answered);
+
+    let mut stored = BTreeSet::new();
+    for shelf in ["journal", "checkpoints", "handoffs"] {
+        for line in repo.lines(shelf) {
+            let record: Value = serde_json::from_str(&line).expect("a record");
+            stored.insert(record["kind"].as_str().expect("a kind").to_owned());
+            keys(&record, &mut stored);
+        }
+    }
+    (answered, stored)
+}
+
+#[test]
+fn every_key_that_is_answered_or_stored_stands_in_the_page() {
+    let place = Place::new();
+    let repo = place.repo("project");
+    let (answered, stored) = all_keys(&repo);
+    let known = words(&page());
+    let absent = |keys: &BTreeSet<String>| -> Vec<String> { keys.difference(&known).cloned().collect() };
+    assert_eq!(absent(&answered), Vec::<String>::new(), "answered");
+    assert_eq!(absent(&stored), Vec::<String>::new(), "stored");
+    for kind in ["supersede", "goal_take", "goal_drop", "session_end", "dead_end", "assessment"] {
+        assert!(stored.contains(kind), "{kind} was not tried");
+    }
+}
+
+#[test]
+fn every_example_in_the_page_is_one_document_a_line() {
+    let page = page();
+    let mut examples = 0;
+    for fence in page.split("```json\n").skip(1) {
+        let body = fence.split("\n```").next().expect("an end");
+        for line in body.lines() {
+            let json: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            assert!(json["ok"].is_boolean(), "{line}");
+            examples += 1;
+        }
+    }
+    assert!(examples >= 20, "{examples} examples");
+}
+
+#[test]
+fn show_of_a_commit_leaves_out_a_handoff_that_a_newer_one_took_the_place_of() {
+    let place = Place::new();
+    let repo = place.repo("project");
+    repo.start("ada", "t");
+    repo.json(["handoff", "-m", "first"]);
+    let newer = repo.json(["handoff", "-m", "second"]);
+    let shown = repo.json(["show", "HEAD"]);
+    let ids: Vec<&Value> = shown["handoffs"].as_array().expect("a list").iter().map(|h| &h["handoff_id"]).collect();
+    assert_eq!(ids, [&newer["handoff_id"]]);
+}
+
+#[test]
+fn a_dry_run_of_setup_makes_no_folder() {
+    let place = Place::new();
+    let repo = place.repo("project");
+    let bin = place.path().join("prefix/bin");
+    fs::create_dir_all(&bin).expect("a folder");
+    let program = bin.join("git-empirica");
+    fs::copy(env!("CARGO_BIN_EXE_git-empirica"), &program).expect("a copy");
+    let mut command = place.command(&program, &repo.path);
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let out = command.env("PATH", path).args(["setup", "--dry-run", "--json"]).output().expect("it starts");
+    let json: Value = serde_json::from_slice(&out.stdout).expect("a document");
+    let first = json["files"][0].as_str().expect("a file");
+    assert!(first.ends_with("prefix/share/man/man1/git-empirica.1"), "{first}");
+    assert!(!place.path().join("prefix/share").exists());
+}

@@ -1,0 +1,417 @@
+//! Tests the one JSON document of every command: its keys in success, its keys and exit code in failure, and what goes
+//! to which stream in text.
+
+use std::collections::BTreeSet;
+
+use clap::CommandFactory;
+use git_empirica::cli::args::Cli;
+use serde_json::Value;
+
+use crate::harness::{Place, Ran, Repo};
+
+/// A command that succeeds: arguments, keys (or pointers) of its document, what its text says on standard output and
+/// on standard error. `{name}` in an argument stands for an id of the [`World`].
+type Row = (&'static [&'static str], &'static [&'static str], &'static str, &'static str);
+
+/// Where a failing command runs.
+#[derive(Clone, Copy, Debug)]
+enum At {
+    World,
+    /// A repository in which nothing was ever said.
+    Fresh,
+    /// No repository.
+    Nowhere,
+}
+
+const SESSION: &[&str] = &["session_id", "ai_id", "started_at"];
+const ENTRY: &[&str] = &["id", "kind", "session_id", "degraded_mode"];
+const GOAL: &[&str] = &["id", "kind", "session_id", "goals", "/goals/0/text"];
+const HANDOFF: &[&str] = &[
+    "handoff_id",
+    "report_id",
+    "session_id",
+    "commit",
+    "type",
+    "storage_location",
+    "token_count",
+    "markdown",
+    "missing",
+    "degraded_mode",
+];
+/// The keys of a handoff shown whole.
+const WHOLE: &[&str] = &[
+    "session_id",
+    "ai_id",
+    "timestamp",
+    "duration",
+    "duration_seconds",
+    "task",
+    "epistemic_deltas",
+    "/epistemic_deltas/overall_confidence",
+    "key_findings",
+    "knowledge_gaps_filled",
+    "remaining_unknowns",
+    "next_steps",
+    "next_session_context",
+    "calibration_status",
+    "dead_ends",
+    "decisions",
+    "mistakes",
+    "evidence",
+    "goals",
+    "accomplished",
+    "investigation_tools",
+    "artifacts_created",
+    "assessments",
+];
+const COMPACT: &[&str] =
+    &["s", "ai", "ts", "task", "deltas", "findings", "unknowns", "next", "recommend", "calibrated"];
+const ASSESSED: &[&str] = &[
+    "session_id",
+    "checkpoint_id",
+    "phase",
+    "round",
+    "vectors",
+    "overall_confidence",
+    "uncertainty_detected",
+    "uncertainty_score",
+    "next_step",
+];
+const RESUME: &[&str] = &[
+    "sessions",
+    "total_sessions",
+    "token_count",
+    "token_estimate",
+    "detail_level",
+    "/sessions/0/session_id",
+    "/sessions/0/ai_id",
+    "/sessions/0/timestamp",
+    "/sessions/0/duration",
+    "/sessions/0/duration_seconds",
+    "/sessions/0/task",
+    "/sessions/0/epistemic_deltas",
+    "/sessions/0/key_findings",
+    "/sessions/0/knowledge_gaps_filled",
+    "/sessions/0/remaining_unknowns",
+    "/sessions/0/next_steps",
+    "/sessions/0/next_session_context",
+    "/sessions/0/calibration_status",
+    "/sessions/0/dead_ends",
+    "/sessions/0/decisions",
+    "/sessions/0/mistakes",
+    "/sessions/0/evidence",
+    "/sessions/0/goals",
+    "/sessions/0/accomplished",
+];
+const LOG: &[&str] = &[
+    "commits",
+    "/commits/0/commit",
+    "/commits/0/subject",
+    "/commits/0/author",
+    "/commits/0/date",
+    "/commits/0/handoffs",
+];
+
+#[rustfmt::skip]
+const WORKS: &[Row] = &[
+    (&["session", "start", "--ai", "ada", "--task", "More", "--type", "fix", "--external-id", "x-1"], SESSION, "-", "started"),
+    (&["session", "end", "--session", "{spare}"], &["session_id", "ended_at", "duration_seconds"], "ended", "wrote no handoff"),
+    (&["session", "list", "--active"], &["sessions", "total_sessions", "/sessions/0/session_id"], "Main work", ""),
+    (&["session", "show", "{session}"], &["session_id", "ai_id", "started_at", "findings", "assessments", "goals"], "Main work", ""),
+    (&["preflight", "-v", "know=0.6"], ASSESSED, "PREFLIGHT", "hint: "),
+    (&["preflight", "-v", "know=0.6"], &["recommendation"], "Recommendation: investigate", "hint: "),
+    (&["check", "-v", "know=0.7", "--confidence", "0.8"], ASSESSED, "CHECK", "hint: "),
+    (&["postflight", "-v", "know=0.9"], ASSESSED, "POSTFLIGHT", "hint: "),
+    (&["postflight", "-v", "know=0.9"], &["deltas", "calibration_status", "/handoff/handoff_id", "/handoff/markdown"], "Calibration", "hint: "),
+    (&["postflight", "-v", "know=0.9", "--no-handoff"], &["deltas", "calibration_status", "handoff"], "Calibration", "hint: "),
+    (&["checkpoint", "--trigger", "pre_compact"], &["checkpoint_id", "session_id", "phase", "round", "trigger", "vectors", "vectors_from", "git_state"], "", "Checkpoint "),
+    (&["checkpoint", "list"], &["checkpoints", "total_found", "/checkpoints/0/checkpoint_id"], "PREFLIGHT 1", ""),
+    (&["checkpoint", "show", "{checkpoint}"], &["checkpoint_id", "session_id", "vectors"], "PREFLIGHT", ""),
+    (&["finding", "F", "--impact", "0.5", "--as", "pattern"], ENTRY, "", "Logged finding"),
+    (&["finding-log", "F"], ENTRY, "", "Logged finding"),
+    (&["unknown", "U"], ENTRY, "", "Logged unknown"),
+    (&["unknown-log", "U", "--led-from", "{finding}"], ENTRY, "", "Logged unknown"),
+    (&["resolve", "{unknown}", "A"], ENTRY, "", "Logged resolve"),
+    (&["deadend", "D", "--why", "W"], ENTRY, "", "Logged dead end"),
+    (&["deadend-log", "D", "--why", "W"], ENTRY, "", "Logged dead end"),
+    (&["mistake", "M", "--prevention", "P"], ENTRY, "", "Logged mistake"),
+    (&["mistake-log", "M"], ENTRY, "", "Logged mistake"),
+    (&["decision", "D", "--why", "W", "--alternative", "A"], ENTRY, "", "Logged decision"),
+    (&["source", "docs/x.md"], ENTRY, "", "Logged source"),
+    (&["evidence", "cargo test", "--exit", "-1", "--file", "a.rs"], ENTRY, "", "Logged evidence"),
+    (&["activity", "shell", "ls", "--file", "a.rs"], ENTRY, "", "Logged activity"),
+    (&["goal", "add", "G", "--criterion", "C", "--priority", "high"], GOAL, "", "high"),
+    (&["goal", "sub", "{goal}", "S"], GOAL, "", "Reach it"),
+    (&["goal", "done", "{goal}", "--evidence", "E"], GOAL, "", "done"),
+    (&["goal", "drop", "{other_goal}", "--why", "W"], GOAL, "", "dropped"),
+    (&["goal", "take", "{spare}"], GOAL, "", "Take me"),
+    (&["goal", "list"], &["goals", "total_found", "/goals/0/id"], "Reach it", ""),
+    (&["goal", "show", "{goal}"], &["goal", "/goal/id", "/goal/text", "/goal/session_id"], "Reach it", ""),
+    (&["handoff", "--next", "N"], HANDOFF, "# Handoff ", "Stored handoff"),
+    (&["handoff", "--dry-run"], HANDOFF, "# Handoff ", "dry run"),
+    (&["handoff", "list"], &["handoffs", "total_found", "/handoffs/0/handoff_id", "/handoffs/0/session_id"], "Main work", ""),
+    (&["show", "{handoff}"], WHOLE, "# Handoff ", ""),
+    (&["show", "{handoff}", "--format", "json"], WHOLE, "\"key_findings\"", ""),
+    (&["show", "{handoff}", "--format", "compact"], COMPACT, "\"calibrated\"", ""),
+    (&["show", "{session}"], &["session_id", "findings"], "Main work", ""),
+    (&["show", "{session}", "--format", "json"], &["session_id", "findings"], "\"findings\"", ""),
+    (&["show", "{session}", "--format", "compact"], COMPACT, "\"calibrated\"", ""),
+    (&["show", "HEAD"], &["commit", "subject", "handoffs", "records"], "# Handoff ", ""),
+    (&["show", "HEAD", "--format", "json"], &["commit", "subject", "handoffs", "records"], "\"records\"", ""),
+    (&["show", "{finding}"], &["kind", "session_id", "text"], "finding", ""),
+    (&["show", "{finding}", "--format", "json"], &["kind", "session_id", "text"], "\"text\"", ""),
+    (&["resume"], RESUME, "# Session ", ""),
+    (&["resume", "--detail", "detailed"], &["/sessions/0/investigation_tools", "/sessions/0/artifacts_created"], "# Session ", ""),
+    (&["resume", "--detail", "full"], &["/sessions/0/assessments", "/sessions/0/full_markdown"], "# Session ", ""),
+    (&["log"], LOG, "commit ", ""),
+    (&["log", "--handoffs"], LOG, "commit ", ""),
+    (&["log", "--checkpoints"], &["commits", "/commits/0/checkpoints/0/id"], "Checkpoints:", ""),
+    (&["log", "--journal"], &["commits", "/commits/0/journal/0/id"], "Journal:", ""),
+    (&["query", "--ai", "ada", "--task", "main"], &["reports", "total_found", "/reports/0/epistemic_growth", "/reports/0/task"], "Main work", ""),
+    (&["status"], &["branch", "commit", "sessions", "total_sessions", "handoffs", "unflushed"], "branch main", ""),
+    (&["flush"], &["flushed", "waiting", "degraded_mode"], "written to the notes", ""),
+    (&["setup", "--dry-run"], &["files", "dry_run"], "git-empirica.1", "Would install"),
+    (&["demo"], &["steps", "/steps/0/title", "/steps/0/command", "/steps/0/output"], "git empirica", ""),
+];
+
+/// A command that fails, where, and its exit code.
+#[rustfmt::skip]
+const FAILS: &[(&[&str], At, i32)] = &[
+    (&["session", "start"], At::Nowhere, 128),
+    (&["session", "end"], At::Fresh, 1),
+    (&["session", "list"], At::Nowhere, 128),
+    (&["session", "show", "ffffffff"], At::World, 1),
+    (&["preflight", "-v", "know=0.5"], At::Fresh, 1),
+    (&["preflight", "-v", "know=1.5"], At::World, 2),
+    (&["check", "-v", "know=0.5"], At::Fresh, 1),
+    (&["check", "-v", "know=0.5", "--confidence", "2"], At::World, 2),
+    (&["postflight", "-v", "know=0.5"], At::Fresh, 1),
+    (&["postflight"], At::World, 2),
+    (&["checkpoint"], At::Fresh, 1),
+    (&["checkpoint", "--round", "0"], At::World, 2),
+    (&["checkpoint", "list", "--session", "ffffffff"], At::World, 1),
+    (&["checkpoint", "show", "ffffffff"], At::World, 1),
+    (&["finding", "F"], At::Fresh, 1),
+    (&["finding-log", " "], At::World, 2),
+    (&["unknown", "U"], At::Fresh, 1),
+    (&["unknown-log", ""], At::World, 2),
+    (&["resolve", "ffffffff", "A"], At::World, 1),
+    (&["resolve", "{finding}", "A"], At::World, 1),
+    (&["deadend", "D"], At::World, 2),
+    (&["deadend-log", "D", "--why", "W"], At::Fresh, 1),
+    (&["mistake", "M"], At::Fresh, 1),
+    (&["mistake-log", "M", "--prevention", ""], At::World, 2),
+    (&["decision", "D", "--why", "W"], At::Fresh, 1),
+    (&["source", " "], At::World, 2),
+    (&["evidence", "true", "--exit", "no"], At::World, 2),
+    (&["activity", "shel", "ls"], At::World, 2),
+    (&["goal", "add", "G"], At::Fresh, 1),
+    (&["goal", "sub", "ffffffff", "S"], At::World, 1),
+    (&["goal", "done", "ffffffff"], At::World, 1),
+    (&["goal", "drop", "{finding}"], At::World, 1),
+    (&["goal", "take", "ffffffff"], At::World, 1),
+    (&["goal", "list", "--session", "nobody"], At::World, 1),
+    (&["goal", "show", "ffffffff"], At::World, 1),
+    (&["handoff"], At::Fresh, 1),
+    (&["handoff", "--next", " "], At::World, 2),
+    (&["handoff", "--dry-run"], At::Fresh, 1),
+    (&["handoff", "list", "--session", "nobody"], At::World, 1),
+    (&["show"], At::Fresh, 1),
+    (&["show", "no-such-thing"], At::World, 1),
+    (&["show", "{finding}", "--format", "compact"], At::World, 2),
+    (&["resume", "--last", "6"], At::World, 2),
+    (&["resume", "--session", "nobody"], At::World, 1),
+    (&["log", "no-such-revision"], At::World, 1),
+    (&["query", "--task", "("], At::World, 2),
+    (&["status"], At::Nowhere, 128),
+    (&["flush"], At::Nowhere, 128),
+    (&["setup", "--no-such-flag"], At::World, 2),
+    (&["demo", "surplus"], At::World, 2),
+];
+
+/// A repository with some of everything.
+struct World<'p> {
+    repo: Repo<'p>,
+    names: Vec<(&'static str, String)>,
+}
+
+fn id(json: &Value, key: &str) -> String {
+    json[key].as_str().unwrap_or_else(|| panic!("no {key}: {json}")).to_owned()
+}
+
+impl<'p> World<'p> {
+    fn new(place: &'p Place, name: &str) -> Self {
+        let repo = place.repo(name);
+        let spare = repo.start("ada", "Spare work");
+        repo.json(["goal", "add", "Take me"]);
+        let session = repo.start("ada", "Main work");
+        let checkpoint = id(&repo.json(["preflight", "-v", "know=0.5,uncertainty=0.5"]), "checkpoint_id");
+        let finding = id(&repo.json(["finding", "The cache is cold"]), "id");
+        let unknown = id(&repo.json(["unknown", "Which port?"]), "id");
+        let goal = id(&repo.json(["goal", "add", "Reach it"]), "id");
+        let other_goal = id(&repo.json(["goal", "add", "Leave it"]), "id");
+        repo.json(["postflight", "-v", "know=0.8,uncertainty=0.3", "--no-handoff"]);
+        let handoff = id(&repo.json(["handoff", "--context", "Mind the gap"]), "handoff_id");
+        let names = vec![
+            ("spare", spare),
+            ("session", session),
+            ("checkpoint", checkpoint),
+            ("finding", finding),
+            ("unknown", unknown),
+            ("goal", goal),
+            ("other_goal", other_goal),
+            ("handoff", handoff),
+        ];
+        World { repo, names }
+    }
+
+    /// A repository of its own in the same state: no row may live on what another one left.
+    fn copy(&self, name: &str) -> Self {
+        let place = self.repo.place;
+        let path = place.path();
+        let copied = place.command("cp", &path).arg("-R").arg(&self.repo.path).arg(path.join(name)).status();
+        assert!(copied.is_ok_and(|status| status.success()));
+        World { repo: place.at(name), names: self.names.clone() }
+    }
+
+    fn arguments(&self, given: &[&str]) -> Vec<String> {
+        let named = |word: &&str| {
+            self.names.iter().fold((*word).to_owned(), |word, (name, id)| word.replace(&format!("{{{name}}}"), id))
+        };
+        given.iter().map(named).collect()
+    }
+}
+
+/// Exactly one document: an object on one line, and nothing beside it.
+#[track_caller]
+fn one_document(ran: &Ran) -> Value {
+    let json = ran.json();
+    assert!(json.is_object(), "{json}");
+    assert_eq!(ran.out.matches('\n').count(), 1, "{:?}", ran.out);
+    assert!(ran.out.ends_with('\n'), "{:?}", ran.out);
+    json
+}
+
+fn has(json: &Value, key: &str) -> bool {
+    if key.starts_with('/') { json.pointer(key).is_some() } else { json.get(key).is_some() }
+}
+
+#[test]
+fn every_command_answers_with_one_document_and_its_keys() {
+    let place = Place::new();
+    let first = World::new(&place, "world");
+    for (at, (given, keys, ..)) in WORKS.iter().enumerate() {
+        let world = first.copy(&format!("w{at}"));
+        let mut arguments = world.arguments(given);
+        arguments.push("--json".into());
+        let ran = world.repo.run(&arguments).ok();
+        let json = one_document(&ran);
+        assert_eq!(json["ok"], true, "{arguments:?}: {json}");
+        for key in *keys {
+            assert!(has(&json, key), "{arguments:?}: {key} is missing: {json}");
+        }
+        assert!(!ran.err.contains("hint:"), "{arguments:?}: a program asked: {}", ran.err);
+    }
+}
+
+#[test]
+fn text_has_data_on_standard_output_and_the_rest_on_standard_error() {
+    let place = Place::new();
+    let first = World::new(&place, "world");
+    for (at, (given, _, out, err)) in WORKS.iter().enumerate() {
+        let world = first.copy(&format!("w{at}"));
+        let arguments = world.arguments(given);
+        let ran = world.repo.run(&arguments).ok();
+        assert!(ran.out.contains(out), "{arguments:?}: {out:?} is not on standard output:\n{}", ran.out);
+        assert!(ran.err.contains(err), "{arguments:?}: {err:?} is not on standard error:\n{}", ran.err);
+        assert!(!ran.out.is_empty(), "{arguments:?}: no data");
+        let aside = |line: &&str| ["hint:", "warning:", "error:"].iter().any(|word| line.starts_with(word));
+        assert_eq!(ran.out.lines().find(aside), None, "{arguments:?}");
+        let data = ["# Handoff ", "commit ", "# Session ", "{"];
+        let is_data = |line: &&str| data.iter().any(|word| line.starts_with(word));
+        assert_eq!(ran.err.lines().find(is_data), None, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_journal_command_prints_the_short_id_alone() {
+    let place = Place::new();
+    let world = World::new(&place, "a");
+    for given in [&["finding", "F"][..], &["source", "x"], &["goal", "add", "G"], &["checkpoint"]] {
+        let ran = world.repo.run(given).ok();
+        let id = ran.out.trim_end_matches('\n');
+        assert!(id.len() == 8 && id.chars().all(|c| c.is_ascii_hexdigit()), "{given:?}: {:?}", ran.out);
+        assert_eq!(world.repo.run(["show", id]).code, 0, "what it printed can be shown");
+    }
+}
+
+#[test]
+fn every_failure_is_one_document_with_all_keys_and_the_right_exit_code() {
+    let place = Place::new();
+    let world = World::new(&place, "world");
+    let fresh = place.repo("fresh");
+    std::fs::create_dir(place.path().join("nowhere")).expect("a folder");
+    let nowhere = place.at("nowhere");
+    for (given, at, code) in FAILS {
+        let repo = match at {
+            At::World => &world.repo,
+            At::Fresh => &fresh,
+            At::Nowhere => &nowhere,
+        };
+        let arguments = world.arguments(given);
+        let mut as_json = arguments.clone();
+        as_json.push("--json".into());
+        let ran = repo.run(&as_json);
+        assert_eq!(ran.code, *code, "{as_json:?} {at:?}: {} {}", ran.out, ran.err);
+        let json = one_document(&ran);
+        assert_eq!(json["ok"], false, "{as_json:?}");
+        for key in ["error", "reason", "suggestion"] {
+            assert!(json[key].is_string(), "{as_json:?}: {key}: {json}");
+        }
+        for key in ["alternatives", "recovery_commands"] {
+            assert!(json[key].is_array(), "{as_json:?}: {key}: {json}");
+        }
+        assert_eq!(ran.err, "", "{as_json:?}: the document says it all");
+        let ran = repo.run(&arguments).code(*code);
+        assert_eq!(ran.out, "", "{arguments:?}: an error is no data");
+        assert!(ran.err.starts_with("error: "), "{arguments:?}: {}", ran.err);
+    }
+    assert_eq!(fresh.lines("journal").len(), 0, "a refused command stores nothing");
+}
+
+/// The names by which every command that does something can be called, `completions` and its kind left out.
+fn commands(command: &clap::Command, path: &str, out: &mut BTreeSet<String>) {
+    for sub in command.get_subcommands() {
+        for name in std::iter::once(sub.get_name()).chain(sub.get_all_aliases()) {
+            let path = format!("{path} {name}").trim().to_owned();
+            commands(sub, &path, out);
+            let bare = !sub.has_subcommands() || !sub.is_subcommand_required_set();
+            if bare && path != "completions" {
+                out.insert(path);
+            }
+        }
+    }
+}
+
+/// The command that arguments call.
+fn called(arguments: &[&str]) -> String {
+    let mut command = Cli::command();
+    let mut path = Vec::new();
+    for word in arguments {
+        let Some(sub) = command.find_subcommand(word) else { break };
+        path.push(*word);
+        command = sub.clone();
+    }
+    path.join(" ")
+}
+
+#[test]
+fn every_command_of_the_parser_is_in_both_tables() {
+    let mut known = BTreeSet::new();
+    commands(&Cli::command(), "", &mut known);
+    assert!(known.contains("goal take") && known.contains("finding-log") && known.contains("checkpoint"), "{known:?}");
+    let works: BTreeSet<String> = WORKS.iter().map(|row| called(row.0)).collect();
+    let fails: BTreeSet<String> = FAILS.iter().map(|row| called(row.0)).collect();
+    assert_eq!(known.difference(&works).collect::<Vec<_>>(), Vec::<&String>::new(), "no success is tested");
+    assert_eq!(known.difference(&fails).collect::<Vec<_>>(), Vec::<&String>::new(), "no failure is tested");
+}

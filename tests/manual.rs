@@ -1,0 +1,35 @@
+//! The manual pages under `man/` are what the definitions say; `EMPIRICA_BLESS=1` writes them anew.
+
+use std::path::Path;
+
+use git_empirica::cli::manual;
+
+#[test]
+fn the_manual_pages_are_current() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("man");
+    let pages = manual::pages();
+    assert!(pages.len() > 30, "one page a command");
+    if std::env::var_os("EMPIRICA_BLESS").is_some() {
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        for (name, page) in &pages {
+            std::fs::write(folder.join(name), page).expect("a page");
+        }
+    }
+    for (name, page) in &pages {
+        let there = std::fs::read(folder.join(name)).unwrap_or_default();
+        assert!(there == *page, "man/{name} is not current: EMPIRICA_BLESS=1 cargo test manual");
+    }
+    let there = std::fs::read_dir(&folder).expect("man/").count();
+    assert_eq!(there, pages.len(), "man/ holds pages of commands that are gone");
+}
+
+#[test]
+fn the_first_page_is_what_git_opens_for_help() {
+    let (name, page) = &manual::pages()[0];
+    let text = String::from_utf8_lossy(page);
+    assert_eq!(name, "git-empirica.1");
+    for word in [".SH NAME", "git\\-empirica", "EXIT STATUS", "handoff", "CONFIGURATION"] {
+        assert!(text.contains(word), "{word} is missing");
+    }
+}

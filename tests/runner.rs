@@ -1,0 +1,29 @@
+//! All integration tests in one binary: the real program, real git, a hermetic environment.
+// a test may read the environment; the program reads it in one place
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+
+mod aliases;
+mod bad_input;
+mod bad_names;
+mod concurrency;
+mod continuity;
+mod durable;
+mod floors;
+mod format;
+mod guide;
+mod harness;
+mod healing;
+mod hostile;
+mod interop;
+mod json;
+mod kills;
+mod log;
+mod manual;
+mod properties;
+mod secrets;
+mod snapshots;
+mod states;
+
+mod unborn;
+mod workflow;
+mod workflow_forms;

@@ -1,0 +1,169 @@
+//! Every text is scanned for secrets before it is stored anywhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::harness::{Place, Repo};
+
+/// Secrets of three shapes, put together here so that no scanner finds them in this file.
+fn secrets() -> [String; 3] {
+    let letters = "q7Zt2Lw9Xc4Vb8Nm1Kj6Hg3Fd5Sa0PyRuEo3";
+    let block = |edge: &str| format!("-----{edge} RSA PRIVATE {}-----", "KEY");
+    let base64 = "MIIEpAIBAAKCAQEA3Tz2mr7SZiAMfQyuvBjM9OiJjRazXBZ1BjP5CE5WwVmRv0f8";
+    [
+        format!("gh{}_{letters}", "p"),
+        format!("AK{}{}", "IA", "Q3EGRZX7VWTN5KLD"),
+        format!("{}\n{base64}\n{base64}\n{}", block("BEGIN"), block("END")),
+    ]
+}
+
+/// What must not be found anywhere: the telling part of each secret.
+fn telling() -> [String; 3] {
+    let [token, key, block] = secrets();
+    let body = block.lines().nth(1).expect("a body").to_owned();
+    [token, key, body]
+}
+
+fn files(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        if entry.is_dir() { files(&entry, out) } else { out.push(entry) }
+    }
+}
+
+/// Everything under `.git`: all objects as they are inside, and every file as it is.
+fn everything(repo: &Repo<'_>) -> Vec<Vec<u8>> {
+    let arguments = ["cat-file", "--batch-all-objects", "--batch"];
+    let objects = repo.place.command("git", &repo.path).args(arguments).output().expect("git starts");
+    assert!(objects.status.success());
+    let mut paths = Vec::new();
+    files(&repo.path.join(".git"), &mut paths);
+    let mut out = vec![objects.stdout];
+    out.extend(paths.iter().map(|path| fs::read(path).expect("a file")));
+    out
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[track_caller]
+fn nowhere(repo: &Repo<'_>) {
+    for (at, content) in everything(repo).iter().enumerate() {
+        for secret in telling() {
+            assert!(!holds(content, &secret), "secret in content {at}: {}", String::from_utf8_lossy(content));
+        }
+    }
+}
+
+/// Runs a command with a secret in one field; it must say so and not store it.
+#[track_caller]
+fn redacted(repo: &Repo<'_>, field: &str, arguments: &[&str]) -> Value {
+    let json = repo.json(arguments);
+    let found = json["redacted"].as_array().unwrap_or_else(|| panic!("nothing was redacted: {arguments:?}: {json}"));
+    let names: Vec<&str> = found.iter().filter_map(|entry| entry["field"].as_str()).collect();
+    assert!(names.iter().any(|name| name.contains(field)), "{field} is not among {names:?}");
+    assert!(found.iter().all(|entry| entry["rule"].as_str().is_some_and(|rule| !rule.is_empty())), "{json}");
+    let warning = json["warning"].as_str().expect("a warning");
+    assert!(warning.contains(field), "the warning names the field {field}: {warning}");
+    for secret in telling() {
+        assert!(!json.to_string().contains(&secret), "{json}");
+    }
+    json
+}
+
+#[test]
+fn a_secret_in_any_field_is_replaced_before_it_is_stored() {
+    for secret in secrets() {
+        let place = Place::new();
+        let repo = place.repo("r");
+        let text = format!("it is {secret} as of today");
+        let text = text.as_str();
+        repo.start("a", "t");
+        redacted(&repo, "text", &["finding", text]);
+        redacted(&repo, "text", &["unknown", text]);
+        redacted(&repo, "why", &["deadend", "x", "--why", text]);
+        redacted(&repo, "alternatives", &["decision", "x", "--why", "y", "--alternative", "z", "--alternative", text]);
+        redacted(&repo, "command", &["evidence", text, "--exit", "0"]);
+        redacted(&repo, "text", &["goal", "add", text]);
+        redacted(&repo, "meta", &["preflight", "-v", "know=0.5", "--meta", &format!("note={text}")]);
+        redacted(&repo, "task", &["session", "start", "--ai", "b", "--task", text]);
+        let handed = redacted(&repo, "context", &["handoff", "--ai", "a", "--context", text]);
+        assert!(handed["markdown"].as_str().expect("a text").contains("[redacted:"), "{handed}");
+        redacted(&repo, "task", &["handoff", "--ai", "a", "-m", text]);
+        repo.json(["flush"]);
+        nowhere(&repo);
+        let journal = repo.lines("journal").join("\n");
+        assert_eq!(journal.matches("it is [redacted:").count(), 7, "{journal}");
+        assert!(journal.matches(" as of today").count() >= 7, "the text around it stays: {journal}");
+    }
+}
+
+#[test]
+fn a_secret_is_not_in_the_log_before_the_flush_either() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("a", "t");
+    for secret in secrets() {
+        repo.json(["finding", &format!("see {secret}")]);
+    }
+    assert!(repo.json(["status"])["unflushed"].as_u64().expect("a number") >= 3);
+    nowhere(&repo);
+}
+
+#[test]
+fn a_dry_run_shows_no_secret_that_would_not_be_stored() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("a", "t");
+    let [token, ..] = secrets();
+    repo.json(["handoff", "--dry-run", "--context", &token]);
+    nowhere(&repo);
+}
+
+#[test]
+fn people_are_warned_on_standard_error() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("a", "t");
+    let [token, ..] = secrets();
+    let ran = repo.run(["finding", &token]).ok();
+    assert!(ran.err.lines().any(|line| line.starts_with("warning: ") && line.contains("text")), "{}", ran.err);
+    assert!(!ran.err.contains(&token) && !ran.out.contains(&token));
+}
+
+#[test]
+fn the_scan_can_be_turned_off() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.git(["config", "empirica.redact", "false"]).ok();
+    repo.start("a", "t");
+    let [token, ..] = secrets();
+    let json = repo.json(["finding", &token]);
+    assert!(json.get("redacted").is_none() && json.get("warning").is_none(), "{json}");
+    repo.json(["flush"]);
+    assert!(repo.lines("journal").iter().any(|line| line.contains(&token)));
+}
+
+#[test]
+fn what_only_looks_odd_is_not_touched() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("a", "t");
+    for text in [
+        "commit 3f786850e387550fdab836ed7e6dc881de23001b broke it",
+        "sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 is the empty file",
+        "session 11111111-2222-4333-8444-555555555555 and 019ca945-0a1e-7195-909d-083512cff3d8",
+        "the password is asked for at login, the token bucket refills, the secret santa list is in docs/",
+        "api_key is read from the environment; see `config.api_key`",
+        "md5 d41d8cd98f00b204e9800998ecf8427e, integrity sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg",
+        "https://example.com/a/very/long/path/with/many/segments?and=a&query=string#and-a-fragment",
+        "AKIA is how AWS keys begin and ghp_ how tokens do",
+    ] {
+        let json = repo.json(["finding", text]);
+        assert!(json.get("redacted").is_none(), "{text}: {json}");
+        let session = json["session_id"].as_str().expect("an id");
+        assert!(repo.json(["session", "show", session]).to_string().contains(text), "{text}");
+    }
+}

@@ -1,0 +1,280 @@
+//! Tests what a handoff draws from the journal, the assessments and git, and how a newer one takes the place of an
+//! older one.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Place, Repo};
+
+const HANDOFFS: &str = "refs/notes/empirica/handoffs";
+
+fn id(json: &Value, key: &str) -> String {
+    json[key].as_str().unwrap_or_else(|| panic!("no {key}: {json}")).to_owned()
+}
+
+/// Writes a handoff and reads it back whole.
+#[track_caller]
+fn handed_over(repo: &Repo<'_>, flags: &[&str]) -> Value {
+    let outcome = repo.json([&["handoff"], flags].concat());
+    repo.json(["show", &id(&outcome, "handoff_id"), "--format", "json"])
+}
+
+/// Where every ref stands.
+fn refs(repo: &Repo<'_>) -> String {
+    repo.git_out(["for-each-ref"])
+}
+
+/// Everything that waits in the logs.
+fn waiting(repo: &Repo<'_>) -> String {
+    std::fs::read_to_string(repo.path.join(".git/empirica/wal/main")).unwrap_or_default()
+}
+
+#[test]
+fn a_bare_handoff_draws_everything_from_the_journal_the_assessments_and_git() {
+    let place = Place::new();
+    let repo = place.repo("a");
+    repo.start("ada", "Fix the login");
+    repo.json(["preflight", "-v", "know=0.5,uncertainty=0.6,context=0.4", "--reasoning", "New here"]);
+    let question = id(&repo.json(["unknown", "Which port?"]), "id");
+    repo.json(["unknown", "Who owns it?"]);
+    repo.json(["finding", "Tokens expire early"]);
+    repo.json(["finding", "We found the cause"]);
+    repo.json(["resolve", &question, "8080"]);
+    repo.json(["deadend", "Retry", "--why", "It hides the cause"]);
+    repo.json(["decision", "Use UTC", "--why", "One clock", "--alternative", "Local time", "--alternative", "Ticks"]);
+    repo.json(["mistake", "Ran on prod", "--prevention", "Check the host"]);
+    repo.json(["evidence", "cargo test", "--exit", "1"]);
+    repo.json(["evidence", "cargo test", "--exit", "0", "--file", "src/a.rs"]);
+    repo.json(["evidence", "npm test", "--exit", "3"]);
+    repo.json(["activity", "grep", "looked"]);
+    repo.json(["activity", "grep", "again"]);
+    repo.json(["activity", "edit", "changed", "--file", "src/edited.rs"]);
+    repo.json(["source", "https://example.com/rfc"]);
+    let goal = id(&repo.json(["goal", "add", "Log in"]), "id");
+    let step = id(&repo.json(["goal", "sub", &goal, "Parse"]), "id");
+    repo.json(["goal", "sub", &goal, "Check"]);
+    repo.json(["goal", "done", &step]);
+    let commit = repo.commit("src/a.rs", "fn a() {}\n", "Fix expiry");
+    repo.write("loose.txt", "not committed\n");
+    repo.json(["postflight", "-v", "know=0.8,uncertainty=0.3,context=0.4", "--no-handoff"]);
+    let h = handed_over(&repo, &[]);
+
+    assert_eq!(h["task"], "Fix the login");
+    assert_eq!(h["key_findings"], json!(["Tokens expire early", "We found the cause"]));
+    assert_eq!(h["remaining_unknowns"], json!(["Who owns it?"]));
+    assert_eq!(
+        h["knowledge_gaps_filled"],
+        json!([
+            {"gap": "Domain knowledge", "before": "KNOW: 0.50", "after": "KNOW: 0.80", "confidence_change": 0.3},
+            {"gap": "Task uncertainty", "before": "UNCERTAINTY: 0.60", "after": "UNCERTAINTY: 0.30", "confidence_change": 0.3},
+            {"gap": "Which port?", "before": "Unknown", "after": "8080", "confidence_change": null},
+            {"gap": "Investigation finding", "before": "Unknown", "after": "We found the cause", "confidence_change": null},
+        ])
+    );
+    assert_eq!(h["dead_ends"], json!([{"approach": "Retry", "why": "It hides the cause"}]));
+    assert_eq!(h["decisions"][0]["alternatives"], json!(["Local time", "Ticks"]));
+    assert_eq!(h["mistakes"], json!([{"text": "Ran on prod", "prevention": "Check the host"}]));
+    let evidence = h["evidence"].as_array().expect("a list");
+    assert_eq!(evidence.len(), 2, "only the last run of a command counts: {evidence:?}");
+    assert!(evidence.iter().any(|e| e["command"] == "cargo test" && e["exit"] == 0 && e["runs"] == 2), "{evidence:?}");
+    assert!(evidence.iter().any(|e| e["command"] == "npm test" && e["exit"] == 3), "{evidence:?}");
+    assert_eq!(h["goals"][0]["text"], "Log in");
+    assert_eq!(h["accomplished"], json!([format!("{} Fix expiry", &commit[..8])]));
+    for file in ["src/a.rs", "loose.txt", "src/edited.rs"] {
+        assert!(h["artifacts_created"].as_array().is_some_and(|all| all.contains(&json!(file))), "{file}: {h}");
+    }
+    assert!(!h["artifacts_created"].as_array().is_some_and(|all| all.contains(&json!("README.md"))), "{h}");
+    for tool in ["grep ×2", "edit", "cargo", "npm", "https://example.com/rfc"] {
+        assert!(h["investigation_tools"].as_array().is_some_and(|all| all.contains(&json!(tool))), "{tool}: {h}");
+    }
+    assert_eq!(h["epistemic_deltas"]["know"], 0.3);
+    assert_eq!(h["epistemic_deltas"]["overall_confidence"], 0.15, "the mean of know and context");
+    assert_eq!(h["calibration_status"], "well_calibrated");
+    let note = repo.note(HANDOFFS, &commit);
+    for text in ["## Dead Ends\n", "rejected: Local time; Ticks", "**FAILED**: npm test (exit 3)", "1/2"] {
+        assert!(note.contains(text), "{text:?}:\n{note}");
+    }
+}
+
+#[test]
+fn a_question_that_another_session_resolves_is_a_gap_filled() {
+    let place = Place::new();
+    let repo = place.repo("a");
+    let first = repo.start("ada", "Ask");
+    let question = id(&repo.json(["unknown", "Which port?"]), "id");
+    repo.json(["session", "end"]);
+    repo.start("bob", "Answer");
+    repo.json(["resolve", &question[28..], "8080"]);
+    let h = handed_over(&repo, &["--session", &first]);
+    assert_eq!(h["remaining_unknowns"], json!([]));
+    assert_eq!(h["knowledge_gaps_filled"][0]["gap"], "Which port?");
+    assert_eq!(h["knowledge_gaps_filled"][0]["after"], "8080");
+    assert_eq!(repo.json(["session", "show", &first])["unknowns"], json!([]));
+}
+
+#[test]
+fn flags_add_to_the_journal_or_override_it() {
+    let place = Place::new();
+    let repo = place.repo("a");
+    let session = repo.start("ada", "The session's task");
+    repo.json(["finding", "From the journal"]);
+    let h = handed_over(
+        &repo,
+        &[
+            "-m",
+            "Another task",
+            "--finding",
+            "From a flag",
+            "--unknown",
+            "Open",
+            "--accomplished",
+            "Did it",
+            "--context",
+            "Mind the gap",
+            "--next",
+            "Own step",
+            "--artifact",
+            "elsewhere.md",
+        ],
+    );
+    assert_eq!(h["task"], "Another task");
+    assert_eq!(h["key_findings"], json!(["From the journal", "From a flag"]));
+    assert_eq!(h["remaining_unknowns"], json!(["Open"]));
+    assert_eq!(h["accomplished"], json!(["Did it"]));
+    assert_eq!(h["next_session_context"], "Mind the gap");
+    assert_eq!(h["next_steps"], json!(["Own step", "Address 1 remaining unknowns"]));
+    assert_eq!(h["artifacts_created"], json!(["elsewhere.md"]));
+    let findings = repo.json(["session", "show", &session])["findings"].clone();
+    assert_eq!(findings[1]["text"], "From a flag", "a flag's finding is in the journal as well");
+}
+
+#[test]
+fn what_a_good_handoff_lacks_is_named_with_a_command_that_works() {
+    let place = Place::new();
+    let repo = place.repo("a");
+    repo.json(["session", "start", "--ai", "ada"]);
+    let outcome = repo.json(["handoff"]);
+    let lacks = |outcome: &Value| -> Vec<String> {
+        outcome["missing"].as_array().expect("a list").iter().map(|one| id(one, "missing")).collect()
+    };
+    assert_eq!(lacks(&outcome), ["task", "findings", "unknowns", "context", "artifacts"]);
+    for one in outcome["missing"].as_array().expect("a list") {
+        let command = id(one, "command").replace("<path>", "x.rs");
+        let ran = place.command("sh", &repo.path).args(["-c", &command]).output().expect("a shell");
+        assert!(ran.status.success(), "{command}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
+    assert_eq!(lacks(&repo.json(["handoff"])), Vec::<String>::new(), "each was added, and all is carried over");
+}
+
+#[test]
+fn a_newer_handoff_takes_the_place_of_the_earlier_ones_and_their_records_stay() {
+    let place = Place::new();
+    let repo = place.repo("a");
+    repo.start("ada", "Work");
+    repo.json(["finding", "F"]);
+    let first = id(
+        &repo.json(["handoff", "--context", "Carried", "--next", "Carried step", "--accomplished", "Carried deed"]),
+        "handoff_id",
+    );
+    let old_commit = repo.head();
+    repo.commit("b", "b\n", "More");
+    let second = handed_over(&repo, &["--accomplished", "New deed"]);
+    assert_eq!(second["next_session_context"], "Carried");
+    assert_eq!(second["next_steps"][0], "Carried step");
+    assert_eq!(second["accomplished"][0], "Carried deed");
+    assert_eq!(second["accomplished"][1], "New deed");
+    let newest = id(&second, "handoff_id");
+    let third = handed_over(&repo, &["--next", "Said anew"]);
+    assert_eq!(third["next_steps"], json!(["Said anew"]), "what is said anew is not carried over");
+    let last = id(&third, "handoff_id");
+
+    let one = |json: Value, list: &str, key: &str| -> Vec<String> {
+        json[list].as_array().expect("a list").iter().map(|row| id(row, key)).collect()
+    };
+    assert_eq!(one(repo.json(["handoff", "list"]), "handoffs", "handoff_id"), [&last[..]]);
+    assert_eq!(one(repo.json(["resume", "--last", "5"]), "sessions", "handoff_id"), [&last[..]]);
+    assert_eq!(one(repo.json(["query"]), "reports", "handoff_id"), [&last[..]]);
+    let log = repo.json(["log"]);
+    assert_eq!(log["commits"].as_array().map(Vec::len), Some(1), "{log}");
+    assert_eq!(log["commits"][0]["handoffs"][0]["handoff_id"], *last);
+    assert_eq!(repo.json(["show", &first])["handoff_id"], *first, "the record stays");
+    assert_eq!(repo.lines("handoffs").iter().filter(|line| line.contains("\"kind\":\"handoff\"")).count(), 3);
+    let old_note = repo.note(HANDOFFS, &old_commit);
+    assert!(old_note.contains("superseded") && !old_note.contains("## What I Learned"), "{old_note}");
+    let note = repo.note(HANDOFFS, "HEAD");
+    assert_eq!(note.matches("## What I Learned").count(), 1, "{note}");
+    assert!(note.contains(&format!("# Handoff {}, superseded", &newest[28..])), "{note}");
+    repo.fsck();
+}
+
+#[test]
+fn a_dry_run_shows_the_handoff_and_stores_nothing() {
+    let place = Place::new();
+    let repo = place.repo("a");
+    repo.start("ada", "Work");
+    repo.json(["finding", "Known"]);
+    let before = (refs(&repo), waiting(&repo));
+    assert!(before.1.contains("Known"), "it waits in the log");
+    let json = repo.json(["handoff", "--dry-run", "--finding", "Tried", "--next", "Go"]);
+    assert!(id(&json, "markdown").contains("- Tried\n"), "{json}");
+    assert_eq!(json["storage_location"], Value::Null);
+    assert!(repo.run(["handoff", "--dry-run"]).ok().err.contains("nothing is stored"));
+    assert_eq!((refs(&repo), waiting(&repo)), before);
+    assert_eq!(repo.json(["handoff", "list"])["total_found"], 0);
+}
+
+#[test]
+fn thresholds_and_the_seeds_sentences_hold_end_to_end() {
+    let place = Place::new();
+    for (at, (before, after, calibration, sentences)) in [
+        ("know=0.5,uncertainty=0.6", "know=0.7,uncertainty=0.4", "well_calibrated", &[][..]),
+        ("know=0.5,uncertainty=0.6", "know=0.5,uncertainty=0.4", "well_calibrated", &[]),
+        (
+            "know=0.5,uncertainty=0.7",
+            "know=0.5,uncertainty=0.45",
+            "overconfident",
+            &[
+                "Continue investigation - uncertainty still elevated",
+                "Validate assumptions - showing overconfidence pattern",
+            ],
+        ),
+        (
+            "know=0.5,uncertainty=0.35",
+            "know=0.75,uncertainty=0.35",
+            "underconfident",
+            &["Consider execution - showing underconfidence pattern"],
+        ),
+        (
+            "know=0.6,uncertainty=0.5",
+            "know=0.85,uncertainty=0.2",
+            "well_calibrated",
+            &["Ready for execution - strong epistemic foundation"],
+        ),
+        ("know=0.6", "know=0.7,uncertainty=0.35", "not_assessable", &[]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let repo = place.repo(&format!("r{at}"));
+        repo.start("ada", "Work");
+        repo.json(["preflight", "-v", before]);
+        let json = repo.json(["postflight", "-v", after]);
+        assert_eq!(json["calibration_status"], calibration, "{before} → {after}: {json}");
+        let h = repo.json(["show", "--format", "json"]);
+        assert_eq!(h["next_steps"], json!(sentences), "{before} → {after}");
+    }
+}
+
+#[test]
+fn an_empty_repository_resumes_with_a_message() {
+    let place = Place::new();
+    for repo in [place.init("unborn"), place.repo("empty")] {
+        let json = repo.json(["resume"]);
+        assert_eq!((&json["sessions"], &json["total_sessions"]), (&json!([]), &json!(0)));
+        assert!(id(&json, "message").contains("Nothing is stored"), "{json}");
+        assert!(repo.run(["resume"]).ok().out.contains("Nothing is stored"));
+    }
+    let unborn = place.at("unborn");
+    unborn.start("ada", "Begin");
+    assert!(unborn.json(["handoff", "--next", "Commit"])["commit"].is_null());
+    assert_eq!(unborn.json(["resume"])["sessions"][0]["next_steps"][0], "Commit");
+}
