@@ -24,6 +24,7 @@ mod secrets;
 mod snapshots;
 mod states;
 
+mod tokens;
 mod unborn;
 mod workflow;
 mod workflow_forms;

@@ -62,11 +62,11 @@ const RANGES: [(char, char, [u64; 3]); 18] = [
     ('\u{80}', '\u{ff}', [47; 3]),            // degrees, quotation marks
     ('\u{2010}', '\u{25ff}', [34; 3]),        // dashes, arrows, boxes
     ('✅', '✅', [82; 3]),
-    ('\u{2600}', '\u{27bf}', [165; 3]),   // older emoji
+    ('\u{2600}', '\u{27bf}', [178; 3]),   // older emoji
     ('\u{3000}', '\u{303f}', [0; 3]),     // East Asian punctuation
     ('\u{ff00}', '\u{ff20}', [0; 3]),     // East Asian punctuation
-    ('\u{1f600}', '\u{1f64f}', [140; 3]), // faces
-    ('\u{10000}', char::MAX, [215; 3]),   // emoji
+    ('\u{1f600}', '\u{1f64f}', [150; 3]), // faces
+    ('\u{10000}', char::MAX, [230; 3]),   // emoji
     ('\u{80}', char::MAX, [100; 3]),      // anything else
 ];
 

@@ -1,0 +1,210 @@
+//! Holds the token estimate against the real tokenizer, one kind of document at a time.
+
+use std::path::Path;
+
+use git_empirica::epistemics::tokens::{estimate, truncate_to};
+
+/// How far an estimate may lie below and above the count, in per cent.
+const BOUNDS: std::ops::RangeInclusive<f64> = -2.0..=10.0;
+
+/// The kinds of documents under `tests/fixtures/tokens/`.
+const KINDS: [&str; 17] = [
+    "english",
+    "handoffs",
+    "json_pretty",
+    "json_compact",
+    "code",
+    "traces",
+    "paths",
+    "german",
+    "french",
+    "spanish",
+    "russian",
+    "chinese",
+    "japanese",
+    "emoji",
+    "hex",
+    "base64",
+    "blanks",
+];
+
+/// The documents of a kind, as they stand.
+fn documents(kind: &str) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tokens");
+    let read = |nth: usize| std::fs::read_to_string(folder.join(format!("{kind}-{nth}.txt"))).ok();
+    (0..).map_while(read).collect()
+}
+
+fn check(kind: &str) {
+    let texts = documents(kind);
+    assert!(!texts.is_empty(), "{kind} has documents");
+    let bpe = tiktoken_rs::o200k_base().expect("the tokenizer loads");
+    let mut failures = Vec::new();
+    for (nth, text) in texts.iter().enumerate() {
+        let count = bpe.encode_ordinary(text).len();
+        assert!((100..=1500).contains(&count), "{kind} {nth}: {count} tokens");
+        let guess = estimate(text.as_str());
+        let error = (guess as f64 / count as f64 - 1.0) * 100.0;
+        if !BOUNDS.contains(&error) {
+            failures.push(format!("{nth}: {count} tokens, estimated {guess}, {error:+.1} %"));
+        }
+    }
+    assert!(failures.is_empty(), "{kind}: {failures:#?}");
+}
+
+/// Blanks of every kind between a few words, as in tables, trees and badly kept files.
+
+#[test]
+fn english_prose() {
+    check("english");
+}
+
+#[test]
+fn handoff_reports() {
+    check("handoffs");
+}
+
+#[test]
+fn pretty_json() {
+    check("json_pretty");
+}
+
+#[test]
+fn compact_json() {
+    check("json_compact");
+}
+
+#[test]
+fn source_code() {
+    check("code");
+}
+
+#[test]
+fn traces_and_logs() {
+    check("traces");
+}
+
+#[test]
+fn path_lists() {
+    check("paths");
+}
+
+#[test]
+fn german() {
+    check("german");
+}
+
+#[test]
+fn french() {
+    check("french");
+}
+
+#[test]
+fn spanish() {
+    check("spanish");
+}
+
+#[test]
+fn russian() {
+    check("russian");
+}
+
+#[test]
+fn chinese() {
+    check("chinese");
+}
+
+#[test]
+fn japanese() {
+    check("japanese");
+}
+
+#[test]
+fn emoji() {
+    check("emoji");
+}
+
+#[test]
+fn blanks() {
+    check("blanks");
+}
+
+#[test]
+fn hexadecimal() {
+    check("hex");
+}
+
+#[test]
+fn base64() {
+    check("base64");
+}
+
+/// Every document of every kind.
+fn all() -> impl Iterator<Item = String> {
+    KINDS.into_iter().flat_map(documents)
+}
+
+#[test]
+fn small_texts() {
+    assert_eq!(estimate(""), 0);
+    for one in ["a", " ", "\n", "the", "123", "{", "known", "\u{301}", "\u{fe0f}"] {
+        assert_eq!(estimate(one), 1, "{one:?}");
+    }
+}
+
+#[test]
+fn a_whole_costs_at_least_its_parts() {
+    let texts: Vec<_> = all().collect();
+    for (nth, text) in texts.iter().enumerate() {
+        let other = &texts[(nth + 7) % texts.len()];
+        let both = estimate(&format!("{text}{other}"));
+        assert!(both >= estimate(text) && both >= estimate(other), "{text}{other}");
+    }
+}
+
+#[test]
+fn a_prefix_never_costs_more() {
+    for text in all() {
+        let text = text.as_str();
+        let mut last = 0;
+        for (at, _) in text.char_indices() {
+            let cost = estimate(&text[..at]);
+            assert!(cost >= last, "{:?}", &text[..at]);
+            last = cost;
+        }
+        assert!(estimate(text) >= last);
+    }
+}
+
+#[test]
+fn cutting_keeps_to_the_budget() {
+    for text in all() {
+        let text = text.as_str();
+        let whole = estimate(text);
+        assert_eq!(truncate_to(text, whole), (text, false));
+        assert_eq!(truncate_to(text, 0), ("", true));
+        for budget in [1, 2, 10, whole / 2, whole - 1] {
+            let (prefix, cut) = truncate_to(text, budget);
+            assert!(cut && text.starts_with(prefix) && prefix.len() < text.len());
+            assert!(estimate(prefix) <= budget, "{budget}: {prefix:?}");
+            // Nothing much is given away for the sake of a whole word.
+            let next = text[prefix.len()..].char_indices().nth(52).map(|(at, _)| prefix.len() + at);
+            assert!(estimate(&text[..next.unwrap_or(text.len())]) > budget, "{budget}: {prefix:?}");
+        }
+    }
+}
+
+#[test]
+fn cutting_prefers_the_end_of_a_word() {
+    let text = "The reader trusts the header row and never compares it with the fields";
+    let (prefix, cut) = truncate_to(text, 6);
+    assert!(cut);
+    assert!(text[prefix.len()..].starts_with(' '), "{prefix:?}");
+    assert!(prefix.split(' ').count() >= 5, "{prefix:?}");
+    assert_eq!(truncate_to("", 0), ("", false));
+    assert_eq!(truncate_to("", 5), ("", false));
+    // Without blanks there is nothing to prefer, and characters stay whole.
+    let chinese = documents("chinese").remove(0);
+    let (prefix, cut) = truncate_to(&chinese, 20);
+    assert!(cut && prefix.chars().count() > 15);
+}
