@@ -170,7 +170,7 @@ impl Meter {
         let (run, cost) = match (self.run, line) {
             (Run::Signs, true) if !self.last.is_ascii() => (Run::SignsLineEnd, 99),
             (Run::Signs | Run::SignsLineEnd, true) => (Run::SignsLineEnd, 40),
-            (Run::LineEnd | Run::Blank, true) if c != self.last => (Run::LineEnd, 25),
+            (Run::LineEnd | Run::Blank, true) if c != self.last => (Run::LineEnd, 35),
             (Run::LineEnd, true) => (Run::LineEnd, 3),
             (Run::Blank, false) => (Run::Blank, if c == self.last { 3 } else { 133 }),
             _ => return self.start(if line { Run::LineEnd } else { Run::Blank }, 0),
