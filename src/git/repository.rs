@@ -70,6 +70,15 @@ impl Repository {
         }
     }
 
+    /// The worktree's name; for a linked one with what tells it from an earlier one of the same name.
+    pub fn worktree_key(&self) -> String {
+        let name = self.worktree_name();
+        // written once, when the worktree is made
+        let made = std::fs::metadata(self.git_dir().join("commondir")).and_then(|file| file.modified());
+        let made = made.ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        made.map_or(name.clone(), |made| format!("{name}@{:x}", made.as_nanos()))
+    }
+
     /// HEAD in this worktree.
     pub fn head(&self) -> Result<HeadState> {
         self.backend.head()

@@ -49,6 +49,9 @@ pub struct Subtask {
     pub of: Id,
     /// The step.
     pub text: String,
+    /// The sessions, other than the record's own, whose views it changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub concerns: Vec<SessionId>,
 }
 
 /// A goal or a subtask was finished.
@@ -59,6 +62,9 @@ pub struct GoalDone {
     /// What shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
+    /// The sessions, other than the record's own, whose views it changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub concerns: Vec<SessionId>,
 }
 
 /// A goal or a subtask was given up.
@@ -69,6 +75,9 @@ pub struct GoalDrop {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The sessions, other than the record's own, whose views it changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub concerns: Vec<SessionId>,
 }
 
 /// Open goals of an earlier session were taken over by the session of this record.
@@ -78,6 +87,9 @@ pub struct GoalTake {
     pub from: SessionId,
     /// The goals.
     pub of: Vec<Id>,
+    /// The sessions, other than the record's own, whose views it changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub concerns: Vec<SessionId>,
 }
 
 /// Where a goal or subtask stands.

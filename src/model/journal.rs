@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::id::Id;
+use super::id::{Id, SessionId};
 
 fn is_empty<T>(list: &[T]) -> bool {
     list.is_empty()
@@ -45,6 +45,9 @@ pub struct Resolve {
     pub of: Id,
     /// Its answer.
     pub text: String,
+    /// The sessions, other than the record's own, whose views it changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub concerns: Vec<SessionId>,
 }
 
 /// An approach that failed.

@@ -168,4 +168,17 @@ impl Record {
             _ => Vec::new(),
         }
     }
+
+    /// The sessions whose views it changes: its own, and those it says it concerns.
+    pub fn concerns(&self) -> impl Iterator<Item = &SessionId> {
+        let others: &[SessionId] = match &self.body {
+            Body::Resolve(r) => &r.concerns,
+            Body::Subtask(r) => &r.concerns,
+            Body::GoalDone(r) => &r.concerns,
+            Body::GoalDrop(r) => &r.concerns,
+            Body::GoalTake(r) => &r.concerns,
+            _ => &[],
+        };
+        self.head.session.iter().chain(others)
+    }
 }

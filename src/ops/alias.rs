@@ -1,7 +1,7 @@
 //! Names of sessions and records: full ids, unique parts of them, `latest…`, an agent's own session id.
 
 use super::context::Context;
-use super::current::Current;
+use super::current;
 use crate::epistemics::journal::sessions;
 use crate::error::{Error, Result};
 use crate::model::session::Session;
@@ -32,9 +32,8 @@ pub fn all_sessions(context: &Context<'_>) -> Result<Vec<Session>> {
 /// there is.
 pub fn session(context: &Context<'_>, given: &str) -> Result<Named> {
     let given = given.trim();
-    let active = Current::load(context)?.active;
-    if let Some(session) = active.iter().find(|session| session.id.as_str() == given) {
-        return Ok(Named { id: session.id.clone(), ai: session.ai.clone() });
+    if let Some(session) = current::anywhere(context, given) {
+        return Ok(Named { id: session.id, ai: session.ai });
     }
     let all = all_sessions(context)?;
     let found = pick(&all, given)?;
@@ -43,7 +42,11 @@ pub fn session(context: &Context<'_>, given: &str) -> Result<Named> {
 
 /// Resolves a name among sessions that are sorted by their start.
 pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
-    if let Some(session) = all.iter().find(|s| s.id.as_str() == given || s.external_id.as_deref() == Some(given)) {
+    // an agent's tool may use its id again: the active session of that id, else the newest
+    let external = |s: &&Session| s.external_id.as_deref() == Some(given);
+    let exact = all.iter().find(|s| s.id.as_str() == given);
+    let exact = exact.or_else(|| all.iter().rev().find(|s| external(s) && s.is_active()));
+    if let Some(session) = exact.or_else(|| all.iter().rev().find(external)) {
         return Ok(session);
     }
     let mut parts = given.split(':');
@@ -93,34 +96,43 @@ fn unknown(all: &[Session], given: &str, why: &str) -> Error {
     error.command("git empirica session list")
 }
 
-/// Resolves a record that `fits`: its full id, a unique end of it (as the short form shows) or a unique beginning.
-pub fn record(context: &Context<'_>, given: &str, what: &str, fits: impl Fn(&Record) -> bool) -> Result<Record> {
+/// Resolves a record on one of `shelves` that `fits`: its full id, or 4 or more characters that only its short form
+/// begins with, or that only its id ends or begins with.
+pub fn record(
+    context: &Context<'_>,
+    given: &str,
+    what: &str,
+    shelves: &[Shelf],
+    fits: impl Fn(&Record) -> bool,
+) -> Result<Record> {
     let given = given.trim().to_ascii_lowercase();
     let absent = |why: &str| {
         Error::not_found(format!("there is no {what} '{given}'"))
             .provided(given.clone())
             .reason(why.to_owned())
             .suggest("Use an id as the lists show it.")
-            .command("git empirica status")
-            .command("git empirica session show")
+            .command(if what == "goal" { "git empirica goal list" } else { "git empirica log --journal" })
     };
     let hexish = given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     if !hexish || given.len() < SHORTEST {
         return Err(absent("an id is hexadecimal and has 4 characters or more"));
     }
-    let matches = |id: &Id| id.as_str().ends_with(&given) || id.as_str().starts_with(&given);
-    let search = |shelves: &[Shelf]| -> Result<Vec<Record>> {
-        let mut found = Vec::new();
-        for shelf in shelves {
-            let scan = context.store.scan(*shelf)?;
-            found.extend(scan.records().filter(|r| matches(&r.head.id) && fits(r)).cloned());
-        }
-        Ok(found)
+    let matches = |id: &Id| {
+        let short = id.short().starts_with(&given);
+        short || id.as_str().ends_with(&given) || id.as_str().starts_with(&given)
     };
-    let found = search(&Shelf::ALL)?;
+    let mut found = Vec::new();
+    for shelf in shelves {
+        let scan = context.store.scan(*shelf)?;
+        found.extend(scan.records().filter(|r| matches(&r.head.id) && fits(r)).cloned());
+    }
+    // a short form that begins with it is meant before any other part of an id
+    if found.len() > 1 && found.iter().filter(|r| r.head.id.short().starts_with(&given)).count() == 1 {
+        found.retain(|r| r.head.id.short().starts_with(&given));
+    }
     match found.as_slice() {
         [only] => Ok(only.clone()),
-        [] => Err(absent("no stored id begins or ends with it")),
+        [] => Err(absent("no stored id has it at its beginning or end")),
         many => {
             let mut error = Error::refused(format!("'{given}' stands for {} records", many.len()))
                 .provided(given.clone())

@@ -127,5 +127,5 @@ pub fn show(context: &Context<'_>, given: Option<&str>) -> Result<(Record, Vec<S
     };
     let warnings = context.store.settle();
     let fits = |r: &Record| matches!(r.body, Body::Assessment(_) | Body::Checkpoint(_));
-    Ok((context.record(given, "checkpoint", fits)?, warnings))
+    Ok((context.record(given, "checkpoint", &[Shelf::Checkpoints], fits)?, warnings))
 }

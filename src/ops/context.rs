@@ -5,7 +5,7 @@ use super::{Stored, alias};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::git::Repository;
-use crate::model::{Body, Id, Record, SessionId};
+use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::store::{Render, Store, When};
 
 /// Who and which session the user named.
@@ -36,6 +36,8 @@ pub struct Working {
     pub id: SessionId,
     /// Who speaks.
     pub ai: String,
+    /// What the user should know about that choice.
+    pub note: Option<String>,
 }
 
 impl<'a> Context<'a> {
@@ -67,7 +69,7 @@ impl<'a> Context<'a> {
     pub fn working(&self) -> Result<Working> {
         if let Some(given) = self.asked.session.as_deref().or(self.env.get("EMPIRICA_SESSION")) {
             let session = alias::session(self, given)?;
-            return Ok(Working { ai: self.author(Some(&session.ai)), id: session.id });
+            return Ok(Working { ai: self.author(Some(&session.ai)), id: session.id, note: None });
         }
         let active = Current::load(self)?.active;
         let newest_of = |ai: &str| active.iter().rev().find(|session| session.ai == ai);
@@ -79,7 +81,16 @@ impl<'a> Context<'a> {
             _ => None,
         });
         if let Some(session) = chosen {
-            return Ok(Working { ai: self.author(Some(&session.ai)), id: session.id.clone() });
+            let ai = self.author(Some(&session.ai));
+            let other = self.named_ai().filter(|named| *named != session.ai);
+            let note = other.map(|named| {
+                format!(
+                    "{named} has no active session here and speaks in {}'s session {}",
+                    session.ai,
+                    session.id.short()
+                )
+            });
+            return Ok(Working { ai, id: session.id.clone(), note });
         }
         if agents.is_empty() {
             return Err(Error::not_found("there is no active session here")
@@ -91,14 +102,19 @@ impl<'a> Context<'a> {
                 .command("git empirica session start --task \"<what you are going to do>\"")
                 .command("git empirica session list"));
         }
-        let mut error = Error::refused("several agents have an active session here")
-            .reason(format!("{} are active in this worktree", agents.join(" and ")))
-            .suggest("Say which one with --ai or --session.");
+        let reason = match self.named_ai() {
+            Some(named) => format!("{named} has none, and {} are active in this worktree", agents.join(" and ")),
+            None => format!("{} are active in this worktree", agents.join(" and ")),
+        };
+        let mut error = Error::refused("several agents have an active session here").reason(reason).suggest(
+            "Say who you are with --ai or EMPIRICA_AI, or which session with --session; end those that are over.",
+        );
         for agent in &agents {
             if let Some(session) = newest_of(agent) {
                 error = error
-                    .alternative(session.id.as_str())
-                    .command(format!("git empirica session show {}", session.id.short()));
+                    .alternative(format!("--ai {agent}"))
+                    .alternative(format!("--session {}", session.id.as_str()))
+                    .command(format!("git empirica session end --session {}", session.id.short()));
             }
         }
         Err(error)
@@ -108,7 +124,7 @@ impl<'a> Context<'a> {
     pub fn store(&self, who: &Working, bodies: Vec<Body>, when: When) -> Result<(Vec<Record>, Stored)> {
         let records = bodies.into_iter().map(|body| self.store.new_record(&who.id, &who.ai, body)).collect();
         let mut written = self.store.append(records, when)?;
-        let mut stored = Stored::default();
+        let mut stored = Stored { warnings: who.note.iter().cloned().collect(), ..Default::default() };
         stored.add(&mut written);
         Ok((written.records, stored))
     }
@@ -129,12 +145,12 @@ impl<'a> Context<'a> {
     }
 
     /// A record found by its id, the end of it (4 hex digits or more) or its beginning.
-    pub fn record(&self, given: &str, what: &str, fits: impl Fn(&Record) -> bool) -> Result<Record> {
-        alias::record(self, given, what, fits)
+    pub fn record(&self, given: &str, what: &str, on: &[Shelf], fits: impl Fn(&Record) -> bool) -> Result<Record> {
+        alias::record(self, given, what, on, fits)
     }
 
     /// Resolves `--led-from`.
     pub fn led_from(&self, given: Option<&str>) -> Result<Option<Id>> {
-        given.map(|given| self.record(given, "record", |_| true).map(|record| record.head.id)).transpose()
+        given.map(|given| self.record(given, "record", &Shelf::ALL, |_| true).map(|record| record.head.id)).transpose()
     }
 }

@@ -1,17 +1,21 @@
-//! The sessions that are active in this worktree: derived from the records, kept in a small file.
+//! The sessions that are active in a worktree: derived from the records, kept in a small file each.
+
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use crate::epistemics::journal::sessions;
 use crate::error::Result;
-use crate::model::{SessionId, Shelf};
+use crate::model::{Id, SessionId, Shelf};
 
-/// An active session of this worktree.
+/// An active session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Active {
     /// The session.
     pub id: SessionId,
+    /// The record it began with.
+    pub began: Id,
     /// Its agent.
     pub ai: String,
     /// The id the agent's own tool knows it by.
@@ -27,11 +31,11 @@ pub struct Current {
 }
 
 impl Current {
-    /// Reads the file; without one, finds the sessions in the records that this clone and worktree began.
+    /// Reads the files; without their folder, finds the sessions in the records that this clone and worktree began.
     pub fn load(context: &Context<'_>) -> Result<Self> {
-        let path = context.store.paths().current();
-        if let Ok(text) = std::fs::read_to_string(&path) {
-            let active = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let folder = context.store.paths().current();
+        if let Some(mut active) = read(&folder) {
+            active.sort_by(|a, b| a.began.cmp(&b.began));
             return Ok(Current { active });
         }
         let scan = context.store.scan(Shelf::Journal)?;
@@ -41,22 +45,46 @@ impl Current {
             .filter(|s| s.is_active() && s.place.as_deref() == Some(paths.place()))
             .filter(|s| s.worktree.as_deref() == Some(paths.worktree()))
             .collect();
-        found.sort_by(|a, b| (&a.started_at, &a.began).cmp(&(&b.started_at, &b.began)));
-        let current = Current {
-            active: found.into_iter().map(|s| Active { id: s.id, ai: s.ai, external_id: s.external_id }).collect(),
-        };
-        if !current.active.is_empty() {
-            current.save(context);
+        found.sort_by(|a, b| a.began.cmp(&b.began));
+        let active: Vec<Active> = found
+            .into_iter()
+            .map(|s| Active { id: s.id, began: s.began, ai: s.ai, external_id: s.external_id })
+            .collect();
+        for session in &active {
+            // a file that cannot be written is found in the records again
+            let _ = begin(context, session);
         }
-        Ok(current)
+        Ok(Current { active })
     }
+}
 
-    /// Writes the file. Derived: when that fails the records are asked again.
-    pub fn save(&self, context: &Context<'_>) {
-        let lines = self.active.iter().filter_map(|session| serde_json::to_string(session).ok());
-        let text: String = lines.map(|line| line + "\n").collect();
-        if context.store.replace_derived(&context.store.paths().current(), &text).is_err() {
-            let _ = std::fs::remove_file(context.store.paths().current());
-        }
+fn read(folder: &Path) -> Option<Vec<Active>> {
+    let files = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok());
+    Some(files.filter_map(|file| serde_json::from_slice(&std::fs::read(file.path()).ok()?).ok()).collect())
+}
+
+/// Remembers a session as active in this worktree.
+pub fn begin(context: &Context<'_>, session: &Active) -> std::io::Result<()> {
+    let text = serde_json::to_string(session).map_err(std::io::Error::other)?;
+    context.store.replace_derived(&context.store.paths().current().join(session.id.as_str()), &text)
+}
+
+/// Forgets a session, in whichever worktree it is remembered.
+pub fn end(context: &Context<'_>, session: &SessionId) {
+    for folder in worktrees(context) {
+        // not there is as good as removed
+        let _ = std::fs::remove_file(folder.join(session.as_str()));
     }
+}
+
+/// An active session of any worktree, by its full id.
+pub fn anywhere(context: &Context<'_>, id: &str) -> Option<Active> {
+    SessionId::parse(id)?;
+    worktrees(context).into_iter().find_map(|folder| serde_json::from_slice(&std::fs::read(folder.join(id)).ok()?).ok())
+}
+
+fn worktrees(context: &Context<'_>) -> Vec<std::path::PathBuf> {
+    let folder = context.store.paths().current();
+    let all = folder.parent().and_then(|all| std::fs::read_dir(all).ok());
+    all.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::Stored;
 use super::alias;
-use super::context::Context;
+use super::context::{Context, Working};
 use crate::epistemics::journal::{Owned, goals};
 use crate::error::{Error, Result};
 use crate::model::goal::{Goal, GoalDone, GoalDrop, GoalStatus, GoalTake, Priority, Subtask};
@@ -43,7 +43,7 @@ fn is_goal_or_subtask(record: &Record) -> bool {
 /// Records what is to happen to goals in the session the command works in.
 pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     let who = context.working()?;
-    let mut about: Vec<Record> = Vec::new();
+    let mut concerned: Vec<Id> = Vec::new();
     let body = match request {
         Request::Add { text, criteria, priority } => {
             for criterion in &criteria {
@@ -53,59 +53,51 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
         }
         Request::Sub { goal, text } => {
             context.text("subtask", &text)?;
-            let goal = context.record(&goal, "goal", is_goal)?;
-            let body = Body::Subtask(Subtask { of: goal.head.id.clone(), text });
-            about.push(goal);
-            body
+            let found = find(context, &goal, is_goal)?;
+            concerned.push(found.goal.clone());
+            Body::Subtask(Subtask { concerns: found.others(&who), of: found.id, text })
         }
         Request::Done { id, evidence } => {
             context.optional("evidence", evidence.as_deref())?;
-            let record = open_one(context, &id)?;
-            let of = record.head.id.clone();
-            about.push(record);
-            Body::GoalDone(GoalDone { of, evidence })
+            let found = find(context, &id, is_goal_or_subtask)?.open(&id)?;
+            concerned.push(found.goal.clone());
+            Body::GoalDone(GoalDone { concerns: found.others(&who), of: found.id, evidence })
         }
         Request::Drop { id, why } => {
             context.optional("reason", why.as_deref())?;
-            let record = open_one(context, &id)?;
-            let of = record.head.id.clone();
-            about.push(record);
-            Body::GoalDrop(GoalDrop { of, why })
+            let found = find(context, &id, is_goal_or_subtask)?.open(&id)?;
+            concerned.push(found.goal.clone());
+            Body::GoalDrop(GoalDrop { concerns: found.others(&who), of: found.id, why })
         }
         Request::Take { session } => {
             let from = alias::session(context, &session)?.id;
             let scan = context.store.scan(Shelf::Journal)?;
             let open = |owned: &Owned| owned.goal.status == GoalStatus::Open && owned.session.as_ref() == Some(&from);
-            let taken: Vec<Id> = goals(scan.records()).into_iter().filter(open).map(|owned| owned.goal.id).collect();
-            if taken.is_empty() {
+            concerned = goals(scan.records()).into_iter().filter(open).map(|owned| owned.goal.id).collect();
+            if concerned.is_empty() {
                 return Err(Error::not_found(format!("the session {} has no open goal", from.short()))
                     .suggest("List what is open.")
                     .command("git empirica goal list --open"));
             }
-            // the goals, and everything that was said of them
-            let of_them = |record: &&Record| {
-                taken.contains(&record.head.id) || record.names().iter().any(|id| taken.contains(id))
+            // the goals, and everything that was said of them, are seen from this session now
+            let of_them = |record: &Record| {
+                concerned.contains(&record.head.id) || record.names().iter().any(|id| concerned.contains(id))
             };
-            about.extend(scan.records().filter(of_them).cloned());
-            Body::GoalTake(GoalTake { from, of: taken })
+            context.store.take_in(&who.id, scan.entries().filter(|entry| of_them(&entry.record)))?;
+            let setters = concerned.iter().filter_map(|id| scan.get(id)?.record.head.session.clone());
+            let mut concerns: Vec<SessionId> = setters.chain([from.clone()]).filter(|id| *id != who.id).collect();
+            concerns.sort();
+            concerns.dedup();
+            Body::GoalTake(GoalTake { from, of: concerned.clone(), concerns })
         }
     };
     let kind = body.kind();
     let (records, stored) = context.store(&who, vec![body], When::Later)?;
     let record = records.into_iter().next().ok_or_else(|| Error::storage("nothing was stored"))?;
-    let mut concerned: Vec<Id> = about.iter().map(|about| about.head.id.clone()).collect();
-    for about in &about {
-        if let Some(owner) = about.head.session.as_ref().filter(|owner| **owner != who.id) {
-            context.store.touch(owner, &record);
-            // and the other way round: the goal is now seen from this session
-            context.store.touch(&who.id, about);
-        }
-        concerned.extend(about.names().into_iter().cloned());
-    }
     if is_goal(&record) {
         concerned.push(record.head.id.clone());
     }
-    let all = goals(context.store.session(&who.id)?.records());
+    let all = goals(context.store.scan(Shelf::Journal)?.records());
     Ok(Outcome {
         id: record.head.id,
         kind,
@@ -115,19 +107,48 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     })
 }
 
-fn open_one(context: &Context<'_>, given: &str) -> Result<Record> {
-    let record = context.record(given, "goal", is_goal_or_subtask)?;
-    let scan = context.store.scan(Shelf::Journal)?;
-    let closed = scan
-        .records()
-        .find(|r| matches!(r.body, Body::GoalDone(_) | Body::GoalDrop(_)) && r.names().contains(&&record.head.id));
-    match closed {
-        Some(closing) => Err(Error::refused(format!("'{given}' is closed already"))
-            .reason(format!("it was closed at {} by {}", closing.head.at, closing.head.ai))
-            .suggest("List what is open.")
-            .command("git empirica goal list --open")),
-        None => Ok(record),
+/// A goal or subtask that was named.
+struct Found {
+    id: Id,
+    /// The goal it is, or belongs to.
+    goal: Id,
+    /// The sessions that see the goal: the one that set it and the one that has it.
+    sessions: Vec<SessionId>,
+    /// When and by whom it was closed.
+    closed: Option<(String, String)>,
+}
+
+impl Found {
+    fn others(&self, who: &Working) -> Vec<SessionId> {
+        self.sessions.iter().filter(|session| **session != who.id).cloned().collect()
     }
+
+    /// It must not be closed yet.
+    fn open(self, given: &str) -> Result<Self> {
+        let Some((at, ai)) = &self.closed else { return Ok(self) };
+        Err(Error::refused(format!("'{given}' is closed already"))
+            .reason(format!("it was closed at {at} by {ai}"))
+            .suggest("List what is open.")
+            .command("git empirica goal list --open"))
+    }
+}
+
+fn find(context: &Context<'_>, given: &str, fits: fn(&Record) -> bool) -> Result<Found> {
+    let record = context.record(given, "goal", &[Shelf::Journal], fits)?;
+    let scan = context.store.scan(Shelf::Journal)?;
+    let goal = match &record.body {
+        Body::Subtask(subtask) => subtask.of.clone(),
+        _ => record.head.id.clone(),
+    };
+    let owned = goals(scan.records()).into_iter().find(|owned| owned.goal.id == goal);
+    let setter = scan.get(&goal).and_then(|entry| entry.record.head.session.clone());
+    let mut sessions: Vec<SessionId> = setter.into_iter().chain(owned.and_then(|owned| owned.session)).collect();
+    sessions.sort();
+    sessions.dedup();
+    let closes =
+        |r: &&Record| matches!(r.body, Body::GoalDone(_) | Body::GoalDrop(_)) && r.names().contains(&&record.head.id);
+    let closed = scan.records().find(closes).map(|r| (r.head.at.clone(), r.head.ai.clone()));
+    Ok(Found { id: record.head.id, goal, sessions, closed })
 }
 
 /// Goals, oldest first: those of `--session` or `--ai`'s sessions when given, open ones only when asked for.
@@ -153,7 +174,7 @@ pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Owned>, Vec<S
 /// One goal.
 pub fn show(context: &Context<'_>, given: &str) -> Result<(Owned, Vec<String>)> {
     let warnings = context.store.settle();
-    let record = context.record(given, "goal", is_goal)?;
+    let record = context.record(given, "goal", &[Shelf::Journal], is_goal)?;
     let scan = context.store.scan(Shelf::Journal)?;
     let found = goals(scan.records()).into_iter().find(|owned| owned.goal.id == record.head.id);
     found

@@ -1,10 +1,10 @@
 //! The journal: one entry said along the way.
 
 use super::Stored;
-use super::context::Context;
+use super::context::{Context, Working};
 use crate::error::{Error, Result};
 use crate::model::journal::{self, Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
-use crate::model::{Body, Id, Record, SessionId};
+use crate::model::{Body, Id, SessionId, Shelf};
 use crate::store::When;
 
 /// What is said.
@@ -35,18 +35,15 @@ pub struct Logged {
 /// Stores one entry in the session the command works in.
 pub fn log(context: &Context<'_>, entry: Entry) -> Result<Logged> {
     let who = context.working()?;
-    let (body, about) = body(context, entry)?;
+    let body = body(context, &who, entry)?;
     let kind = body.kind();
     let (records, stored) = context.store(&who, vec![body], When::Later)?;
     let record = records.into_iter().next().ok_or_else(|| Error::storage("nothing was stored"))?;
-    if let Some(owner) = about.and_then(|about| about.head.session).filter(|owner| *owner != who.id) {
-        context.store.touch(&owner, &record);
-    }
     Ok(Logged { id: record.head.id, kind, session_id: who.id, stored })
 }
 
-/// The body of an entry, and the record it is about when that is another one.
-fn body(context: &Context<'_>, entry: Entry) -> Result<(Body, Option<Record>)> {
+/// The body of an entry.
+fn body(context: &Context<'_>, who: &Working, entry: Entry) -> Result<Body> {
     let text = |name: &str, text: String| context.text(name, &text).map(str::to_owned);
     let optional = |name: &str, given: Option<String>| given.map(|given| text(name, given)).transpose();
     let each =
@@ -61,9 +58,9 @@ fn body(context: &Context<'_>, entry: Entry) -> Result<(Body, Option<Record>)> {
         }
         Entry::Resolve { of, text: answer } => {
             let answer = text("answer", answer)?;
-            let about = context.record(&of, "unknown", |r| matches!(r.body, Body::Unknown(_)))?;
-            let resolve = Resolve { of: about.head.id.clone(), text: answer };
-            return Ok((Body::Resolve(resolve), Some(about)));
+            let about = context.record(&of, "unknown", &[Shelf::Journal], |r| matches!(r.body, Body::Unknown(_)))?;
+            let concerns = about.head.session.filter(|owner| *owner != who.id).into_iter().collect();
+            Body::Resolve(Resolve { of: about.head.id, text: answer, concerns })
         }
         Entry::DeadEnd { approach, why, led_from: led } => Body::DeadEnd(DeadEnd {
             approach: text("approach", approach)?,
@@ -89,7 +86,7 @@ fn body(context: &Context<'_>, entry: Entry) -> Result<(Body, Option<Record>)> {
             files: each("file", files)?,
         }),
     };
-    Ok((body, None))
+    Ok(body)
 }
 
 fn known_category(given: String) -> Result<String> {

@@ -36,16 +36,17 @@ pub fn run(
     request: &Request,
     show: &mut dyn FnMut(Annotated) -> Result<bool>,
 ) -> Result<Vec<String>> {
-    let warnings = context.store.settle();
     if context.store.head().commit.is_none() && request.selection.revisions.is_empty() && !request.selection.all {
-        return Ok(warnings);
+        return Ok(context.store.settle());
     }
+    // git looks for commits while we look at the notes
+    let history = History::start(context.repo, &request.selection)?;
+    let warnings = context.store.settle();
     let mut lookups = Vec::new();
     for shelf in &request.shelves {
         lookups.push((*shelf, Lookup::open(&context.store, *shelf)?));
     }
     let mut left = request.limit.unwrap_or(usize::MAX);
-    let history = History::start(context.repo, &request.selection)?;
     for commit in history {
         if left == 0 {
             break;

@@ -3,7 +3,7 @@
 use super::Stored;
 use super::alias::{self, all_sessions};
 use super::context::{Context, Working};
-use super::current::{Active, Current};
+use super::current::{self, Active, Current};
 use crate::epistemics::gathered::Gathered;
 use crate::error::{Error, Result};
 use crate::model::session::{Session, SessionEnd, SessionStart};
@@ -29,6 +29,8 @@ pub struct Started {
     pub task: Option<String>,
     /// It had begun before: the agent's own id is known.
     pub resumed: bool,
+    /// The sessions that were active in this worktree before.
+    pub others: Vec<Active>,
     pub stored: Stored,
 }
 
@@ -37,7 +39,7 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
     for (name, text) in [("task", &request.task), ("type", &request.kind), ("external id", &request.external_id)] {
         context.optional(name, text.as_deref())?;
     }
-    let mut current = Current::load(context)?;
+    let current = Current::load(context)?;
     if let Some(external) = &request.external_id
         && let Some(known) = current.active.iter().find(|s| s.external_id.as_ref() == Some(external))
     {
@@ -49,10 +51,11 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
             started_at: session.started_at.clone(),
             task: session.task.clone(),
             resumed: true,
+            others: Vec::new(),
             stored: Stored::default(),
         });
     }
-    let who = Working { id: SessionId::random(), ai: context.author(None) };
+    let who = Working { id: SessionId::random(), ai: context.author(None), note: None };
     let body = SessionStart {
         task: request.task,
         kind: request.kind,
@@ -60,15 +63,23 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
         worktree: context.store.paths().worktree().to_owned(),
         place: context.store.paths().place().to_owned(),
     };
-    let (records, stored) = context.store(&who, vec![Body::SessionStart(body)], When::Later)?;
-    current.active.push(Active { id: who.id.clone(), ai: who.ai.clone(), external_id: request.external_id });
-    current.save(context);
+    let (records, mut stored) = context.store(&who, vec![Body::SessionStart(body)], When::Later)?;
+    let started_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
+    let others: Vec<Active> = current.active;
+    if let Some(first) = records.first() {
+        let (id, began, ai) = (who.id.clone(), first.head.id.clone(), who.ai.clone());
+        let remembered = current::begin(context, &Active { id, began, ai, external_id: request.external_id });
+        if let Err(error) = remembered {
+            let text =
+                format!("this worktree cannot remember the session ({error}); name it with --session {}", who.id);
+            stored.warnings.push(text);
+        }
+    }
     let task = records.iter().find_map(|record| match &record.body {
         Body::SessionStart(start) => start.task.clone(),
         _ => None,
     });
-    let started_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
-    Ok(Started { session_id: who.id, ai_id: who.ai, started_at, task, resumed: false, stored })
+    Ok(Started { others, session_id: who.id, ai_id: who.ai, started_at, task, resumed: false, stored })
 }
 
 /// A session that ended.
@@ -96,9 +107,7 @@ pub fn end(context: &Context<'_>, reason: Option<String>) -> Result<Ended> {
             .command("git empirica session start --task \"<what you are going to do>\""));
     }
     let (records, stored) = context.store(&who, vec![Body::SessionEnd(SessionEnd { reason })], When::Now)?;
-    let mut current = Current::load(context)?;
-    current.active.retain(|session| session.id != who.id);
-    current.save(context);
+    current::end(context, &who.id);
     let ended_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
     Ok(Ended {
         duration_seconds: seconds_between(&gathered.session.started_at, &ended_at),

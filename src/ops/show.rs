@@ -45,7 +45,7 @@ pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Str
         };
     };
     let as_session = alias::session(context, given);
-    let as_record = context.record(given, "record", |_| true);
+    let as_record = context.record(given, "record", &Shelf::ALL, |_| true);
     let as_commit = context.repo.resolve_commit(given);
     let shown = match (as_session, as_record, as_commit) {
         (Ok(named), ..) => {

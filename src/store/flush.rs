@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::lock::{Lock, pause};
 use super::log::{self, Waiting};
 use super::tips::Tips;
-use super::{MARKDOWN_REF, Store, data_ref};
+use super::{MARKDOWN_REF, Store, data_ref, touched};
 use crate::error::{Error, Result};
 use crate::git::backend::Identity;
 use crate::git::notes::Unite;
@@ -52,6 +52,8 @@ impl Store<'_> {
         let _lock = Lock::acquire(&self.paths.lock(), self.lock_timeout)?;
         let mut tips = self.heal_locked()?;
         let (waiting, taken) = log::read_taken(log::take(&self.paths));
+        touched::add_waiting(&self.paths, &waiting)
+            .map_err(|error| Error::storage("the lists of the sessions' notes cannot be written").caused_by(error))?;
         self.write_waiting(&waiting, &mut tips, &mut flushed.warnings)?;
         tips.save(&self.paths);
         log::discard(&taken);

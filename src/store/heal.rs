@@ -8,7 +8,7 @@ use super::flush::{Change, Notes};
 use super::lock::Lock;
 use super::tips::Tips;
 use super::{MARKDOWN_REF, PREFIX, Store, data_ref, touched};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git::{Oid, notes};
 use crate::model::id::MAX_AHEAD_MS;
 use crate::model::{Id, Shelf};
@@ -30,12 +30,7 @@ impl Store<'_> {
     /// command that reads; a store that cannot be written is read as it is.
     pub fn settle(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        let tips = Tips::load(&self.paths);
-        let moved = Self::our_refs().iter().any(|(name, _)| {
-            // a ref that cannot be read is to be spoken of, too
-            self.repo.find_ref(name).map_or(true, |now| now != tips.refs.get(name).copied())
-        });
-        if moved || self.tracking_moved(&tips) {
+        if !self.in_step(&Tips::load(&self.paths)) {
             // a reader need not wait long: it reads the remembered tips as well
             let patience = self.lock_timeout.min(READER_PATIENCE);
             let healed = Lock::acquire(&self.paths.lock(), patience)
@@ -48,6 +43,12 @@ impl Store<'_> {
             warnings.push(format!("records made before the first commit are not attached to it yet: {error}"));
         }
         warnings
+    }
+
+    /// Whether all refs are as remembered. A ref that cannot be read is not: it is to be spoken of, too.
+    pub(super) fn in_step(&self, tips: &Tips) -> bool {
+        let same = |name: &str| self.repo.find_ref(name).is_ok_and(|now| now == tips.refs.get(name).copied());
+        Self::our_refs().iter().all(|(name, _)| same(name)) && !self.tracking_moved(tips)
     }
 
     fn tracking(&self) -> Vec<(String, Oid)> {
@@ -85,7 +86,9 @@ impl Store<'_> {
             tips.refs.extend(self.tracking());
         }
         if foreign {
-            touched::forget_all(&self.paths);
+            touched::forget_all(&self.paths).map_err(|error| {
+                Error::storage("the lists of the sessions' notes cannot be removed").caused_by(error)
+            })?;
         }
         Ok(tips)
     }
@@ -119,7 +122,9 @@ impl Store<'_> {
     /// The notes of `known` whose content is not all in `now`.
     fn missing(&self, known: Oid, now: Option<Oid>, unite: notes::Unite) -> Result<Notes> {
         let mut out = Notes::new();
-        let old_tree = self.repo.tree_of(known)?;
+        // a remembered tip of which something is gone cannot be united
+        let remembered = self.repo.tree_of(known).and_then(|tree| Ok((tree, notes::entries(self.repo, tree)?.notes)));
+        let Ok((old_tree, old_notes)) = remembered else { return Ok(out) };
         let mut current = notes::NotesTree::open(self.repo, now, unite)?;
         if current.tree() == old_tree {
             return Ok(out);
@@ -128,7 +133,7 @@ impl Store<'_> {
             Some(id) => notes::entries(self.repo, self.repo.tree_of(id)?)?.notes.into_iter().collect(),
             None => Default::default(),
         };
-        for (on, blob) in notes::entries(self.repo, old_tree)?.notes {
+        for (on, blob) in old_notes {
             if present.contains(&(on, blob)) {
                 continue;
             }

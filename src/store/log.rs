@@ -129,18 +129,40 @@ pub fn read(paths: &Paths) -> Vec<Waiting> {
     }
 }
 
-/// The records in these logs, and those of the logs that could be read. Torn lines were never acknowledged and are
-/// passed over.
-pub fn read_taken(files: Vec<PathBuf>) -> (Vec<Waiting>, Vec<PathBuf>) {
+/// A log that a flush has taken and read.
+pub struct Taken {
+    path: PathBuf,
+    /// Whole lines that are not understood: of another version, which knows where they belong.
+    rest: Vec<u8>,
+}
+
+/// The records in these logs, and the logs that could be read. Torn lines were never acknowledged and are passed over.
+pub fn read_taken(files: Vec<PathBuf>) -> (Vec<Waiting>, Vec<Taken>) {
     let mut waiting = Vec::new();
     let mut read = Vec::new();
     for path in files {
-        if let Ok(bytes) = fs::read(&path) {
-            waiting.extend(parse_all(&bytes));
-            read.push(path);
+        let Ok(bytes) = fs::read(&path) else { continue };
+        let mut rest = Vec::new();
+        for line in whole_lines(&bytes) {
+            match parse(line) {
+                Some(record) => waiting.push(record),
+                None if is_foreign(line) => rest.extend([b"\n", line].concat()),
+                None => {}
+            }
         }
+        read.push(Taken { path, rest });
     }
     (waiting, read)
+}
+
+/// A whole line of a shelf that this version does not know.
+fn is_foreign(line: &[u8]) -> bool {
+    let mut parts = line.splitn(3, |b| *b == b' ');
+    let shelf = parts.next().unwrap_or_default();
+    let named = shelf.iter().all(|b| b.is_ascii_lowercase() || *b == b'-') && !shelf.is_empty();
+    let on = parts.next().and_then(|on| parse_oid(std::str::from_utf8(on).ok()?));
+    let whole = parts.next().is_some_and(|line| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok());
+    named && on.is_some() && whole
 }
 
 /// The same, or `None` when one of them is no longer there.
@@ -158,9 +180,13 @@ fn try_read(files: &[PathBuf]) -> Option<Vec<Waiting>> {
 }
 
 fn parse_all(bytes: &[u8]) -> Vec<Waiting> {
-    // without its LF a line may be half of one
+    whole_lines(bytes).filter_map(parse).collect()
+}
+
+/// The lines that are ended; without its LF a line may be half of one.
+fn whole_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
-    lines::split(&bytes[..whole]).filter_map(parse).collect()
+    lines::split(&bytes[..whole])
 }
 
 fn parse(line: &[u8]) -> Option<Waiting> {
@@ -174,11 +200,17 @@ fn parse(line: &[u8]) -> Option<Waiting> {
     Some(Waiting { shelf, on, line: line.to_vec() })
 }
 
-/// Forgets logs whose records are in the notes.
-pub fn discard(files: &[PathBuf]) {
-    for path in files {
-        // when it stays, the next flush finds nothing new in it
-        let _ = fs::remove_file(path);
+/// Forgets logs whose records are in the notes. What was not understood in them goes to a new log first.
+pub fn discard(taken: &[Taken]) {
+    for log in taken {
+        let folder = log.path.parent().unwrap_or(Path::new("."));
+        let name = log.path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.split(TAKEN).next().unwrap_or_default();
+        let kept = log.rest.is_empty() || append_in(folder, name, &[log.rest.as_slice(), b"\n"].concat()).is_ok();
+        if kept {
+            // when it stays, the next flush finds nothing new in it
+            let _ = fs::remove_file(&log.path);
+        }
     }
 }
 

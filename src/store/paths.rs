@@ -11,6 +11,8 @@ pub struct Paths {
     state: PathBuf,
     fallback: Option<PathBuf>,
     worktree: String,
+    /// The worktree's name, and what tells it from an earlier one of that name.
+    key: String,
     place: String,
 }
 
@@ -24,6 +26,7 @@ impl Paths {
         Paths {
             fallback: env.xdg("XDG_STATE_HOME", ".local/state").map(|base| base.join("git-empirica").join(&place)),
             state: common.join("empirica"),
+            key: repo.worktree_key(),
             worktree: repo.worktree_name(),
             place,
         }
@@ -63,12 +66,12 @@ impl Paths {
     }
 
     pub(super) fn unborn(&self) -> PathBuf {
-        self.state.join("unborn").join(&self.worktree)
+        self.state.join("unborn").join(&self.key)
     }
 
-    /// The sessions that are active in this worktree.
+    /// The folder of the sessions that are active in this worktree.
     pub fn current(&self) -> PathBuf {
-        self.state.join("current").join(&self.worktree)
+        self.state.join("current").join(&self.key)
     }
 }
 

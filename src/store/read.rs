@@ -1,7 +1,10 @@
 //! Reading: the union of the notes, what was fetched, and what still waits in the logs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, btree_map};
+use std::time::Duration;
 
+use super::lock::Lock;
 use super::log::{self, Waiting};
 use super::tips::Tips;
 use super::{PREFIX, Store, data_ref, touched};
@@ -30,20 +33,21 @@ pub struct Scan {
 
 impl Scan {
     fn add(&mut self, on: Oid, line: &[u8]) {
-        let Some(record) = wire::record::decode(line) else { return };
-        let id = record.head.id.clone();
-        match self.entries.get_mut(&id) {
-            None => {
-                let entry = Entry { record, on: BTreeSet::from([on]) };
-                self.entries.insert(id, (line.to_vec(), entry));
-            }
-            Some((known, entry)) => {
-                entry.on.insert(on);
-                if known != line {
-                    self.doubled.insert(id);
-                    if line > known.as_slice() {
-                        *known = line.to_vec();
-                        entry.record = record;
+        if let Some(record) = wire::record::decode(line) {
+            self.put(line.to_vec(), Entry { record, on: BTreeSet::from([on]) });
+        }
+    }
+
+    fn put(&mut self, line: Vec<u8>, entry: Entry) {
+        match self.entries.entry(entry.record.head.id.clone()) {
+            btree_map::Entry::Vacant(free) => drop(free.insert((line, entry))),
+            btree_map::Entry::Occupied(mut taken) => {
+                let (known, standing) = taken.get_mut();
+                standing.on.extend(entry.on);
+                if *known != line {
+                    self.doubled.insert(entry.record.head.id.clone());
+                    if line > *known {
+                        (*known, standing.record) = (line, entry.record);
                     }
                 }
             }
@@ -67,10 +71,8 @@ impl Scan {
 
     /// Takes in all of another scan.
     pub fn merge(&mut self, other: Scan) {
-        for (_, (line, entry)) in other.entries {
-            for on in &entry.on {
-                self.add(*on, &line);
-            }
+        for (line, entry) in other.entries.into_values() {
+            self.put(line, entry);
         }
         self.doubled.extend(other.doubled);
     }
@@ -82,13 +84,27 @@ pub struct Lookup<'s> {
     waiting: Vec<Waiting>,
 }
 
+/// What is read beside our own refs, looked at once. The log comes first: what leaves it meanwhile is then in the notes.
+struct Reading {
+    waiting: Vec<Waiting>,
+    tips: Tips,
+    fetched: Vec<(String, Oid)>,
+}
+
 impl<'s> Lookup<'s> {
-    /// Opens the shelf. The log is read first: what leaves it meanwhile is then in the notes.
+    /// Opens the shelf.
     pub fn open(store: &'s Store<'_>, shelf: Shelf) -> Result<Self> {
-        let waiting = log::read(&store.paths).into_iter().filter(|w| w.shelf == shelf).collect();
+        Self::over(store, shelf, &store.reading()?)
+    }
+
+    fn over(store: &'s Store<'_>, shelf: Shelf, reading: &Reading) -> Result<Self> {
+        let waiting = reading.waiting.iter().filter(|w| w.shelf == shelf).cloned().collect();
         let mut trees: Vec<NotesTree<'s>> = Vec::new();
-        for tip in store.sources(shelf)? {
-            let tree = NotesTree::open(store.repo, Some(tip), lines::union)?;
+        for (tip, required) in store.sources(shelf, reading) {
+            let tree = match NotesTree::open(store.repo, Some(tip), lines::union) {
+                Err(_) if !required => continue,
+                tree => tree?,
+            };
             if trees.iter().all(|known| known.tree() != tree.tree()) {
                 trees.push(tree);
             }
@@ -123,29 +139,40 @@ impl<'s> Lookup<'s> {
 }
 
 impl Store<'_> {
-    /// The notes commits a shelf is read from: our ref, the remembered tip when it could not be united back, and what
-    /// was fetched from each remote.
-    fn sources(&self, shelf: Shelf) -> Result<Vec<Oid>> {
+    fn reading(&self) -> Result<Reading> {
+        let waiting = log::read(&self.paths);
+        let fetched = self.repo.list_refs(&format!("{PREFIX}remotes/"))?;
+        Ok(Reading { waiting, tips: Tips::load(&self.paths), fetched })
+    }
+
+    /// The notes commits a shelf is read from, with whether they must be readable: our ref must; the remembered tip,
+    /// when it could not be united back, and what was fetched from each remote do not keep us from reading.
+    fn sources(&self, shelf: Shelf, reading: &Reading) -> Vec<(Oid, bool)> {
         let name = data_ref(shelf);
         // a ref that cannot be read hides neither the remembered tip nor the log; settling says that it is broken
-        let mut out: Vec<Oid> = self.repo.find_ref(&name).ok().flatten().into_iter().collect();
-        let remembered = Tips::load(&self.paths).refs.get(&name).copied();
-        out.extend(remembered.filter(|id| self.repo.has_object(*id)));
+        let ours = self.repo.find_ref(&name).ok().flatten();
         let wanted = format!("/data/{}", shelf.name());
-        let fetched = self.repo.list_refs(&format!("{PREFIX}remotes/"))?;
-        out.extend(fetched.into_iter().filter(|(name, _)| name.ends_with(&wanted)).map(|(_, id)| id));
-        let mut seen = BTreeSet::new();
-        out.retain(|id| seen.insert(*id));
-        Ok(out)
+        let fetched = reading.fetched.iter().filter(|(name, _)| name.ends_with(&wanted)).map(|(_, id)| *id);
+        let others = reading.tips.refs.get(&name).copied().into_iter().chain(fetched);
+        let mut seen = BTreeSet::from_iter(ours);
+        let others = others.filter(|id| seen.insert(*id) && self.repo.has_object(*id)).map(|id| (id, false));
+        ours.into_iter().map(|id| (id, true)).chain(others.collect::<Vec<_>>()).collect()
     }
 
     /// Every record of a shelf.
     pub fn scan(&self, shelf: Shelf) -> Result<Scan> {
-        let waiting = log::read(&self.paths);
+        self.scan_over(shelf, &self.reading()?)
+    }
+
+    fn scan_over(&self, shelf: Shelf, reading: &Reading) -> Result<Scan> {
         let mut scan = Scan::default();
         let mut seen = BTreeSet::new();
-        for tip in self.sources(shelf)? {
-            for (on, blob) in notes::entries(self.repo, self.repo.tree_of(tip)?)?.notes {
+        for (tip, required) in self.sources(shelf, reading) {
+            let found = match self.repo.tree_of(tip).and_then(|tree| notes::entries(self.repo, tree)) {
+                Err(_) if !required => continue,
+                found => found?.notes,
+            };
+            for (on, blob) in found {
                 if seen.insert((on, blob))
                     && let Some(note) = self.repo.read_blob(blob)?
                 {
@@ -153,7 +180,7 @@ impl Store<'_> {
                 }
             }
         }
-        for record in waiting.iter().filter(|w| w.shelf == shelf) {
+        for record in reading.waiting.iter().filter(|w| w.shelf == shelf) {
             scan.add(record.on, &record.line);
         }
         Ok(scan)
@@ -161,9 +188,10 @@ impl Store<'_> {
 
     /// Every record of all shelves.
     pub fn scan_all(&self) -> Result<Scan> {
+        let reading = self.reading()?;
         let mut all = Scan::default();
         for shelf in Shelf::ALL {
-            all.merge(self.scan(shelf)?);
+            all.merge(self.scan_over(shelf, &reading)?);
         }
         Ok(all)
     }
@@ -171,15 +199,17 @@ impl Store<'_> {
     /// Everything a session said and everything that is about what it said. Reads only the session's notes when they
     /// are known, else all.
     pub fn session(&self, session: &SessionId) -> Result<Scan> {
-        let Some(places) = touched::read(&self.paths, session) else {
+        let reading = self.reading()?;
+        let places = touched::read(&self.paths, session).filter(|_| self.in_step(&reading.tips));
+        let Some(places) = places else {
             let all = self.scan_all()?;
-            self.relist(&all, session);
+            self.relist(&all, session, &reading.tips);
             return Ok(all);
         };
         let mut scan = Scan::default();
         for shelf in Shelf::ALL {
             let mut on: BTreeSet<Oid> = places.iter().filter(|(s, _)| *s == shelf).map(|(_, on)| *on).collect();
-            let mut lookup = Lookup::open(self, shelf)?;
+            let mut lookup = Lookup::over(self, shelf, &reading)?;
             on.extend(lookup.waiting.iter().map(|w| w.on));
             for on in on {
                 scan.merge(lookup.scan(on)?);
@@ -188,21 +218,28 @@ impl Store<'_> {
         Ok(scan)
     }
 
-    /// Makes the list of a session's notes anew from a full scan.
-    fn relist(&self, all: &Scan, session: &SessionId) {
-        let own: BTreeSet<&Id> =
-            all.records().filter(|r| r.head.session.as_ref() == Some(session)).map(|r| &r.head.id).collect();
-        if own.is_empty() {
-            return;
+    /// Makes the list of a session's notes anew from a full scan, unless something was written since `tips`.
+    fn relist(&self, all: &Scan, session: &SessionId, tips: &Tips) {
+        let own = |record: &Record| record.concerns().any(|concerned| concerned == session);
+        let mut about: BTreeSet<&Id> = BTreeSet::new();
+        for record in all.records().filter(|record| own(record)) {
+            about.insert(&record.head.id);
+            // what it takes over or ends is seen from it, too
+            about.extend(record.names());
         }
-        touched::begin(&self.paths, session);
-        for entry in all.entries() {
-            let about = entry.record.names().iter().any(|id| own.contains(id));
-            if let Some(shelf) = entry.record.body.shelf().filter(|_| about || own.contains(&entry.record.head.id)) {
-                for on in &entry.on {
-                    touched::add(&self.paths, session, (shelf, *on));
-                }
-            }
+        let seen =
+            |record: &Record| about.contains(&record.head.id) || record.names().iter().any(|id| about.contains(id));
+        let mut places = BTreeSet::new();
+        for entry in all.entries().filter(|entry| own(&entry.record) || seen(&entry.record)) {
+            let shelf = entry.record.body.shelf();
+            places.extend(shelf.into_iter().flat_map(|shelf| entry.on.iter().map(move |on| (shelf, *on))));
+        }
+        // a writer that is at it will change the refs: no list, then
+        if let Ok(_lock) = Lock::acquire(&self.paths.lock(), Duration::ZERO)
+            && Tips::load(&self.paths) == *tips
+            && self.in_step(tips)
+        {
+            touched::begin(&self.paths, session, &places);
         }
     }
 
@@ -216,6 +253,7 @@ impl Store<'_> {
 #[derive(Debug, Default)]
 pub struct Homes {
     attached: BTreeMap<Id, Vec<(Id, Oid)>>,
+    reachable: RefCell<BTreeMap<Oid, bool>>,
 }
 
 impl Homes {
@@ -231,7 +269,7 @@ impl Homes {
                 }
             }
         }
-        Homes { attached }
+        Homes { attached, reachable: RefCell::default() }
     }
 
     /// The object a record is at home on: its newest attachment that exists here and is reachable from HEAD, else the
@@ -247,7 +285,9 @@ impl Homes {
         let Some(attached) = self.attached.get(&head.id) else { return made_on() };
         let mut existing: Vec<&(Id, Oid)> = attached.iter().filter(|(_, to)| store.repo.has_object(*to)).collect();
         existing.sort();
-        let reachable = existing.iter().rev().find(|(_, to)| history::reachable_from_head(store.repo, *to));
+        let mut known = self.reachable.borrow_mut();
+        let mut reaches = |to: Oid| *known.entry(to).or_insert_with(|| history::reachable_from_head(store.repo, to));
+        let reachable = existing.iter().rev().find(|(_, to)| reaches(*to));
         reachable.or(existing.last()).map_or_else(made_on, |(_, to)| *to)
     }
 }

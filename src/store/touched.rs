@@ -1,15 +1,17 @@
-//! Which notes hold a session's records, so that a handoff reads those and not the whole history. Derived: forgotten
-//! whenever the refs changed by other hands, and then everything is read.
+//! Which notes hold a session's records, so that a handoff reads those and not the whole history. Derived: written under
+//! the lock before the notes are, trusted only while the refs are as remembered, forgotten when other hands changed them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::files::{read_lines, replace};
+use super::log::Waiting;
 use super::paths::Paths;
 use crate::git::{Oid, parse_oid};
 use crate::model::{SessionId, Shelf};
+use crate::wire;
 
 /// A note: its shelf and the object it annotates.
 pub type Place = (Shelf, Oid);
@@ -18,7 +20,7 @@ fn path(paths: &Paths, session: &SessionId) -> PathBuf {
     paths.sessions().join(session.as_str())
 }
 
-/// The notes that hold records of the session; `None` when that is not known for certain.
+/// The notes that hold records of the session, beside what waits in the logs; `None` when that is not known.
 pub fn read(paths: &Paths, session: &SessionId) -> Option<BTreeSet<Place>> {
     let path = path(paths, session);
     path.exists().then(|| {
@@ -31,30 +33,45 @@ pub fn read(paths: &Paths, session: &SessionId) -> Option<BTreeSet<Place>> {
     })
 }
 
-/// Begins a list for a session that has no records elsewhere.
-pub fn begin(paths: &Paths, session: &SessionId) {
-    // derived: without a list everything is read
-    let _ = replace(&path(paths, session), "");
+/// Begins a list, for a session that has no records in the notes but these.
+pub fn begin(paths: &Paths, session: &SessionId, places: &BTreeSet<Place>) {
+    let text: String = places.iter().map(line).collect();
+    // without a list everything is read
+    let _ = replace(&path(paths, session), &text);
 }
 
-/// Adds a note to the list of a session that has one.
-pub fn add(paths: &Paths, session: &SessionId, place: Place) {
-    let known = read(paths, session);
-    if known.is_some_and(|known| !known.contains(&place)) {
-        let line = format!("{} {}\n", place.0.name(), place.1);
-        let append = || fs::OpenOptions::new().append(true).open(path(paths, session))?.write_all(line.as_bytes());
-        if append().is_err() {
-            // an incomplete list would hide records; none at all does not
-            forget_one(paths, session);
+fn line(place: &Place) -> String {
+    format!("{} {}\n", place.0.name(), place.1)
+}
+
+/// Adds notes to the list of a session that has one. A list that cannot be completed is forgotten; an error when it
+/// cannot be forgotten either.
+pub fn add(paths: &Paths, session: &SessionId, places: &BTreeSet<Place>) -> io::Result<()> {
+    let Some(known) = read(paths, session) else { return Ok(()) };
+    let text: String = places.difference(&known).map(line).collect();
+    if text.is_empty() {
+        return Ok(());
+    }
+    let path = path(paths, session);
+    let append = || fs::OpenOptions::new().append(true).open(&path)?.write_all(text.as_bytes());
+    append().or_else(|_| fs::remove_file(&path))
+}
+
+/// Adds the notes that records are about to be written to, to the lists of the sessions they concern.
+pub fn add_waiting(paths: &Paths, waiting: &[Waiting]) -> io::Result<()> {
+    let mut lists: BTreeMap<SessionId, BTreeSet<Place>> = BTreeMap::new();
+    for record in waiting {
+        for session in wire::record::decode(&record.line).iter().flat_map(|record| record.concerns()) {
+            lists.entry(session.clone()).or_default().insert((record.shelf, record.on));
         }
     }
-}
-
-fn forget_one(paths: &Paths, session: &SessionId) {
-    let _ = fs::remove_file(path(paths, session));
+    lists.iter().try_for_each(|(session, places)| add(paths, session, places))
 }
 
 /// Forgets all lists, because the refs changed by other hands.
-pub fn forget_all(paths: &Paths) {
-    let _ = fs::remove_dir_all(paths.sessions());
+pub fn forget_all(paths: &Paths) -> io::Result<()> {
+    match fs::remove_dir_all(paths.sessions()) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }

@@ -1,9 +1,10 @@
 //! Records made before the first commit: they lie on the empty tree, and are attached to that commit once it exists.
 
 use std::fs;
+use std::io::Write;
 
 use super::Store;
-use super::files::{read_lines, replace};
+use super::files::read_lines;
 use super::log::Waiting;
 use super::paths::Paths;
 use super::read::Lookup;
@@ -18,13 +19,14 @@ use crate::wire::lines;
 /// commit is looked for after that.
 pub(super) fn remember(paths: &Paths, waiting: &Waiting, reflog: usize) {
     let Some(id) = lines::id(&waiting.line) else { return };
-    let mut known = read_lines(&paths.unborn());
-    if known.is_empty() {
-        known.push(format!("reflog {reflog}"));
-    }
-    known.push(format!("{} {id}", waiting.shelf.name()));
+    let line = format!("{reflog} {} {id}\n", waiting.shelf.name());
+    let append = || -> std::io::Result<()> {
+        let path = paths.unborn();
+        fs::create_dir_all(path.parent().unwrap_or(&path))?;
+        fs::OpenOptions::new().create(true).append(true).open(&path)?.write_all(line.as_bytes())
+    };
     // without it the records stay readable where they lie
-    let _ = replace(&paths.unborn(), &(known.join("\n") + "\n"));
+    let _ = append();
 }
 
 impl Store<'_> {
@@ -33,17 +35,18 @@ impl Store<'_> {
         if self.head.commit.is_none() || !self.paths.unborn().exists() {
             return Ok(());
         }
-        let remembered = read_lines(&self.paths.unborn());
-        let reflog = remembered.iter().find_map(|line| line.strip_prefix("reflog ")?.parse().ok()).unwrap_or(0);
-        let Some(first) = self.repo.first_commit_after(reflog) else { return Ok(()) };
-        let known: Vec<(Shelf, Id)> = remembered
+        let remembered: Vec<(usize, Shelf, Id)> = read_lines(&self.paths.unborn())
             .iter()
-            .filter_map(|line| line.split_once(' '))
-            .filter_map(|(shelf, id)| Some((Shelf::parse(shelf)?, Id::parse(id)?)))
+            .filter_map(|line| {
+                let mut words = line.split(' ');
+                Some((words.next()?.parse().ok()?, Shelf::parse(words.next()?)?, Id::parse(words.next()?)?))
+            })
             .collect();
+        let reflog = remembered.iter().map(|(reflog, ..)| *reflog).min().unwrap_or(0);
+        let Some(first) = self.repo.first_commit_after(reflog) else { return Ok(()) };
         let mut records: Vec<(Record, Option<(Shelf, crate::git::Oid)>)> = Vec::new();
         for shelf in Shelf::ALL {
-            let wanted: Vec<&Id> = known.iter().filter(|(s, _)| *s == shelf).map(|(_, id)| id).collect();
+            let wanted: Vec<&Id> = remembered.iter().filter(|(_, s, _)| *s == shelf).map(|(_, _, id)| id).collect();
             if wanted.is_empty() {
                 continue;
             }

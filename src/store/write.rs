@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::flush::Flushed;
 use super::log::{self, Waiting};
-use super::{Replaced, Store, secrets, touched, unborn};
+use super::{Entry, Replaced, Store, secrets, touched, unborn};
 use crate::error::{Error, Result};
 use crate::git::Oid;
 use crate::model::record::{Supersede, VERSION};
@@ -89,7 +89,7 @@ impl Store<'_> {
             ));
         }
         for (record, waiting) in written.records.iter().zip(&waiting) {
-            self.note_touch(record, waiting);
+            self.note_new(record, waiting);
         }
         if when == When::Now || appended.size >= log::FLUSH_BYTES {
             let Flushed { degraded, warnings, .. } = self.flush();
@@ -112,37 +112,40 @@ impl Store<'_> {
         let serde_json::Value::Object(map) = keys else {
             return Err(Error::storage("a record is no longer a record after its secrets were replaced"));
         };
-        let mut record = record;
-        if let Some((ai, rules)) = self.scan_secrets.then(|| secrets::redact_text(&record.head.ai)).flatten() {
-            record.head.ai = ai;
+        let mut head = record.head.clone();
+        if let Some((ai, rules)) = self.scan_secrets.then(|| secrets::redact_text(&head.ai)).flatten() {
+            head.ai = ai;
             redacted.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
         }
-        let line = wire::record::encode_with(&record.head, kind, map.clone());
-        if found.is_empty() {
-            return Ok((record, line.into_bytes()));
+        let line = wire::record::encode_with(&head, kind, map).into_bytes();
+        if found.is_empty() && head == record.head {
+            return Ok((record, line));
         }
         redacted.extend(found);
-        let body = wire::record::body_from_map(kind, map)
+        let stored = wire::record::decode(&line)
             .ok_or_else(|| Error::storage("a record could not be read back after its secrets were replaced"))?;
-        Ok((Record { head: record.head, body }, line.into_bytes()))
+        Ok((stored, line))
     }
 
-    fn note_touch(&self, record: &Record, waiting: &Waiting) {
+    /// Derived state that goes with a new record.
+    fn note_new(&self, record: &Record, waiting: &Waiting) {
         if record.head.commit.is_none() && waiting.on == self.repo.empty_tree() {
             unborn::remember(&self.paths, waiting, self.repo.reflog_len());
         }
-        let Some(session) = &record.head.session else { return };
-        if matches!(record.body, Body::SessionStart(_)) {
-            touched::begin(&self.paths, session);
+        if let (Body::SessionStart(_), Some(session)) = (&record.body, &record.head.session) {
+            touched::begin(&self.paths, session, &BTreeSet::new());
         }
-        touched::add(&self.paths, session, (waiting.shelf, waiting.on));
     }
 
-    /// Notes that a record of another session is about this one, so that this one's views find it.
-    pub fn touch(&self, session: &SessionId, about: &Record) {
-        if let Some(shelf) = about.body.shelf() {
-            touched::add(&self.paths, session, (shelf, self.home_of_new(about)));
+    /// Says that a session's views hold what these entries hold as well. Called before a record that takes them over.
+    pub fn take_in<'e>(&self, session: &SessionId, entries: impl IntoIterator<Item = &'e Entry>) -> Result<()> {
+        let mut places = BTreeSet::new();
+        for entry in entries {
+            let shelf = entry.record.body.shelf().unwrap_or(Shelf::Journal);
+            places.extend(entry.on.iter().map(|on| (shelf, *on)));
         }
+        touched::add(&self.paths, session, &places)
+            .map_err(|error| Error::storage("the list of the session's notes cannot be written").caused_by(error))
     }
 
     fn nowhere(&self, error: std::io::Error) -> Error {

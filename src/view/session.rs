@@ -22,11 +22,25 @@ pub fn started(outcome: &Started) -> Answer {
         "resumed": outcome.resumed,
     });
     let word = if outcome.resumed { "goes on" } else { "started" };
-    Answer::new(json)
+    let mut answer = Answer::new(json)
         .text(format!("{}\n", outcome.session_id))
         .say(format!("Session {} of {} {word}.", outcome.session_id.short(), safe::line(&outcome.ai_id)))
-        .hint("say how sure you are: git empirica preflight -v know=<0..1>,uncertainty=<0..1>")
-        .stored(&outcome.stored)
+        .stored(&outcome.stored);
+    for other in &outcome.others {
+        answer = answer.warn([format!(
+            "{}'s session {} is still active in this worktree; if it is over: git empirica session end --session {}",
+            safe::line(&other.ai),
+            other.id.short(),
+            other.id.short()
+        )]);
+    }
+    if outcome.others.iter().any(|other| other.ai != outcome.ai_id) {
+        answer = answer.hint(format!(
+            "say who you are in every command: export EMPIRICA_AI={}",
+            crate::git::repository::quote(&outcome.ai_id)
+        ));
+    }
+    answer.hint("say how sure you are: git empirica preflight -v know=<0..1>,uncertainty=<0..1>")
 }
 
 /// The answer of `session end`.

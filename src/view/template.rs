@@ -1,5 +1,6 @@
 //! The templates: built in, and for the terminal overridden from the user's own folder.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use minijinja::value::{Serde, Value};
@@ -24,6 +25,7 @@ const BUILT_IN: [(&str, &str); 7] = [
 pub struct Templates {
     environment: Environment<'static>,
     overridden: Option<PathBuf>,
+    loaded: BTreeSet<String>,
 }
 
 impl Templates {
@@ -56,7 +58,7 @@ impl Templates {
         environment.add_filter("signed", |value: Value| words::signed(number(&value)));
         environment.add_filter("short_session", |value: &str| value.chars().take(8).collect::<String>());
         environment.add_function("bullets", bullets);
-        Templates { environment, overridden }
+        Templates { environment, overridden, loaded: BTreeSet::new() }
     }
 
     fn file(&self, name: &str) -> Option<PathBuf> {
@@ -71,13 +73,6 @@ impl Templates {
     /// Renders a template. A user's template that cannot be used is an error that names the file and the place.
     pub fn render(&mut self, name: &str, data: Json) -> Result<String> {
         let file = self.file(name);
-        let built_in = BUILT_IN.iter().find(|(known, _)| *known == name).map_or("", |(_, source)| source);
-        let source = match &file {
-            None => built_in.to_owned(),
-            Some(file) => std::fs::read_to_string(file).map_err(|error| {
-                Error::refused(format!("the template {} cannot be read", file.display())).caused_by(error)
-            })?,
-        };
         let broken = |error: TemplateError| {
             let shown = file.as_ref().map_or_else(|| name.to_owned(), |file| file.display().to_string());
             Error::refused(format!("the template {shown} cannot be used"))
@@ -85,9 +80,20 @@ impl Templates {
                 .command("git config --get empirica.templateDir")
                 .caused_by(error)
         };
+        let data = Value::from(Serde(data));
+        if self.loaded.contains(name) {
+            return self.environment.get_template(name).and_then(|template| template.render(data)).map_err(broken);
+        }
+        let built_in = BUILT_IN.iter().find(|(known, _)| *known == name).map_or("", |(_, source)| source);
+        let source = match &file {
+            None => built_in.to_owned(),
+            Some(file) => std::fs::read_to_string(file).map_err(|error| {
+                Error::refused(format!("the template {} cannot be read", file.display())).caused_by(error)
+            })?,
+        };
         self.environment.add_template_owned(name.to_owned(), source).map_err(broken)?;
-        let rendered =
-            self.environment.get_template(name).and_then(|template| template.render(Value::from(Serde(data))));
+        self.loaded.insert(name.to_owned());
+        let rendered = self.environment.get_template(name).and_then(|template| template.render(data));
         rendered.map_err(broken)
     }
 }

@@ -1,14 +1,14 @@
 //! The Markdown note as a union of blocks: one per handoff, and whatever people wrote beside them.
 //!
 //! A block begins with a heading `# … <short id> …` and ends with `-- empirica <id> r<renderer>`. Text outside blocks
-//! is kept in passages, which a line `* * *` keeps apart.
+//! is kept in passages, which a line `-- empirica: another note` keeps apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::Id;
 
 /// What keeps two passages apart.
-const SEPARATOR: &str = "* * *";
+const SEPARATOR: &str = "-- empirica: another note";
 
 /// The last line of a block.
 pub fn footer(id: &Id, renderer: u32) -> String {
@@ -128,10 +128,13 @@ mod tests {
         let reviewed = format!("{one}\n\nLooks good.\n\nBut see the port.\n");
         let other = format!("{one}\n\nSecond reviewer.\n");
         let both = unite(&reviewed, &other);
-        assert_eq!(both, format!("{one}\n\nLooks good.\n\nBut see the port.\n\n* * *\n\nSecond reviewer.\n"));
+        assert_eq!(
+            both,
+            format!("{one}\n\nLooks good.\n\nBut see the port.\n\n-- empirica: another note\n\nSecond reviewer.\n")
+        );
         assert_eq!(unite(&both, &reviewed), both);
         let continued = format!("{one}\n\nLooks good.\n\nBut see the port.\n\nDone.\n");
-        assert!(!unite(&reviewed, &continued).contains("* * *"));
+        assert!(!unite(&reviewed, &continued).contains("another note"));
     }
 
     #[test]

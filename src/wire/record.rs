@@ -67,38 +67,39 @@ pub fn body_to_map(body: &Body) -> Map<String, Value> {
     }
 }
 
-/// Reads a body of `kind` from its keys; `None` for a kind or a shape that is not known. Unknown keys are passed over.
-pub fn body_from_map(kind: &str, map: Map<String, Value>) -> Option<Body> {
-    fn read<T: DeserializeOwned>(map: Map<String, Value>) -> Option<T> {
-        serde_json::from_value(Value::Object(map)).ok()
+/// Reads a body of `kind` from JSON that holds its keys; `None` for a kind or a shape that is not known. Other keys are
+/// passed over.
+pub fn body_from_json(kind: &str, json: &[u8]) -> Option<Body> {
+    fn read<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
+        serde_json::from_slice(json).ok()
     }
     Some(match kind {
-        "session_start" => Body::SessionStart(read(map)?),
-        "session_end" => Body::SessionEnd(read(map)?),
-        "finding" => Body::Finding(read(map)?),
-        "unknown" => Body::Unknown(read(map)?),
-        "resolve" => Body::Resolve(read(map)?),
-        "dead_end" => Body::DeadEnd(read(map)?),
-        "mistake" => Body::Mistake(read(map)?),
-        "decision" => Body::Decision(read(map)?),
-        "source" => Body::Source(read(map)?),
-        "evidence" => Body::Evidence(read(map)?),
-        "activity" => Body::Activity(read(map)?),
-        "goal" => Body::Goal(read(map)?),
-        "subtask" => Body::Subtask(read(map)?),
-        "goal_done" => Body::GoalDone(read(map)?),
-        "goal_drop" => Body::GoalDrop(read(map)?),
-        "goal_take" => Body::GoalTake(read(map)?),
-        "assessment" => Body::Assessment(Box::new(read(map)?)),
-        "checkpoint" => Body::Checkpoint(Box::new(read(map)?)),
-        "handoff" => Body::Handoff(Box::new(read(map)?)),
+        "session_start" => Body::SessionStart(read(json)?),
+        "session_end" => Body::SessionEnd(read(json)?),
+        "finding" => Body::Finding(read(json)?),
+        "unknown" => Body::Unknown(read(json)?),
+        "resolve" => Body::Resolve(read(json)?),
+        "dead_end" => Body::DeadEnd(read(json)?),
+        "mistake" => Body::Mistake(read(json)?),
+        "decision" => Body::Decision(read(json)?),
+        "source" => Body::Source(read(json)?),
+        "evidence" => Body::Evidence(read(json)?),
+        "activity" => Body::Activity(read(json)?),
+        "goal" => Body::Goal(read(json)?),
+        "subtask" => Body::Subtask(read(json)?),
+        "goal_done" => Body::GoalDone(read(json)?),
+        "goal_drop" => Body::GoalDrop(read(json)?),
+        "goal_take" => Body::GoalTake(read(json)?),
+        "assessment" => Body::Assessment(Box::new(read(json)?)),
+        "checkpoint" => Body::Checkpoint(Box::new(read(json)?)),
+        "handoff" => Body::Handoff(Box::new(read(json)?)),
         "attach" => {
-            let b: AttachWire = read(map)?;
-            Body::Attach(Attach { of: b.of, from: b.from, to: b.to })
+            let AttachWire { of, from, to } = read(json)?;
+            Body::Attach(Attach { of, from, to })
         }
         "supersede" => {
-            let b: SupersedeWire = read(map)?;
-            Body::Supersede(Supersede { of: b.of, by: b.by })
+            let SupersedeWire { of, by } = read(json)?;
+            Body::Supersede(Supersede { of, by })
         }
         _ => return None,
     })
@@ -128,28 +129,13 @@ pub fn encode_with(head: &Head, kind: &str, body: Map<String, Value>) -> String 
 /// Reads a line; `None` when it is no record of a version and kind this program understands.
 pub fn decode(line: &[u8]) -> Option<Record> {
     super::lines::id(line)?;
-    let mut map: Map<String, Value> = serde_json::from_slice(line).ok()?;
-    let mut take = |key: &str| map.shift_remove(key).unwrap_or(Value::Null);
-    let mut head = Map::new();
-    for key in ["v", "id", "kind", "session", "ai", "at", "commit", "tree"] {
-        head.insert(key.to_owned(), take(key));
-    }
-    let head: HeadWire = serde_json::from_value(Value::Object(head)).ok()?;
+    let head: HeadWire = serde_json::from_slice(line).ok()?;
     if head.v != VERSION {
         return None;
     }
-    Some(Record {
-        body: body_from_map(&head.kind, map)?,
-        head: Head {
-            v: head.v,
-            id: head.id,
-            session: head.session,
-            ai: head.ai,
-            at: head.at,
-            commit: head.commit,
-            tree: head.tree,
-        },
-    })
+    let body = body_from_json(&head.kind, line)?;
+    let HeadWire { v, id, session, ai, at, commit, tree, .. } = head;
+    Some(Record { head: Head { v, id, session, ai, at, commit, tree }, body })
 }
 
 #[cfg(test)]
