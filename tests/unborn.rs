@@ -107,7 +107,9 @@ fn after_a_pull_into_the_empty_repository_the_own_commit_gets_the_records() {
 
 #[test]
 fn without_a_reflog_the_root_gets_the_records() {
-    let place = Place::new();
+    let mut place = Place::new();
+    // before the commit, by the clock
+    place.now = "2026-03-01T10:00:00.000Z".into();
     let repo = place.init("r");
     repo.git(["config", "core.logAllRefUpdates", "false"]).ok();
     let id = hand_over(&repo);

@@ -270,8 +270,8 @@ fn an_empty_repository_resumes_with_a_message() {
     for repo in [place.init("unborn"), place.repo("empty")] {
         let json = repo.json(["resume"]);
         assert_eq!((&json["sessions"], &json["total_sessions"]), (&json!([]), &json!(0)));
-        assert!(id(&json, "message").contains("Nothing is stored"), "{json}");
-        assert!(repo.run(["resume"]).ok().out.contains("Nothing is stored"));
+        assert!(id(&json, "message").contains("Nothing to resume from"), "{json}");
+        assert!(repo.run(["resume"]).ok().out.contains("Nothing to resume from"));
     }
     let unborn = place.at("unborn");
     unborn.start("ada", "Begin");

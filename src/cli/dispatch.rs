@@ -229,8 +229,8 @@ impl<'a> Here<'a> {
             edit: given.edit,
             dry_run: given.dry_run,
         };
-        let repo = self.repo;
-        let outcome = handoff::run(&self.context(given.who)?, request, &|text| editor::edit(repo, text))?;
+        let (repo, is_terminal) = (self.repo, self.output.is_terminal());
+        let outcome = handoff::run(&self.context(given.who)?, request, &|text| editor::edit(repo, text, is_terminal))?;
         view::handoff::answer(&outcome, &mut self.terminal)
     }
 

@@ -8,8 +8,11 @@ use crate::git::process::{shell, variable};
 
 /// Opens the editor on `text` and returns what was left. The file lies in the git directory and stays there when the
 /// editor fails.
-pub fn edit(repo: &Repository, text: &str) -> Result<Option<String>> {
-    let path = repo.git_dir().join("EMPIRICA_EDITMSG");
+pub fn edit(repo: &Repository, text: &str, out_is_terminal: bool) -> Result<Option<String>> {
+    // a draft that is kept after a failure keeps no secret
+    let clean = crate::store::secrets::redact_text(text).map(|(clean, _)| clean);
+    let text = clean.as_deref().unwrap_or(text);
+    let path = repo.git_dir().join(format!("EMPIRICA_EDITMSG.{}", std::process::id()));
     let line = variable(repo.cwd(), "GIT_EDITOR").ok_or_else(|| {
         Error::refused("there is no editor to open")
             .reason("the terminal is dumb, and neither GIT_EDITOR, core.editor, VISUAL nor EDITOR is set")
@@ -25,7 +28,13 @@ pub fn edit(repo: &Repository, text: &str) -> Result<Option<String>> {
     };
     std::fs::write(&path, text)
         .map_err(|error| Error::storage(format!("the draft {} cannot be written", path.display())).caused_by(error))?;
-    let status = shell(&line, &[path.as_os_str()]).status();
+    let mut command = shell(&line, &[path.as_os_str()]);
+    command.stdin(std::process::Stdio::inherit());
+    if !out_is_terminal {
+        // standard output is for the answer
+        command.stdout(std::io::stderr());
+    }
+    let status = command.status();
     match status {
         Ok(status) if status.success() => {}
         Ok(status) => return Err(kept(&format!("the editor '{line}' ended with {status}"), &path)),

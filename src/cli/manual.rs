@@ -101,19 +101,43 @@ pub fn completions(shell: Shell) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut plain = Cli::command().bin_name("git-empirica");
     clap_complete::generate(shell, &mut plain, "git-empirica", &mut bytes);
-    let names: Vec<String> =
-        command().get_subcommands().map(|sub| sub.get_name().to_owned()).filter(|name| name != "help").collect();
+    if shell == Shell::Bash {
+        // the help says `git empirica`, a command line of this program says `git-empirica`
+        let text =
+            String::from_utf8_lossy(&bytes).replace("git__subcmd__empirica__subcmd__", "git__empirica__subcmd__");
+        bytes = text.into_bytes();
+    }
     let more = match shell {
         // git's own completion calls _git_<command> for `git <command>`
-        Shell::Bash => "\n_git_empirica() {\n    local words_=(\"${COMP_WORDS[@]}\") at=$COMP_CWORD i\n    for ((i = 1; i < ${#words_[@]}; i++)); do\n        [ \"${words_[i]}\" = empirica ] && break\n    done\n    COMP_WORDS=(git-empirica \"${words_[@]:i+1}\")\n    COMP_CWORD=$((at - i))\n    _git-empirica git-empirica \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"\n    COMP_WORDS=(\"${words_[@]}\")\n    COMP_CWORD=$at\n}\n".to_owned(),
-        Shell::Fish => format!(
-            "\ncomplete -c git -n '__fish_git_needs_command' -f -a empirica -d 'Keep what agents learned as git notes'\ncomplete -c git -n '__fish_git_using_command empirica; and not __fish_seen_subcommand_from {0}' -f -a '{0}'\n",
-            names.join(" ")
-        ),
+        Shell::Bash => "\n_git_empirica() {\n    local words_=(\"${COMP_WORDS[@]}\") at=$COMP_CWORD i\n    for ((i = 1; i < ${#words_[@]}; i++)); do\n        [ \"${words_[i]}\" = empirica ] && break\n    done\n    COMP_WORDS=(git-empirica \"${words_[@]:i+1}\")\n    COMP_CWORD=$((at - i))\n    _git__empirica git-empirica \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"\n    COMP_WORDS=(\"${words_[@]}\")\n    COMP_CWORD=$at\n}\n".to_owned(),
         _ => String::new(),
     };
     bytes.extend_from_slice(more.as_bytes());
     bytes
+}
+
+/// The completions of fish for `git empirica`. They are read when fish starts, for its own file for git does not know us.
+fn fish_for_git() -> String {
+    let mut out = String::from(
+        "complete -c git -n '__fish_git_needs_command' -f -a empirica -d 'Keep what agents learned as git notes'\n",
+    );
+    let all: Vec<Command> = command().get_subcommands().cloned().collect();
+    let names: Vec<&str> = all.iter().map(|sub| sub.get_name()).collect();
+    let given = names.join(" ");
+    let at = format!("__fish_git_using_command empirica; and not __fish_seen_subcommand_from {given}");
+    out.push_str(&format!("complete -c git -n '{at}' -f -a '{given}'\n"));
+    for sub in &all {
+        let name = sub.get_name();
+        let here = format!("__fish_git_using_command empirica; and __fish_seen_subcommand_from {name}");
+        let below: Vec<&str> = sub.get_subcommands().map(|sub| sub.get_name()).collect();
+        if !below.is_empty() {
+            out.push_str(&format!("complete -c git -n '{here}' -f -a '{}'\n", below.join(" ")));
+        }
+        for long in sub.get_arguments().filter_map(|argument| argument.get_long()) {
+            out.push_str(&format!("complete -c git -n '{here}' -l {long}\n"));
+        }
+    }
+    out
 }
 
 /// Everything `setup` installs.
@@ -125,6 +149,9 @@ pub fn files() -> Vec<File> {
         (Place::Zsh, "_git-empirica", Shell::Zsh),
         (Place::Fish, "git-empirica.fish", Shell::Fish),
     ];
+    let fish =
+        File { place: Place::FishStart, name: "git-empirica.fish".to_owned(), content: fish_for_git().into_bytes() };
+    out.push(fish);
     out.extend(shells.map(|(place, name, shell)| File { place, name: name.to_owned(), content: completions(shell) }));
     out
 }

@@ -59,6 +59,11 @@ impl Output {
         std::mem::replace(&mut self.streams, closed)
     }
 
+    /// Whether standard output is a terminal.
+    pub fn is_terminal(&self) -> bool {
+        self.streams.out_is_terminal
+    }
+
     /// Standard input.
     pub fn stdin(&mut self) -> &mut dyn io::Read {
         &mut *self.streams.stdin

@@ -29,7 +29,7 @@ pub fn error(error: &clap::Error, arguments: &[OsString]) -> Error {
         ErrorKind::InvalidUtf8 => "an argument is not valid UTF-8".to_owned(),
         _ => message,
     };
-    let mut out = Error::usage(message).reason("the command line could not be understood");
+    let mut out = Error::usage(message);
     let mut suggestion = None;
     for (kind, value) in error.context() {
         match (kind, value) {

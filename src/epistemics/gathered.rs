@@ -168,9 +168,9 @@ impl Gathered {
         self.assessments.iter().find(|(_, a)| a.phase == Phase::Preflight).map(|(_, a)| &a.vectors)
     }
 
-    /// The vectors of the last POSTFLIGHT; `None` without one.
+    /// The vectors of the POSTFLIGHT that ended the work; `None` without one, or when work began again after it.
     pub fn after(&self) -> Option<&Vectors> {
-        self.assessments.iter().rev().find(|(_, a)| a.phase == Phase::Postflight).map(|(_, a)| &a.vectors)
+        self.assessments.last().filter(|(_, a)| a.phase == Phase::Postflight).map(|(_, a)| &a.vectors)
     }
 
     /// The last assessment of any phase.
@@ -181,7 +181,7 @@ impl Gathered {
     /// The round the next record of a phase has, from 1.
     pub fn next_round(&self, phase: Phase) -> u32 {
         let rounds = self.assessments.iter().filter(|(_, a)| a.phase == phase).map(|(_, a)| a.round);
-        rounds.max().unwrap_or(0) + 1
+        rounds.max().unwrap_or(0).saturating_add(1)
     }
 
     /// The assessments as a handoff quotes them.

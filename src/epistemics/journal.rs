@@ -130,9 +130,10 @@ fn set(
     }
 }
 
-/// The ids of handoffs that a newer one of the same session put aside.
+/// The ids of handoffs that a newer one of the same session put aside: first what was put aside by a record, then, of
+/// the rest of each session, all but the newest. One of each session always stays.
 pub fn superseded<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Id> {
-    let mut newest: BTreeMap<&SessionId, &Id> = BTreeMap::new();
+    let mut of_session: BTreeMap<&SessionId, BTreeSet<&Id>> = BTreeMap::new();
     let mut out = BTreeSet::new();
     for record in records {
         match (&record.body, &record.head.session) {
@@ -140,11 +141,22 @@ pub fn superseded<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet
                 out.insert(supersede.of.clone());
             }
             (Body::Handoff(handoff), Some(session)) if handoff.kind == "epistemic" => {
-                if let Some(older) = newest.insert(session, &record.head.id) {
-                    out.insert(older.clone());
-                }
+                of_session.entry(session).or_default().insert(&record.head.id);
             }
             _ => {}
+        }
+    }
+    for handoffs in of_session.values() {
+        let rest: Vec<&&Id> = handoffs.iter().filter(|id| !out.contains(**id)).collect();
+        match rest.split_last() {
+            Some((_, older)) => out.extend(older.iter().map(|id| (**id).clone())),
+            None if handoffs.len() > 1 => {
+                if let Some(newest) = handoffs.last() {
+                    out.remove(*newest);
+                }
+            }
+            // a single one in a note may well be put aside by one that stands elsewhere
+            None => {}
         }
     }
     out

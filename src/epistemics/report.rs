@@ -60,8 +60,10 @@ pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -
     let mut accomplished = carried(|h| &h.accomplished);
     said.accomplished.iter().for_each(|text| push_once(&mut accomplished, text));
     let next_steps = said.next_steps.unwrap_or_else(|| carried(|h| &h.next_steps));
-    let mut artifacts = carried(|h| &h.artifacts);
-    for file in said.artifacts.iter().chain(&work.files).chain(&gathered.touched_files) {
+    let mut named_artifacts = carried(|h| &h.named_artifacts);
+    said.artifacts.iter().for_each(|file| push_once(&mut named_artifacts, file));
+    let mut artifacts = named_artifacts.clone();
+    for file in work.files.iter().chain(&gathered.touched_files) {
         push_once(&mut artifacts, file);
     }
     let task = said.task.or_else(|| gathered.session.task.clone()).or_else(|| earlier.map(|h| h.task.clone()));
@@ -90,6 +92,7 @@ pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -
         context: said.context.or_else(|| earlier.map(|h| h.context.clone())).unwrap_or_default(),
         next_steps,
         artifacts,
+        named_artifacts,
         assessments: gathered.assessed(),
     }
 }

@@ -4,12 +4,13 @@ use std::io::BufRead;
 
 use super::process::{Running, git, output};
 use super::repository::Repository;
+use super::walk::Walk;
 use super::{Oid, parse_oid};
 use crate::error::{Error, Result};
 use crate::model::assessment::CommitLine;
 
 /// Which commits to list; everything is handed to git as it is.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Revisions and ranges; none is HEAD.
     pub revisions: Vec<String>,
@@ -54,22 +55,44 @@ pub struct Commit {
     pub message: String,
 }
 
-const FORMAT: &str = "--format=tformat:%H%x00%h%x00%p%x00%an%x00%ae%x00%aI%x00%ad%x00%s%x00%B%x00";
+/// What makes git's output the same whatever the user has set.
+const PLAIN: [&str; 8] = [
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "i18n.logOutputEncoding=UTF-8",
+    "-c",
+    "diff.relative=false",
+    "-c",
+    "log.showRoot=true",
+];
+const FORMAT: &str = "--format=tformat:%H%x00%h%x00%p%x00%aN%x00%aE%x00%aI%x00%ad%x00%s%x00%B%x00";
 const FIELDS: usize = 9;
 
-/// A running listing.
-pub struct History {
+/// Commits in git's order: the plain history is walked in process, any other is git's own listing.
+pub fn select<'r>(
+    repo: &'r Repository,
+    selection: &Selection,
+) -> Result<Box<dyn Iterator<Item = Result<Commit>> + 'r>> {
+    match Walk::plain(repo, selection) {
+        Some(walk) => Ok(Box::new(walk)),
+        None => Ok(Box::new(History::start(repo, selection)?)),
+    }
+}
+
+/// A running listing of git's.
+struct History {
     git: Option<Running>,
 }
 
 impl History {
     /// Starts a listing. What is wrong with a revision is known when the first commit is asked for.
-    pub fn start(repo: &Repository, selection: &Selection) -> Result<Self> {
+    fn start(repo: &Repository, selection: &Selection) -> Result<Self> {
         if let Some(bad) = selection.revisions.iter().find(|r| r.starts_with('-')) {
             return Err(Error::usage(format!("'{bad}' is not a revision")).provided(bad));
         }
         let mut command = git(repo.cwd());
-        command.args(["-c", "log.showSignature=false", "log", "--no-color", "--no-notes", "--no-patch", FORMAT]);
+        command.args(PLAIN).args(["log", "--no-color", "--no-notes", "--no-patch", FORMAT]);
         if selection.all {
             // the notes' own commits are nobody's history
             command.args(["--exclude=refs/notes/*", "--all"]);
@@ -160,7 +183,7 @@ pub fn since(repo: &Repository, since: Option<Oid>, limit: usize) -> Result<Sinc
         return Ok(Since::default());
     }
     let mut command = git(repo.cwd());
-    command.args(["-c", "log.showSignature=false", "log", "-z", "--no-color", "--no-notes", "--name-status"]);
+    command.args(PLAIN).args(["log", "-z", "--no-color", "--no-notes", "--name-status"]);
     command.args(["--no-renames", "--first-parent", "-m", "--format=tformat:%x01%H%x02%s"]);
     command.arg(format!("--max-count={limit}"));
     command.arg("--end-of-options").arg(tip.to_string()).args(since.map(|id| format!("^{id}"))).arg("--");

@@ -6,6 +6,7 @@ pub mod notes;
 pub mod process;
 pub mod repository;
 pub mod status;
+pub mod walk;
 
 pub use backend::{HeadState, RefUpdate, UpdateError};
 pub use notes::NotesTree;

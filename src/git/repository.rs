@@ -65,18 +65,20 @@ impl Repository {
     pub fn worktree_name(&self) -> String {
         let (git_dir, common) = (self.git_dir(), self.common_dir());
         match git_dir.file_name() {
+            // a linked worktree can be called so, too
+            Some(name) if git_dir != common && name == "main" => "worktrees/main".to_owned(),
             Some(name) if git_dir != common => name.to_string_lossy().into_owned(),
             _ => "main".to_owned(),
         }
     }
 
-    /// The worktree's name; for a linked one with what tells it from an earlier one of the same name.
+    /// A file name for the worktree: `main`, or `wt-<name>@<when it was made>`, which no later one of that name has.
     pub fn worktree_key(&self) -> String {
-        let name = self.worktree_name();
+        let name = self.worktree_name().replace('/', "-");
         // written once, when the worktree is made
         let made = std::fs::metadata(self.git_dir().join("commondir")).and_then(|file| file.modified());
         let made = made.ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-        made.map_or(name.clone(), |made| format!("{name}@{:x}", made.as_nanos()))
+        made.map_or(name.clone(), |made| format!("wt-{name}@{:x}", made.as_nanos()))
     }
 
     /// HEAD in this worktree.
@@ -200,24 +202,35 @@ impl Repository {
         platform.all().ok().flatten().map_or(0, |lines| lines.count())
     }
 
-    /// The first commit this worktree made after HEAD's reflog had `entries` entries. Without a reflog, the root of
-    /// HEAD's first-parent line. `None` while there is none.
-    pub fn first_commit_after(&self, entries: usize) -> Option<Oid> {
+    /// The first commit this worktree made on the unborn branch it was on when HEAD's reflog had `entries` entries.
+    /// Without a reflog, the root of HEAD's first-parent line, if it was made at or after `not_before` (seconds since
+    /// 1970). `None` while there is none, or when the branch was left unborn.
+    pub fn first_commit_after(&self, entries: usize, not_before: i64) -> Option<Oid> {
         let head = self.inner.head().ok()?;
         let mut platform = head.log_iter();
         if let Ok(Some(lines)) = platform.all() {
-            let made = lines.skip(entries).filter_map(|line| line.ok());
-            let mut made = made.skip_while(|line| !line.message.starts_with_str("commit"));
-            let first = made.next()?.new_oid();
-            // amended at once, it is the amended one that stays
-            let amended = made.take_while(|line| line.message.starts_with_str("commit (amend)"));
-            return Some(amended.last().map_or(first, |line| line.new_oid()));
+            let mut born = false;
+            let mut found = None;
+            for line in lines.skip(entries).filter_map(|line| line.ok()) {
+                born |= line.previous_oid().is_null();
+                match found {
+                    // amended at once, it is the amended one that stays
+                    Some(_) if line.message.starts_with_str("commit (amend)") => found = Some(line.new_oid()),
+                    Some(_) => break,
+                    None if born && line.message.starts_with_str("commit") => found = Some(line.new_oid()),
+                    // the unborn branch was left behind
+                    None if !born || line.message.starts_with_str("checkout:") => break,
+                    None => {}
+                }
+            }
+            return found;
         }
         let mut id = head.try_into_peeled_id().ok()??.detach();
         while let Some(parent) = self.inner.find_commit(id).ok()?.parent_ids().next() {
             id = parent.detach();
         }
-        Some(id)
+        let time = self.inner.find_commit(id).ok()?.time().ok()?;
+        (time.seconds >= not_before).then_some(id)
     }
 
     /// gix's own repository, for the other files of this floor.

@@ -199,6 +199,9 @@ pub struct Handoff {
     pub recommendations: Vec<String>,
     /// Files made or changed.
     pub artifacts: Vec<String>,
+    /// Those of them that the agent named itself: a newer handoff of the session keeps them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub named_artifacts: Vec<String>,
     /// The assessments of the session, oldest first.
     pub assessments: Vec<Assessed>,
 }

@@ -42,12 +42,8 @@ pub fn session(context: &Context<'_>, given: &str) -> Result<Named> {
 
 /// Resolves a name among sessions that are sorted by their start.
 pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
-    // an agent's tool may use its id again: the active session of that id, else the newest
-    let external = |s: &&Session| s.external_id.as_deref() == Some(given);
-    let exact = all.iter().find(|s| s.id.as_str() == given);
-    let exact = exact.or_else(|| all.iter().rev().find(|s| external(s) && s.is_active()));
-    if let Some(session) = exact.or_else(|| all.iter().rev().find(external)) {
-        return Ok(session);
+    if let Some(exact) = all.iter().find(|s| s.id.as_str() == given) {
+        return Ok(exact);
     }
     let mut parts = given.split(':');
     if parts.next() == Some("latest") {
@@ -62,6 +58,12 @@ pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
         let fits = |s: &&Session| (!active || s.is_active()) && ai.is_none_or(|ai| s.ai == ai);
         let newest = all.iter().rev().find(fits);
         return newest.ok_or_else(|| unknown(all, given, "no session fits it"));
+    }
+    // an agent's tool may use its id again: the active session of that id, else the newest
+    let external = |s: &&Session| s.external_id.as_deref() == Some(given);
+    let named = all.iter().rev().find(|s| external(s) && s.is_active());
+    if let Some(session) = named.or_else(|| all.iter().rev().find(external)) {
+        return Ok(session);
     }
     let hexish = given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     if !hexish || given.len() < SHORTEST {

@@ -128,7 +128,7 @@ pub fn run(context: &Context<'_>, phase: Phase, request: Request, hand_over: Opt
         uncertainty_detected: vectors.get(Vector::Uncertainty).is_some_and(|value| round4(value) > UNCERTAIN),
         recommendation: (phase == Phase::Preflight)
             .then(|| if investigate(&vectors) { "investigate" } else { "proceed" }),
-        next_step: next_step(phase, &vectors, handoff.as_ref().is_some_and(Result::is_ok)),
+        next_step: next_step(phase, &vectors, assessment.confidence, handoff.as_ref().is_some_and(Result::is_ok)),
         deltas: trajectory::deltas(&trajectory::rows(before, Some(&vectors), Calibration::NotAssessable)),
         calibration_status: (phase == Phase::Postflight).then(|| calibration::status(before, Some(&vectors))),
         vectors,
@@ -141,12 +141,17 @@ fn written(context: &Context<'_>, who: &Working, said: Said) -> Result<Box<Hando
     handoff::write(context, who, said).map(Box::new)
 }
 
-fn next_step(phase: Phase, vectors: &Vectors, handed_over: bool) -> String {
+fn next_step(phase: Phase, vectors: &Vectors, confidence: Option<f64>, handed_over: bool) -> String {
+    // to act takes a confidence of 0.70, claimed or overall (DESIGN §3)
+    let unsure = confidence.or_else(|| overall(vectors)).is_some_and(|confidence| round4(confidence) < 0.70);
     match phase {
         Phase::Preflight if investigate(vectors) => {
             "Investigate, log what you find, then run: git empirica check -v know=<0..1>,uncertainty=<0..1>"
         }
         Phase::Preflight => "Proceed; log findings, decisions and dead ends as you go.",
+        Phase::Check if unsure => {
+            "Investigate further before you act, then run: git empirica check -v know=<0..1>,uncertainty=<0..1>"
+        }
         Phase::Check => "Act; when the work is done run: git empirica postflight -v know=<0..1>,uncertainty=<0..1>",
         Phase::Act | Phase::Postflight if handed_over => "End the session with: git empirica session end",
         Phase::Act | Phase::Postflight => "Hand over with: git empirica handoff",

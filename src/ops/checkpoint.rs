@@ -80,7 +80,7 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     };
     let body = Checkpoint {
         phase,
-        round: request.round.unwrap_or(same_phase.unwrap_or(0) + 1),
+        round: request.round.unwrap_or(same_phase.unwrap_or(0).saturating_add(1)),
         trigger: request.trigger,
         vectors,
         vectors_from,

@@ -102,20 +102,20 @@ impl<'a> Context<'a> {
                 .command("git empirica session start --task \"<what you are going to do>\"")
                 .command("git empirica session list"));
         }
-        let reason = match self.named_ai() {
-            Some(named) => format!("{named} has none, and {} are active in this worktree", agents.join(" and ")),
-            None => format!("{} are active in this worktree", agents.join(" and ")),
-        };
-        let mut error = Error::refused("several agents have an active session here").reason(reason).suggest(
-            "Say who you are with --ai or EMPIRICA_AI, or which session with --session; end those that are over.",
-        );
-        for agent in &agents {
-            if let Some(session) = newest_of(agent) {
-                error = error
-                    .alternative(format!("--ai {agent}"))
-                    .alternative(format!("--session {}", session.id.as_str()))
-                    .command(format!("git empirica session end --session {}", session.id.short()));
-            }
+        let named: Vec<String> = agents
+            .iter()
+            .filter_map(|agent| Some(format!("{agent} (session {})", newest_of(agent)?.id.short())))
+            .collect();
+        let who = self.named_ai().map(|named| format!("{named} has none, and ")).unwrap_or_default();
+        let mut error = Error::refused("several agents have an active session here")
+            .reason(format!("{who}{} are active in this worktree", named.join(" and ")))
+            .suggest(
+                "Say who you are with --ai or EMPIRICA_AI, or which session with --session; end those that are over.",
+            );
+        for session in agents.iter().filter_map(|agent| newest_of(agent)) {
+            error = error
+                .alternative(session.id.as_str())
+                .command(format!("git empirica session end --session {}", session.id.short()));
         }
         Err(error)
     }

@@ -110,7 +110,13 @@ pub fn run(env: &Env) -> Result<Outcome> {
     play.git(
         "A teammate's clone fetches the notes …",
         &clone,
-        &["fetch", "-q", "origin", "refs/notes/empirica/*:refs/notes/empirica/*"],
+        &[
+            "fetch",
+            "-q",
+            "origin",
+            "+refs/notes/empirica/data/*:refs/notes/empirica/remotes/origin/data/*",
+            "+refs/notes/empirica/handoffs*:refs/notes/empirica/remotes/origin/handoffs*",
+        ],
     )?;
     play.ours("… and the next agent resumes there.", &clone, &["resume", "--detail", "detailed"])?;
     play.ours("The history with its handoffs.", &clone, &["log", "--handoffs", "--oneline"])?;

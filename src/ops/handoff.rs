@@ -117,6 +117,13 @@ pub fn check(context: &Context<'_>, said: &Said) -> Result<()> {
 
 /// What git knows since the session began. Without git, nothing, with a warning.
 fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Work, Vec<String>) {
+    let paths = context.store.paths();
+    let elsewhere = gathered.session.place.as_deref().is_some_and(|place| place != paths.place())
+        || gathered.session.worktree.as_deref().is_some_and(|worktree| worktree != paths.worktree());
+    if elsewhere {
+        let text = "the session worked in another worktree or clone; commits and files are left out: hand over there";
+        return (Work::default(), vec![text.to_owned()]);
+    }
     let since = gathered.session.commit.as_deref().and_then(parse_oid);
     let read = || -> Result<Work> {
         let committed = history::since(context.repo, since, COMMITS)?;
@@ -139,6 +146,12 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said) -> Result<Out
     let asked = status::ask(context.repo);
     let mut stored = Stored::default();
     let mut entries: Vec<Body> = Vec::new();
+    if !said.findings.is_empty() || !said.unknowns.is_empty() {
+        // said again, as when a handoff is tried a second time, is said once
+        let known = gather(context, &who.id)?;
+        said.findings.retain(|text| known.findings.iter().all(|item| item.text != *text));
+        said.unknowns.retain(|text| known.unknowns.iter().all(|item| item.text != *text));
+    }
     for text in std::mem::take(&mut said.findings) {
         entries.push(Body::Finding(Finding { text, impact: None, memory: None, led_from: None }));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::context::Context;
 use crate::epistemics::journal::superseded;
 use crate::error::Result;
-use crate::git::history::{Commit, History, Selection};
+use crate::git::history::{Commit, Selection, select};
 use crate::model::{Body, Id, Record, Shelf};
 use crate::store::{Homes, Lookup};
 
@@ -40,7 +40,7 @@ pub fn run(
         return Ok(context.store.settle());
     }
     // git looks for commits while we look at the notes
-    let history = History::start(context.repo, &request.selection)?;
+    let history = select(context.repo, &request.selection)?;
     let warnings = context.store.settle();
     let mut lookups = Vec::new();
     for shelf in &request.shelves {

@@ -67,8 +67,13 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
     let started_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
     let others: Vec<Active> = current.active;
     if let Some(first) = records.first() {
-        let (id, began, ai) = (who.id.clone(), first.head.id.clone(), who.ai.clone());
-        let remembered = current::begin(context, &Active { id, began, ai, external_id: request.external_id });
+        // as stored, without secrets
+        let (id, began, ai) = (who.id.clone(), first.head.id.clone(), first.head.ai.clone());
+        let external_id = match &first.body {
+            Body::SessionStart(start) => start.external_id.clone(),
+            _ => None,
+        };
+        let remembered = current::begin(context, &Active { id, began, ai, external_id });
         if let Err(error) = remembered {
             let text =
                 format!("this worktree cannot remember the session ({error}); name it with --session {}", who.id);

@@ -22,6 +22,7 @@ pub enum Place {
     Bash,
     Zsh,
     Fish,
+    FishStart,
 }
 
 /// What was installed, or would be.
@@ -47,6 +48,7 @@ pub fn run(env: &Env, files: &[File], dry_run: bool) -> Result<Outcome> {
             Place::Bash => data.join("bash-completion/completions"),
             Place::Zsh => zsh.clone(),
             Place::Fish => config.join("fish/completions"),
+            Place::FishStart => config.join("fish/conf.d"),
         };
         let path = folder.join(&file.name);
         if !dry_run {

@@ -51,7 +51,7 @@ impl Store<'_> {
     fn try_flush(&self, flushed: &mut Flushed) -> Result<()> {
         let _lock = Lock::acquire(&self.paths.lock(), self.lock_timeout)?;
         let mut tips = self.heal_locked()?;
-        let (waiting, taken) = log::read_taken(log::take(&self.paths));
+        let (waiting, taken) = log::read_taken(log::take(&self.paths, self.lock_timeout));
         touched::add_waiting(&self.paths, &waiting)
             .map_err(|error| Error::storage("the lists of the sessions' notes cannot be written").caused_by(error))?;
         self.write_waiting(&waiting, &mut tips, &mut flushed.warnings)?;
@@ -87,7 +87,8 @@ impl Store<'_> {
         changes.push(Change { name: MARKDOWN_REF.to_owned(), new: markdown, unite: blocks::union });
         changes.retain(|change| !change.new.is_empty());
         self.unite_into(&changes, tips)?;
-        let newest = waiting.iter().filter_map(|w| Id::parse(lines::id(&w.line)?)).map(|id| id.ms()).max();
+        let ms = waiting.iter().filter_map(|w| Id::parse(lines::id(&w.line)?)).map(|id| id.ms());
+        let newest = ms.filter(|ms| *ms <= self.latest_ms()).max();
         tips.newest_ms = tips.newest_ms.max(newest.unwrap_or(0));
         Ok(())
     }

@@ -10,7 +10,6 @@ use super::tips::Tips;
 use super::{MARKDOWN_REF, PREFIX, Store, data_ref, touched};
 use crate::error::{Error, Result};
 use crate::git::{Oid, notes};
-use crate::model::id::MAX_AHEAD_MS;
 use crate::model::{Id, Shelf};
 use crate::wire::{blocks, lines};
 
@@ -101,7 +100,7 @@ impl Store<'_> {
             Some(found.notes.into_iter().collect())
         };
         let known = pairs(known).unwrap_or_default();
-        let latest = self.now.timestamp_millis().max(0) as u64 + MAX_AHEAD_MS;
+        let latest = self.latest_ms();
         let blobs = pairs(now).unwrap_or_default().into_iter().filter(|pair| !known.contains(pair));
         let notes = blobs.filter_map(|(_, blob)| self.repo.read_blob(blob).ok().flatten());
         let newest = |note: Vec<u8>| {

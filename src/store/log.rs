@@ -3,11 +3,13 @@
 //! A line is `<shelf> <object id> <record>`. Each append begins with a line feed, so that a line torn by a kill spoils
 //! nothing but itself. A flush first renames the file away; what it has taken is still read by everyone.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use super::lock::pause;
 use super::paths::Paths;
 use crate::git::{Oid, parse_oid};
 use crate::model::{Id, Shelf};
@@ -15,8 +17,10 @@ use crate::wire::lines;
 
 /// From this size on the log is flushed at the next append.
 pub const FLUSH_BYTES: u64 = 64 * 1024;
-/// What a log has in its name once a flush has taken it.
-const TAKEN: &str = ".taken-";
+/// The folder, beside the logs, of those that a flush has taken.
+const TAKEN: &str = "taken";
+/// What keeps a taken log's name apart from what makes it unique.
+const UNIQUE: &str = ".taken-";
 
 /// A record that waits for its note.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +43,7 @@ pub struct Appended {
 }
 
 /// Appends records in one write. Tries the usual log, then the one in the user's state folder.
-pub fn append(paths: &Paths, records: &[Waiting]) -> io::Result<Appended> {
+pub fn append(paths: &Paths, records: &[Waiting], timeout: Duration) -> io::Result<Appended> {
     let mut text = Vec::new();
     for record in records {
         text.push(b'\n');
@@ -49,7 +53,7 @@ pub fn append(paths: &Paths, records: &[Waiting]) -> io::Result<Appended> {
     text.push(b'\n');
     let mut first = None;
     for folder in paths.logs() {
-        match append_in(&folder, paths.worktree(), &text) {
+        match append_in(&folder, paths.log_name(), &text, timeout) {
             Ok(size) => return Ok(Appended { size, fallback: first }),
             Err(error) => first = first.or(Some(error)),
         }
@@ -57,12 +61,12 @@ pub fn append(paths: &Paths, records: &[Waiting]) -> io::Result<Appended> {
     Err(first.unwrap_or_else(|| io::Error::other("there is no folder for the log")))
 }
 
-fn append_in(folder: &Path, name: &str, text: &[u8]) -> io::Result<u64> {
+fn append_in(folder: &Path, name: &str, text: &[u8], timeout: Duration) -> io::Result<u64> {
     fs::create_dir_all(folder)?;
     let path = folder.join(name);
     loop {
         let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
-        file.lock_shared()?;
+        locked(timeout, || file.try_lock_shared())?;
         // a flush may have renamed it between opening and locking
         let same = fs::metadata(&path).is_ok_and(|now| file.metadata().is_ok_and(|ours| ours.ino() == now.ino()));
         if same {
@@ -75,32 +79,40 @@ fn append_in(folder: &Path, name: &str, text: &[u8]) -> io::Result<u64> {
     }
 }
 
-/// Renames all logs, of all worktrees, so that nobody appends to them any more; returns them with those that an
-/// interrupted flush had left.
-pub fn take(paths: &Paths) -> Vec<PathBuf> {
-    let mut out = Vec::new();
-    for path in files(paths) {
-        if is_taken(&path) {
-            out.push(path);
-        } else if let Some(taken) = take_one(&path) {
-            out.push(taken);
+/// Waits for a lock on a log, which is held for a write or a rename only.
+fn locked(timeout: Duration, mut try_lock: impl FnMut() -> Result<(), TryLockError>) -> io::Result<()> {
+    let deadline = Instant::now() + timeout;
+    for round in 0.. {
+        match try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(pause(round)),
+            Err(TryLockError::WouldBlock) => return Err(io::Error::new(io::ErrorKind::TimedOut, "the log is locked")),
+            Err(TryLockError::Error(error)) => return Err(error),
         }
     }
-    out
+    Ok(())
 }
 
-fn take_one(path: &Path) -> Option<PathBuf> {
-    let file = File::open(path).ok()?;
-    file.lock().ok()?;
-    let name = path.file_name()?.to_string_lossy();
-    let unique = format!("{name}{TAKEN}{}-{}", std::process::id(), Id::at(0).short());
-    let taken = path.with_file_name(unique);
-    fs::rename(path, &taken).ok()?;
-    Some(taken)
+/// Moves all logs, of all worktrees, to where nobody appends to them; returns them with those that an interrupted
+/// flush had left. One that cannot be moved now waits for the next flush.
+pub fn take(paths: &Paths, timeout: Duration) -> Vec<PathBuf> {
+    let (taken, open): (Vec<PathBuf>, Vec<PathBuf>) = files(paths).into_iter().partition(|path| is_taken(path));
+    taken.into_iter().chain(open.iter().filter_map(|path| take_one(path, timeout).ok())).collect()
+}
+
+fn take_one(path: &Path, timeout: Duration) -> io::Result<PathBuf> {
+    let file = File::open(path)?;
+    locked(timeout, || file.try_lock())?;
+    let folder = path.parent().unwrap_or(Path::new(".")).join(TAKEN);
+    fs::create_dir_all(&folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let taken = folder.join(format!("{name}{UNIQUE}{}-{}", std::process::id(), Id::at(0).short()));
+    fs::rename(path, &taken)?;
+    Ok(taken)
 }
 
 fn is_taken(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().contains(TAKEN))
+    path.parent().is_some_and(|folder| folder.ends_with(TAKEN))
 }
 
 /// All logs, taken or not.
@@ -108,6 +120,7 @@ fn files(paths: &Paths) -> Vec<PathBuf> {
     let mut out: Vec<PathBuf> = paths
         .logs()
         .iter()
+        .flat_map(|folder| [folder.clone(), folder.join(TAKEN)])
         .filter_map(|folder| fs::read_dir(folder).ok())
         .flatten()
         .filter_map(|entry| entry.ok())
@@ -203,10 +216,11 @@ fn parse(line: &[u8]) -> Option<Waiting> {
 /// Forgets logs whose records are in the notes. What was not understood in them goes to a new log first.
 pub fn discard(taken: &[Taken]) {
     for log in taken {
-        let folder = log.path.parent().unwrap_or(Path::new("."));
+        let folder = log.path.parent().and_then(Path::parent).unwrap_or(Path::new("."));
         let name = log.path.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.split(TAKEN).next().unwrap_or_default();
-        let kept = log.rest.is_empty() || append_in(folder, name, &[log.rest.as_slice(), b"\n"].concat()).is_ok();
+        let name = name.rsplit_once(UNIQUE).map_or(name.as_ref(), |(name, _)| name);
+        let rest = [log.rest.as_slice(), b"\n"].concat();
+        let kept = log.rest.is_empty() || append_in(folder, name, &rest, Duration::from_secs(1)).is_ok();
         if kept {
             // when it stays, the next flush finds nothing new in it
             let _ = fs::remove_file(&log.path);
@@ -214,11 +228,15 @@ pub fn discard(taken: &[Taken]) {
     }
 }
 
-/// The time of the newest id near the end of the logs, in milliseconds; 0 when there is none.
-pub fn newest_ms(paths: &Paths) -> u64 {
+/// The time of the newest id near the end of the logs, in milliseconds, of those up to `latest`; 0 when there is none.
+pub fn newest_ms(paths: &Paths, latest: u64) -> u64 {
     let ms = |bytes: &[u8]| {
         let waiting = lines::split(bytes).filter_map(parse);
-        waiting.filter_map(|waiting| Id::parse(lines::id(&waiting.line)?)).map(|id| id.ms()).max()
+        waiting
+            .filter_map(|waiting| Id::parse(lines::id(&waiting.line)?))
+            .map(|id| id.ms())
+            .filter(|ms| *ms <= latest)
+            .max()
     };
     // a record that is longer than the tail is looked for in the whole
     let newest = |path: &PathBuf| ms(&tail(path).ok()?).or_else(|| ms(&fs::read(path).ok()?));

@@ -92,10 +92,15 @@ impl<'a> Store<'a> {
         &self.paths
     }
 
+    /// The latest time an id may have to count for the order of new ones, in milliseconds.
+    fn latest_ms(&self) -> u64 {
+        self.now.timestamp_millis().max(0) as u64 + crate::model::id::MAX_AHEAD_MS
+    }
+
     /// A new id, later than every id known here.
     pub fn new_id(&self) -> Id {
         let known = match self.newest_ms.get() {
-            0 => tips::newest_ms(&self.paths).max(log::newest_ms(&self.paths)),
+            0 => tips::newest_ms(&self.paths).max(log::newest_ms(&self.paths, self.latest_ms())),
             known => known,
         };
         let ms = crate::model::id::next_ms(self.now.timestamp_millis().max(0) as u64, known);

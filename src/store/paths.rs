@@ -61,6 +61,11 @@ impl Paths {
         std::iter::once(self.state.join("wal")).chain(fallback).collect()
     }
 
+    /// The name of this worktree's log.
+    pub(super) fn log_name(&self) -> &str {
+        &self.key
+    }
+
     pub(super) fn sessions(&self) -> PathBuf {
         self.state.join("sessions")
     }

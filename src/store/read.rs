@@ -150,7 +150,7 @@ impl Store<'_> {
     fn sources(&self, shelf: Shelf, reading: &Reading) -> Vec<(Oid, bool)> {
         let name = data_ref(shelf);
         // a ref that cannot be read hides neither the remembered tip nor the log; settling says that it is broken
-        let ours = self.repo.find_ref(&name).ok().flatten();
+        let ours = self.repo.find_ref(&name).ok().flatten().filter(|id| self.repo.has_object(*id));
         let wanted = format!("/data/{}", shelf.name());
         let fetched = reading.fetched.iter().filter(|(name, _)| name.ends_with(&wanted)).map(|(_, id)| *id);
         let others = reading.tips.refs.get(&name).copied().into_iter().chain(fetched);

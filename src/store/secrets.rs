@@ -95,14 +95,30 @@ pub fn redact_text(text: &str) -> Option<(String, Vec<&'static str>)> {
     }
     let (mut text, mut rules) = redact_once(text)?;
     // A replacement may lay bare what was glued to it. No round replaces a replacement, so there is a last one.
-    while let Some((next, more)) = redact_once(&text) {
+    for _ in 0..ROUNDS {
+        let Some((next, more)) = redact_once(&text) else { return Some((text, rules)) };
         text = next;
         rules.extend(more);
     }
+    // one glued to the other without end: the words that still hold any go whole
+    let words = text.split_inclusive(char::is_whitespace).map(|word| match redact_once(word) {
+        None => word.to_owned(),
+        Some((_, found)) => {
+            let rule = found.first().copied().unwrap_or("secret");
+            rules.push(rule);
+            let end = word.len() - word.trim_end().len();
+            format!("[redacted:{rule}]{}", &word[word.len() - end..])
+        }
+    });
+    let text = words.collect();
     Some((text, rules))
 }
 
-/// Replaces every secret in the strings of a JSON value, as [`redact_text`] does; keys stay as they are.
+/// How often a text is looked at again for what its replacements laid bare.
+const ROUNDS: usize = 6;
+
+/// Replaces every secret in the strings of a JSON value, as [`redact_text`] does; keys stay as they are, but for those
+/// that the user gives under `meta`.
 ///
 /// The list is empty when there is none, as in an empty string, array or object.
 pub fn redact_value(value: &mut Value) -> Vec<Replaced> {
@@ -112,6 +128,9 @@ pub fn redact_value(value: &mut Value) -> Vec<Replaced> {
 }
 
 fn walk(value: &mut Value, path: &mut String, replaced: &mut Vec<Replaced>) {
+    if let ("meta", Value::Object(fields)) = (path.as_str(), &mut *value) {
+        return walk_meta(fields, replaced);
+    }
     let mut step = |key: &str, inner: &mut Value| {
         let length = path.len();
         path.extend([if length > 0 { "." } else { "" }, key]);
@@ -127,6 +146,22 @@ fn walk(value: &mut Value, path: &mut String, replaced: &mut Vec<Replaced>) {
             replaced.extend(rules.into_iter().map(|rule| Replaced { field: path.clone(), rule }));
         }
         _ => {}
+    }
+}
+
+/// The user's own keys: both sides are text, and one tells what the other is.
+fn walk_meta(fields: &mut serde_json::Map<String, Value>, replaced: &mut Vec<Replaced>) {
+    for (key, value) in std::mem::take(fields) {
+        let pair = format!("{key}={}", value.as_str().unwrap_or_default());
+        let (key, value) = match redact_text(&pair) {
+            None => (key, value),
+            Some((clean, rules)) => {
+                replaced.extend(rules.into_iter().map(|rule| Replaced { field: "meta".to_owned(), rule }));
+                let (key, value) = clean.split_once('=').unwrap_or((&clean, ""));
+                (key.to_owned(), Value::from(value))
+            }
+        };
+        fields.insert(key, value);
     }
 }
 

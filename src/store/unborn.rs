@@ -43,7 +43,8 @@ impl Store<'_> {
             })
             .collect();
         let reflog = remembered.iter().map(|(reflog, ..)| *reflog).min().unwrap_or(0);
-        let Some(first) = self.repo.first_commit_after(reflog) else { return Ok(()) };
+        let oldest = remembered.iter().map(|(_, _, id)| id.ms() / 1000).min().unwrap_or(0);
+        let Some(first) = self.repo.first_commit_after(reflog, oldest as i64) else { return Ok(()) };
         let mut records: Vec<(Record, Option<(Shelf, crate::git::Oid)>)> = Vec::new();
         for shelf in Shelf::ALL {
             let wanted: Vec<&Id> = remembered.iter().filter(|(_, s, _)| *s == shelf).map(|(_, _, id)| id).collect();

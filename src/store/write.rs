@@ -82,7 +82,7 @@ impl Store<'_> {
             waiting.push(Waiting { shelf, on, line });
             written.records.push(record);
         }
-        let appended = log::append(&self.paths, &waiting).map_err(|error| self.nowhere(error))?;
+        let appended = log::append(&self.paths, &waiting, self.lock_timeout).map_err(|error| self.nowhere(error))?;
         if let Some(error) = appended.fallback {
             written.warnings.push(format!(
                 "the repository's log cannot be written ({error}); the record waits in the user's state folder"

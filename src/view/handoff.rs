@@ -42,11 +42,11 @@ pub fn markdown(templates: &mut Templates, record: &Record, footer: Option<&str>
 
 /// Which assessments the trajectory compares.
 fn way(handoff: &Handoff) -> String {
-    let last = handoff.assessments.iter().rev().find(|a| a.phase == Phase::Postflight).or(handoff.assessments.last());
-    match last.map(|last| (last.phase, last.round)) {
-        Some((Phase::Check, round)) => format!("PREFLIGHT → CHECK {round}"),
-        Some((Phase::Preflight, _)) => "PREFLIGHT".to_owned(),
-        _ => "PREFLIGHT → POSTFLIGHT".to_owned(),
+    let Some(last) = handoff.assessments.last() else { return "PREFLIGHT → POSTFLIGHT".to_owned() };
+    match (last.phase, last.round) {
+        (Phase::Postflight, _) => "PREFLIGHT → POSTFLIGHT".to_owned(),
+        (Phase::Preflight, 1) => "PREFLIGHT".to_owned(),
+        (phase, round) => format!("PREFLIGHT → {} {round}", phase.name()),
     }
 }
 

@@ -152,13 +152,14 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
         let prevention = m.prevention.as_ref().map(|p| format!(" — prevention: {p}")).unwrap_or_default();
         entry(safe::item(&format!("{}{prevention}", m.text)), json!(m))
     };
+    let unknown = |u: &crate::model::handoff::Item| {
+        // with the id that answers it
+        let id = u.id.as_ref().map(|id| format!("{} ", id.short())).unwrap_or_default();
+        must(entry(format!("{id}{}", safe::item(&u.text)), json!(u.text)))
+    };
     let mut out = vec![
         list("next_steps", "Next steps", next),
-        list(
-            "remaining_unknowns",
-            "Remaining unknowns",
-            handoff.unknowns.iter().map(|u| must(plain(&u.text))).collect(),
-        ),
+        list("remaining_unknowns", "Remaining unknowns", handoff.unknowns.iter().map(unknown).collect()),
         list("evidence", "Evidence", evidence),
         list("key_findings", "Learned", handoff.findings.iter().map(|f| plain(&f.text)).collect()),
         list("dead_ends", "Dead ends", handoff.dead_ends.iter().map(dead_end).collect()),

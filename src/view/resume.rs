@@ -23,7 +23,8 @@ pub struct Wanted {
 }
 
 /// What to say when there is nothing to resume from.
-const NOTHING: &str = "Nothing is stored here yet: no earlier session has handed anything over.";
+const NOTHING: &str =
+    "Nothing to resume from is stored here. Others' records come with a fetch: see the README on sharing.";
 
 /// A session as it is shown.
 struct Shown {

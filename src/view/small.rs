@@ -280,6 +280,9 @@ pub fn goal_shown(owned: &Owned, warnings: Vec<String>) -> Answer {
     Answer::new(json!({"goal": goal_json(owned)})).text(text).warn(warnings)
 }
 
+/// How many findings of each handoff `query` shows.
+const SHOWN: usize = 5;
+
 /// The answer of `query`.
 pub fn queried(outcome: &query::Outcome) -> Answer {
     let row = |listed: &Listed| {
@@ -306,8 +309,11 @@ pub fn queried(outcome: &query::Outcome) -> Answer {
             listed.handoff.calibration_status.name().replace('_', " "),
             safe::line(&listed.handoff.task)
         );
-        for finding in &listed.handoff.findings {
+        for finding in listed.handoff.findings.iter().take(SHOWN) {
             text.push_str(&format!("  - {}\n", safe::indented(&finding.text, 4)));
+        }
+        if let more @ 1.. = listed.handoff.findings.len().saturating_sub(SHOWN) {
+            text.push_str(&format!("  {more} more: git empirica show {}\n", listed.head.id.short()));
         }
         text
     };

@@ -43,7 +43,7 @@ impl Templates {
         let mut environment = Environment::new();
         environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
         environment.set_undefined_behavior(minijinja::UndefinedBehavior::Lenient);
-        environment.set_fuel(Some(50_000_000));
+        environment.set_fuel(Some(5_000_000));
         let text = |f: fn(&str) -> String| move |value: &str| f(value);
         environment.add_filter("line", text(safe::line));
         environment.add_filter("item", text(safe::item));

@@ -25,6 +25,7 @@ use clap::{Args, Parser, Subcommand};
 /// under refs/notes/empirica/; nothing is written to the work tree.
 #[derive(Debug, Parser)]
 #[command(name = "git-empirica", bin_name = "git empirica", version, max_term_width = 100)]
+#[command(disable_help_subcommand = true)]
 #[command(
     after_help = "Start with: git empirica session start --task \"<what you are going to do>\"\nSee it work: git empirica demo"
 )]
