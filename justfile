@@ -17,7 +17,7 @@ lint:
 
 # Measures against plain git, as ratios in one run
 bench:
-    cargo bench --locked
+    cargo bench --locked --bench ratios
 
 # Everything that must pass
 ci:

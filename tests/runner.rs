@@ -20,6 +20,7 @@ mod kills;
 mod log;
 mod manual;
 mod properties;
+mod regressions;
 mod secrets;
 mod snapshots;
 mod states;

@@ -309,6 +309,7 @@ impl<'a> Here<'a> {
         let request = log::Request {
             shelves,
             limit: given.limit,
+            abbreviate: given.oneline,
             selection: Selection {
                 revisions: given.revisions,
                 paths: given.paths,

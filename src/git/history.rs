@@ -37,9 +37,9 @@ pub struct Selection {
 pub struct Commit {
     /// Its id.
     pub id: Oid,
-    /// The abbreviated id.
+    /// The abbreviated id; empty when it was not asked for.
     pub short: String,
-    /// The ids of its parents, abbreviated.
+    /// The ids of the parents of a merge, abbreviated.
     pub parents: Vec<String>,
     /// The author's name.
     pub author: String,
@@ -69,12 +69,13 @@ const PLAIN: [&str; 8] = [
 const FORMAT: &str = "--format=tformat:%H%x00%h%x00%p%x00%aN%x00%aE%x00%aI%x00%ad%x00%s%x00%B%x00";
 const FIELDS: usize = 9;
 
-/// Commits in git's order: the plain history is walked in process, any other is git's own listing.
+/// Commits in git's order, with abbreviated ids if they are wanted: the plain history is walked in process, any other is git's own listing.
 pub fn select<'r>(
     repo: &'r Repository,
     selection: &Selection,
+    abbreviate: bool,
 ) -> Result<Box<dyn Iterator<Item = Result<Commit>> + 'r>> {
-    match Walk::plain(repo, selection) {
+    match Walk::plain(repo, selection, abbreviate) {
         Some(walk) => Ok(Box::new(walk)),
         None => Ok(Box::new(History::start(repo, selection)?)),
     }

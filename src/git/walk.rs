@@ -16,6 +16,7 @@ pub struct Walk<'r> {
     repo: &'r Repository,
     pending: BinaryHeap<(i64, Reverse<usize>, Oid)>,
     seen: HashSet<Oid>,
+    abbreviate: bool,
 }
 
 /// Settings under which git shows commits otherwise than this walk does.
@@ -23,8 +24,8 @@ const OTHERWISE: [&str; 6] =
     ["log.date", "log.follow", "mailmap.file", "mailmap.blob", "log.excludeDecoration", "core.graftFile"];
 
 impl<'r> Walk<'r> {
-    /// A walk from HEAD, when that is all that is selected and git would show the same; `None` leaves it to git.
-    pub fn plain(repo: &'r Repository, selection: &Selection) -> Option<Self> {
+    /// A walk from HEAD (with abbreviated ids, if they are wanted), when that is all that is selected and git would show the same; `None` leaves it to git.
+    pub fn plain(repo: &'r Repository, selection: &Selection, abbreviate: bool) -> Option<Self> {
         let head = repo.head().ok()?.commit?;
         let all_default = *selection == Selection::default();
         let mailmap = repo.work_tree().map(|root| root.join(".mailmap")).is_none_or(|file| file.exists());
@@ -32,7 +33,7 @@ impl<'r> Walk<'r> {
         if !all_default || mailmap || grafts || OTHERWISE.iter().any(|key| repo.config(key).is_some()) {
             return None;
         }
-        let mut walk = Walk { repo, pending: BinaryHeap::new(), seen: HashSet::new() };
+        let mut walk = Walk { repo, pending: BinaryHeap::new(), seen: HashSet::new(), abbreviate };
         walk.add(head).ok()?;
         Some(walk)
     }
@@ -60,8 +61,12 @@ impl<'r> Walk<'r> {
         };
         let read = Commit {
             id,
-            short: short(id),
-            parents: parents.iter().map(|id| short(*id)).collect(),
+            // to find the shortest unique form is as much work as all the rest
+            short: if self.abbreviate { short(id) } else { String::new() },
+            parents: match parents.as_slice() {
+                [] | [_] => Vec::new(),
+                many => many.iter().map(|id| short(*id)).collect(),
+            },
             author: author.name.to_str_lossy().into_owned(),
             email: author.email.to_str_lossy().into_owned(),
             date: time.format_or_unix(gix::date::time::format::ISO8601_STRICT),

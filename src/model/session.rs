@@ -18,7 +18,7 @@ pub struct SessionStart {
     pub external_id: Option<String>,
     /// The worktree it runs in: `main` or the linked worktree's name.
     pub worktree: String,
-    /// Which clone on which machine, as an opaque hash: the local current session is found again through it.
+    /// Which worktree of which clone on which machine, as an opaque hash: the current session is found again through it.
     pub place: String,
 }
 
@@ -53,7 +53,7 @@ pub struct Session {
     pub commit: Option<String>,
     /// The worktree it began in.
     pub worktree: Option<String>,
-    /// The clone it began in.
+    /// Which worktree of which clone it began in.
     pub place: Option<String>,
 }
 

@@ -43,7 +43,6 @@ impl Current {
         let mut found: Vec<_> = sessions(scan.records())
             .into_values()
             .filter(|s| s.is_active() && s.place.as_deref() == Some(paths.place()))
-            .filter(|s| s.worktree.as_deref() == Some(paths.worktree()))
             .collect();
         found.sort_by(|a, b| a.began.cmp(&b.began));
         let active: Vec<Active> = found

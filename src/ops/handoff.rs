@@ -118,9 +118,7 @@ pub fn check(context: &Context<'_>, said: &Said) -> Result<()> {
 /// What git knows since the session began. Without git, nothing, with a warning.
 fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Work, Vec<String>) {
     let paths = context.store.paths();
-    let elsewhere = gathered.session.place.as_deref().is_some_and(|place| place != paths.place())
-        || gathered.session.worktree.as_deref().is_some_and(|worktree| worktree != paths.worktree());
-    if elsewhere {
+    if gathered.session.place.as_deref().is_some_and(|place| place != paths.place()) {
         let text = "the session worked in another worktree or clone; commits and files are left out: hand over there";
         return (Work::default(), vec![text.to_owned()]);
     }

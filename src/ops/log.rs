@@ -16,6 +16,8 @@ pub struct Request {
     /// Which records.
     pub shelves: Vec<Shelf>,
     pub selection: Selection,
+    /// Whether abbreviated ids are wanted.
+    pub abbreviate: bool,
     /// How many annotated commits at most.
     pub limit: Option<usize>,
 }
@@ -40,7 +42,7 @@ pub fn run(
         return Ok(context.store.settle());
     }
     // git looks for commits while we look at the notes
-    let history = select(context.repo, &request.selection)?;
+    let history = select(context.repo, &request.selection, request.abbreviate)?;
     let warnings = context.store.settle();
     let mut lookups = Vec::new();
     for shelf in &request.shelves {

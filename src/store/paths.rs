@@ -21,14 +21,16 @@ impl Paths {
     pub fn new(repo: &Repository, env: &Env) -> Self {
         let common = repo.common_dir();
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let place =
-            format!("{:016x}", fnv(&[host.trim().as_bytes(), b"\0", common.as_os_str().as_encoded_bytes()].concat()));
+        let key = repo.worktree_key();
+        let hash = |parts: &[&[u8]]| format!("{:016x}", fnv(&parts.join(b"\0".as_slice())));
+        let (host, folder) = (host.trim().as_bytes(), common.as_os_str().as_encoded_bytes());
+        let repository = hash(&[host, folder]);
         Paths {
-            fallback: env.xdg("XDG_STATE_HOME", ".local/state").map(|base| base.join("git-empirica").join(&place)),
-            state: common.join("empirica"),
-            key: repo.worktree_key(),
+            fallback: env.xdg("XDG_STATE_HOME", ".local/state").map(|base| base.join("git-empirica").join(repository)),
             worktree: repo.worktree_name(),
-            place,
+            place: hash(&[host, folder, key.as_bytes()]),
+            key,
+            state: common.join("empirica"),
         }
     }
 
@@ -42,7 +44,7 @@ impl Paths {
         &self.worktree
     }
 
-    /// This clone on this machine, as an opaque hash.
+    /// This worktree of this clone on this machine, as an opaque hash.
     pub fn place(&self) -> &str {
         &self.place
     }

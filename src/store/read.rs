@@ -209,8 +209,11 @@ impl Store<'_> {
         let mut scan = Scan::default();
         for shelf in Shelf::ALL {
             let mut on: BTreeSet<Oid> = places.iter().filter(|(s, _)| *s == shelf).map(|(_, on)| *on).collect();
+            on.extend(reading.waiting.iter().filter(|w| w.shelf == shelf).map(|w| w.on));
+            if on.is_empty() {
+                continue;
+            }
             let mut lookup = Lookup::over(self, shelf, &reading)?;
-            on.extend(lookup.waiting.iter().map(|w| w.on));
             for on in on {
                 scan.merge(lookup.scan(on)?);
             }
