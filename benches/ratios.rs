@@ -58,6 +58,9 @@ impl Bench {
         run(self.git(&path, &["init", "-q", "-b", "main"]));
         run(self.git(&path, &["config", "user.name", "Bench"]));
         run(self.git(&path, &["config", "user.email", "bench@example.com"]));
+        // no housekeeping of git's beside what is measured
+        run(self.git(&path, &["config", "gc.auto", "0"]));
+        run(self.git(&path, &["config", "maintenance.auto", "false"]));
         let who = "Bench <bench@example.com>";
         let mut stream = String::new();
         for i in 1..=n {
