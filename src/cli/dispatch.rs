@@ -68,23 +68,8 @@ impl<'a> Here<'a> {
     fn answer(&mut self, command: Command) -> Result<Option<Answer>> {
         Ok(Some(match command {
             Command::Session(command) => self.session(command)?,
-            Command::Preflight(given) => {
-                let mut input = Input::new(self.output.stdin());
-                let (mut request, asked) = requests::about(given.about, &mut input)?;
-                request.task = input.optional(given.task)?;
-                request.findings = input.each(given.finding)?;
-                request.unknowns = input.each(given.unknown)?;
-                view::small::assessed(&assess::run(&self.context(asked)?, Phase::Preflight, request, None)?)?
-            }
-            Command::Check(given) => {
-                let mut input = Input::new(self.output.stdin());
-                let (mut request, asked) = requests::about(given.about, &mut input)?;
-                request.task = input.optional(given.task)?;
-                request.confidence = given.confidence;
-                request.findings = input.each(given.finding)?;
-                request.unknowns = input.each(given.unknown)?;
-                view::small::assessed(&assess::run(&self.context(asked)?, Phase::Check, request, None)?)?
-            }
+            Command::Preflight(given) => self.assessed(Phase::Preflight, given.noted, given.about, None)?,
+            Command::Check(given) => self.assessed(Phase::Check, given.noted, given.about, given.confidence)?,
             Command::Postflight(given) => self.postflight(given)?,
             Command::Checkpoint(given) => self.checkpoint(given)?,
             Command::Goal(command) => self.goal(command)?,
@@ -145,6 +130,22 @@ impl<'a> Here<'a> {
                 view::session::show(&gathered, warnings, &mut self.terminal)?
             }
         })
+    }
+
+    fn assessed(
+        &mut self,
+        phase: Phase,
+        noted: args::Noted,
+        about: args::About,
+        confidence: Option<f64>,
+    ) -> Result<Answer> {
+        let mut input = Input::new(self.output.stdin());
+        let (mut request, asked) = requests::about(about, &mut input)?;
+        request.task = input.optional(noted.task)?;
+        request.findings = input.each(noted.finding)?;
+        request.unknowns = input.each(noted.unknown)?;
+        request.confidence = confidence;
+        view::small::assessed(&assess::run(&self.context(asked)?, phase, request, None)?)
     }
 
     fn postflight(&mut self, given: args::Postflight) -> Result<Answer> {

@@ -55,7 +55,7 @@ pub fn error(error: &clap::Error, arguments: &[OsString]) -> Error {
         let mut letters = tip.chars();
         letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
     });
-    let dash = (error.kind() == ErrorKind::UnknownArgument)
+    let dash = (error.kind() == ErrorKind::UnknownArgument && arguments.len() > 2)
         .then(|| "Look at the help; a text that begins with '-' goes behind '--'.".to_owned());
     let suggestion = suggestion.or(tip).or(dash).unwrap_or_else(|| "Look at the help of the command.".to_owned());
     out.suggest(suggestion).command(help_command(arguments))

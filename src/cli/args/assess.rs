@@ -44,12 +44,9 @@ pub struct About {
     pub form: Form,
 }
 
-/// Say how sure you are before the work
-///
-/// Recommends to investigate when uncertainty is above 0.6, know below 0.7 or state below 0.6.
-#[derive(Debug, Args)]
-#[allow(missing_docs)]
-pub struct Preflight {
+/// What is journalled with an assessment.
+#[derive(Debug, Clone, Args)]
+pub struct Noted {
     /// The task as you see it now
     #[arg(long, value_name = "TEXT")]
     pub task: Option<String>,
@@ -59,6 +56,16 @@ pub struct Preflight {
     /// An open question, journalled first; can be given several times
     #[arg(long, value_name = "TEXT")]
     pub unknown: Vec<String>,
+}
+
+/// Say how sure you are before the work
+///
+/// Recommends to investigate when uncertainty is above 0.6, know below 0.7 or state below 0.6.
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Preflight {
+    #[command(flatten)]
+    pub noted: Noted,
     #[command(flatten)]
     pub about: About,
 }
@@ -70,15 +77,8 @@ pub struct Check {
     /// The confidence you would act with, from 0 to 1
     #[arg(long, value_name = "X", value_parser = unit)]
     pub confidence: Option<f64>,
-    /// The task as you see it now
-    #[arg(long, value_name = "TEXT")]
-    pub task: Option<String>,
-    /// Something learned, journalled first; can be given several times
-    #[arg(long, value_name = "TEXT")]
-    pub finding: Vec<String>,
-    /// An open question, journalled first; can be given several times
-    #[arg(long, value_name = "TEXT")]
-    pub unknown: Vec<String>,
+    #[command(flatten)]
+    pub noted: Noted,
     #[command(flatten)]
     pub about: About,
 }

@@ -8,7 +8,9 @@ mod journal;
 mod read;
 mod session;
 
-pub use assess::{About, Check, Checkpoint, CheckpointCommand, PhaseWord, Postflight, Preflight, TriggerWord, Vectors};
+pub use assess::{
+    About, Check, Checkpoint, CheckpointCommand, Noted, PhaseWord, Postflight, Preflight, TriggerWord, Vectors,
+};
 pub use care::{Completions, Demo, Flush, Setup, Status};
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, Said};
