@@ -43,7 +43,7 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams) -> u8 {
         return u8::from(written.and_then(|()| streams.out.flush()).is_err());
     }
     let as_json = usage::wants_json(&arguments);
-    let cli = match Cli::try_parse_from(&arguments) {
+    let cli = match Cli::quickly(&arguments).map_or_else(|| Cli::try_parse_from(&arguments), Ok) {
         Ok(cli) => cli,
         Err(error) if !error.use_stderr() => {
             let _ = write!(streams.out, "{}", error.render());

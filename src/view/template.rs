@@ -1,5 +1,6 @@
 //! The templates: built in, and for the terminal overridden from the user's own folder.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -23,7 +24,7 @@ const BUILT_IN: [(&str, &str); 7] = [
 
 /// A set of templates.
 pub struct Templates {
-    environment: Environment<'static>,
+    environment: LazyCell<Environment<'static>>,
     overridden: Option<PathBuf>,
     loaded: BTreeSet<String>,
 }
@@ -40,25 +41,7 @@ impl Templates {
     }
 
     fn with(overridden: Option<PathBuf>) -> Self {
-        let mut environment = Environment::new();
-        environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
-        environment.set_undefined_behavior(minijinja::UndefinedBehavior::Lenient);
-        environment.set_fuel(Some(5_000_000));
-        let text = |f: fn(&str) -> String| move |value: &str| f(value);
-        environment.add_filter("line", text(safe::line));
-        environment.add_filter("item", text(safe::item));
-        environment.add_filter("inline", text(safe::words));
-        environment.add_filter("cell", text(safe::cell));
-        environment.add_filter("paragraph", text(safe::paragraph));
-        environment.add_filter("date", text(words::date));
-        environment.add_filter("vector", text(words::vector));
-        environment.add_filter("words", text(words::words));
-        environment.add_filter("indented", |value: &str, width: usize| safe::indented(value, width));
-        environment.add_filter("value", |value: Value| words::value(number(&value)));
-        environment.add_filter("signed", |value: Value| words::signed(number(&value)));
-        environment.add_filter("short_session", |value: &str| value.chars().take(8).collect::<String>());
-        environment.add_function("bullets", bullets);
-        Templates { environment, overridden, loaded: BTreeSet::new() }
+        Templates { environment: LazyCell::new(environment), overridden, loaded: BTreeSet::new() }
     }
 
     fn file(&self, name: &str) -> Option<PathBuf> {
@@ -100,6 +83,29 @@ impl Templates {
 
 fn number(value: &Value) -> Option<f64> {
     f64::try_from(value.clone()).ok()
+}
+
+/// What templates can use; made when the first one is rendered.
+fn environment() -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Lenient);
+    environment.set_fuel(Some(5_000_000));
+    let text = |f: fn(&str) -> String| move |value: &str| f(value);
+    environment.add_filter("line", text(safe::line));
+    environment.add_filter("item", text(safe::item));
+    environment.add_filter("inline", text(safe::words));
+    environment.add_filter("cell", text(safe::cell));
+    environment.add_filter("paragraph", text(safe::paragraph));
+    environment.add_filter("date", text(words::date));
+    environment.add_filter("vector", text(words::vector));
+    environment.add_filter("words", text(words::words));
+    environment.add_filter("indented", |value: &str, width: usize| safe::indented(value, width));
+    environment.add_filter("value", |value: Value| words::value(number(&value)));
+    environment.add_filter("signed", |value: Value| words::signed(number(&value)));
+    environment.add_filter("short_session", |value: &str| value.chars().take(8).collect::<String>());
+    environment.add_function("bullets", bullets);
+    environment
 }
 
 /// A Markdown list of texts, with a blank line around it; "None recorded." for an empty one.

@@ -18,6 +18,8 @@ pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resol
 pub use read::{DetailWord, FormatWord, Log, Query, Resume, Show};
 pub use session::SessionCommand;
 
+use std::ffi::OsString;
+
 use clap::{Args, Parser, Subcommand};
 
 /// Keep what AI agents learned, doubted, tried and decided inside the repository, as git notes
@@ -77,6 +79,35 @@ pub enum Command {
     Completions(Completions),
 }
 
+impl Cli {
+    /// The commands that agents and hooks call hundreds of times, parsed without building all the others.
+    ///
+    /// `None` for every other command, and for arguments that are wrong or ask for help: the whole parser answers then.
+    pub fn quickly(arguments: &[OsString]) -> Option<Self> {
+        fn parsed<A: Args>(words: &[OsString]) -> Option<A> {
+            let command = A::augment_args(clap::Command::new("git empirica"));
+            // the process is about to do one thing and end: freeing the parser is for nobody
+            let mut command = std::mem::ManuallyDrop::new(command);
+            A::from_arg_matches(&command.try_get_matches_from_mut(words).ok()?).ok()
+        }
+        let words = arguments.get(1..)?;
+        let command = match words.first()?.to_str()? {
+            "finding" | "finding-log" => Command::Finding(parsed(words)?),
+            "unknown" | "unknown-log" => Command::Unknown(parsed(words)?),
+            "resolve" => Command::Resolve(parsed(words)?),
+            "deadend" | "deadend-log" => Command::Deadend(parsed(words)?),
+            "mistake" | "mistake-log" => Command::Mistake(parsed(words)?),
+            "decision" => Command::Decision(parsed(words)?),
+            "source" => Command::Source(parsed(words)?),
+            "evidence" => Command::Evidence(parsed(words)?),
+            "activity" => Command::Activity(parsed(words)?),
+            "handoff" => Command::Handoff(parsed(words)?),
+            _ => return None,
+        };
+        Some(Cli { command })
+    }
+}
+
 /// The form of the answer.
 #[derive(Debug, Clone, Args)]
 pub struct Form {
@@ -121,5 +152,44 @@ pub fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("it must be of the form KEY=VALUE".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quick_parser_understands_what_the_whole_one_does() {
+        for line in [
+            "finding text --impact 0.5 --as pattern --led-from abcd --ai a --session latest --json",
+            "finding-log text",
+            "finding -- --text",
+            "unknown text --json",
+            "unknown-log text",
+            "resolve abcd text",
+            "deadend text --why because",
+            "deadend-log text --why because",
+            "mistake text --prevention next",
+            "mistake-log text",
+            "decision text --why because --alternative one --alternative=two",
+            "source README.md",
+            "evidence cargo --exit 0 --file a --file b",
+            "activity testing text --file a",
+            "handoff -m task --finding f --next n --dry-run",
+            "handoff list --json",
+        ] {
+            let words: Vec<OsString> =
+                std::iter::once("git-empirica").chain(line.split(' ')).map(OsString::from).collect();
+            let whole = Cli::try_parse_from(&words).map(|cli| format!("{cli:?}")).map_err(|error| error.to_string());
+            let quick = Cli::quickly(&words).map(|cli| format!("{cli:?}"));
+            assert_eq!(quick, whole.ok(), "{line}");
+            assert!(quick.is_some(), "{line}");
+        }
+        for line in ["finding", "finding --help", "finding text more", "finding text --impact 2", "status", "", "-h"] {
+            let words: Vec<OsString> =
+                std::iter::once("git-empirica").chain(line.split(' ')).map(OsString::from).collect();
+            assert!(Cli::quickly(&words).is_none(), "{line}");
+        }
     }
 }
