@@ -115,7 +115,7 @@ impl Bench {
             ),
         ];
         let mut stream = String::new();
-        for (name, note) in refs {
+        for (name, note) in &refs {
             let _ = write!(stream, "commit refs/notes/{name}\ncommitter {who} 1700000000 +0000\ndata 0\n");
             for (i, commit) in commits.iter().enumerate() {
                 let note = note(i);
@@ -124,6 +124,17 @@ impl Bench {
             stream.push('\n');
         }
         self.import(&path, stream);
+        // fast-import lays a notes tree out as git notes does not: each subtree would be laid out anew when first touched
+        let same: String = commits.iter().map(|commit| format!("{commit} {commit}\n")).collect();
+        for (name, _) in &refs {
+            let mut child = self
+                .git(&path, &["notes", &format!("--ref={name}"), "copy", "-f", "--stdin"])
+                .stdin(Stdio::piped())
+                .spawn()
+                .expect("git notes copy");
+            child.stdin.take().expect("a pipe").write_all(same.as_bytes()).expect("the commits");
+            assert!(child.wait().expect("git notes copy").success());
+        }
         run(self.git(&path, &["reset", "-q", "--hard"]));
         run(self.git(&path, &["gc", "-q"]));
         run(self.ours(&path, &["session", "start", "--ai", "bench"]));
