@@ -28,6 +28,21 @@ pub struct Flushed {
 /// New content by annotated object.
 pub(super) type Notes = BTreeMap<Oid, Vec<u8>>;
 
+/// What goes to the notes beside records, in the same flush.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    /// Foreign lines.
+    pub lines: BTreeMap<Shelf, Notes>,
+    /// Markdown that was there before, and mends what it meets.
+    pub markdown: Notes,
+}
+
+impl Beside {
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.markdown.is_empty()
+    }
+}
+
 /// New content for the notes of one ref.
 pub(super) struct Change {
     /// The ref.
@@ -41,20 +56,25 @@ pub(super) struct Change {
 impl Store<'_> {
     /// Writes everything that waits in any worktree's log. Never fails: what cannot be written keeps waiting.
     pub fn flush(&self) -> Flushed {
+        self.flush_with(Beside::default())
+    }
+
+    /// The same, with what goes to the notes beside records. That does not wait: it is written now or not at all.
+    pub(super) fn flush_with(&self, beside: Beside) -> Flushed {
         let mut flushed = Flushed::default();
-        if let Err(error) = self.try_flush(&mut flushed) {
+        if let Err(error) = self.try_flush(beside, &mut flushed) {
             flushed.degraded = Some(error);
         }
         flushed
     }
 
-    fn try_flush(&self, flushed: &mut Flushed) -> Result<()> {
+    fn try_flush(&self, beside: Beside, flushed: &mut Flushed) -> Result<()> {
         let _lock = Lock::acquire(&self.paths.lock(), self.lock_timeout)?;
         let mut tips = self.heal_locked()?;
         let (waiting, taken) = log::read_taken(log::take(&self.paths, self.lock_timeout));
         touched::add_waiting(&self.paths, &waiting)
             .map_err(|error| Error::storage("the lists of the sessions' notes cannot be written").caused_by(error))?;
-        self.write_waiting(&waiting, &mut tips, &mut flushed.warnings)?;
+        self.write_waiting(&waiting, beside, &mut tips, &mut flushed.warnings)?;
         tips.save(&self.paths);
         log::discard(&taken);
         flushed.records = waiting.len();
@@ -62,17 +82,28 @@ impl Store<'_> {
     }
 
     /// Writes records to their notes and renders their Markdown, in the order journal, checkpoints, handoffs, Markdown.
-    pub(super) fn write_waiting(&self, waiting: &[Waiting], tips: &mut Tips, warnings: &mut Vec<String>) -> Result<()> {
+    fn write_waiting(
+        &self,
+        waiting: &[Waiting],
+        mut beside: Beside,
+        tips: &mut Tips,
+        warnings: &mut Vec<String>,
+    ) -> Result<()> {
         let mut changes = Vec::new();
         for shelf in Shelf::ALL {
             let mut notes: BTreeMap<Oid, Vec<&[u8]>> = BTreeMap::new();
             for record in waiting.iter().filter(|record| record.shelf == shelf) {
                 notes.entry(record.on).or_default().push(&record.line);
             }
-            let new = notes.into_iter().map(|(on, new)| (on, lines::canonical(new))).collect();
+            let mut new: Notes = notes.into_iter().map(|(on, new)| (on, lines::canonical(new))).collect();
+            for (on, foreign) in beside.lines.remove(&shelf).unwrap_or_default() {
+                let note = new.entry(on).or_default();
+                *note = lines::union(note, &foreign);
+            }
             changes.push(Change { name: data_ref(shelf), new, unite: lines::union });
         }
-        let mut markdown = Notes::new();
+        let unite = if beside.markdown.is_empty() { blocks::union } else { blocks::mend };
+        let mut markdown = beside.markdown;
         for record in waiting.iter().filter(|record| record.shelf == Shelf::Handoffs) {
             let Some(parsed) = record::decode(&record.line) else { continue };
             match self.render.block(&parsed) {
@@ -84,7 +115,7 @@ impl Store<'_> {
                 Err(error) => warnings.push(format!("the handoff is stored, but not as Markdown: {error}")),
             }
         }
-        changes.push(Change { name: MARKDOWN_REF.to_owned(), new: markdown, unite: blocks::union });
+        changes.push(Change { name: MARKDOWN_REF.to_owned(), new: markdown, unite });
         changes.retain(|change| !change.new.is_empty());
         self.unite_into(&changes, tips)?;
         let ms = waiting.iter().filter_map(|w| Id::parse(lines::id(&w.line)?)).map(|id| id.ms());

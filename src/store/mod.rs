@@ -2,6 +2,7 @@
 
 mod files;
 mod flush;
+mod follow;
 mod heal;
 mod lock;
 mod log;
@@ -24,6 +25,7 @@ use crate::error::Result;
 use crate::git::{HeadState, Repository};
 use crate::model::{Id, Record, Shelf};
 
+pub use self::follow::Follow;
 pub use self::paths::Paths;
 pub use self::read::{Entry, Homes, Lookup, Scan};
 pub use self::secrets::Replaced;

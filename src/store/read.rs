@@ -276,8 +276,9 @@ impl Homes {
     }
 
     /// The object a record is at home on: its newest attachment that exists here and is reachable from HEAD, else the
-    /// newest existing one, else the commit it was made on. One that was made on none and not attached is at home where
-    /// it stands, rather on a commit than on the empty tree.
+    /// commit it was made on if that is reachable (an amend that was undone), else the newest existing attachment, else
+    /// the commit it was made on. One that was made on none and not attached is at home where it stands, rather on a
+    /// commit than on the empty tree.
     pub fn of(&self, store: &Store<'_>, entry: &Entry) -> Oid {
         let head = &entry.record.head;
         let made_on = || {
@@ -290,7 +291,14 @@ impl Homes {
         existing.sort();
         let mut known = self.reachable.borrow_mut();
         let mut reaches = |to: Oid| *known.entry(to).or_insert_with(|| history::reachable_from_head(store.repo, to));
-        let reachable = existing.iter().rev().find(|(_, to)| reaches(*to));
-        reachable.or(existing.last()).map_or_else(made_on, |(_, to)| *to)
+        if let Some((_, to)) = existing.iter().rev().find(|(_, to)| reaches(*to)) {
+            return *to;
+        }
+        let own = head.commit.as_deref().and_then(parse_oid).filter(|own| store.repo.has_object(*own));
+        match (own, existing.last()) {
+            (Some(own), Some(_)) if reaches(own) => own,
+            (_, Some((_, to))) => *to,
+            (_, None) => made_on(),
+        }
     }
 }

@@ -148,7 +148,7 @@ impl Store<'_> {
             .map_err(|error| Error::storage("the list of the session's notes cannot be written").caused_by(error))
     }
 
-    fn nowhere(&self, error: std::io::Error) -> Error {
+    pub(super) fn nowhere(&self, error: std::io::Error) -> Error {
         Error::storage("the record could not be stored anywhere")
             .reason(format!("neither the repository's log nor the user's state folder can be written: {error}"))
             .suggest("Make room or give write permission, then run the command again.")

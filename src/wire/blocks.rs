@@ -95,6 +95,25 @@ pub fn union(a: &[u8], b: &[u8]) -> Vec<u8> {
     parsed.write().into_bytes()
 }
 
+/// As [`union`], where `new` is known to be whole and `old` may have been torn up by a copy that sorts lines: a block of
+/// `new` takes the place of an old one unless a higher renderer made that, and a passage of `old` that has no line of
+/// its own is left out.
+pub fn mend(old: &[u8], new: &[u8]) -> Vec<u8> {
+    let (mut torn, mut whole) = (Parsed::default(), Parsed::default());
+    torn.read(&String::from_utf8_lossy(old));
+    let text = String::from_utf8_lossy(new);
+    whole.read(&text);
+    let known: BTreeSet<&str> = text.lines().collect();
+    for (id, (renderer, text)) in torn.blocks {
+        if whole.blocks.get(&id).is_none_or(|(made, _)| renderer > *made) {
+            whole.blocks.insert(id, (renderer, text));
+        }
+    }
+    let own = |passage: &String| passage.lines().any(|line| !line.is_empty() && !known.contains(line));
+    whole.passages.extend(torn.passages.into_iter().filter(own));
+    whole.write().into_bytes()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +154,22 @@ mod tests {
         assert_eq!(unite(&both, &reviewed), both);
         let continued = format!("{one}\n\nLooks good.\n\nBut see the port.\n\nDone.\n");
         assert!(!unite(&reviewed, &continued).contains("another note"));
+    }
+
+    #[test]
+    fn what_a_copy_that_sorts_lines_tore_up_is_mended() {
+        let (one, two) = (block(1, 2, "one\nabove"), block(2, 2, "two\nbelow"));
+        let whole = unite(&format!("{one}\n\nLooks good.\n"), &two);
+        let mut sorted: Vec<&str> = whole.lines().collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let torn = format!("{}\nAnd mine.\n", sorted.join("\n"));
+        let mended = String::from_utf8(mend(torn.as_bytes(), whole.as_bytes())).unwrap();
+        assert!(mended.starts_with(&format!("{one}\n\n{two}\n\n")), "{mended}");
+        assert!(mended.contains("Looks good.") && mended.contains("And mine."), "{mended}");
+        assert_eq!(mended, String::from_utf8(mend(mended.as_bytes(), whole.as_bytes())).unwrap());
+        let newer = block(1, 4, "newer");
+        assert!(String::from_utf8(mend(newer.as_bytes(), one.as_bytes())).unwrap().starts_with(&newer));
     }
 
     #[test]

@@ -1,0 +1,156 @@
+//! Notes that follow a commit: their lines are copied to another one, with an attachment on both sides.
+//!
+//! Nothing moves, so that merging stays a union. Lines are passed on as the bytes they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::flush::{Beside, Flushed, Notes};
+use super::log::{self, Waiting};
+use super::{Lookup, MARKDOWN_REF, Store, Written};
+use crate::error::Result;
+use crate::git::{NotesTree, Oid};
+use crate::model::record::Attach;
+use crate::model::{Body, Id, Record, Shelf};
+use crate::wire::{blocks, lines, record};
+
+/// What shall follow from one commit to another.
+#[derive(Debug, Clone)]
+pub struct Follow {
+    /// The object whose notes are copied; it need not exist.
+    pub from: Oid,
+    /// The commit that gets them.
+    pub to: Oid,
+    /// Only these records; `None`: the whole notes, with foreign lines and what people wrote.
+    pub only: Option<BTreeSet<Id>>,
+}
+
+impl Follow {
+    fn takes(&self, id: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| Id::parse(id).is_some_and(|id| only.contains(&id)))
+    }
+}
+
+impl Store<'_> {
+    /// Copies notes to other commits, all in one batch. Twice is the same as once; nothing to copy writes nothing. The
+    /// records returned are the attachments.
+    ///
+    /// Fails only when no log can be written. When the notes cannot be written the records wait in the log; what is no
+    /// record then stays where it is.
+    pub fn follow(&self, moves: &[Follow]) -> Result<Written> {
+        let mut written = Written::default();
+        let mut waiting: Vec<Waiting> = Vec::new();
+        let mut beside = Beside::default();
+        for shelf in Shelf::ALL {
+            let mut lookup = Lookup::open(self, shelf)?;
+            for step in moves.iter().filter(|step| step.from != step.to) {
+                self.copy(shelf, step, &mut lookup, &mut waiting, &mut beside, &mut written)?;
+            }
+        }
+        self.copy_markdown(moves, &waiting, &mut beside)?;
+        if waiting.is_empty() && beside.is_empty() {
+            return Ok(written);
+        }
+        if !waiting.is_empty() {
+            log::append(&self.paths, &waiting, self.lock_timeout).map_err(|error| self.nowhere(error))?;
+        }
+        let Flushed { degraded, warnings, .. } = self.flush_with(beside);
+        written.degraded = degraded;
+        written.warnings.extend(warnings);
+        Ok(written)
+    }
+
+    fn copy(
+        &self,
+        shelf: Shelf,
+        step: &Follow,
+        lookup: &mut Lookup<'_>,
+        waiting: &mut Vec<Waiting>,
+        beside: &mut Beside,
+        written: &mut Written,
+    ) -> Result<()> {
+        let here = lookup.lines(step.from)?;
+        if here.is_empty() {
+            return Ok(());
+        }
+        let there: BTreeSet<Vec<u8>> = lookup.lines(step.to)?.into_iter().collect();
+        let pair = (step.from.to_string(), step.to.to_string());
+        let attached: BTreeSet<Id> = there
+            .iter()
+            .filter_map(|line| match record::decode(line)?.body {
+                Body::Attach(attach) if (&attach.from, &attach.to) == (&pair.0, &pair.1) => Some(attach.of),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        let mut of: Vec<Id> = Vec::new();
+        let mut last: Option<Record> = None;
+        for line in here {
+            let Some(id) = lines::id(&line) else {
+                if step.only.is_none() && !there.contains(&line) {
+                    let note = beside.lines.entry(shelf).or_default().entry(step.to).or_default();
+                    *note = lines::union(note, &line);
+                }
+                continue;
+            };
+            let known = record::decode(&line);
+            // where a line came from earlier is said on the notes it came from
+            if !step.takes(id) || matches!(known.as_ref().map(|r| &r.body), Some(Body::Attach(_))) {
+                continue;
+            }
+            if let Some(id) = Id::parse(id).filter(|id| !attached.contains(id)) {
+                of.push(id);
+            }
+            last = known.or(last);
+            if !there.contains(&line) {
+                waiting.push(Waiting { shelf, on: step.to, line });
+            }
+        }
+        of.dedup();
+        if of.is_empty() {
+            return Ok(());
+        }
+        let (session, ai) = last.map_or((None, "git-empirica".to_owned()), |r| (r.head.session, r.head.ai));
+        let mut head = self.new_head(session.as_ref(), &ai);
+        head.commit = Some(pair.1.clone());
+        head.tree = self.repo.tree_of(step.to).ok().map(|id| id.to_string());
+        let attach = Record { head, body: Body::Attach(Attach { of, from: pair.0, to: pair.1 }) };
+        let line = record::encode(&attach).into_bytes();
+        waiting.push(Waiting { shelf, on: step.from, line: line.clone() });
+        waiting.push(Waiting { shelf, on: step.to, line });
+        written.records.push(attach);
+        Ok(())
+    }
+
+    /// What the Markdown notes hold beside what is rendered anew from the records. The blocks of records that stand on
+    /// the target already come with it: git's own copy of notes may have torn them up before.
+    fn copy_markdown(&self, moves: &[Follow], waiting: &[Waiting], beside: &mut Beside) -> Result<()> {
+        let whole: Vec<&Follow> = moves.iter().filter(|step| step.only.is_none() && step.from != step.to).collect();
+        if whole.is_empty() {
+            return Ok(());
+        }
+        let tip = self.repo.find_ref(MARKDOWN_REF)?;
+        let mut tree = NotesTree::open(self.repo, tip, blocks::union)?;
+        let mut lookup = Lookup::open(self, Shelf::Handoffs)?;
+        let mut found: BTreeMap<Oid, Vec<u8>> = Notes::new();
+        for step in whole {
+            if let Some(note) = tree.get(step.from)? {
+                let united = found.entry(step.to).or_default();
+                *united = blocks::union(united, &note);
+            }
+        }
+        for (to, note) in &mut found {
+            let copied = waiting.iter().filter(|w| w.shelf == Shelf::Handoffs && w.on == *to).map(|w| w.line.clone());
+            for line in lookup.lines(*to)?.into_iter().chain(copied) {
+                let block = record::decode(&line).and_then(|record| self.render.block(&record).ok().flatten());
+                if let Some(block) = block {
+                    *note = blocks::union(note, block.as_bytes());
+                }
+            }
+            let there = tree.get(*to)?.unwrap_or_default();
+            if blocks::mend(&there, note) != there {
+                beside.markdown.insert(*to, note.clone());
+            }
+        }
+        Ok(())
+    }
+}
