@@ -76,7 +76,10 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     run(&["goal", "list"]);
     run(&["goal", "show", &goal]);
     run(&["check", "-v", "know=0.7,uncertainty=0.4", "--confidence", "0.8", "--scope", "0.5", "--meta", "own=1"]);
+    repo.install_hooks();
     repo.commit("b", "b\n", "Add b");
+    repo.git(["commit", "-q", "--amend", "-m", "Add b, said better"]).ok();
+    run(&["log", "--handoffs"]);
     run(&["checkpoint", "--phase", "act"]);
     run(&["checkpoint", "list"]);
     run(&["checkpoint", "show"]);
@@ -127,7 +130,7 @@ fn every_key_that_is_answered_or_stored_stands_in_the_page() {
     let absent = |keys: &BTreeSet<String>| -> Vec<String> { keys.difference(&known).cloned().collect() };
     assert_eq!(absent(&answered), Vec::<String>::new(), "answered");
     assert_eq!(absent(&stored), Vec::<String>::new(), "stored");
-    for kind in ["supersede", "goal_take", "goal_drop", "session_end", "dead_end", "assessment"] {
+    for kind in ["supersede", "digest", "attach", "goal_take", "goal_drop", "session_end", "dead_end", "assessment"] {
         assert!(stored.contains(kind), "{kind} was not tried");
     }
 }

@@ -386,7 +386,7 @@ fn commands(command: &clap::Command, path: &str, out: &mut BTreeSet<String>) {
             let path = format!("{path} {name}").trim().to_owned();
             commands(sub, &path, out);
             let bare = !sub.has_subcommands() || !sub.is_subcommand_required_set();
-            if bare && path != "completions" {
+            if bare && path != "completions" && path != "hook" {
                 out.insert(path);
             }
         }

@@ -4,6 +4,7 @@ use super::args::{CheckpointCommand, Command, GoalCommand, HandoffCommand, Sessi
 use super::input::Input;
 use super::output::Output;
 use super::{args, editor, manual, requests};
+
 use crate::env::Env;
 use crate::error::Result;
 use crate::git::Repository;
@@ -11,8 +12,8 @@ use crate::git::history::Selection;
 use crate::model::{Phase, Shelf};
 use crate::ops::journal::Entry;
 use crate::ops::{
-    Asked, Context, assess, checkpoint, demo, flush, goal, handoff, journal, log, query, resume, session, setup, show,
-    status,
+    Asked, Context, assess, checkpoint, demo, flush, goal, handoff, hook, journal, log, query, resume, session, setup,
+    show, status,
 };
 use crate::view::block::BuiltIn;
 use crate::view::pack::Form;
@@ -30,6 +31,7 @@ pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
             let outcome = setup::run(env, &manual::files(), given.dry_run)?;
             output.answer(&view::small::set_up(&outcome), env, None)?;
         }
+        Command::Hook(given) => run_hook(given, env, output),
         Command::Demo(_) => {
             let outcome = demo::run(env)?;
             let answer = view::demo::answer(&outcome, &mut Templates::built_in())?;
@@ -49,6 +51,25 @@ pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
         }
     }
     Ok(0)
+}
+
+/// A hook: what there is to say goes to standard error, and nothing fails.
+fn run_hook(given: args::Hook, env: &Env, output: &mut Output) {
+    let name = requests::hook(given.name);
+    let mut input = Vec::new();
+    if name.reads_input() {
+        // what cannot be read is followed by `repair`
+        let _ = output.stdin().read_to_end(&mut input);
+    }
+    let said = match Repository::discover(&env.cwd) {
+        Ok(repo) => {
+            let called = hook::Called { name, arguments: given.arguments, input };
+            hook::run(env, &repo, &BuiltIn, &called).said
+        }
+        Err(error) => vec![error.to_string()],
+    };
+    // nobody may be there to read it
+    let _ = output.aside(&said, &[]);
 }
 
 /// A repository, and where answers go.

@@ -9,6 +9,7 @@ use crate::model::goal::Priority;
 use crate::model::{Phase, Vectors};
 use crate::ops::Asked;
 use crate::ops::assess::{Request, vector_error};
+use crate::ops::hook;
 use crate::view::pack::Detail;
 use crate::view::small::Format;
 
@@ -126,4 +127,14 @@ pub fn said(said: args::Said, input: &mut Input<'_>) -> Result<Said> {
         next_steps: Some(input.each(said.next)?).filter(|steps| !steps.is_empty()),
         artifacts: said.artifact,
     })
+}
+
+/// The hook of that word.
+pub fn hook(word: args::HookWord) -> hook::Name {
+    match word {
+        args::HookWord::PostCommit => hook::Name::PostCommit,
+        args::HookWord::PostApplypatch => hook::Name::PostApplypatch,
+        args::HookWord::PostMerge => hook::Name::PostMerge,
+        args::HookWord::PostRewrite => hook::Name::PostRewrite,
+    }
 }

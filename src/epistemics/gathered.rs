@@ -138,10 +138,18 @@ impl Gathered {
                     out.entries -= 1;
                     out.handoffs.push((record.head.clone(), (**handoff).clone()));
                 }
-                Body::SessionStart(_) | Body::SessionEnd(_) | Body::Attach(_) | Body::Supersede(_) => out.entries -= 1,
+                Body::SessionStart(_)
+                | Body::SessionEnd(_)
+                | Body::Digest(_)
+                | Body::Attach(_)
+                | Body::Supersede(_) => out.entries -= 1,
                 _ => {}
             }
-            if !matches!(record.body, Body::Handoff(_) | Body::Supersede(_) | Body::Attach(_) | Body::SessionEnd(_)) {
+            let by_itself = matches!(
+                record.body,
+                Body::Handoff(_) | Body::Digest(_) | Body::Supersede(_) | Body::Attach(_) | Body::SessionEnd(_)
+            );
+            if !by_itself {
                 out.said.push(record.head.id.clone());
             }
         }

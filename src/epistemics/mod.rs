@@ -2,6 +2,7 @@
 
 pub mod calibration;
 pub mod confidence;
+pub mod digest;
 pub mod gaps;
 pub mod gathered;
 pub mod journal;

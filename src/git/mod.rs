@@ -1,6 +1,7 @@
 //! Everything that touches git: the only floor that names gix or spawns git.
 
 pub mod backend;
+pub mod head_move;
 pub mod history;
 pub mod notes;
 pub mod process;

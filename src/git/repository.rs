@@ -195,6 +195,11 @@ impl Repository {
         Some(message.summary().to_str_lossy().into_owned())
     }
 
+    /// The first parent of a commit; `None` for a root, and when the commit is not here.
+    pub fn first_parent(&self, commit: Oid) -> Option<Oid> {
+        Some(self.inner.find_commit(commit).ok()?.parent_ids().next()?.detach())
+    }
+
     /// How many entries HEAD's reflog has in this worktree; 0 without one.
     pub fn reflog_len(&self) -> usize {
         let Ok(head) = self.inner.head() else { return 0 };

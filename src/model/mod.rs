@@ -1,6 +1,7 @@
 //! Plain data, no input or output: what an agent can say, and the records that keep it.
 
 pub mod assessment;
+pub mod digest;
 pub mod goal;
 pub mod handoff;
 pub mod id;
@@ -10,6 +11,7 @@ pub mod session;
 pub mod vectors;
 
 pub use assessment::{Assessment, Checkpoint, GitState, Phase, Trigger};
+pub use digest::Digest;
 pub use handoff::Handoff;
 pub use id::{Id, SessionId};
 pub use record::{Body, Head, Record, Shelf};

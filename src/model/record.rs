@@ -1,6 +1,7 @@
 //! The record: one immutable statement, its envelope and its body.
 
 use super::assessment::{Assessment, Checkpoint};
+use super::digest::Digest;
 use super::goal::{Goal, GoalDone, GoalDrop, GoalTake, Subtask};
 use super::handoff::Handoff;
 use super::id::{Id, SessionId};
@@ -17,7 +18,7 @@ pub enum Shelf {
     Journal,
     /// Assessments and snapshots.
     Checkpoints,
-    /// Handoffs.
+    /// Handoffs and digests.
     Handoffs,
 }
 
@@ -102,6 +103,7 @@ pub enum Body {
     Assessment(Box<Assessment>),
     Checkpoint(Box<Checkpoint>),
     Handoff(Box<Handoff>),
+    Digest(Box<Digest>),
     Attach(Attach),
     Supersede(Supersede),
 }
@@ -129,6 +131,7 @@ impl Body {
             Body::Assessment(_) => "assessment",
             Body::Checkpoint(_) => "checkpoint",
             Body::Handoff(_) => "handoff",
+            Body::Digest(_) => "digest",
             Body::Attach(_) => "attach",
             Body::Supersede(_) => "supersede",
         }
@@ -138,7 +141,7 @@ impl Body {
     pub fn shelf(&self) -> Option<Shelf> {
         match self {
             Body::Assessment(_) | Body::Checkpoint(_) => Some(Shelf::Checkpoints),
-            Body::Handoff(_) | Body::Supersede(_) => Some(Shelf::Handoffs),
+            Body::Handoff(_) | Body::Digest(_) | Body::Supersede(_) => Some(Shelf::Handoffs),
             Body::Attach(_) => None,
             _ => Some(Shelf::Journal),
         }

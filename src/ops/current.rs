@@ -57,6 +57,13 @@ impl Current {
     }
 }
 
+/// The active sessions of this worktree as far as they are remembered, oldest first: nothing is looked for.
+pub fn remembered(context: &Context<'_>) -> Vec<Active> {
+    let mut active = read(&context.store.paths().current()).unwrap_or_default();
+    active.sort_by(|a, b| a.began.cmp(&b.began));
+    active
+}
+
 fn read(folder: &Path) -> Option<Vec<Active>> {
     let files = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok());
     Some(files.filter_map(|file| serde_json::from_slice(&std::fs::read(file.path()).ok()?).ok()).collect())

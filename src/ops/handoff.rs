@@ -11,6 +11,7 @@ use crate::epistemics::journal::superseded;
 use crate::epistemics::report::{Said, Work, missing, report};
 use crate::error::{Error, Result};
 use crate::git::{Oid, history, parse_oid, status};
+use crate::model::assessment::Changes;
 use crate::model::journal::{Finding, Unknown};
 use crate::model::{Body, Handoff, Head, Id, Record, Shelf};
 use crate::store::{Entry, MARKDOWN_REF, Scan, When};
@@ -71,7 +72,7 @@ pub fn run(context: &Context<'_>, request: Request, editor: Editor<'_>) -> Resul
     if request.edit {
         let asked = status::ask(context.repo);
         let gathered = gather(context, &who.id)?;
-        let (work, _) = work(context, &gathered, asked);
+        let (work, ..) = work(context, &gathered, asked);
         let preview = report(&gathered, work, said.clone(), context.store.now());
         let text = draft::write(&preview, &said);
         let edited = editor(&text)?.ok_or_else(draft::given_up)?;
@@ -80,7 +81,7 @@ pub fn run(context: &Context<'_>, request: Request, editor: Editor<'_>) -> Resul
     if request.dry_run {
         let asked = status::ask(context.repo);
         let gathered = gather(context, &who.id)?;
-        let (work, warnings) = work(context, &gathered, asked);
+        let (work, warnings, _) = work(context, &gathered, asked);
         let handoff = report(&gathered, work, said, context.store.now());
         let stored = Stored { warnings, ..Default::default() };
         return Ok(Outcome {
@@ -116,25 +117,25 @@ pub fn check(context: &Context<'_>, said: &Said) -> Result<()> {
 }
 
 /// What git knows since the session began. Without git, nothing, with a warning.
-fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Work, Vec<String>) {
+fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Work, Vec<String>, Changes) {
     let paths = context.store.paths();
     if gathered.session.place.as_deref().is_some_and(|place| place != paths.place()) {
         let text = "the session worked in another worktree or clone; commits and files are left out: hand over there";
-        return (Work::default(), vec![text.to_owned()]);
+        return (Work::default(), vec![text.to_owned()], Changes::default());
     }
     let since = gathered.session.commit.as_deref().and_then(parse_oid);
-    let read = || -> Result<Work> {
+    let read = || -> Result<(Work, Changes)> {
         let committed = history::since(context.repo, since, COMMITS)?;
         let changes = asked.read()?.changes;
         let mut files = committed.files;
-        for file in changes.files_added.into_iter().chain(changes.files_modified) {
-            crate::epistemics::gathered::push_once(&mut files, &file);
+        for file in changes.files_added.iter().chain(&changes.files_modified) {
+            crate::epistemics::gathered::push_once(&mut files, file);
         }
-        Ok(Work { commits: committed.commits, files })
+        Ok((Work { commits: committed.commits, files }, changes))
     };
     match read() {
-        Ok(work) => (work, Vec::new()),
-        Err(error) => (Work::default(), vec![format!("commits and files are left out: {error}")]),
+        Ok((work, changes)) => (work, Vec::new(), changes),
+        Err(error) => (Work::default(), vec![format!("commits and files are left out: {error}")], Changes::default()),
     }
 }
 
@@ -163,7 +164,7 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said) -> Result<Out
     }
     let scan = context.store.session(&who.id)?;
     let gathered = gather_from(&scan, &who.id)?;
-    let (work, warnings) = work(context, &gathered, asked);
+    let (work, warnings, changes) = work(context, &gathered, asked);
     stored.warnings.extend(warnings);
     let handoff = report(&gathered, work, said, context.store.now());
     let lacking = missing(&handoff);
@@ -171,6 +172,9 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said) -> Result<Out
     let mut written = context.store.hand_over(record, set_aside(&scan, who))?;
     stored.add(&mut written);
     let record = written.records.into_iter().next().ok_or_else(|| Error::storage("the handoff was not stored"))?;
+    let Changes { files_added, files_modified, files_deleted, .. } = changes;
+    let paths = files_added.into_iter().chain(files_modified).chain(files_deleted).collect();
+    context.store.remember_pending(&record.head.id, paths);
     Ok(Outcome { record, is_stored: true, missing: lacking, stored })
 }
 

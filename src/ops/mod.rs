@@ -10,6 +10,7 @@ pub mod draft;
 pub mod flush;
 pub mod goal;
 pub mod handoff;
+pub mod hook;
 pub mod journal;
 pub mod log;
 pub mod query;

@@ -10,8 +10,9 @@ use super::{MARKDOWN_REF, Store, data_ref, touched};
 use crate::error::{Error, Result};
 use crate::git::backend::Identity;
 use crate::git::notes::Unite;
-use crate::git::{NotesTree, Oid, RefUpdate, UpdateError};
-use crate::model::{Id, Shelf};
+use crate::git::{NotesTree, Oid, RefUpdate, UpdateError, parse_oid};
+use crate::model::record::Attach;
+use crate::model::{Body, Id, Record, Shelf};
 use crate::wire::{blocks, lines, record};
 
 /// What a flush did.
@@ -111,7 +112,12 @@ impl Store<'_> {
                     let note = markdown.entry(record.on).or_default();
                     *note = blocks::union(note, block.as_bytes());
                 }
-                Ok(None) => {}
+                Ok(None) => {
+                    for (on, block) in self.left_behind(&parsed, record.on, waiting) {
+                        let note = markdown.entry(on).or_default();
+                        *note = blocks::union(note, block.as_bytes());
+                    }
+                }
                 Err(error) => warnings.push(format!("the handoff is stored, but not as Markdown: {error}")),
             }
         }
@@ -122,6 +128,22 @@ impl Store<'_> {
         let newest = ms.filter(|ms| *ms <= self.latest_ms()).max();
         tips.newest_ms = tips.newest_ms.max(newest.unwrap_or(0));
         Ok(())
+    }
+
+    /// What the note that records were attached from says instead of them: only where the commit they went to comes
+    /// right after, so that whoever sees the one sees the other.
+    fn left_behind(&self, attach: &Record, on: Oid, waiting: &[Waiting]) -> Vec<(Oid, String)> {
+        let Body::Attach(Attach { of, from, to }) = &attach.body else { return Vec::new() };
+        let (Some(from), Some(target)) = (parse_oid(from), parse_oid(to)) else { return Vec::new() };
+        if on != from || self.repo.first_parent(target) != Some(from) {
+            return Vec::new();
+        }
+        let copied = waiting.iter().filter(|w| w.shelf == Shelf::Handoffs && w.on == target);
+        copied
+            .filter_map(|w| record::decode(&w.line))
+            .filter(|record| of.contains(&record.head.id))
+            .filter_map(|record| Some((from, self.render.attached(&record, to).ok()??)))
+            .collect()
     }
 
     /// Unites new content into the notes of each ref, one commit a ref, retried while others move the refs. What a try

@@ -25,8 +25,14 @@ pub struct Follow {
 }
 
 impl Follow {
-    fn takes(&self, id: &str) -> bool {
-        self.only.as_ref().is_none_or(|only| Id::parse(id).is_some_and(|id| only.contains(&id)))
+    /// Whether a line follows: a record that is wanted, or one that puts a wanted handoff aside.
+    fn takes(&self, id: &str, known: Option<&Record>) -> bool {
+        let Some(only) = &self.only else { return true };
+        let aside = known.and_then(|record| match &record.body {
+            Body::Supersede(supersede) => Some(&supersede.of),
+            _ => None,
+        });
+        Id::parse(id).is_some_and(|id| only.contains(&id)) || aside.is_some_and(|id| only.contains(id))
     }
 }
 
@@ -94,7 +100,7 @@ impl Store<'_> {
             };
             let known = record::decode(&line);
             // where a line came from earlier is said on the notes it came from
-            if !step.takes(id) || matches!(known.as_ref().map(|r| &r.body), Some(Body::Attach(_))) {
+            if !step.takes(id, known.as_ref()) || matches!(known.as_ref().map(|r| &r.body), Some(Body::Attach(_))) {
                 continue;
             }
             if let Some(id) = Id::parse(id).filter(|id| !attached.contains(id)) {

@@ -7,11 +7,13 @@ mod heal;
 mod lock;
 mod log;
 mod paths;
+mod pending;
 mod read;
 
 pub mod secrets;
 mod tips;
 mod touched;
+mod troubles;
 mod unborn;
 mod write;
 
@@ -27,14 +29,20 @@ use crate::model::{Id, Record, Shelf};
 
 pub use self::follow::Follow;
 pub use self::paths::Paths;
+pub use self::pending::Pending;
 pub use self::read::{Entry, Homes, Lookup, Scan};
 pub use self::secrets::Replaced;
 pub use self::write::{When, Written};
 
 /// Renders what the notes show to people. Given by the floor that has the templates.
 pub trait Render {
-    /// The Markdown block of a handoff, or of the handoff a `supersede` record puts aside; `None` for other records.
+    /// The Markdown block of a handoff or digest, or of the handoff a `supersede` record puts aside; `None` for other
+    /// records.
     fn block(&self, record: &Record) -> Result<Option<String>>;
+
+    /// The block that stands for a record where it was written, when a later commit holds the work: `to`, hex. `None` for
+    /// records without a block.
+    fn attached(&self, record: &Record, to: &str) -> Result<Option<String>>;
 }
 
 /// The ref of the Markdown notes.
@@ -82,6 +90,16 @@ impl<'a> Store<'a> {
     /// HEAD as it was when the store was opened: what new records are made on.
     pub fn head(&self) -> &HeadState {
         &self.head
+    }
+
+    /// Waits for locks half a second at most: in a hook, the user's own work comes first.
+    pub fn hurry(&mut self) {
+        self.lock_timeout = self.lock_timeout.min(Duration::from_millis(500));
+    }
+
+    /// Whether records of this worktree wait for a first commit.
+    pub fn has_unborn(&self) -> bool {
+        self.paths.unborn().exists()
     }
 
     /// The time the command began.

@@ -76,6 +76,14 @@ impl Paths {
         self.state.join("unborn").join(&self.key)
     }
 
+    pub(super) fn pending(&self) -> PathBuf {
+        self.state.join("pending").join(&self.key)
+    }
+
+    pub(super) fn troubles(&self) -> PathBuf {
+        self.state.join("troubles")
+    }
+
     /// The folder of the sessions that are active in this worktree.
     pub fn current(&self) -> PathBuf {
         self.state.join("current").join(&self.key)

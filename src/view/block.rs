@@ -6,11 +6,12 @@ use super::handoff::markdown;
 use super::template::Templates;
 use crate::error::Result;
 use crate::model::{Body, Record};
+use crate::ops::show::short_commit;
 use crate::store::Render;
 use crate::wire::blocks::footer;
 
-/// The renderer of whole handoffs. Raised by 2 when the template changes what it says; the odd number above it marks
-/// a handoff that was put aside, so that this wins over the same renderer's whole one.
+/// The renderer of whole handoffs and digests. Raised by 2 when a template changes what it says; the odd number above
+/// it marks what was put aside or stands elsewhere, so that this wins over the same renderer's whole one.
 pub const RENDERER: u32 = 2;
 
 /// Renders with the built-in templates.
@@ -21,6 +22,16 @@ impl Render for BuiltIn {
         let mut templates = Templates::built_in();
         let text = match &record.body {
             Body::Handoff(_) => markdown(&mut templates, record, Some(&footer(&record.head.id, RENDERER)))?,
+            Body::Digest(digest) => {
+                let data = json!({
+                    "short": record.head.id.short(),
+                    "session": record.head.session.as_ref().map(|id| id.short()),
+                    "ai": record.head.ai,
+                    "d": digest,
+                    "footer": footer(&record.head.id, RENDERER),
+                });
+                templates.render("digest.md", data)?
+            }
             Body::Supersede(supersede) => {
                 let data = json!({
                     "of": supersede.of.short(),
@@ -31,6 +42,22 @@ impl Render for BuiltIn {
             }
             _ => return Ok(None),
         };
+        Ok(Some(text.trim_end().to_owned()))
+    }
+
+    fn attached(&self, record: &Record, to: &str) -> Result<Option<String>> {
+        let what = match &record.body {
+            Body::Handoff(_) => "Handoff",
+            Body::Digest(_) => "Digest",
+            _ => return Ok(None),
+        };
+        let data = json!({
+            "what": what,
+            "of": record.head.id.short(),
+            "to": short_commit(Some(to)),
+            "footer": footer(&record.head.id, RENDERER + 1),
+        });
+        let text = Templates::built_in().render("attached.md", data)?;
         Ok(Some(text.trim_end().to_owned()))
     }
 }

@@ -39,6 +39,7 @@ pub fn json_line(found: &Annotated, with_checkpoints: bool, with_journal: bool) 
         "author": format!("{} <{}>", found.commit.author, found.commit.email),
         "date": found.commit.date,
         "handoffs": handoffs,
+        "digests": found.handoffs.iter().filter(|r| matches!(r.body, Body::Digest(_))).map(point_json).collect::<Vec<_>>(),
     });
     if with_checkpoints {
         json["checkpoints"] = found.checkpoints.iter().map(point_json).collect();
@@ -53,6 +54,20 @@ pub fn json_line(found: &Annotated, with_checkpoints: bool, with_journal: bool) 
 pub fn one_line(found: &Annotated, paint: Paint) -> String {
     let mut text = format!("{} {}\n", paint.commit(&found.commit.short), safe::line(&found.commit.subject));
     for record in &found.handoffs {
+        if let Body::Digest(digest) = &record.body {
+            text.push_str(&format!(
+                "  {} {}: digest of {} ({})\n",
+                paint.heading(record.head.id.short()),
+                safe::line(&record.head.ai),
+                safe::line(&digest.task),
+                [
+                    words::count(digest.findings.len(), "finding"),
+                    words::count(digest.decisions.len(), "decision"),
+                    words::count(digest.evidence.len(), "check"),
+                ]
+                .join(", ")
+            ));
+        }
         if let Body::Handoff(handoff) = &record.body {
             text.push_str(&format!(
                 "  {} {}: {} ({}, {})\n",
@@ -90,6 +105,7 @@ pub fn entry(found: &Annotated, paint: Paint, terminal: &mut Templates) -> Resul
         text.push('\n');
     }
     let handoffs: Vec<Value> = found.handoffs.iter().filter_map(handoff_view).collect();
+    let digests: Vec<Value> = found.handoffs.iter().filter_map(digest_view).collect();
     let checkpoints: Vec<Value> = found
         .checkpoints
         .iter()
@@ -106,11 +122,22 @@ pub fn entry(found: &Annotated, paint: Paint, terminal: &mut Templates) -> Resul
             json!({"short": record.head.id.short(), "kind": kind, "ai": record.head.ai, "text": words::said(record)})
         })
         .collect();
-    let data = json!({"handoffs": handoffs, "checkpoints": checkpoints, "journal": journal});
+    let data = json!({"handoffs": handoffs, "digests": digests, "checkpoints": checkpoints, "journal": journal});
     let records = terminal.render("log.txt", data)?;
     text.push_str(&paint.text(records.trim_end()));
     text.push_str("\n\n");
     Ok(text)
+}
+
+fn digest_view(record: &Record) -> Option<Value> {
+    let Body::Digest(digest) = &record.body else { return None };
+    Some(json!({
+        "short": record.head.id.short(),
+        "ai": record.head.ai,
+        "session": record.head.session.as_ref().map(|id| id.short()),
+        "task": digest.task,
+        "entries": words::digest(digest),
+    }))
 }
 
 fn handoff_view(record: &Record) -> Option<Value> {

@@ -12,8 +12,10 @@ use super::{safe, words};
 use crate::error::{Error, Result};
 
 /// The templates that come with the program, by name.
-const BUILT_IN: [(&str, &str); 7] = [
+const BUILT_IN: [(&str, &str); 9] = [
     ("handoff.md", include_str!("../../templates/handoff.md")),
+    ("digest.md", include_str!("../../templates/digest.md")),
+    ("attached.md", include_str!("../../templates/attached.md")),
     ("superseded.md", include_str!("../../templates/superseded.md")),
     ("resume.md", include_str!("../../templates/resume.md")),
     ("log.txt", include_str!("../../templates/log.txt")),

@@ -3,7 +3,7 @@
 use chrono::DateTime;
 
 use crate::epistemics::trajectory::OVERALL;
-use crate::model::{Body, Record, Vectors};
+use crate::model::{Body, Digest, Record, Vectors};
 
 /// An RFC 3339 time as `2026-01-31 12:34 UTC`; other text is shown as it is.
 pub fn date(text: &str) -> String {
@@ -77,9 +77,18 @@ pub fn said(record: &Record) -> String {
         Body::Assessment(b) => vectors(&b.vectors),
         Body::Checkpoint(b) => vectors(&b.vectors),
         Body::Handoff(b) => b.task.clone(),
+        Body::Digest(b) => digest(b).join("\n"),
         Body::Attach(b) => format!("{} to {}", count(b.of.len(), "record"), b.to),
         Body::Supersede(b) => format!("{} by {}", b.of.short(), b.by.short()),
     }
+}
+
+/// Everything a digest tells, a text each.
+pub fn digest(digest: &Digest) -> Vec<String> {
+    let learned = digest.findings.iter().map(|item| format!("learned: {}", item.text));
+    let decided = digest.decisions.iter().map(|c| format!("decided: {}", decision(&c.text, &c.why, &c.alternatives)));
+    let verified = digest.evidence.iter().map(|proof| format!("verified: {} (exit {})", proof.command, proof.exit));
+    learned.chain(decided).chain(verified).collect()
 }
 
 fn with(id: &str, what: &str, why: &Option<String>) -> String {

@@ -1,6 +1,6 @@
 //! Care: `status`, `flush`, `demo`, `setup`, `completions`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
 use super::Form;
@@ -46,4 +46,28 @@ pub struct Completions {
     /// The shell
     #[arg(value_name = "SHELL")]
     pub shell: Shell,
+}
+
+/// Do what one of git's hooks is for; called by the hooks that come with the program
+///
+/// Reads what git gives that hook. It says little, waits for nobody and does not fail: what goes wrong is written to a
+/// log in the git directory, and no record is lost.
+#[derive(Debug, Args)]
+pub struct Hook {
+    /// The hook
+    #[arg(value_name = "NAME")]
+    pub name: HookWord,
+    /// What git tells the hook
+    #[arg(value_name = "ARG", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
+}
+
+/// The hooks there are.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+#[allow(missing_docs)]
+pub enum HookWord {
+    PostCommit,
+    PostApplypatch,
+    PostMerge,
+    PostRewrite,
 }

@@ -11,7 +11,7 @@ mod session;
 pub use assess::{
     About, Check, Checkpoint, CheckpointCommand, Noted, PhaseWord, Postflight, Preflight, TriggerWord, Vectors,
 };
-pub use care::{Completions, Demo, Flush, Setup, Status};
+pub use care::{Completions, Demo, Flush, Hook, HookWord, Setup, Status};
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, Said};
 pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
@@ -77,6 +77,7 @@ pub enum Command {
     Demo(Demo),
     Setup(Setup),
     Completions(Completions),
+    Hook(Hook),
 }
 
 impl Cli {
@@ -102,6 +103,7 @@ impl Cli {
             "evidence" => Command::Evidence(parsed(words)?),
             "activity" => Command::Activity(parsed(words)?),
             "handoff" => Command::Handoff(parsed(words)?),
+            "hook" => Command::Hook(parsed(words)?),
             _ => return None,
         };
         Some(Cli { command })
@@ -178,6 +180,7 @@ mod tests {
             "activity testing text --file a",
             "handoff -m task --finding f --next n --dry-run",
             "handoff list --json",
+            "hook post-rewrite amend",
         ] {
             let words: Vec<OsString> =
                 std::iter::once("git-empirica").chain(line.split(' ')).map(OsString::from).collect();

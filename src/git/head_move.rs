@@ -1,0 +1,60 @@
+//! How HEAD came to where it is: the last move its reflog tells of, and what the commit touched.
+
+use std::collections::BTreeSet;
+
+use gix::bstr::ByteSlice;
+
+use super::Oid;
+use super::process::{git, output};
+use super::repository::Repository;
+use crate::error::Result;
+
+/// The last move of HEAD in this worktree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HeadMove {
+    /// What the reflog says of it (`commit: …`, `revert: …`); `None` without a reflog.
+    pub subject: Option<String>,
+    /// The first parent of HEAD; `None` for a root and on an unborn HEAD.
+    pub parent: Option<Oid>,
+    /// Whether a rebase, cherry-pick, revert, merge or am is under way.
+    pub in_sequence: bool,
+}
+
+/// What stands in the git directory while git works through a sequence.
+const SEQUENCES: [&str; 6] =
+    ["rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD", "sequencer"];
+
+impl HeadMove {
+    /// Looks at HEAD.
+    pub fn last(repo: &Repository) -> Self {
+        let git_dir = repo.git_dir();
+        let in_sequence = SEQUENCES.iter().any(|name| git_dir.join(name).exists());
+        let gix = repo.gix();
+        let Ok(head) = gix.head() else { return HeadMove { in_sequence, ..Default::default() } };
+        let id = head.id();
+        let mut log = head.log_iter();
+        let newest = log.rev().ok().flatten().and_then(|mut lines| lines.next()?.ok());
+        let subject = newest
+            .filter(|line| id.is_some_and(|id| line.new_oid == id.detach()))
+            .map(|line| line.message.to_str_lossy().into_owned());
+        let commit = id.and_then(|id| gix.find_commit(id.detach()).ok());
+        let parent = commit.and_then(|commit| commit.parent_ids().next().map(|id| id.detach()));
+        HeadMove { subject, parent, in_sequence }
+    }
+
+    /// Whether the user committed here just now: not a pick, a revert, a merge or a patch. Without a reflog only the
+    /// state of the sequences tells.
+    pub fn is_own_commit(&self) -> bool {
+        const OWN: [&str; 3] = ["commit: ", "commit (initial): ", "commit (amend): "];
+        !self.in_sequence && self.subject.as_ref().is_none_or(|s| OWN.iter().any(|own| s.starts_with(own)))
+    }
+}
+
+/// The paths in which two commits differ, relative to the root of the work tree.
+pub fn touched(repo: &Repository, from: Oid, to: Oid) -> Result<BTreeSet<String>> {
+    let mut command = git(repo.cwd());
+    command.args(["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-relative"]);
+    let out = output(command.args([from.to_string(), to.to_string()]))?;
+    let names = out.split(|b| *b == 0).filter(|name| !name.is_empty());
+    Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+}

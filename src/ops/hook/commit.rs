@@ -1,0 +1,68 @@
+//! After a commit: handoffs written for its work are attached to it, and what was said since is told in a digest.
+
+use super::{in_one_line, troubles};
+use crate::epistemics::digest::digest;
+use crate::error::Result;
+use crate::git::head_move::{HeadMove, touched};
+use crate::git::parse_oid;
+use crate::model::{Body, Record};
+use crate::ops::context::Context;
+use crate::ops::current::remembered;
+use crate::store::When;
+
+/// Attaches and tells. Returns what went wrong without losing anything.
+pub(super) fn run(context: &Context<'_>) -> Result<Vec<String>> {
+    let store = &context.store;
+    let active = remembered(context);
+    let pending = store.pending();
+    let waiting = store.unflushed();
+    if active.is_empty() && pending.is_empty() && waiting == 0 && !store.has_unborn() {
+        return Ok(Vec::new());
+    }
+    let mut said = store.settle();
+    let moved = HeadMove::last(context.repo);
+    if let Some(head) = store.head().commit.filter(|_| moved.is_own_commit()) {
+        if wants_digest(context) {
+            let digests = digests(context, &active);
+            match digests {
+                Ok(digests) if !digests.is_empty() => said.extend(troubles(store.append(digests, When::Later)?)),
+                Ok(_) => {}
+                Err(error) => said.push(in_one_line(&error)),
+            }
+        }
+        let here = |on: &str| moved.parent.is_some() && parse_oid(on) == moved.parent;
+        let mut pending: Vec<_> = pending.into_iter().filter(|pending| here(&pending.on)).collect();
+        if let Some(parent) = moved.parent.filter(|_| !pending.is_empty()) {
+            let touched = touched(context.repo, parent, head)?;
+            pending.retain(|pending| pending.is_touched(&touched));
+            if !pending.is_empty() {
+                said.extend(troubles(store.attach_pending(&pending, parent, head)?));
+            }
+        }
+    }
+    if store.unflushed() > 0 {
+        let flushed = store.flush();
+        said.extend(flushed.warnings);
+        said.extend(flushed.degraded.iter().map(in_one_line));
+    }
+    Ok(said)
+}
+
+/// `empirica.digest`; when it is not set, unless only handoffs shall leave this clone.
+fn wants_digest(context: &Context<'_>) -> bool {
+    let only_handoffs = || context.repo.config("empirica.sync").is_some_and(|sync| sync == "handoffs");
+    context.repo.config_bool("empirica.digest").unwrap_or_else(|| !only_handoffs())
+}
+
+/// A digest of each active session that has something to tell.
+fn digests(context: &Context<'_>, active: &[crate::ops::current::Active]) -> Result<Vec<Record>> {
+    let mut out = Vec::new();
+    for session in active {
+        let scan = context.store.session(&session.id)?;
+        let records: Vec<&Record> = scan.records().collect();
+        if let Some(digest) = digest(&records, &session.id) {
+            out.push(context.store.new_record(&session.id, &session.ai, Body::Digest(Box::new(digest))));
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,111 @@
+//! The hooks: what happens at git's own commit, merge, rewrite and push. They never fail, and they wait for nobody.
+
+mod commit;
+mod rewrite;
+
+use super::Asked;
+use super::context::Context;
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::git::Repository;
+use crate::store::{Render, Written};
+
+/// The hooks we have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Name {
+    PostCommit,
+    PostApplypatch,
+    PostMerge,
+    PostRewrite,
+}
+
+impl Name {
+    /// All of them.
+    pub const ALL: [Name; 4] = [Name::PostCommit, Name::PostApplypatch, Name::PostMerge, Name::PostRewrite];
+
+    /// Git's name for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Name::PostCommit => "post-commit",
+            Name::PostApplypatch => "post-applypatch",
+            Name::PostMerge => "post-merge",
+            Name::PostRewrite => "post-rewrite",
+        }
+    }
+
+    /// The hook of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Name::ALL.into_iter().find(|known| known.as_str() == name)
+    }
+
+    /// Whether git tells it something on standard input.
+    pub fn reads_input(self) -> bool {
+        self == Name::PostRewrite
+    }
+}
+
+/// What git tells a hook.
+#[derive(Debug, Clone)]
+pub struct Called {
+    /// Which one.
+    pub name: Name,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its standard input; empty for those that have none.
+    pub input: Vec<u8>,
+}
+
+/// What is left to say after a hook.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// For the user, a sentence each; usually nothing.
+    pub said: Vec<String>,
+}
+
+/// Does what a hook is for. Whatever goes wrong is written down; the records are safe in any case.
+pub fn run(env: &Env, repo: &Repository, render: &dyn Render, called: &Called) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut context = match Context::new(env, repo, render, Asked::default()) {
+        Ok(context) => context,
+        Err(error) => {
+            outcome.said.push(in_one_line(&error));
+            return outcome;
+        }
+    };
+    context.store.hurry();
+    let done = match called.name {
+        Name::PostCommit => commit::run(&context),
+        Name::PostApplypatch | Name::PostMerge => arrived(&context),
+        Name::PostRewrite => rewrite::run(&context, &called.input),
+    };
+    match done {
+        Ok(troubles) => troubles.iter().for_each(|trouble| context.store.trouble(called.name.as_str(), trouble)),
+        Err(error) => {
+            let text = in_one_line(&error);
+            context.store.trouble(called.name.as_str(), &text);
+            outcome.said.push(text);
+        }
+    }
+    outcome
+}
+
+/// After a merge or a patch: what came with it is taken in, what waits is written.
+fn arrived(context: &Context<'_>) -> Result<Vec<String>> {
+    let mut troubles = context.store.settle();
+    if context.store.unflushed() > 0 {
+        let flushed = context.store.flush();
+        troubles.extend(flushed.warnings);
+        troubles.extend(flushed.degraded.iter().map(in_one_line));
+    }
+    Ok(troubles)
+}
+
+/// What an append left to say, for the log of troubles.
+fn troubles(written: Written) -> Vec<String> {
+    written.degraded.iter().map(in_one_line).chain(written.warnings).collect()
+}
+
+fn in_one_line(error: &Error) -> String {
+    error.causes().iter().fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

@@ -1,0 +1,24 @@
+//! After an amend or a rebase: notes follow the commits that took the place of others, all in one batch.
+
+use super::troubles;
+use crate::error::Result;
+use crate::git::{Oid, parse_oid};
+use crate::ops::context::Context;
+use crate::store::Follow;
+
+/// Copies the notes of each rewritten commit. `input` has `<old> <new>[ <more>]` a line; other lines are passed over.
+/// Returns what went wrong without losing anything.
+pub(super) fn run(context: &Context<'_>, input: &[u8]) -> Result<Vec<String>> {
+    let moves: Vec<(Oid, Oid)> = String::from_utf8_lossy(input)
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            Some((parse_oid(words.next()?)?, parse_oid(words.next()?)?))
+        })
+        .collect();
+    let mut said = context.store.settle();
+    let follows: Vec<Follow> = moves.iter().map(|(from, to)| Follow { from: *from, to: *to, only: None }).collect();
+    said.extend(troubles(context.store.follow(&follows)?));
+    context.store.move_pending(&moves);
+    Ok(said)
+}
