@@ -35,11 +35,11 @@ fn a_handoff_for_uncommitted_work_goes_to_the_commit_that_holds_it() {
     repo.start("claude", "cache");
     repo.write("src/cache.rs", "fn cache() {}\n");
     let id = handoff(&repo, "cache");
-    assert_eq!(home(&repo, &id), [before.clone()]);
+    assert_eq!(home(&repo, &id), std::slice::from_ref(&before));
     repo.git(["add", "."]).ok();
     repo.git(["commit", "-q", "-m", "Cache"]).ok();
     let after = repo.head();
-    assert_eq!(home(&repo, &id), [after.clone()]);
+    assert_eq!(home(&repo, &id), std::slice::from_ref(&after));
     let whole = repo.note(HANDOFFS, &after);
     assert!(whole.contains("## What I Learned") && whole.contains(": cache"), "{whole}");
     let left = repo.note(HANDOFFS, &before);
@@ -108,7 +108,7 @@ fn a_handoff_waits_through_a_rebase_with_autostash() {
     let id = handoff(&repo, "t");
     repo.git(["rebase", "-q", "--autostash", "main"]).ok();
     let rebased = repo.head();
-    assert_eq!(home(&repo, &id), [rebased.clone()], "with the commit it was written on, not with a pick");
+    assert_eq!(home(&repo, &id), std::slice::from_ref(&rebased), "with the commit it was written on, not with a pick");
     repo.git(["commit", "-q", "-a", "-m", "The work"]).ok();
     assert_eq!(home(&repo, &id), [repo.head()]);
 }
@@ -221,7 +221,7 @@ fn other_peoples_work_in_another_worktree_is_not_attached() {
     linked.write("b.txt", "b\n");
     let second = handoff(&linked, "linked work");
     let commit = linked.commit("b.txt", "b\n", "B");
-    assert_eq!(home(&linked, &second), [commit.clone()]);
+    assert_eq!(home(&linked, &second), std::slice::from_ref(&commit));
     assert!(linked.note(HANDOFFS, &commit).contains("linked work"));
     assert!(!linked.path.join(".git").is_dir());
 }

@@ -50,7 +50,7 @@ fn an_amend_takes_everything_along_in_every_mode_of_gits_own_copy() {
         repo.write("a.txt", "b\n");
         repo.git(["commit", "-q", "-a", "--amend", "-m", "A, amended"]).ok();
         let new = repo.head();
-        assert_eq!(shown(&repo, &new), [id.clone()], "{mode}");
+        assert_eq!(shown(&repo, &new), std::slice::from_ref(&id), "{mode}");
         let note = repo.note(HANDOFFS, &new);
         for line in before.lines() {
             assert!(note.contains(line), "{mode}: {line} is missing in\n{note}");
@@ -83,7 +83,7 @@ fn an_undone_amend_brings_the_records_home() {
     let repo = hooked(&place, "r");
     let (old, id) = annotated(&repo);
     repo.git(["commit", "-q", "--amend", "-m", "A, amended"]).ok();
-    assert_eq!(shown(&repo, &repo.head()), [id.clone()]);
+    assert_eq!(shown(&repo, &repo.head()), std::slice::from_ref(&id));
     repo.git(["reset", "-q", "--hard", &old]).ok();
     assert_eq!(shown(&repo, &old), [id]);
     assert!(repo.note(HANDOFFS, &old).contains("## What I Learned"));
@@ -101,7 +101,7 @@ fn the_notes_of_an_amended_commit_outlive_gc_and_a_prune_of_notes() {
     for reference in [HANDOFFS, "refs/notes/empirica/data/handoffs", "refs/notes/empirica/data/journal"] {
         repo.git(["notes", "--ref", reference, "prune"]).ok();
     }
-    assert_eq!(shown(&repo, &repo.head()), [id.clone()]);
+    assert_eq!(shown(&repo, &repo.head()), std::slice::from_ref(&id));
     assert!(repo.note(HANDOFFS, &repo.head()).contains("Reviewed."));
     assert_eq!(repo.json(["resume"])["sessions"][0]["key_findings"][0], "known before");
     repo.git(["commit", "-q", "--amend", "-m", "A, amended again"]).ok();
@@ -136,7 +136,7 @@ fn a_rebase_of_many_commits_costs_one_batch() {
     }
     let rebased = repo.git_out(["rev-list", "--reverse", "main..topic"]);
     for (commit, id) in rebased.lines().zip(&ids) {
-        assert_eq!(shown(&repo, commit), [id.clone()]);
+        assert_eq!(shown(&repo, commit), std::slice::from_ref(id));
         assert!(repo.note(HANDOFFS, commit).contains("## What I Learned"));
     }
     assert_eq!(repo.json(["session", "list"])["sessions"].as_array().expect("a list").len(), count);
@@ -222,4 +222,22 @@ fn lines_follow_as_the_bytes_they_are() {
     repo.git(["commit", "-q", "--amend", "-m", "Amended"]).ok();
     let note = repo.note(reference, &repo.head());
     assert!(note.contains(later) && note.contains(odd), "{note}");
+}
+
+#[test]
+fn a_log_of_many_rewritten_commits_asks_git_for_none_of_them() {
+    let place = Place::new();
+    let repo = hooked(&place, "r");
+    for n in 0..3 {
+        repo.commit(&format!("{n}.txt"), "x\n", &format!("N{n}"));
+        repo.start("claude", &format!("task {n}"));
+        handoff(&repo, &format!("task {n}"));
+        repo.run(["session", "end"]).ok();
+        repo.git(["commit", "-q", "--amend", "-m", &format!("N{n}, better")]).ok();
+    }
+    // without git on PATH the same is shown: history and homes are found in process
+    let with = repo.json(["log", "--handoffs"]);
+    let without = repo.json_with_env(&[("PATH", "/nonexistent")], ["log", "--handoffs"]);
+    assert_eq!(with, without);
+    assert_eq!(with["total_found"], 3);
 }

@@ -210,13 +210,6 @@ fn parse_since(bytes: &[u8]) -> Since {
     out
 }
 
-/// Whether `ancestor` can be reached from HEAD.
-pub fn reachable_from_head(repo: &Repository, ancestor: Oid) -> bool {
-    let mut command = git(repo.cwd());
-    command.args(["merge-base", "--is-ancestor", &ancestor.to_string(), "HEAD"]);
-    output(&mut command).is_ok()
-}
-
 /// A point in time as git understands it ("7 days ago", "2026-01-31", "yesterday"), in seconds since 1970.
 /// `None` when git makes nothing of it.
 pub fn parse_date(repo: &Repository, text: &str) -> Option<i64> {

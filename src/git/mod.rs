@@ -5,6 +5,7 @@ pub mod head_move;
 pub mod history;
 pub mod notes;
 pub mod process;
+pub mod reach;
 pub mod repository;
 pub mod status;
 pub mod walk;

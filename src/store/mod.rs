@@ -17,13 +17,14 @@ mod troubles;
 mod unborn;
 mod write;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
 use crate::env::Env;
 use crate::error::Result;
+use crate::git::reach::Reach;
 use crate::git::{HeadState, Repository};
 use crate::model::{Id, Record, Shelf};
 
@@ -65,6 +66,7 @@ pub struct Store<'a> {
     lock_timeout: Duration,
     scan_secrets: bool,
     render: &'a dyn Render,
+    reach: RefCell<Reach>,
 }
 
 impl<'a> Store<'a> {
@@ -78,6 +80,7 @@ impl<'a> Store<'a> {
             lock_timeout: lock_timeout(repo),
             scan_secrets: repo.config_bool("empirica.redact").unwrap_or(true),
             render,
+            reach: RefCell::default(),
             repo,
         })
     }

@@ -1,6 +1,5 @@
 //! Reading: the union of the notes, what was fetched, and what still waits in the logs.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use super::log::{self, Waiting};
 use super::tips::Tips;
 use super::{PREFIX, Store, data_ref, touched};
 use crate::error::Result;
-use crate::git::{NotesTree, Oid, history, notes, parse_oid};
+use crate::git::{NotesTree, Oid, notes, parse_oid};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::wire;
 use crate::wire::lines;
@@ -256,7 +255,6 @@ impl Store<'_> {
 #[derive(Debug, Default)]
 pub struct Homes {
     attached: BTreeMap<Id, Vec<(Id, Oid)>>,
-    reachable: RefCell<BTreeMap<Oid, bool>>,
 }
 
 impl Homes {
@@ -272,7 +270,7 @@ impl Homes {
                 }
             }
         }
-        Homes { attached, reachable: RefCell::default() }
+        Homes { attached }
     }
 
     /// The object a record is at home on: its newest attachment that exists here and is reachable from HEAD, else the
@@ -289,8 +287,8 @@ impl Homes {
         let Some(attached) = self.attached.get(&head.id) else { return made_on() };
         let mut existing: Vec<&(Id, Oid)> = attached.iter().filter(|(_, to)| store.repo.has_object(*to)).collect();
         existing.sort();
-        let mut known = self.reachable.borrow_mut();
-        let mut reaches = |to: Oid| *known.entry(to).or_insert_with(|| history::reachable_from_head(store.repo, to));
+        let mut reach = store.reach.borrow_mut();
+        let mut reaches = |to: Oid| reach.contains(store.repo, to);
         if let Some((_, to)) = existing.iter().rev().find(|(_, to)| reaches(*to)) {
             return *to;
         }
