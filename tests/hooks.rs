@@ -330,3 +330,18 @@ fn a_commit_without_a_session_leaves_no_trace() {
     assert!(!repo.path.join(".git/empirica").exists());
     assert_eq!(repo.git_out(["for-each-ref", "refs/notes"]), "");
 }
+
+#[test]
+fn a_digest_needs_no_reading_of_all_history() {
+    let place = Place::new();
+    let repo = hooked(&place, "r");
+    repo.start("claude", "t");
+    repo.run(["finding", "early"]).ok();
+    repo.commit("a.txt", "a\n", "A");
+    repo.run(["finding", "late"]).ok();
+    // the list of the session's notes is gone, as after a pull
+    std::fs::remove_dir_all(repo.path.join(".git/empirica/sessions")).expect("removed");
+    let commit = repo.commit("b.txt", "b\n", "B");
+    let note = repo.note(HANDOFFS, &commit);
+    assert!(note.contains("late") && !note.contains("early"), "{note}");
+}

@@ -200,11 +200,26 @@ impl Store<'_> {
     pub fn session(&self, session: &SessionId) -> Result<Scan> {
         let reading = self.reading()?;
         let places = touched::read(&self.paths, session).filter(|_| self.in_step(&reading.tips));
-        let Some(places) = places else {
-            let all = self.scan_all()?;
-            self.relist(&all, session, &reading.tips);
-            return Ok(all);
-        };
+        match places {
+            Some(places) => self.scan_places(&places, &reading),
+            None => {
+                let all = self.scan_all()?;
+                self.relist(&all, session, &reading.tips);
+                Ok(all)
+            }
+        }
+    }
+
+    /// The same for who cannot wait: when the session's notes are not known, only what lies on `near` and in the logs.
+    pub fn session_near(&self, session: &SessionId, near: Option<Oid>) -> Result<Scan> {
+        let reading = self.reading()?;
+        let places = touched::read(&self.paths, session).filter(|_| self.in_step(&reading.tips));
+        let near = || Shelf::ALL.into_iter().flat_map(|shelf| near.map(|on| (shelf, on))).collect();
+        self.scan_places(&places.unwrap_or_else(near), &reading)
+    }
+
+    /// The notes at these places and what waits in the logs.
+    fn scan_places(&self, places: &BTreeSet<touched::Place>, reading: &Reading) -> Result<Scan> {
         let mut scan = Scan::default();
         for shelf in Shelf::ALL {
             let mut on: BTreeSet<Oid> = places.iter().filter(|(s, _)| *s == shelf).map(|(_, on)| *on).collect();
@@ -212,7 +227,7 @@ impl Store<'_> {
             if on.is_empty() {
                 continue;
             }
-            let mut lookup = Lookup::over(self, shelf, &reading)?;
+            let mut lookup = Lookup::over(self, shelf, reading)?;
             for on in on {
                 scan.merge(lookup.scan(on)?);
             }

@@ -4,10 +4,10 @@ use super::{in_one_line, troubles};
 use crate::epistemics::digest::digest;
 use crate::error::Result;
 use crate::git::head_move::{HeadMove, touched};
-use crate::git::parse_oid;
+use crate::git::{Oid, parse_oid};
 use crate::model::{Body, Record};
 use crate::ops::context::Context;
-use crate::ops::current::remembered;
+use crate::ops::current::{Active, remembered};
 use crate::store::When;
 
 /// Attaches and tells. Returns what went wrong without losing anything.
@@ -19,11 +19,15 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<String>> {
     if active.is_empty() && pending.is_empty() && waiting == 0 && !store.has_unborn() {
         return Ok(Vec::new());
     }
-    let mut said = store.settle();
     let moved = HeadMove::last(context.repo);
+    if moved.in_sequence {
+        // one of many picks: what waits is written at the end of all, once
+        return Ok(Vec::new());
+    }
+    let mut said = store.settle();
     if let Some(head) = store.head().commit.filter(|_| moved.is_own_commit()) {
         if wants_digest(context) {
-            let digests = digests(context, &active);
+            let digests = digests(context, &active, moved.parent);
             match digests {
                 Ok(digests) if !digests.is_empty() => said.extend(troubles(store.append(digests, When::Later)?)),
                 Ok(_) => {}
@@ -55,10 +59,10 @@ fn wants_digest(context: &Context<'_>) -> bool {
 }
 
 /// A digest of each active session that has something to tell.
-fn digests(context: &Context<'_>, active: &[crate::ops::current::Active]) -> Result<Vec<Record>> {
+fn digests(context: &Context<'_>, active: &[Active], parent: Option<Oid>) -> Result<Vec<Record>> {
     let mut out = Vec::new();
     for session in active {
-        let scan = context.store.session(&session.id)?;
+        let scan = context.store.session_near(&session.id, parent)?;
         let records: Vec<&Record> = scan.records().collect();
         if let Some(digest) = digest(&records, &session.id) {
             out.push(context.store.new_record(&session.id, &session.ai, Body::Digest(Box::new(digest))));
