@@ -2,6 +2,9 @@
 //! compared. The repositories are made here. `EMPIRICA_BENCH_RUNS` sets the number of turns (40).
 #![allow(clippy::disallowed_methods, missing_docs)]
 
+#[path = "team.rs"]
+mod team;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -287,6 +290,8 @@ fn main() {
     bench.row("1,000 findings on one commit: the last 100 beside the first 100, mean", last, first, 1.5);
     let megabytes = written as f64 / 1e6;
     bench.row("1,000 findings on one commit: MB written beside 10 MB", megabytes, 10.0, 1.0);
+    bench.hooks();
+    bench.merging(&repos[1].clone());
     if bench.failed {
         say("\nNot every bound was held.");
         std::process::exit(1);
