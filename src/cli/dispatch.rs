@@ -13,7 +13,7 @@ use crate::model::{Phase, Shelf};
 use crate::ops::journal::Entry;
 use crate::ops::{
     Asked, Context, assess, checkpoint, demo, flush, goal, handoff, hook, journal, log, query, resume, session, setup,
-    show, status,
+    show, status, sync,
 };
 use crate::view::block::BuiltIn;
 use crate::view::pack::Form;
@@ -31,7 +31,7 @@ pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
             let outcome = setup::run(env, &manual::files(), given.dry_run)?;
             output.answer(&view::small::set_up(&outcome), env, None)?;
         }
-        Command::Hook(given) => run_hook(given, env, output),
+        Command::Hook(given) => return Ok(u8::from(!run_hook(given, env, output))),
         Command::Demo(_) => {
             let outcome = demo::run(env)?;
             let answer = view::demo::answer(&outcome, &mut Templates::built_in())?;
@@ -53,23 +53,24 @@ pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
     Ok(0)
 }
 
-/// A hook: what there is to say goes to standard error, and nothing fails.
-fn run_hook(given: args::Hook, env: &Env, output: &mut Output) {
+/// A hook: what there is to say goes to standard error. Returns whether git may go on.
+fn run_hook(given: args::Hook, env: &Env, output: &mut Output) -> bool {
     let name = requests::hook(given.name);
     let mut input = Vec::new();
     if name.reads_input() {
         // what cannot be read is followed by `repair`
         let _ = output.stdin().read_to_end(&mut input);
     }
-    let said = match Repository::discover(&env.cwd) {
+    let outcome = match Repository::discover(&env.cwd) {
         Ok(repo) => {
             let called = hook::Called { name, arguments: given.arguments, input };
-            hook::run(env, &repo, &BuiltIn, &called).said
+            hook::run(env, &repo, &BuiltIn, &called)
         }
-        Err(error) => vec![error.to_string()],
+        Err(error) => hook::Outcome { said: vec![error.to_string()], stops: false },
     };
     // nobody may be there to read it
-    let _ = output.aside(&said, &[]);
+    let _ = output.aside(&outcome.said, &[]);
+    !outcome.stops
 }
 
 /// A repository, and where answers go.
@@ -121,6 +122,7 @@ impl<'a> Here<'a> {
                 let outcome = status::run(&self.context(Asked::default())?)?;
                 view::status::answer(&outcome, &mut self.terminal)?
             }
+            Command::Sync(given) => self.sync(given)?,
             Command::Flush(_) => view::small::flushed(&flush::run(&self.context(Asked::default())?)),
             other => self.journal(other)?,
         }))
@@ -151,6 +153,19 @@ impl<'a> Here<'a> {
                 view::session::show(&gathered, warnings, &mut self.terminal)?
             }
         })
+    }
+
+    fn sync(&mut self, given: args::Sync) -> Result<Answer> {
+        let shown = self.output.tells_progress();
+        let request = sync::Request { remote: given.remote, dry_run: given.dry_run, shown };
+        let context = self.context(Asked::default())?;
+        let (output, mut unsaid) = (&mut *self.output, Ok(()));
+        let outcome = sync::run(&context, &request, &mut |line| {
+            if !output.as_json {
+                unsaid = output.say(&view::safe::lines(line));
+            }
+        });
+        unsaid.and(outcome).map(|outcome| view::sync::answer(&outcome))
     }
 
     fn assessed(

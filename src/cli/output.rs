@@ -64,6 +64,11 @@ impl Output {
         self.streams.out_is_terminal
     }
 
+    /// Whether what a program of git's says about its progress is for somebody: at a terminal, and no document is wanted.
+    pub fn tells_progress(&self) -> bool {
+        self.streams.err_is_terminal && !self.as_json
+    }
+
     /// Standard input.
     pub fn stdin(&mut self) -> &mut dyn io::Read {
         &mut *self.streams.stdin

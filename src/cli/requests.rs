@@ -136,5 +136,6 @@ pub fn hook(word: args::HookWord) -> hook::Name {
         args::HookWord::PostApplypatch => hook::Name::PostApplypatch,
         args::HookWord::PostMerge => hook::Name::PostMerge,
         args::HookWord::PostRewrite => hook::Name::PostRewrite,
+        args::HookWord::PrePush => hook::Name::PrePush,
     }
 }

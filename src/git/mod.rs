@@ -1,13 +1,17 @@
 //! Everything that touches git: the only floor that names gix or spawns git.
 
 pub mod backend;
+pub mod difference;
 pub mod head_move;
 pub mod history;
 pub mod notes;
+pub mod parent;
 pub mod process;
 pub mod reach;
+pub mod remotes;
 pub mod repository;
 pub mod status;
+pub mod transfer;
 pub mod walk;
 
 pub use backend::{HeadState, RefUpdate, UpdateError};

@@ -1,10 +1,13 @@
 //! A notes tree: lookups, edits and a walk over all notes, whatever its fan-out.
 
+use std::collections::BTreeMap;
+
 use gix::note::plumbing::State;
 use gix::objs::FindExt;
 use gix::objs::tree::EntryKind;
 
 use super::Oid;
+use super::difference::Other;
 use super::repository::{Repository, unreadable};
 use crate::error::{Error, Result};
 
@@ -75,10 +78,58 @@ impl<'r> NotesTree<'r> {
     }
 }
 
+/// The tree `base` with notes set to blobs or taken out, and other entries set by path. What it comes to depends on these
+/// alone. `lay_out` first puts a tree in order that is laid out in two ways at once. The blobs are there already.
+pub fn rebuilt(
+    repo: &Repository,
+    base: Oid,
+    notes: &BTreeMap<Oid, Option<Oid>>,
+    others: &[(Vec<u8>, Other)],
+    unite: Unite,
+    lay_out: bool,
+) -> Result<Oid> {
+    let apply = |mut state: State| {
+        for (target, blob) in notes {
+            state.edit(*target, *blob, repo)?;
+        }
+        state.write(repo)
+    };
+    let opened = if lay_out { Ok(normalised(repo, base, unite)?) } else { State::new(base, repo) };
+    let tree = match opened.and_then(apply) {
+        // an object that it lists twice shows when it is come to
+        Err(error) if error.is_corrupted() && !lay_out => apply(normalised(repo, base, unite)?),
+        other => other,
+    };
+    let broken = |error| unreadable(base, error);
+    let tree = tree.map_err(broken)?;
+    if others.is_empty() {
+        return Ok(tree);
+    }
+    let mut buffer = Vec::new();
+    let root = repo.find_tree(&tree, &mut buffer).map_err(broken)?.into();
+    let mut editor = gix::objs::tree::Editor::new(root, repo, repo.gix().object_hash());
+    for (path, other) in others {
+        let parts = path.split(|byte| *byte == b'/');
+        editor.upsert(parts, other.kind, other.id).map_err(broken)?;
+    }
+    editor.write(|tree| gix::objs::Write::write(repo, tree)).map_err(broken)
+}
+
+/// The object at the root of a tree that has this name and is a blob; `None` without one.
+pub fn root_file(repo: &Repository, tree: Oid, name: &str) -> Result<Option<Oid>> {
+    if tree == repo.empty_tree() {
+        return Ok(None);
+    }
+    let mut buffer = Vec::new();
+    let read = repo.find_tree(&tree, &mut buffer).map_err(|error| unreadable(tree, error))?;
+    let found = read.entries.iter().find(|entry| entry.filename == name && entry.mode.is_blob());
+    Ok(found.map(|entry| entry.oid.to_owned()))
+}
+
 /// A tree with the same notes and other entries, each note once.
 fn normalised(repo: &Repository, tree: Oid, unite: Unite) -> Result<State> {
     let Entries { notes, others } = entries(repo, tree)?;
-    let mut united: std::collections::BTreeMap<Oid, Vec<Oid>> = Default::default();
+    let mut united: BTreeMap<Oid, Vec<Oid>> = Default::default();
     for (target, blob) in notes {
         united.entry(target).or_default().push(blob);
     }

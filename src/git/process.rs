@@ -1,8 +1,11 @@
 //! Running the user's own git, where gix has no answer: history listings, status, pager and editor.
 
-use std::io::BufReader;
+use std::io::{BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
@@ -39,6 +42,81 @@ impl Pending {
         let out = self.0?.wait_with_output().map_err(not_started)?;
         if out.status.success() { Ok(out.stdout) } else { Err(said(&out.stderr)) }
     }
+}
+
+/// How a command ended that had a limit of time.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub enum Ended {
+    /// By itself: whether with success, what it printed, what it said (nothing when that went to our own standard error).
+    Itself { success: bool, code: Option<i32>, stdout: Vec<u8>, stderr: Vec<u8> },
+    /// It was ended, because the time was over.
+    TimedOut,
+}
+
+/// Runs a command to its end, or to `deadline`: then it is ended with all that it has started. With a deadline it runs in a
+/// process group of its own, and so cannot ask at the terminal. With `shown` what it says goes to our own standard error.
+pub fn run_until(command: &mut Command, deadline: Option<Instant>, shown: bool) -> Result<Ended> {
+    if deadline.is_some() {
+        command.process_group(0);
+    }
+    command.stdout(Stdio::piped()).stderr(if shown { Stdio::inherit() } else { Stdio::piped() });
+    let mut child = command.spawn().map_err(not_started)?;
+    let stdout = collect(child.stdout.take());
+    let stderr = collect(child.stderr.take());
+    let status = loop {
+        match (child.try_wait().map_err(not_started)?, deadline) {
+            (Some(status), _) => break status,
+            (None, None) => break child.wait().map_err(not_started)?,
+            (None, Some(deadline)) if Instant::now() < deadline => std::thread::sleep(POLL),
+            (None, Some(_)) => {
+                end_group(&mut child);
+                return Ok(Ended::TimedOut);
+            }
+        }
+    };
+    // a connection that stays open in the background (ssh's ControlPersist) holds standard error open
+    let patience =
+        deadline.map_or(AFTERWARDS, |deadline| deadline.saturating_duration_since(Instant::now()).min(AFTERWARDS));
+    let stdout = stdout.recv_timeout(AFTERWARDS).unwrap_or_default();
+    let stderr = stderr.recv_timeout(patience.max(POLL)).unwrap_or_default();
+    Ok(Ended::Itself { success: status.success(), code: status.code(), stdout, stderr })
+}
+
+/// How often a running command is looked at.
+const POLL: Duration = Duration::from_millis(2);
+/// How long what an ended command printed is waited for.
+const AFTERWARDS: Duration = Duration::from_secs(1);
+
+/// Reads a pipe in the background, so that no pipe runs full. What was read is sent when the pipe ends.
+fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    if let Some(mut pipe) = pipe {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // what could be read until then is what there is
+            let _ = pipe.read_to_end(&mut bytes);
+            let _ = sender.send(bytes);
+        });
+    }
+    receiver
+}
+
+/// Ends a child and its process group: first so that git removes its lock files, then for good.
+fn end_group(child: &mut Child) {
+    for signal in ["-15", "-9"] {
+        let group = format!("-{}", child.id());
+        // it may have ended meanwhile
+        let _ = Command::new("kill").args([signal, &group]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        for _ in 0..100 {
+            if matches!(child.try_wait(), Ok(Some(_))) {
+                break;
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
 }
 
 fn said(stderr: &[u8]) -> Error {

@@ -12,6 +12,9 @@ use crate::error::{Error, Kind, Result};
 const KNOWN_EXTENSIONS: &[&str] =
     &["noop", "preciousobjects", "partialclone", "worktreeconfig", "objectformat", "relativeworktrees"];
 
+/// Who writes when nobody is configured: name and address.
+const FALLBACK: (&str, &str) = ("git-empirica", "git-empirica@localhost");
+
 /// An opened repository.
 pub struct Repository {
     inner: gix::Repository,
@@ -102,6 +105,12 @@ impl Repository {
         Some(value.to_str_lossy().into_owned())
     }
 
+    /// All values of a configuration key, in their order; empty when it is not set.
+    pub fn config_all(&self, key: &str) -> Vec<String> {
+        let values = self.inner.config_snapshot().plumbing().strings(key).unwrap_or_default();
+        values.iter().map(|value| value.to_str_lossy().into_owned()).collect()
+    }
+
     /// A configuration key as a path, with `~` expanded.
     pub fn config_path(&self, key: &str) -> Option<PathBuf> {
         self.inner.config_snapshot().trusted_path(key).ok().flatten()
@@ -119,7 +128,7 @@ impl Repository {
             Some(who) => {
                 Identity { name: who.name.to_str_lossy().into_owned(), email: who.email.to_str_lossy().into_owned() }
             }
-            None => Identity { name: "git-empirica".to_owned(), email: "git-empirica@localhost".to_owned() },
+            None => Identity { name: FALLBACK.0.to_owned(), email: FALLBACK.1.to_owned() },
         }
     }
 
@@ -159,7 +168,27 @@ impl Repository {
 
     /// Stores a commit of `tree` with `parents`, by `who`, now. The objects are known to exist afterwards.
     pub fn write_commit(&self, tree: Oid, parents: Vec<Oid>, message: &str, who: &Identity) -> Result<Oid> {
-        let signature = signature(who);
+        self.write_signed(tree, parents, message, signature(who))
+    }
+
+    /// Stores a merge commit that is the same in every clone: by this program, at `seconds` since 1970, its parents sorted.
+    pub fn write_merge(&self, tree: Oid, mut parents: Vec<Oid>, message: &str, seconds: i64) -> Result<Oid> {
+        parents.sort_unstable();
+        let signature = gix::actor::Signature {
+            name: FALLBACK.0.into(),
+            email: FALLBACK.1.into(),
+            time: gix::date::Time { seconds, offset: 0 },
+        };
+        self.write_signed(tree, parents, message, signature)
+    }
+
+    fn write_signed(
+        &self,
+        tree: Oid,
+        parents: Vec<Oid>,
+        message: &str,
+        signature: gix::actor::Signature,
+    ) -> Result<Oid> {
         let commit = gix::objs::Commit {
             tree,
             parents: parents.into_iter().collect(),
@@ -174,6 +203,17 @@ impl Repository {
             return Err(Error::storage("a notes commit was written and is not in the object store"));
         }
         Ok(id)
+    }
+
+    /// When a commit was made, in seconds since 1970.
+    pub fn commit_seconds(&self, commit: Oid) -> Result<i64> {
+        let read = || Ok(self.inner.find_commit(commit)?.time()?.seconds);
+        read().map_err(|error: gix::Error| unreadable(commit, error))
+    }
+
+    /// Whether `commit` is `tip` or in its history, as far as that is here.
+    pub fn descends(&self, tip: Oid, commit: Oid) -> bool {
+        tip == commit || self.inner.merge_base(tip, commit).ok().flatten().is_some_and(|base| base == commit)
     }
 
     /// Sets refs, each if it still has the value it is expected to have; none is set when one has not.

@@ -19,6 +19,7 @@ pub mod session;
 pub mod setup;
 pub mod show;
 pub mod status;
+pub mod sync;
 
 pub use context::{Asked, Context};
 

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use super::epoch::Epoch;
 use super::lock::{Lock, pause};
 use super::log::{self, Waiting};
+use super::merge::form_of;
 use super::tips::Tips;
 use super::{MARKDOWN_REF, Store, data_ref, touched};
 use crate::error::{Error, Result};
@@ -71,7 +73,7 @@ impl Store<'_> {
 
     fn try_flush(&self, beside: Beside, flushed: &mut Flushed) -> Result<()> {
         let _lock = Lock::acquire(&self.paths.lock(), self.lock_timeout)?;
-        let mut tips = self.heal_locked()?;
+        let mut tips = self.heal_locked(&mut flushed.warnings)?;
         let (waiting, taken) = log::read_taken(log::take(&self.paths, self.lock_timeout));
         touched::add_waiting(&self.paths, &waiting)
             .map_err(|error| Error::storage("the lists of the sessions' notes cannot be written").caused_by(error))?;
@@ -149,22 +151,38 @@ impl Store<'_> {
     /// Unites new content into the notes of each ref, one commit a ref, retried while others move the refs. What a try
     /// that failed half-way has written is found there by the next one: the union is the same.
     pub(super) fn unite_into(&self, changes: &[Change], tips: &mut Tips) -> Result<()> {
+        let who = self.repo.identity();
+        let names: Vec<&str> = changes.iter().map(|change| change.name.as_str()).collect();
+        self.move_refs(&names, tips, "notes: Notes added by 'git empirica'", |at, tip, tips| {
+            self.staged(&changes[at], tip, &who, tips)
+        })
+    }
+
+    /// Sets each ref to what `stage` makes of its tip (given the place of its name in the list), by compare-and-swap, retried
+    /// while others move the refs; remembers the tips. `None` leaves a ref as it is.
+    pub(super) fn move_refs(
+        &self,
+        names: &[&str],
+        tips: &mut Tips,
+        message: &str,
+        mut stage: impl FnMut(usize, Option<Oid>, &Tips) -> Result<Option<Oid>>,
+    ) -> Result<()> {
         let deadline = Instant::now() + self.lock_timeout.max(Duration::from_secs(1));
         let who = self.repo.identity();
         for round in 0.. {
             let mut updates = Vec::new();
-            for change in changes {
-                let tip = self.repo.find_ref(&change.name)?;
-                match (self.staged(change, tip, &who, tips)?, tip) {
-                    (Some(new), _) => updates.push(RefUpdate { name: change.name.clone(), new, expected: tip }),
-                    (None, Some(tip)) => drop(tips.refs.insert(change.name.clone(), tip)),
-                    (None, None) => drop(tips.refs.remove(&change.name)),
+            for (at, name) in names.iter().map(|name| (*name).to_owned()).enumerate() {
+                let tip = self.repo.find_ref(&name)?;
+                match (stage(at, tip, tips)?, tip) {
+                    (Some(new), _) => updates.push(RefUpdate { name, new, expected: tip }),
+                    (None, Some(tip)) => drop(tips.refs.insert(name, tip)),
+                    (None, None) => drop(tips.refs.remove(&name)),
                 }
             }
             if updates.is_empty() {
                 return Ok(());
             }
-            match self.repo.update_refs(&updates, "notes: Notes added by 'git empirica'", &who) {
+            match self.repo.update_refs(&updates, message, &who) {
                 Ok(()) => {
                     tips.refs.extend(updates.into_iter().map(|update| (update.name, update.new)));
                     return Ok(());
@@ -177,23 +195,31 @@ impl Store<'_> {
     }
 
     /// A commit on top of `tip` with the change united in; `None` when all of it is there. What is remembered and not in
-    /// the ref any more is united in with it, or the next tip would no longer remember it.
+    /// the ref any more is united in with it, or the next tip would no longer remember it. What is new under an id that
+    /// was redacted does not count.
     fn staged(&self, change: &Change, tip: Option<Oid>, who: &Identity, tips: &Tips) -> Result<Option<Oid>> {
-        let lost = self.lost(&change.name, tip, change.unite, tips)?;
-        let mut tree = NotesTree::open(self.repo, tip, change.unite)?;
+        let form = form_of(&change.name);
+        let at = self.past_redactions(&change.name, tip, tips)?;
+        let here = Epoch::of(self.repo, at)?;
+        let lost = self.lost(&change.name, at, change.unite, tips)?;
+        let mut tree = NotesTree::open(self.repo, at, change.unite)?;
         let before = tree.tree();
-        for (on, content) in change.new.iter().chain(&lost) {
-            let old = tree.get(*on)?.unwrap_or_default();
-            let united = (change.unite)(&old, content);
+        let known = tips.refs.get(&change.name).copied().filter(|_| !lost.is_empty());
+        let stale = Epoch::of(self.repo, known)?.unaware_of(&here);
+        let lost = lost.into_iter().map(|(on, content)| (on, form.without(content, &stale)));
+        let new = change.new.iter().map(|(on, content)| (*on, form.without(content.clone(), &here.ids)));
+        for (on, content) in new.chain(lost) {
+            let old = tree.get(on)?.unwrap_or_default();
+            let united = (change.unite)(&old, &content);
             if united != old {
-                tree.set(*on, &united)?;
+                tree.set(on, &united)?;
             }
         }
         let after = tree.write()?;
         if after == before {
-            return Ok(None);
+            return Ok(at.filter(|at| Some(*at) != tip));
         }
-        let parents = tip.into_iter().collect();
+        let parents = at.into_iter().collect();
         self.repo.write_commit(after, parents, "Notes added by 'git empirica'\n", who).map(Some)
     }
 

@@ -4,28 +4,20 @@
 
 use std::time::Duration;
 
+use super::epoch::Epoch;
 use super::flush::{Change, Notes};
 use super::lock::Lock;
 use super::tips::Tips;
-use super::{MARKDOWN_REF, PREFIX, Store, data_ref, touched};
+use super::{PREFIX, Store, our_refs, touched, tracked};
 use crate::error::{Error, Result};
+use crate::git::difference::differences;
 use crate::git::{Oid, notes};
-use crate::model::{Id, Shelf};
-use crate::wire::{blocks, lines};
 
 /// How long a reading command waits for a writer before it reads without healing.
 const READER_PATIENCE: Duration = Duration::from_millis(500);
 
 impl Store<'_> {
-    /// Our refs: the shelves and the Markdown.
-    fn our_refs() -> Vec<(String, notes::Unite)> {
-        let mut out: Vec<(String, notes::Unite)> =
-            Shelf::ALL.into_iter().map(|shelf| (data_ref(shelf), lines::union as notes::Unite)).collect();
-        out.push((MARKDOWN_REF.to_owned(), blocks::union));
-        out
-    }
-
-    /// Heals if anything changed behind our back, and attaches what waited for a first commit. Called once by every
+    /// Heals if anything changed behind our back, unites what was fetched into tracking refs, and attaches what waited for a first commit. Called once by every
     /// command that reads; a store that cannot be written is read as it is.
     pub fn settle(&self) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -33,7 +25,7 @@ impl Store<'_> {
             // a reader need not wait long: it reads the remembered tips as well
             let patience = self.lock_timeout.min(READER_PATIENCE);
             let healed = Lock::acquire(&self.paths.lock(), patience)
-                .and_then(|_lock| self.heal_locked().map(|tips| tips.save(&self.paths)));
+                .and_then(|_lock| self.heal_locked(&mut warnings).map(|tips| tips.save(&self.paths)));
             if let Err(error) = healed {
                 warnings.push(format!("the notes changed by other hands and could not be checked: {error}"));
             }
@@ -47,10 +39,10 @@ impl Store<'_> {
     /// Whether all refs are as remembered. A ref that cannot be read is not: it is to be spoken of, too.
     pub(super) fn in_step(&self, tips: &Tips) -> bool {
         let same = |name: &str| self.repo.find_ref(name).is_ok_and(|now| now == tips.refs.get(name).copied());
-        Self::our_refs().iter().all(|(name, _)| same(name)) && !self.tracking_moved(tips)
+        our_refs().iter().all(|(name, _)| same(name)) && !self.tracking_moved(tips)
     }
 
-    fn tracking(&self) -> Vec<(String, Oid)> {
+    pub(super) fn tracking(&self) -> Vec<(String, Oid)> {
         self.repo.list_refs(&format!("{PREFIX}remotes/")).unwrap_or_default()
     }
 
@@ -61,12 +53,12 @@ impl Store<'_> {
         now.len() != known || now.iter().any(|(name, id)| tips.refs.get(name) != Some(id))
     }
 
-    /// Compares each ref with what is remembered and unites the remembered content in where it is missing. The lock is
-    /// held by the caller. Returns what is to be remembered now.
-    pub(super) fn heal_locked(&self) -> Result<Tips> {
+    /// Compares each ref with what is remembered and unites the remembered content in where it is missing; then unites
+    /// each tracking ref that moved. The lock is held by the caller. Returns what is to be remembered now.
+    pub(super) fn heal_locked(&self, warnings: &mut Vec<String>) -> Result<Tips> {
         let mut tips = Tips::load(&self.paths);
         let mut foreign = false;
-        for (name, unite) in Self::our_refs() {
+        for (name, form) in our_refs() {
             let now = self.repo.find_ref(&name)?;
             let known = tips.refs.get(&name).copied();
             if now == known {
@@ -74,15 +66,10 @@ impl Store<'_> {
             }
             foreign = true;
             tips.newest_ms = tips.newest_ms.max(self.newest_new(known, now));
-            self.unite_into(&[Change { name, new: Notes::new(), unite }], &mut tips)?;
+            self.unite_into(&[Change { name, new: Notes::new(), unite: form.unite() }], &mut tips)?;
         }
         if self.tracking_moved(&tips) {
-            foreign = true;
-            for (name, now) in self.tracking() {
-                tips.newest_ms = tips.newest_ms.max(self.newest_new(tips.refs.get(&name).copied(), Some(now)));
-            }
-            tips.refs.retain(|name, _| !name.starts_with(&format!("{PREFIX}remotes/")));
-            tips.refs.extend(self.tracking());
+            foreign |= self.unite_tracking(&mut tips, warnings);
         }
         if foreign {
             touched::forget_all(&self.paths).map_err(|error| {
@@ -92,24 +79,80 @@ impl Store<'_> {
         Ok(tips)
     }
 
-    /// The time of the newest id in the notes that `now` has and `known` had not, in milliseconds; 0 without one. Ids
-    /// over a day ahead of our clock do not count.
+    /// Unites the tracking refs that moved. One that cannot be united (its objects are not all here, a ref of ours is
+    /// locked) is not remembered, so that the next command tries again. Says whether the notes of our refs changed, or
+    /// may be fewer than what is read.
+    fn unite_tracking(&self, tips: &mut Tips, warnings: &mut Vec<String>) -> bool {
+        let mut foreign = false;
+        let now = self.tracking();
+        let gone =
+            |name: &String| name.starts_with(&format!("{PREFIX}remotes/")) && !now.iter().any(|(n, _)| n == name);
+        tips.refs.retain(|name, _| !gone(name));
+        for (tracking, theirs) in now {
+            if tips.refs.get(&tracking) == Some(&theirs) {
+                continue;
+            }
+            if let Some(name) = tracked(&tracking) {
+                let before = tips.refs.get(&name).copied();
+                let united = if self.repo.has_object(theirs) {
+                    self.unite_tip(&name, theirs, false, tips)
+                } else {
+                    Err(Error::storage(format!("the object {theirs} is not here")))
+                };
+                foreign |= united.is_err() || tips.refs.get(&name).copied() != before;
+                if let Err(error) = united {
+                    warnings.push(format!("{tracking} could not be united with your notes: {error}"));
+                    tips.refs.remove(&tracking);
+                    continue;
+                }
+            }
+            tips.refs.insert(tracking, theirs);
+        }
+        foreign
+    }
+
+    /// Unites one fetched tip into our ref. The lock is held by the caller.
+    pub(super) fn unite_tip(&self, name: &str, theirs: Oid, publish: bool, tips: &mut Tips) -> Result<()> {
+        let mut newest_ms = 0;
+        self.move_refs(&[name], tips, "notes: Notes merged by 'git empirica'", |_, tip, tips| {
+            let at = self.past_redactions(name, tip, tips)?;
+            let (united, newest) = self.merged(name, at, theirs, publish)?;
+            newest_ms = newest;
+            Ok(Some(united).filter(|united| Some(*united) != tip))
+        })?;
+        tips.newest_ms = tips.newest_ms.max(newest_ms);
+        Ok(())
+    }
+
+    /// The tip, united with the remembered one where that knows of redactions which the tip does not: an old state that
+    /// other hands brought back must not bring back the text.
+    pub(super) fn past_redactions(&self, name: &str, tip: Option<Oid>, tips: &Tips) -> Result<Option<Oid>> {
+        let known = tips.refs.get(name).copied().filter(|known| Some(*known) != tip && self.repo.has_object(*known));
+        let Some(known) = known else { return Ok(tip) };
+        let Ok(remembered) = Epoch::of(self.repo, Some(known)) else { return Ok(tip) };
+        if remembered.is_empty() || Epoch::of(self.repo, tip)?.unaware_of(&remembered).is_empty() {
+            return Ok(tip);
+        }
+        self.merged(name, tip, known, false).map(|(united, _)| Some(united))
+    }
+
+    /// The time of the newest id in the notes that `now` has and `known` had not, in milliseconds; 0 without one.
     fn newest_new(&self, known: Option<Oid>, now: Option<Oid>) -> u64 {
-        let pairs = |tip: Option<Oid>| -> Option<std::collections::BTreeSet<(Oid, Oid)>> {
-            let found = notes::entries(self.repo, self.repo.tree_of(tip?).ok()?).ok()?;
-            Some(found.notes.into_iter().collect())
-        };
-        let known = pairs(known).unwrap_or_default();
-        let latest = self.latest_ms();
-        let blobs = pairs(now).unwrap_or_default().into_iter().filter(|pair| !known.contains(pair));
-        let notes = blobs.filter_map(|(_, blob)| self.repo.read_blob(blob).ok().flatten());
-        let newest = |note: Vec<u8>| {
-            lines::split(&note)
-                .filter_map(|line| Some(Id::parse(lines::id(line)?)?.ms()))
-                .filter(|ms| *ms <= latest)
-                .max()
-        };
-        notes.filter_map(newest).max().unwrap_or(0)
+        let newer = self.newer(known, now).unwrap_or_default();
+        let notes = newer.into_iter().filter_map(|(_, blob)| self.repo.read_blob(blob).ok().flatten());
+        notes.map(|note| self.newest_in(&note)).max().unwrap_or(0)
+    }
+
+    /// The notes that the tip `now` has and `known` has not, or not so.
+    fn newer(&self, known: Option<Oid>, now: Option<Oid>) -> Result<Vec<(Oid, Oid)>> {
+        let tree = |tip: Option<Oid>| tip.map_or_else(|| Ok(self.repo.empty_tree()), |tip| self.repo.tree_of(tip));
+        let now = tree(now)?;
+        // without the one that is known, all of it is new
+        let found = differences(self.repo, tree(known).unwrap_or_else(|_| self.repo.empty_tree()), now)?;
+        let only = found.notes.into_iter().map(|(on, [old, new])| (on, new, old));
+        Ok(only
+            .flat_map(|(on, new, old)| new.into_iter().filter(move |b| !old.contains(b)).map(move |b| (on, b)))
+            .collect())
     }
 
     /// What the remembered tip of a ref holds and `now` does not. A tip that is gone for good cannot be united.
@@ -121,21 +164,9 @@ impl Store<'_> {
     /// The notes of `known` whose content is not all in `now`.
     fn missing(&self, known: Oid, now: Option<Oid>, unite: notes::Unite) -> Result<Notes> {
         let mut out = Notes::new();
-        // a remembered tip of which something is gone cannot be united
-        let remembered = self.repo.tree_of(known).and_then(|tree| Ok((tree, notes::entries(self.repo, tree)?.notes)));
-        let Ok((old_tree, old_notes)) = remembered else { return Ok(out) };
         let mut current = notes::NotesTree::open(self.repo, now, unite)?;
-        if current.tree() == old_tree {
-            return Ok(out);
-        }
-        let present: std::collections::BTreeSet<(Oid, Oid)> = match now {
-            Some(id) => notes::entries(self.repo, self.repo.tree_of(id)?)?.notes.into_iter().collect(),
-            None => Default::default(),
-        };
-        for (on, blob) in old_notes {
-            if present.contains(&(on, blob)) {
-                continue;
-            }
+        // a remembered tip of which something is gone cannot be united
+        for (on, blob) in self.newer(now, Some(known)).unwrap_or_default() {
             let Some(content) = self.repo.read_blob(blob)? else { continue };
             let have = current.get(on)?.unwrap_or_default();
             if unite(&have, &content) != unite(&have, &[]) {

@@ -1,15 +1,18 @@
 //! Records in notes: appended to a log, flushed to refs by union, read from everywhere they may be.
 
+mod epoch;
 mod files;
 mod flush;
 mod follow;
 mod heal;
 mod lock;
 mod log;
+mod merge;
 mod paths;
 mod pending;
 mod read;
-
+mod refused;
+mod remote;
 pub mod secrets;
 mod tips;
 mod touched;
@@ -28,10 +31,13 @@ use crate::git::reach::Reach;
 use crate::git::{HeadState, Repository};
 use crate::model::{Id, Record, Shelf};
 
+pub use self::epoch::{Epoch, Form};
 pub use self::follow::Follow;
+pub use self::lock::pause;
 pub use self::paths::Paths;
 pub use self::pending::Pending;
 pub use self::read::{Entry, Homes, Lookup, Scan};
+pub use self::remote::{Line, Standing, Travelling};
 pub use self::secrets::Replaced;
 pub use self::write::{When, Written};
 
@@ -54,6 +60,28 @@ pub const PREFIX: &str = "refs/notes/empirica/";
 /// The data ref of a shelf.
 pub fn data_ref(shelf: Shelf) -> String {
     format!("{PREFIX}data/{}", shelf.name())
+}
+
+/// Our refs with how their notes are written: the shelves, then the Markdown.
+pub fn our_refs() -> Vec<(String, Form)> {
+    let shelves = Shelf::ALL.into_iter().map(|shelf| (data_ref(shelf), Form::Lines));
+    shelves.chain([(MARKDOWN_REF.to_owned(), Form::Blocks)]).collect()
+}
+
+/// The tracking ref of one of our refs. `tracking` is the name of [`crate::git::remotes::tracking`].
+pub fn tracking_ref(tracking: &str, ours: &str) -> String {
+    format!("{PREFIX}remotes/{tracking}/{}", ours.strip_prefix(PREFIX).unwrap_or(ours))
+}
+
+/// Which of our refs a tracking ref belongs to; `None` for any other ref.
+pub(crate) fn tracked(name: &str) -> Option<String> {
+    let rest = name.strip_prefix(PREFIX)?.strip_prefix("remotes/")?;
+    let ours = our_refs().into_iter().map(|(name, _)| name);
+    // data/handoffs ends as the Markdown ref does, and comes first
+    ours.into_iter().find(|ours| {
+        let end = format!("/{}", ours.strip_prefix(PREFIX).unwrap_or(ours));
+        rest.strip_suffix(&end).is_some_and(|remote| !remote.is_empty())
+    })
 }
 
 /// The records of one repository.

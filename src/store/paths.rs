@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::env::Env;
 use crate::git::Repository;
+use crate::git::remotes::fnv;
 
 /// The files of one repository's store, shared by all its worktrees.
 #[derive(Debug, Clone)]
@@ -72,6 +73,11 @@ impl Paths {
         self.state.join("sessions")
     }
 
+    /// What is remembered of a server that refuses notes.
+    pub(super) fn refused(&self, url: &str) -> PathBuf {
+        self.state.join("refused").join(format!("{:016x}", fnv(url.as_bytes())))
+    }
+
     pub(super) fn unborn(&self) -> PathBuf {
         self.state.join("unborn").join(&self.key)
     }
@@ -88,9 +94,4 @@ impl Paths {
     pub fn current(&self) -> PathBuf {
         self.state.join("current").join(&self.key)
     }
-}
-
-/// FNV-1a, 64 bits: short, and the same on every machine and version.
-fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

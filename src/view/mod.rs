@@ -12,6 +12,7 @@ pub mod safe;
 pub mod session;
 pub mod small;
 pub mod status;
+pub mod sync;
 pub mod template;
 pub mod words;
 

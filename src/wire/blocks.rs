@@ -114,6 +114,15 @@ pub fn mend(old: &[u8], new: &[u8]) -> Vec<u8> {
     whole.write().into_bytes()
 }
 
+/// A Markdown note without the blocks of some ids; `None` when it has none of them.
+pub fn without(note: &[u8], ids: &BTreeSet<String>) -> Option<Vec<u8>> {
+    let mut parsed = Parsed::default();
+    parsed.read(&String::from_utf8_lossy(note));
+    let before = parsed.blocks.len();
+    parsed.blocks.retain(|id, _| !ids.contains(id.as_str()));
+    (parsed.blocks.len() < before).then(|| parsed.write().into_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

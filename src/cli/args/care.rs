@@ -50,8 +50,9 @@ pub struct Completions {
 
 /// Do what one of git's hooks is for; called by the hooks that come with the program
 ///
-/// Reads what git gives that hook. It says little, waits for nobody and does not fail: what goes wrong is written to a
-/// log in the git directory, and no record is lost.
+/// Reads what git gives that hook. It says little and waits for nobody: what goes wrong is written to a log in the git
+/// directory, and no record is lost. It does not fail, except pre-push with empirica.strict, which ends with 1 when the
+/// notes could not be synced.
 #[derive(Debug, Args)]
 pub struct Hook {
     /// The hook
@@ -70,4 +71,5 @@ pub enum HookWord {
     PostApplypatch,
     PostMerge,
     PostRewrite,
+    PrePush,
 }

@@ -7,6 +7,7 @@ mod handoff;
 mod journal;
 mod read;
 mod session;
+mod sync;
 
 pub use assess::{
     About, Check, Checkpoint, CheckpointCommand, Noted, PhaseWord, Postflight, Preflight, TriggerWord, Vectors,
@@ -17,6 +18,7 @@ pub use handoff::{Handoff, HandoffCommand, Said};
 pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
 pub use read::{DetailWord, FormatWord, Log, Query, Resume, Show};
 pub use session::SessionCommand;
+pub use sync::Sync;
 
 use std::ffi::OsString;
 
@@ -74,6 +76,7 @@ pub enum Command {
     Query(Query),
     Status(Status),
     Flush(Flush),
+    Sync(Sync),
     Demo(Demo),
     Setup(Setup),
     Completions(Completions),

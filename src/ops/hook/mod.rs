@@ -3,8 +3,8 @@
 mod commit;
 mod rewrite;
 
-use super::Asked;
 use super::context::Context;
+use super::{Asked, sync};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::git::Repository;
@@ -18,11 +18,13 @@ pub enum Name {
     PostApplypatch,
     PostMerge,
     PostRewrite,
+    PrePush,
 }
 
 impl Name {
     /// All of them.
-    pub const ALL: [Name; 4] = [Name::PostCommit, Name::PostApplypatch, Name::PostMerge, Name::PostRewrite];
+    pub const ALL: [Name; 5] =
+        [Name::PostCommit, Name::PostApplypatch, Name::PostMerge, Name::PostRewrite, Name::PrePush];
 
     /// Git's name for it.
     pub fn as_str(self) -> &'static str {
@@ -31,6 +33,7 @@ impl Name {
             Name::PostApplypatch => "post-applypatch",
             Name::PostMerge => "post-merge",
             Name::PostRewrite => "post-rewrite",
+            Name::PrePush => "pre-push",
         }
     }
 
@@ -41,7 +44,7 @@ impl Name {
 
     /// Whether git tells it something on standard input.
     pub fn reads_input(self) -> bool {
-        self == Name::PostRewrite
+        matches!(self, Name::PostRewrite | Name::PrePush)
     }
 }
 
@@ -61,6 +64,8 @@ pub struct Called {
 pub struct Outcome {
     /// For the user, a sentence each; usually nothing.
     pub said: Vec<String>,
+    /// Whether git shall not go on: only before a push, and only when `empirica.strict` says so.
+    pub stops: bool,
 }
 
 /// Does what a hook is for. Whatever goes wrong is written down; the records are safe in any case.
@@ -78,6 +83,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, called: &Called) -
         Name::PostCommit => commit::run(&context),
         Name::PostApplypatch | Name::PostMerge => arrived(&context),
         Name::PostRewrite => rewrite::run(&context, &called.input),
+        Name::PrePush => Ok(before_push(&context, called, &mut outcome)),
     };
     match done {
         Ok(troubles) => troubles.iter().for_each(|trouble| context.store.trouble(called.name.as_str(), trouble)),
@@ -88,6 +94,20 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, called: &Called) -
         }
     }
     outcome
+}
+
+/// Before a push: the notes go where the push goes, when there is something new.
+fn before_push(context: &Context<'_>, called: &Called, outcome: &mut Outcome) -> Vec<String> {
+    let argument = |n: usize| called.arguments.get(n).map_or("", String::as_str);
+    let input = String::from_utf8_lossy(&called.input);
+    let lines: Vec<String> = input.lines().map(str::to_owned).collect();
+    let came = sync::before_push(context, argument(0), argument(1), &lines);
+    outcome.said.extend(came.said);
+    outcome.stops = came.blocks;
+    let Some(error) = came.failed else { return Vec::new() };
+    let text = in_one_line(&error);
+    outcome.said.push(format!("the notes were not synced: {text}"));
+    vec![text]
 }
 
 /// After a merge or a patch: what came with it is taken in, what waits is written.

@@ -1,0 +1,221 @@
+//! Fetching and pushing notes by the user's own git, with its credentials and settings, within a limit of time.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::time::Instant;
+
+use super::Oid;
+use super::process::{Ended, git, run_until};
+use super::remotes::{Place, is_partial};
+use super::repository::Repository;
+use crate::error::{Error, Result};
+
+/// The variable that tells our own programs that a hook of ours is running.
+pub const GUARD: &str = "EMPIRICA_IN_HOOK";
+
+/// How git is run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Manner {
+    /// Inside a hook: nobody is asked anything.
+    pub in_hook: bool,
+    /// Inside a hook: whether ssh may be told not to ask, because the user chose no ssh command.
+    pub plain_ssh: bool,
+    /// Whether git's own words, progress among them, go to our standard error.
+    pub shown: bool,
+    /// When git is ended.
+    pub deadline: Option<Instant>,
+}
+
+/// What git exports to its hooks and what would mislead another git.
+const OUTER: [&str; 5] =
+    ["GIT_INDEX_FILE", "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION", "GIT_PUSH_OPTION_COUNT"];
+
+fn command(repo: &Repository, manner: &Manner) -> Command {
+    // relative URLs are meant from the root, as git push takes them
+    let mut command = git(&repo.work_tree().unwrap_or_else(|| repo.cwd().to_owned()));
+    command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "fetch.writeCommitGraph=false"]);
+    command.args(["-c", "push.gpgSign=false", "-c", "push.followTags=false", "-c", "push.recurseSubmodules=no"]);
+    command.env(GUARD, "1");
+    for name in OUTER {
+        command.env_remove(name);
+    }
+    if manner.in_hook {
+        command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "").env("GCM_INTERACTIVE", "never");
+        if manner.plain_ssh {
+            command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
+        }
+    }
+    command
+}
+
+/// What a fetch found.
+#[derive(Debug)]
+pub struct Fetched {
+    /// The tracking refs that the remote has; `None` when this git does not tell.
+    pub present: Option<BTreeSet<String>>,
+}
+
+/// Fetches the notes of a remote into its tracking refs; touches no other ref. With `whole` also what an earlier fetch of a
+/// partial clone left out, in one batch.
+pub fn fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool) -> Result<Fetched> {
+    match try_fetch(repo, place, manner, whole, true)? {
+        // git before 2.41 has no such listing
+        None => Ok(try_fetch(repo, place, manner, whole, false)?.unwrap_or(Fetched { present: None })),
+        Some(fetched) => Ok(fetched),
+    }
+}
+
+fn try_fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool, listed: bool) -> Result<Option<Fetched>> {
+    let mut command = command(repo, manner);
+    command.args(["fetch", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-prune"]);
+    // without it, a refspec of the user's own could overwrite our refs
+    command.arg("--refmap=");
+    if listed {
+        command.args(["--porcelain", "--verbose"]);
+    }
+    if manner.shown {
+        command.arg("--progress");
+    } else if !listed {
+        command.arg("--quiet");
+    }
+    if is_partial(repo) {
+        command.arg("--no-filter").args(whole.then_some("--refetch"));
+    }
+    let to = format!("refs/notes/empirica/remotes/{}", place.tracking);
+    command.arg("--").arg(&place.fetch);
+    command.arg(format!("+refs/notes/empirica/data/*:{to}/data/*"));
+    command.arg(format!("+refs/notes/empirica/handoffs*:{to}/handoffs*"));
+    match run_until(&mut command, manner.deadline, manner.shown)? {
+        Ended::TimedOut => Err(timed_out(place)),
+        Ended::Itself { code: Some(129), .. } if listed => Ok(None),
+        Ended::Itself { success: true, stdout, .. } => {
+            let text = String::from_utf8_lossy(&stdout);
+            // `<flag> <old> <new> <ref>`
+            let refs = text.lines().filter_map(|line| Some(line.get(2..)?.splitn(3, ' ').nth(2)?.to_owned()));
+            Ok(Some(Fetched { present: listed.then(|| refs.collect()) }))
+        }
+        Ended::Itself { stderr, .. } => Err(failed(place, "fetched from", &stderr)),
+    }
+}
+
+/// A ref to be pushed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Update {
+    /// Its full name, here and there.
+    pub name: String,
+    /// What it shall point to.
+    pub new: Oid,
+    /// The tip that it may be forced from; `None`: it is pushed only forward.
+    pub lease: Option<Oid>,
+}
+
+/// What became of a ref that was pushed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pushed {
+    /// The remote has it.
+    Done,
+    /// Someone was faster: fetch, merge, push again.
+    Outrun,
+    /// The server does not take it, in its own words.
+    Refused(String),
+}
+
+/// Pushes refs to the URL of a place; what became of each, in their order.
+pub fn push(repo: &Repository, place: &Place, updates: &[Update], manner: &Manner) -> Result<Vec<Pushed>> {
+    let mut command = command(repo, manner);
+    command.args(["push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"]);
+    command.args(manner.shown.then_some("--progress"));
+    for update in updates {
+        if let Some(tip) = update.lease {
+            command.arg(format!("--force-with-lease={}:{tip}", update.name));
+        }
+    }
+    command.arg("--").arg(&place.push);
+    command.args(updates.iter().map(|update| format!("{}:{}", update.new, update.name)));
+    let (success, stdout, stderr) = match run_until(&mut command, manner.deadline, manner.shown)? {
+        Ended::TimedOut => return Err(timed_out(place)),
+        Ended::Itself { success, stdout, stderr, .. } => (success, stdout, stderr),
+    };
+    let text = String::from_utf8_lossy(&stdout);
+    let found: Vec<Option<Pushed>> =
+        updates.iter().map(|update| text.lines().find_map(|line| outcome(line, &update.name))).collect();
+    if success {
+        return Ok(updates.iter().map(|_| Pushed::Done).collect());
+    }
+    match found.into_iter().collect() {
+        Some(all) => Ok(all),
+        None => Err(failed(place, "pushed to", &stderr)),
+    }
+}
+
+/// What a line of `git push --porcelain`, `<flag> TAB <from>:<to> TAB <summary>`, says about a ref.
+fn outcome(line: &str, name: &str) -> Option<Pushed> {
+    let mut fields = line.splitn(3, '\t');
+    let (flag, refs, summary) = (fields.next()?, fields.next()?, fields.next()?);
+    if refs.rsplit(':').next()? != name {
+        return None;
+    }
+    if flag != "!" {
+        return Some(Pushed::Done);
+    }
+    // what another push to the same ref at the same moment looks like from here
+    const RACES: [&str; 5] =
+        ["failed to update ref", "cannot lock ref", "unable to lock", "incorrect old value", "already exists"];
+    let raced = summary.starts_with("[rejected]") || RACES.iter().any(|words| summary.contains(words));
+    Some(if raced { Pushed::Outrun } else { Pushed::Refused(summary.to_owned()) })
+}
+
+fn timed_out(place: &Place) -> Error {
+    Error::refused(format!("{} did not answer in time", place.name))
+        .reason("git was ended when the time for it was over (empirica.syncTimeout)")
+        .suggest("Your records are safe here. Send them when the remote answers again.")
+        .command(format!("git empirica sync {}", super::repository::quote(&place.name)))
+}
+
+/// Git's own words, and what they usually mean.
+fn failed(place: &Place, what: &str, stderr: &[u8]) -> Error {
+    let text = String::from_utf8_lossy(stderr);
+    let words: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let known = |any: &[&str]| any.iter().any(|part| text.contains(part));
+    let advice = if known(&["Could not resolve", "unable to access", "Connection refused", "timed out", "unreachable"])
+    {
+        "The remote cannot be reached. Your records are safe here; run it again when you are online."
+    } else if known(&[
+        "Authentication failed",
+        "Permission denied",
+        "could not read Username",
+        "Host key",
+        "terminal prompts",
+    ]) {
+        "The remote does not let you in. Your records are safe here; see that git push works, then run it again."
+    } else if known(&["does not appear to be a git repository", "not found", "does not exist"]) {
+        "There is no such repository. Your records are safe here; look at the remote's URL."
+    } else {
+        "Your records are safe here; run it again when this is mended."
+    };
+    let reason = if words.is_empty() { "git says why above".to_owned() } else { words.join("; ") };
+    Error::refused(format!("the notes could not be {what} {}", place.name))
+        .reason(reason)
+        .suggest(advice)
+        .command("git remote -v")
+        .command(format!("git empirica sync {}", super::repository::quote(&place.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_says_about_a_ref_is_told_apart() {
+        let name = "refs/notes/empirica/handoffs";
+        let line = |flag: &str, summary: &str| outcome(&format!("{flag}\tabc:{name}\t{summary}"), name);
+        assert_eq!(line(" ", "a..b"), Some(Pushed::Done));
+        assert_eq!(line("=", "[up to date]"), Some(Pushed::Done));
+        assert_eq!(line("!", "[rejected] (fetch first)"), Some(Pushed::Outrun));
+        assert_eq!(line("!", "[remote rejected] (failed to update ref)"), Some(Pushed::Outrun));
+        let declined = "[remote rejected] (pre-receive hook declined)";
+        assert_eq!(line("!", declined), Some(Pushed::Refused(declined.to_owned())));
+        assert_eq!(outcome(&format!("!\tabc:{name}x\t[rejected]"), name), None);
+        assert_eq!(outcome("Done", name), None);
+    }
+}

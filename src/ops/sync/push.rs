@@ -1,0 +1,116 @@
+//! What happens to the notes before a push of the user's: the same sync, to where the push goes, within a limit of time.
+
+use std::time::{Duration, Instant};
+
+use super::travel::Trip;
+use super::{Leaves, Synced, destinations, is_nested};
+use crate::error::{Error, Result};
+use crate::git::transfer::Manner;
+use crate::git::{parent, remotes};
+use crate::ops::Context;
+use crate::store::{Store, parse_duration};
+
+/// How long it may take when `empirica.syncTimeout` does not say.
+const TIME: Duration = Duration::from_secs(10);
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct BeforePush {
+    /// What is to be said aside, a line each.
+    pub said: Vec<String>,
+    /// Why the notes could not be synced. The user's push goes on, unless `blocks`.
+    pub failed: Option<Error>,
+    /// Whether the user's push shall fail with it (`empirica.strict`).
+    pub blocks: bool,
+}
+
+/// Syncs the notes before a push of the user's, when there is something new for where it goes to, and it may go there.
+///
+/// `remote` and `url` are the two arguments of the pre-push hook, `lines` what it reads. Does nothing for a dry run, for a
+/// mirror, and when the push names notes itself. Never asks the user anything. The store is to be in a hurry.
+pub fn before_push(context: &Context<'_>, remote: &str, url: &str, lines: &[String]) -> BeforePush {
+    let mut said = Vec::new();
+    match sync(context, remote, url, lines, &mut said) {
+        Ok(Some(synced)) => {
+            said.extend(words(&synced));
+            BeforePush { said, ..Default::default() }
+        }
+        Ok(None) => BeforePush { said, ..Default::default() },
+        Err(error) => {
+            let blocks = context.repo.config_bool("empirica.strict").unwrap_or(false);
+            BeforePush { said, failed: Some(error), blocks }
+        }
+    }
+}
+
+fn sync(
+    context: &Context<'_>,
+    remote: &str,
+    url: &str,
+    lines: &[String],
+    said: &mut Vec<String>,
+) -> Result<Option<Synced>> {
+    let (repo, began) = (context.repo, Instant::now());
+    // git chose its values before: what it pushes itself would be refused after a push of ours
+    let names_notes = |line: &String| {
+        let mut words = line.split(' ').step_by(2);
+        words.any(|word| word.starts_with("refs/notes/"))
+    };
+    let mirror = || repo.config_bool(&format!("remote.{remote}.mirror")).unwrap_or(false);
+    if is_nested(context) || lines.iter().any(names_notes) || mirror() {
+        return Ok(None);
+    }
+    let leaves = Leaves::configured(repo)?;
+    let store = &context.store;
+    if leaves == Leaves::Nothing
+        || !destinations(repo).iter().any(|name| name == remote || name == url)
+        || store.refused(url).is_some()
+    {
+        return Ok(None);
+    }
+    let place = remotes::pushed_to(repo, remote, url);
+    if !is_new(store, &place.tracking, leaves, said)? {
+        return Ok(None);
+    }
+    let asked = parent::push(repo);
+    if asked.dry_run || asked.mirror {
+        return Ok(None);
+    }
+    let time = repo.config("empirica.syncTimeout").and_then(|text| parse_duration(&text)).unwrap_or(TIME);
+    let manner =
+        Manner { in_hook: true, plain_ssh: has_plain_ssh(context), shown: false, deadline: Some(began + time) };
+    let mut warnings = Vec::new();
+    let synced = Trip { store, place: &place, manner, leaves }.travel(&mut warnings, &mut |words| {
+        said.push(words.to_owned());
+    });
+    said.extend(warnings);
+    synced.map(Some)
+}
+
+/// Whether something may leave that the remote lacks, as far as is known here. Asks nobody.
+fn is_new(store: &Store<'_>, tracking: &str, leaves: Leaves, said: &mut Vec<String>) -> Result<bool> {
+    if store.unflushed() > 0 {
+        let flushed = store.flush();
+        said.extend(flushed.warnings);
+        if let Some(error) = flushed.degraded {
+            said.push(format!("what waits in the log could not be written to the notes: {error}"));
+        }
+    }
+    let standings = store.standing(tracking, None)?;
+    Ok(standings.iter().any(|standing| standing.ours.is_some() && !standing.equal && leaves.may(&standing.name)))
+}
+
+/// Whether ssh may be told not to ask: the user chose no ssh command.
+fn has_plain_ssh(context: &Context<'_>) -> bool {
+    let given = |name: &&str| context.env.get(name).is_some();
+    let set = |key: &&str| context.repo.config(key).is_some();
+    let for_once = context.env.get("GIT_CONFIG_PARAMETERS").is_some_and(|all| all.to_lowercase().contains("ssh"));
+    let chosen = ["GIT_SSH_COMMAND", "GIT_SSH", "GIT_SSH_VARIANT"].iter().any(given);
+    !chosen && !["core.sshCommand", "ssh.variant"].iter().any(set) && !for_once
+}
+
+fn words(synced: &Synced) -> Option<String> {
+    let (sent, received) = (synced.outgoing.records, synced.incoming.records);
+    (sent + received > 0)
+        .then(|| format!("notes synced with {}: {sent} records sent, {received} received", synced.remote))
+}

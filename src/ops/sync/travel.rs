@@ -1,0 +1,234 @@
+//! One exchange with one remote.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use super::{Cargo, Leaves, RefSynced, Status, Synced, status};
+use crate::error::{Error, Result};
+use crate::git::remotes::{Place, is_partial};
+use crate::git::transfer::{self, Fetched, Manner, Pushed};
+use crate::model::Shelf;
+use crate::store::{MARKDOWN_REF, Standing, Store, Travelling, data_ref, pause};
+
+/// How often another one may be faster before we give up.
+const ROUNDS: u32 = 12;
+
+/// An exchange with one remote.
+pub struct Trip<'t, 's> {
+    /// Whose records.
+    pub store: &'t Store<'s>,
+    /// Where.
+    pub place: &'t Place,
+    /// How git is run.
+    pub manner: Manner,
+    /// What may leave.
+    pub leaves: Leaves,
+}
+
+/// What travels, by ref.
+type Cargoes = BTreeMap<String, Travelling>;
+
+impl Trip<'_, '_> {
+    /// Fetches into the tracking refs and tells what would travel.
+    pub fn look(&self) -> Result<Synced> {
+        let (standings, _) = self.fetch()?;
+        let (mut incoming, mut outgoing) = (Cargoes::new(), Cargoes::new());
+        for standing in &standings {
+            let (came, went) = self.store.travelling(standing)?;
+            incoming.insert(standing.name.clone(), came);
+            outgoing.insert(standing.name.clone(), went);
+        }
+        Ok(self.synced(&standings, &incoming, &outgoing, 1, is_first(&standings)))
+    }
+
+    /// Fetches and tells how our refs stand beside the remote's. All that uniting needs is here afterwards.
+    fn fetch(&self) -> Result<(Vec<Standing>, Fetched)> {
+        let repo = self.store.repo();
+        let fetch = |whole| -> Result<(Vec<Standing>, Fetched)> {
+            let fetched = transfer::fetch(repo, self.place, &self.manner, whole)?;
+            Ok((self.store.standing(&self.place.tracking, fetched.present.as_ref())?, fetched))
+        };
+        let differs = |standing: &Standing| !standing.equal && standing.theirs.is_some();
+        let found = fetch(false);
+        let lacks = |found: &Result<(Vec<Standing>, Fetched)>| match found {
+            Ok((standings, _)) => standings.iter().any(|s| differs(s) && !self.store.is_whole(s)),
+            // a tree that is not here
+            Err(error) => error.kind() == crate::error::Kind::Storage,
+        };
+        if is_partial(repo) && lacks(&found) { fetch(true) } else { found }
+    }
+
+    /// Fetches, unites and pushes until the remote has all that may leave.
+    pub fn travel(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<Synced> {
+        let store = self.store;
+        let (mut incoming, mut sent) = (Cargoes::new(), Cargoes::new());
+        let mut first = false;
+        let mut refused: BTreeMap<String, String> = BTreeMap::new();
+        let mut secret: Option<(String, &'static str)> = None;
+        for round in 1..=ROUNDS {
+            let (standings, fetched) = self.fetch()?;
+            first |= round == 1 && is_first(&standings);
+            let mut outgoing = Cargoes::new();
+            for standing in standings.iter().filter(|standing| !standing.equal) {
+                let (came, went) = store.travelling(standing)?;
+                add(incoming.entry(standing.name.clone()).or_default(), came);
+                outgoing.insert(standing.name.clone(), went);
+            }
+            let may = |name: &str| self.leaves.may(name);
+            if standings.iter().any(|standing| !standing.equal && standing.theirs.is_some()) {
+                warnings.extend(store.unite_with(&standings, may)?);
+            }
+            let standings = store.standing(&self.place.tracking, fetched.present.as_ref())?;
+            let held = self.held(&outgoing, &mut secret);
+            let due: Vec<&Standing> = standings
+                .iter()
+                .filter(|s| !s.equal && may(&s.name) && !held.contains(&s.name) && !refused.contains_key(&s.name))
+                .collect();
+            let updates = due.iter().map(|standing| store.update_for(standing)).collect::<Result<Vec<_>>>()?;
+            let updates: Vec<_> = updates.into_iter().flatten().collect();
+            if updates.is_empty() {
+                let synced = self.synced(&standings, &incoming, &merged(outgoing, &sent), round, first);
+                return self.ended(synced, refused, secret);
+            }
+            if first && sent.is_empty() && round == 1 {
+                say(&self.first_words(&outgoing));
+            }
+            let pushed = transfer::push(store.repo(), self.place, &updates, &self.manner)?;
+            let mut done = Vec::new();
+            for (update, pushed) in updates.iter().zip(pushed) {
+                match pushed {
+                    Pushed::Done => done.push((update.name.clone(), update.new)),
+                    Pushed::Outrun => {}
+                    Pushed::Refused(words) => drop(refused.insert(update.name.clone(), words)),
+                }
+            }
+            for (name, _) in &done {
+                add(sent.entry(name.clone()).or_default(), outgoing.get(name).cloned().unwrap_or_default());
+            }
+            store.published(&self.place.tracking, &done)?;
+            if done.len() + refused.len() >= updates.len() {
+                let synced = self.synced(&standings, &incoming, &merged(outgoing, &sent), round, first);
+                return self.ended(synced, refused, secret);
+            }
+            self.rest(round)?;
+        }
+        Err(Error::refused(format!("others were faster than we {ROUNDS} times"))
+            .reason(format!("{} took notes of others between each fetch and push of ours", self.place.name))
+            .suggest("Your records are safe here. Run it again.")
+            .command("git empirica sync"))
+    }
+
+    /// Waits a little, so that two who race do not march in step.
+    fn rest(&self, round: u32) -> Result<()> {
+        let pause = pause(round) * 4;
+        let left = self.manner.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left <= pause + Duration::from_millis(1)) {
+            return Err(Error::refused("the time for syncing was over (empirica.syncTimeout)")
+                .reason("others pushed at the same moment")
+                .suggest("Your records are safe here. Run it when you have the time.")
+                .command("git empirica sync"));
+        }
+        std::thread::sleep(pause);
+        Ok(())
+    }
+
+    /// The refs that must not be pushed, because a secret would leave with them. The Markdown says what the handoffs say.
+    fn held(&self, outgoing: &Cargoes, secret: &mut Option<(String, &'static str)>) -> BTreeSet<String> {
+        let mut held = BTreeSet::new();
+        for (name, travelling) in outgoing.iter().filter(|(name, _)| self.leaves.may(name)) {
+            if let Some(found) = self.store.secret_in(&travelling.lines) {
+                held.insert(name.clone());
+                if *name == data_ref(Shelf::Handoffs) {
+                    held.insert(MARKDOWN_REF.to_owned());
+                }
+                secret.get_or_insert(found);
+            }
+        }
+        held
+    }
+
+    fn first_words(&self, outgoing: &Cargoes) -> String {
+        let leaving = outgoing.iter().filter(|(name, _)| self.leaves.may(name)).map(|(_, travelling)| travelling);
+        let kinds: Vec<String> =
+            Cargo::new(leaving).kinds.iter().map(|(kind, n)| format!("{n} {}", kind.replace('_', " "))).collect();
+        let kinds = if kinds.is_empty() { "notes".to_owned() } else { kinds.join(", ") };
+        format!("{} has no notes of this kind yet. Publishing there: {kinds}.", self.place.name)
+    }
+
+    fn synced(
+        &self,
+        standings: &[Standing],
+        incoming: &Cargoes,
+        outgoing: &Cargoes,
+        rounds: u32,
+        first: bool,
+    ) -> Synced {
+        let size = |cargoes: &Cargoes, name: &str| {
+            cargoes.get(name).map_or(0, |t| if name == MARKDOWN_REF { t.notes } else { t.lines.len() })
+        };
+        let refs: Vec<RefSynced> = standings
+            .iter()
+            .map(|standing| {
+                let (came, went) = (size(incoming, &standing.name), size(outgoing, &standing.name));
+                let status = status(standing, came > 0, went > 0, self.leaves);
+                let outgoing = if status == Status::Kept || status == Status::Received { 0 } else { went };
+                RefSynced { name: standing.name.clone(), status, incoming: came, outgoing }
+            })
+            .collect();
+        let left = outgoing.iter().filter(|(name, _)| self.leaves.may(name)).map(|(_, travelling)| travelling);
+        Synced {
+            remote: self.place.name.clone(),
+            first,
+            rounds,
+            refs,
+            incoming: Cargo::new(incoming.values()),
+            outgoing: Cargo::new(left),
+        }
+    }
+
+    /// What is wrong although the rest went well.
+    fn ended(
+        &self,
+        synced: Synced,
+        refused: BTreeMap<String, String>,
+        secret: Option<(String, &'static str)>,
+    ) -> Result<Synced> {
+        let words = refused.iter().next();
+        self.store.remember_refusal(&self.place.push, words.map(|(_, words)| words.as_str()));
+        if let Some((name, words)) = words {
+            return Err(Error::refused(format!("{} does not take {name}", self.place.name))
+                .reason(words.clone())
+                .suggest(
+                    "Your records are safe here. Ask who runs the server to allow refs/notes/empirica/*, or sync elsewhere.",
+                )
+                .command("git config empirica.remote <remote>")
+                .command("git config empirica.sync off"));
+        }
+        if let Some((id, rule)) = secret {
+            return Err(Error::refused(format!("{id} holds a secret, so it was not sent"))
+                .reason(format!("the rule {rule} saw it in what would leave for the first time"))
+                .suggest("Change the secret and redact the record; or, when it is none, turn the scan off.")
+                .command(format!("git empirica show {id}"))
+                .command("git config empirica.redact false"));
+        }
+        Ok(synced)
+    }
+}
+
+fn is_first(standings: &[Standing]) -> bool {
+    standings.iter().all(|standing| standing.theirs.is_none())
+}
+
+fn add(to: &mut Travelling, more: Travelling) {
+    to.lines.extend(more.lines);
+    to.lines.sort();
+    to.lines.dedup();
+    to.notes = to.notes.max(more.notes);
+}
+
+fn merged(mut all: Cargoes, more: &Cargoes) -> Cargoes {
+    for (name, travelling) in more {
+        add(all.entry(name.clone()).or_default(), travelling.clone());
+    }
+    all
+}

@@ -1,0 +1,177 @@
+//! Our refs beside those of a remote: what each lacks, uniting them, and remembering what the remote has.
+
+use std::collections::BTreeMap;
+
+use super::epoch::Epoch;
+use super::lock::Lock;
+use super::merge::form_of;
+use super::{Form, Store, data_ref, log, our_refs, secrets, tracking_ref};
+use crate::error::{Error, Result};
+use crate::git::difference::differences;
+use crate::git::transfer::Update;
+use crate::git::{Oid, RefUpdate, UpdateError};
+use crate::model::Shelf;
+use crate::wire::lines;
+
+/// One of our refs beside the same ref of a remote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// Our ref.
+    pub name: String,
+    /// Our tip; `None` without one.
+    pub ours: Option<Oid>,
+    /// The remote's tip, as last seen; `None` without one.
+    pub theirs: Option<Oid>,
+    /// Whether both have the same tree.
+    pub equal: bool,
+}
+
+/// A line that one side has and the other has not.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Line {
+    /// The record's id; `None` for a line that is no record.
+    pub id: Option<String>,
+    /// The line.
+    pub bytes: Vec<u8>,
+}
+
+/// What would travel, or did, of one ref. A line on several commits comes once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Travelling {
+    /// The lines; none for the Markdown ref.
+    pub lines: Vec<Line>,
+    /// How many notes differ.
+    pub notes: usize,
+}
+
+impl Store<'_> {
+    /// All of our refs beside those of the remote whose tracking refs these are. `present` are those that the remote has,
+    /// if that is known.
+    pub fn standing(
+        &self,
+        tracking: &str,
+        present: Option<&std::collections::BTreeSet<String>>,
+    ) -> Result<Vec<Standing>> {
+        let stand = |(name, _): (String, Form)| {
+            let tracked = tracking_ref(tracking, &name);
+            let there = present.is_none_or(|present| present.contains(&tracked));
+            let ours = self.repo.find_ref(&name)?;
+            let theirs = if there { self.repo.find_ref(&tracked)? } else { None };
+            let tree = |tip: Option<Oid>| tip.map(|tip| self.repo.tree_of(tip)).transpose();
+            let equal = ours == theirs || (theirs.is_some() && tree(ours)? == tree(theirs)?);
+            Ok(Standing { name, ours, theirs, equal })
+        };
+        our_refs().into_iter().map(stand).collect()
+    }
+
+    /// What the remote has and we have not, and what we have (the log included) and the remote has not.
+    pub fn travelling(&self, standing: &Standing) -> Result<(Travelling, Travelling)> {
+        let tree = |tip: Option<Oid>| tip.map_or_else(|| Ok(self.repo.empty_tree()), |tip| self.repo.tree_of(tip));
+        let found = differences(self.repo, tree(standing.ours)?, tree(standing.theirs)?)?;
+        let is_lines = form_of(&standing.name) == Form::Lines;
+        let mut lines: [BTreeMap<Vec<u8>, Line>; 2] = Default::default();
+        let mut notes = [0usize; 2];
+        for blobs in found.notes.values() {
+            let read = |blobs: &[Oid]| -> Result<Vec<u8>> {
+                let mut text = Vec::new();
+                for blob in blobs {
+                    text.extend(self.repo.read_blob(*blob)?.unwrap_or_default());
+                    text.push(b'\n');
+                }
+                Ok(text)
+            };
+            let texts = if is_lines { [read(&blobs[0])?, read(&blobs[1])?] } else { Default::default() };
+            let sets = [0, 1].map(|side| lines::split(&texts[side]).collect::<std::collections::BTreeSet<&[u8]>>());
+            for side in 0..2 {
+                let mut only = sets[side].difference(&sets[1 - side]).peekable();
+                let differs = if is_lines { only.peek().is_some() } else { !blobs[side].is_empty() };
+                notes[side] += usize::from(differs);
+                lines[side].extend(only.map(|line| (line.to_vec(), to_line(line))));
+            }
+        }
+        let shelf = Shelf::ALL.into_iter().find(|shelf| data_ref(*shelf) == standing.name);
+        let waiting = log::read(&self.paths).into_iter().filter(|waiting| Some(waiting.shelf) == shelf);
+        lines[0].extend(waiting.map(|waiting| (waiting.line.clone(), to_line(&waiting.line))));
+        let [ours, theirs] = lines.map(|lines| lines.into_values().collect());
+        Ok((Travelling { lines: theirs, notes: notes[1] }, Travelling { lines: ours, notes: notes[0] }))
+    }
+
+    /// Whether all that uniting needs of the remote's notes is here; in a partial clone it may not be.
+    pub fn is_whole(&self, standing: &Standing) -> bool {
+        let tree = |tip: Option<Oid>| tip.map_or_else(|| Ok(self.repo.empty_tree()), |tip| self.repo.tree_of(tip));
+        let found = || differences(self.repo, tree(standing.ours)?, tree(standing.theirs)?);
+        found().is_ok_and(|found| {
+            let epoch = found.others.values().flatten().flatten().map(|other| other.id);
+            let notes = found.notes.into_values().flatten().flatten();
+            notes.chain(epoch).all(|blob| self.repo.has_object(blob))
+        })
+    }
+
+    /// Unites the remote's tips with ours. Ours then follow theirs, where `publish` says that they are to be pushed. The lock
+    /// is held meanwhile. Returns what the user should know.
+    pub fn unite_with(&self, standings: &[Standing], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
+        let mut warnings = Vec::new();
+        let _lock = Lock::acquire(&self.paths.lock(), self.lock_timeout)?;
+        let mut tips = self.heal_locked(&mut warnings)?;
+        let mut outcome = Ok(());
+        for standing in standings {
+            let Some(theirs) = standing.theirs.filter(|_| publish(&standing.name)) else { continue };
+            outcome = outcome.and(self.unite_tip(&standing.name, theirs, true, &mut tips));
+        }
+        tips.save(&self.paths);
+        outcome.map(|()| warnings)
+    }
+
+    /// How our ref is to be pushed. It is forced only where our tip forgets a history that a redaction cut off.
+    pub fn update_for(&self, standing: &Standing) -> Result<Option<Update>> {
+        let Some(new) = standing.ours else { return Ok(None) };
+        let forced = |theirs: Oid| -> Result<bool> {
+            let (ours, known) = (Epoch::of(self.repo, Some(new))?, Epoch::of(self.repo, Some(theirs))?);
+            Ok(!known.unaware_of(&ours).is_empty() && !self.repo.descends(new, theirs))
+        };
+        let lease = standing.theirs.map(|theirs| Ok::<_, Error>(forced(theirs)?.then_some(theirs))).transpose()?;
+        Ok(Some(Update { name: standing.name.clone(), new, lease: lease.flatten() }))
+    }
+
+    /// Remembers what the remote has after a push: in its tracking refs, and as seen.
+    pub fn published(&self, tracking: &str, updates: &[(String, Oid)]) -> Result<()> {
+        let _lock = Lock::acquire(&self.paths.lock(), self.lock_timeout)?;
+        let mut tips = super::tips::Tips::load(&self.paths);
+        let mut moved = Vec::new();
+        for (name, new) in updates {
+            let name = tracking_ref(tracking, name);
+            let expected = self.repo.find_ref(&name)?;
+            tips.refs.insert(name.clone(), *new);
+            if expected != Some(*new) {
+                moved.push(RefUpdate { name, new: *new, expected });
+            }
+        }
+        match self.repo.update_refs(&moved, "notes: pushed by 'git empirica'", &self.repo.identity()) {
+            // somebody fetched meanwhile: as good
+            Ok(()) | Err(UpdateError::Contended(_)) => {}
+            Err(error) => return Err(Error::storage("the tracking refs cannot be updated").caused_by(error)),
+        }
+        tips.save(&self.paths);
+        Ok(())
+    }
+
+    /// The first of the lines that holds a secret, by the record's id, and the rule that saw it; `None` when there is none, or
+    /// `empirica.redact` is off.
+    pub fn secret_in(&self, lines: &[Line]) -> Option<(String, &'static str)> {
+        if !self.scan_secrets {
+            return None;
+        }
+        lines.iter().find_map(|line| {
+            let rule = match serde_json::from_slice::<serde_json::Value>(&line.bytes) {
+                Ok(mut value) if line.id.is_some() => secrets::redact_value(&mut value).first().map(|r| r.rule),
+                _ => secrets::redact_text(&String::from_utf8_lossy(&line.bytes))
+                    .and_then(|(_, rules)| rules.first().copied()),
+            };
+            Some((line.id.clone().unwrap_or_else(|| "a line that is no record".to_owned()), rule?))
+        })
+    }
+}
+
+fn to_line(bytes: &[u8]) -> Line {
+    Line { id: lines::id(bytes).map(str::to_owned), bytes: bytes.to_vec() }
+}
