@@ -22,6 +22,8 @@ mod log;
 mod manual;
 mod properties;
 mod regressions;
+mod repair;
+mod repair_choices;
 mod rewrites;
 mod secrets;
 mod snapshots;

@@ -12,8 +12,8 @@ use crate::git::history::Selection;
 use crate::model::{Phase, Shelf};
 use crate::ops::journal::Entry;
 use crate::ops::{
-    Asked, Context, assess, checkpoint, demo, flush, goal, handoff, hook, journal, log, query, resume, session, setup,
-    show, status, sync,
+    Asked, Context, assess, checkpoint, demo, flush, goal, handoff, hook, journal, log, query, repair, resume, session,
+    setup, show, status, sync,
 };
 use crate::view::block::BuiltIn;
 use crate::view::pack::Form;
@@ -123,6 +123,10 @@ impl<'a> Here<'a> {
                 view::status::answer(&outcome, &mut self.terminal)?
             }
             Command::Sync(given) => self.sync(given)?,
+            Command::Repair(given) => {
+                let request = repair::Request { apply: given.apply, to: given.to };
+                view::repair::answer(&repair::run(&self.context(Asked::default())?, &request)?)
+            }
             Command::Flush(_) => view::small::flushed(&flush::run(&self.context(Asked::default())?)),
             other => self.journal(other)?,
         }))

@@ -56,7 +56,7 @@ pub struct Commit {
 }
 
 /// What makes git's output the same whatever the user has set.
-const PLAIN: [&str; 8] = [
+pub(super) const PLAIN: [&str; 8] = [
     "-c",
     "log.showSignature=false",
     "-c",

@@ -1,15 +1,19 @@
 //! Everything that touches git: the only floor that names gix or spawns git.
 
 pub mod backend;
+mod beside;
 pub mod difference;
+pub mod equivalents;
 pub mod head_move;
 pub mod history;
 pub mod notes;
 pub mod parent;
+mod patches;
 pub mod process;
 pub mod reach;
 pub mod remotes;
 pub mod repository;
+mod rewrites;
 pub mod status;
 pub mod transfer;
 pub mod walk;

@@ -1,6 +1,6 @@
 //! Running the user's own git, where gix has no answer: history listings, status, pager and editor.
 
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -141,6 +141,13 @@ impl Running {
         stdout.map(|stdout| Running { child, stdout }).ok_or_else(|| Error::storage("git's output could not be read"))
     }
 
+    /// Starts git with something on its standard input.
+    pub fn feed(command: &mut Command, input: Vec<u8>) -> Result<Self> {
+        let mut running = Running::start(command.stdin(Stdio::piped()))?;
+        write_aside(running.child.stdin.take(), input);
+        Ok(running)
+    }
+
     /// Waits for its end, after its output was read to the end; a failure carries git's own words.
     pub fn finish(mut self) -> Result<()> {
         let mut stderr = Vec::new();
@@ -159,6 +166,30 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Writes beside whoever reads the output, so that neither waits for the other. A reader that wants no more is fine.
+fn write_aside(pipe: Option<std::process::ChildStdin>, input: Vec<u8>) {
+    if let Some(mut pipe) = pipe {
+        std::thread::spawn(move || pipe.write_all(&input));
+    }
+}
+
+/// Runs git with something on its standard input, its output going to a second git, and returns what that prints. A
+/// failure of either carries its own words.
+pub fn pipe(first: &mut Command, input: Vec<u8>, second: &mut Command) -> Result<Vec<u8>> {
+    let mut source =
+        first.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started)?;
+    write_aside(source.stdin.take(), input);
+    let between = source.stdout.take().map_or_else(Stdio::null, Stdio::from);
+    let printed = Pending::start(second.stdin(between)).output();
+    let ended = source.wait_with_output().map_err(not_started)?;
+    if ended.status.success() { printed } else { Err(said(&ended.stderr)) }
+}
+
+/// The error of a pipe from git that breaks.
+pub fn unreadable_output(error: std::io::Error) -> Error {
+    Error::storage("git's output could not be read").caused_by(error)
 }
 
 /// What git would use as `GIT_PAGER` or `GIT_EDITOR`; `None` when git cannot be asked or has none.

@@ -147,6 +147,16 @@ impl Repository {
         self.inner.has_object(id)
     }
 
+    /// Whether the object is here and a commit. Never fetches.
+    pub fn is_commit(&self, id: Oid) -> bool {
+        self.inner.has_object(id) && self.inner.find_commit(id).is_ok()
+    }
+
+    /// Whether the history here ends where it was cut off.
+    pub fn is_shallow(&self) -> bool {
+        self.inner.is_shallow().unwrap_or(false)
+    }
+
     /// The content of a blob; `None` when it is not here.
     pub fn read_blob(&self, id: Oid) -> Result<Option<Vec<u8>>> {
         let found = self.inner.try_find_object(id).map_err(|error| unreadable(id, error))?;
@@ -238,6 +248,12 @@ impl Repository {
     /// The first parent of a commit; `None` for a root, and when the commit is not here.
     pub fn first_parent(&self, commit: Oid) -> Option<Oid> {
         Some(self.inner.find_commit(commit).ok()?.parent_ids().next()?.detach())
+    }
+
+    /// When a commit was made (the committer's date, strict ISO 8601); `None` when it is not here.
+    pub fn committed(&self, commit: Oid) -> Option<String> {
+        let time = self.inner.find_commit(commit).ok()?.committer().ok()?.time().ok()?;
+        Some(time.format_or_unix(gix::date::time::format::ISO8601_STRICT))
     }
 
     /// How many entries HEAD's reflog has in this worktree; 0 without one.

@@ -14,6 +14,7 @@ pub mod hook;
 pub mod journal;
 pub mod log;
 pub mod query;
+pub mod repair;
 pub mod resume;
 pub mod session;
 pub mod setup;

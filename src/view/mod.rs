@@ -7,6 +7,7 @@ pub mod demo;
 pub mod handoff;
 pub mod log;
 pub mod pack;
+pub mod repair;
 pub mod resume;
 pub mod safe;
 pub mod session;

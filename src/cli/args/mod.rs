@@ -6,6 +6,7 @@ mod goal;
 mod handoff;
 mod journal;
 mod read;
+mod repair;
 mod session;
 mod sync;
 
@@ -17,6 +18,7 @@ pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, Said};
 pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
 pub use read::{DetailWord, FormatWord, Log, Query, Resume, Show};
+pub use repair::Repair;
 pub use session::SessionCommand;
 pub use sync::Sync;
 
@@ -77,6 +79,7 @@ pub enum Command {
     Status(Status),
     Flush(Flush),
     Sync(Sync),
+    Repair(Repair),
     Demo(Demo),
     Setup(Setup),
     Completions(Completions),
