@@ -217,7 +217,6 @@ fn the_users_diff_settings_change_nothing() {
     repo.commit("README.md", "moved\n", "Move the base");
     repo.git(["merge", "-q", "--squash", "feature"]).ok();
     repo.git(["commit", "-q", "-m", "Squash"]).ok();
-    repo.write("sub/order", "z\n");
     for (key, value) in [
         ("diff.noprefix", "true"),
         ("diff.mnemonicPrefix", "true"),
@@ -244,7 +243,6 @@ fn the_users_diff_settings_change_nothing() {
         ("patchid.stable", "false"),
         ("core.quotePath", "false"),
         ("i18n.logOutputEncoding", "latin1"),
-        ("rev.missing", "x"),
     ] {
         repo.git(["config", key, value]).ok();
     }
@@ -315,7 +313,7 @@ fn what_followed_once_follows_again_when_that_commit_vanishes_too() {
 }
 
 #[test]
-fn a_merge_that_was_squashed_with_its_branch_and_unrelated_histories_are_looked_at() {
+fn a_merge_was_squashed_with_its_branch() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.git(["switch", "-q", "-c", "feature"]).ok();
@@ -335,18 +333,65 @@ fn a_merge_that_was_squashed_with_its_branch_and_unrelated_histories_are_looked_
     let found = &json["repairs"][0];
     assert_eq!((&found["from"], &found["to"]), (&merge.into(), &repo.head().into()), "{json}");
     assert_eq!(found["rule"], "range_patch_id");
+}
 
-    // the same work with another root
+#[test]
+fn a_pick_from_an_unrelated_history_is_found_by_its_patch() {
+    let place = Place::new();
+    let repo = place.repo("r");
     repo.git(["switch", "-q", "--orphan", "fresh"]).ok();
     repo.commit("z", "z\n", "Another root");
-    repo.git(["cherry-pick", "feature"]).ok();
+    let old = repo.commit("a", "one\n", "Work");
     hand_over(&repo, "elsewhere");
-    let picked = repo.head();
     repo.git(["switch", "-q", "main"]).ok();
+    repo.git(["cherry-pick", "fresh"]).ok();
     repo.git(["branch", "-q", "-D", "fresh"]).ok();
+    let found = &repo.json(["repair"])["repairs"][0];
+    assert_eq!((&found["from"], &found["to"]), (&old.into(), &repo.head().into()), "{found}");
+    assert_eq!(found["rule"], "patch_id");
+}
+
+#[test]
+fn a_partial_clone_fetches_nothing_and_says_what_it_could_not_compare() {
+    let place = Place::new();
+    let origin = place.repo("origin");
+    origin.git(["config", "uploadpack.allowFilter", "true"]).ok();
+    origin.git(["switch", "-q", "-c", "feature"]).ok();
+    origin.commit("a", "one\n", "Work");
+    hand_over(&origin, "work");
+    origin.git(["switch", "-q", "main"]).ok();
+    origin.commit("b", "moved\n", "Move the base");
+    origin.git(["cherry-pick", "feature"]).ok();
+    let path = format!("file://{}", origin.path.display());
+    origin.git(["clone", "-q", "--no-checkout", "--filter=blob:none", &path, "../partial"]).ok();
+    let clone = place.at("partial");
+    clone.git(["fetch", "-q", "--no-filter", "origin", "refs/notes/empirica/*:refs/notes/empirica/*"]).ok();
+    let objects = || clone.git_out(["rev-list", "--objects", "--all", "--missing=print"]);
+    let before = objects();
+    assert!(before.contains("\n?"), "blobs are missing: {before}");
+    let json = clone.json(["repair"]);
+    assert!(json["warning"].as_str().is_some_and(|text| text.contains("could not be compared")), "{json}");
+    assert_eq!((&json["total_found"], objects()), (&0.into(), before));
+    clone.git(["checkout", "-q", "main"]).ok();
+    assert_eq!(clone.json(["repair"])["repairs"][0]["rule"], "patch_id", "what is here is compared");
+}
+
+#[test]
+fn an_ancestor_with_the_same_patch_did_not_take_the_place() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.git(["switch", "-q", "--detach"]).ok();
+    repo.commit("old", "x\n", "An old line of work");
+    hand_over(&repo, "old");
+    repo.git(["switch", "-q", "main"]).ok();
+    let first = repo.commit("a", "one\n", "Work");
+    repo.git(["revert", "--no-edit", "HEAD"]).ok();
+    repo.git(["switch", "-q", "--detach"]).ok();
+    repo.git(["cherry-pick", &first]).ok();
+    let again = repo.head();
+    hand_over(&repo, "again");
+    repo.git(["switch", "-q", "main"]).ok();
     let json = repo.json(["repair"]);
-    let all = json["repairs"].as_array().expect("a list");
-    let found = all.iter().find(|one| one["from"] == *picked).expect("it is listed");
-    assert_eq!(found["state"], "lost", "its patch was squashed with others: {json}");
-    repo.git(["cherry-pick", &repo.git_out(["rev-parse", "feature~2"])]).code(1);
+    let found = json["repairs"].as_array().expect("a list").iter().find(|one| one["from"] == *again);
+    assert_eq!(found.expect("it is listed")["state"], "lost", "{json}");
 }
