@@ -12,8 +12,8 @@ use crate::git::history::Selection;
 use crate::model::{Phase, Shelf};
 use crate::ops::journal::Entry;
 use crate::ops::{
-    Asked, Context, assess, checkpoint, demo, flush, goal, handoff, hook, journal, log, query, repair, resume, session,
-    setup, show, status, sync,
+    Asked, Context, assess, checkpoint, deinit, demo, doctor, flush, goal, handoff, hook, init, journal, log, query,
+    repair, resume, session, setup, show, status, sync,
 };
 use crate::view::block::BuiltIn;
 use crate::view::pack::Form;
@@ -47,6 +47,7 @@ pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
             };
             if let Some(answer) = here.answer(command)? {
                 here.output.answer(&answer, env, Some(&repo))?;
+                return Ok(answer.exit_code());
             }
         }
     }
@@ -127,6 +128,9 @@ impl<'a> Here<'a> {
                 let request = repair::Request { apply: given.apply, to: given.to };
                 view::repair::answer(&repair::run(&self.context(Asked::default())?, &request)?)
             }
+            Command::Init(given) => view::init::set_up(&init::run(self.repo, given.dry_run)?),
+            Command::Deinit(given) => view::init::taken_back(&deinit::run(self.repo, given.dry_run)?),
+            Command::Doctor(_) => view::doctor::answer(&doctor::run(&self.context(Asked::default())?)),
             Command::Flush(_) => view::small::flushed(&flush::run(&self.context(Asked::default())?)),
             other => self.journal(other)?,
         }))

@@ -2,6 +2,7 @@
 
 pub mod backend;
 mod beside;
+pub mod config;
 pub mod difference;
 pub mod equivalents;
 pub mod head_move;

@@ -28,6 +28,16 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>> {
     Pending::start(command).output()
 }
 
+/// The same, but `None` when git ends with 1 and says nothing: its way to say that there is none.
+pub fn answer(command: &mut Command) -> Result<Option<Vec<u8>>> {
+    let out = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().map_err(not_started)?;
+    match out.status.code() {
+        Some(0) => Ok(Some(out.stdout)),
+        Some(1 | 5) if out.stderr.is_empty() => Ok(None),
+        _ => Err(said(&out.stderr)),
+    }
+}
+
 /// Git that runs beside us until its output is wanted.
 pub struct Pending(Result<Child>);
 

@@ -5,6 +5,7 @@ mod files;
 mod flush;
 mod follow;
 mod heal;
+mod health;
 mod lock;
 mod log;
 mod merge;

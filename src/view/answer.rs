@@ -20,6 +20,8 @@ pub struct Answer {
     pub hints: Vec<String>,
     /// Whether a person may want to page it.
     pub paged: bool,
+    /// Why the command fails although it answers: the document has the keys of both, the exit code is the error's.
+    pub failed: Option<Error>,
 }
 
 impl Answer {
@@ -73,10 +75,17 @@ impl Answer {
         self
     }
 
-    /// The one document of a success.
+    /// The exit code of the command.
+    pub fn exit_code(&self) -> u8 {
+        self.failed.as_ref().map_or(0, |error| error.kind().exit_code())
+    }
+
+    /// The one document.
     pub fn document(&self) -> Value {
-        let mut out = Map::new();
-        out.insert("ok".to_owned(), json!(true));
+        let mut out = match self.failed.as_ref().map(failure) {
+            Some(Value::Object(failed)) => failed,
+            _ => Map::from_iter([("ok".to_owned(), json!(true))]),
+        };
         out.extend(self.json.clone());
         if !self.warnings.is_empty() {
             out.insert("warning".to_owned(), json!(self.warnings.join("; ")));

@@ -1,4 +1,4 @@
-//! Care: `status`, `flush`, `demo`, `setup`, `completions`.
+//! Care: `status`, `flush`, `init`, `deinit`, `doctor`, `demo`, `setup`, `completions`.
 
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
@@ -17,6 +17,44 @@ pub struct Status {
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Flush {
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Set the repository up: hooks that carry records along, what git log shows, what git fetch brings
+///
+/// Hooks that are there keep running, before ours. Nothing is written to the work tree, and nothing of git's own is
+/// changed but the configuration of the repository. Twice is the same as once; deinit takes it back.
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Init {
+    /// Show every change and make none
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Take back what init did; the records stay
+///
+/// Only what is still as init wrote it is changed: hooks that were edited and settings that have another value now are
+/// kept. The notes, and what waits in the log, stay.
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Deinit {
+    /// Show every change and make none
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Look at the installation, hooks, configuration and refs, and name the command that mends what is wrong
+///
+/// Changes nothing. Exits with 1 when something is wrong.
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Doctor {
     #[command(flatten)]
     pub form: Form,
 }

@@ -13,7 +13,7 @@ mod sync;
 pub use assess::{
     About, Check, Checkpoint, CheckpointCommand, Noted, PhaseWord, Postflight, Preflight, TriggerWord, Vectors,
 };
-pub use care::{Completions, Demo, Flush, Hook, HookWord, Setup, Status};
+pub use care::{Completions, Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, Setup, Status};
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, Said};
 pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
@@ -80,6 +80,9 @@ pub enum Command {
     Flush(Flush),
     Sync(Sync),
     Repair(Repair),
+    Init(Init),
+    Deinit(Deinit),
+    Doctor(Doctor),
     Demo(Demo),
     Setup(Setup),
     Completions(Completions),

@@ -1,0 +1,49 @@
+//! Taking back what `init` did: exactly what it wrote down, and only where it is still as written.
+
+use super::init::hooks::take_back;
+use super::init::record::{self, Added, Record};
+use super::init::steps::Step;
+use super::init::{Outcome, remotes};
+use crate::error::Result;
+use crate::git::Repository;
+use crate::git::config::{self, File};
+
+/// Takes the set-up back; without one there is nothing to do. The notes and the log stay. With `dry_run` nothing is
+/// changed.
+pub fn run(repo: &Repository, dry_run: bool) -> Result<Outcome> {
+    let common = repo.common_dir();
+    let Some(record) = Record::load(&common)? else { return Ok(Outcome { dry_run, ..Default::default() }) };
+    let mut outcome = Outcome { dry_run, ..Default::default() };
+    for hooks in record.hooks.iter().rev() {
+        take_back(repo, hooks, &mut outcome.steps, &mut outcome.troubles)?;
+    }
+    // the last one added goes first: an event of a hook before its command
+    for added in record.config.iter().rev() {
+        outcome.steps.extend(unset(repo, added)?);
+    }
+    let file = record::path(&common);
+    outcome.steps.push(Step::Remove(file));
+    if !dry_run {
+        outcome.steps.iter().try_for_each(|step| step.make(repo.cwd()))?;
+        // the folder of the store, when nothing was ever stored
+        Step::RemoveFolder(common.join("empirica")).make(repo.cwd())?;
+    }
+    Ok(outcome)
+}
+
+/// The steps that remove a value, where it still stands; that of a remote is found under its new name, too.
+fn unset(repo: &Repository, added: &Added) -> Result<Vec<Step>> {
+    let stands = |key: &str| Ok(config::own(repo.cwd(), &File::Local, key)?.contains(&added.value));
+    let mut keys = vec![added.key.clone()];
+    if added.key.starts_with("remote.") {
+        let others = remotes::list(repo.cwd())?.into_iter().map(|remote| format!("remote.{}.fetch", remote.name));
+        keys.extend(others.filter(|key| *key != added.key));
+    }
+    let mut out = Vec::new();
+    for key in keys {
+        if stands(&key)? {
+            out.push(Step::Unset { key, value: added.value.clone() });
+        }
+    }
+    Ok(out)
+}

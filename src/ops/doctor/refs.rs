@@ -1,0 +1,181 @@
+//! The refs and the store: names in each other's way, what cannot be read, what waits, what others do not have yet.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::Check;
+use crate::git::{Oid, Repository};
+use crate::ops::Context;
+use crate::ops::init::remotes;
+use crate::ops::init::scripts::shell_path;
+use crate::ops::init::settings::choice;
+use crate::store::{MARKDOWN_REF, PREFIX, Store};
+
+/// A ref is locked for milliseconds; a lock this old was left by a process that died.
+const STALE: Duration = Duration::from_secs(60);
+
+/// Whether anything of ours is stored in refs here.
+pub fn any(context: &Context<'_>) -> bool {
+    let found = |name: &String| !matches!(context.repo.find_ref(name), Ok(None));
+    Store::own_refs().iter().any(found)
+}
+
+/// Checks.
+pub fn checks(context: &Context<'_>) -> Vec<Check> {
+    let mut refs = conflicts(context.repo);
+    refs.extend(broken(context));
+    if refs.is_empty() {
+        refs.push(Check::right("refs", "every ref of ours can be read and written"));
+    }
+    refs.extend(locks(&context.repo.common_dir()));
+    refs.push(waiting(context));
+    refs.push(unsynced(context));
+    refs.push(writable(context));
+    refs
+}
+
+fn deleted(repo: &Repository, name: &str) -> String {
+    // git deletes no ref it cannot read
+    let file = repo.common_dir().join(name);
+    match repo.find_ref(name) {
+        Ok(_) => format!("git update-ref -d {name}"),
+        Err(_) => format!("rm -f {}", shell_path(&file)),
+    }
+}
+
+/// Refs that stand where ours need a folder, or below where ours need a name. They are other programs': renamed.
+fn conflicts(repo: &Repository) -> Vec<Check> {
+    let base = PREFIX.trim_end_matches('/');
+    let mut wrong: Vec<String> = [base.to_owned(), format!("{base}/data"), format!("{base}/remotes")]
+        .into_iter()
+        .filter(|name| !matches!(repo.find_ref(name), Ok(None)))
+        .collect();
+    for name in Store::own_refs() {
+        let below = repo.list_refs(&format!("{name}/")).unwrap_or_default();
+        wrong.extend(below.into_iter().map(|(name, _)| name));
+    }
+    let aside = |name: &String| {
+        let to = format!("refs/notes/aside-empirica{}", name.trim_start_matches(base));
+        let to = if to.ends_with("empirica") { format!("{to}/notes") } else { to };
+        let quoted = crate::git::repository::quote(name);
+        let what = format!("the ref {name} stands where our refs need the name");
+        let keep = format!("git update-ref {} {quoted}", crate::git::repository::quote(&to));
+        Check::wrong("refs", what).command(format!("{keep} && git update-ref -d {quoted}"))
+    };
+    wrong.iter().map(aside).collect()
+}
+
+/// Refs that cannot be read, and those that are gone although we remember them.
+fn broken(context: &Context<'_>) -> Vec<Check> {
+    let repo = context.repo;
+    let remembered = context.store.remembered();
+    let mut out = Vec::new();
+    let tracking = repo.list_refs(&format!("{PREFIX}remotes/")).unwrap_or_default().into_iter().map(|(name, _)| name);
+    for name in Store::own_refs().into_iter().chain(tracking) {
+        let own = !name.starts_with(&format!("{PREFIX}remotes/"));
+        let mend = if own { " && git empirica flush" } else { "" };
+        match repo.find_ref(&name) {
+            Ok(None) if remembered.get(&name).is_some_and(|id| repo.has_object(*id)) => {
+                let what = format!("the ref {name} is gone; what it held is remembered");
+                out.push(Check::wrong("refs", what).command("git empirica flush"));
+            }
+            Ok(None) => {}
+            Ok(Some(id)) if repo.has_object(id) && repo.tree_of(id).is_ok() => {}
+            Ok(Some(id)) => {
+                let what = format!("the ref {name} names {id}, which is no notes commit here");
+                out.push(Check::wrong("refs", what).command(format!("{}{mend}", deleted(repo, &name))));
+            }
+            Err(error) => {
+                let causes: String = error.causes().iter().map(|cause| format!(": {cause}")).collect();
+                let check = Check::wrong("refs", format!("{error}{causes}"));
+                out.push(check.command(format!("{}{mend}", deleted(repo, &name))));
+            }
+        }
+    }
+    out
+}
+
+/// Locks on our refs that nobody holds any more.
+fn locks(common: &Path) -> Vec<Check> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut folders = vec![common.join("refs/notes/empirica")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok()) {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(_) if path.extension().is_some_and(|extension| extension == "lock") => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    let old = |path: &PathBuf| {
+        let made = std::fs::metadata(path).and_then(|file| file.modified());
+        made.is_ok_and(|made| SystemTime::now().duration_since(made).is_ok_and(|age| age > STALE))
+    };
+    let stale: Vec<Check> = found
+        .iter()
+        .filter(|path| old(path))
+        .map(|path| {
+            let what = format!("{} was left by a process that died: nothing is written there", path.display());
+            Check::wrong("locks", what).command(format!("rm -f {}", shell_path(path)))
+        })
+        .collect();
+    if stale.is_empty() { vec![Check::right("locks", "no lock was left behind")] } else { stale }
+}
+
+/// Records in the log are safe and read by everyone here; they travel once they are flushed.
+fn waiting(context: &Context<'_>) -> Check {
+    match context.store.unflushed() {
+        0 => Check::right("log", "no record waits in the log"),
+        1 => Check::right("log", "1 record waits in the log, to be written with the next ones").command(FLUSH),
+        many => {
+            let what = format!("{many} records wait in the log, to be written with the next ones");
+            Check::right("log", what).command(FLUSH)
+        }
+    }
+}
+
+const FLUSH: &str = "git empirica flush";
+
+/// Whether the remote had what we have when it was last asked. It is no fault: records travel with the next push.
+fn unsynced(context: &Context<'_>) -> Check {
+    let repo = context.repo;
+    let mode = repo.config("empirica.sync").unwrap_or_else(|| "all".to_owned());
+    if mode == "off" {
+        return Check::right("sync", "empirica.sync keeps the records here");
+    }
+    let configured = repo.config("empirica.remote");
+    let remote =
+        configured.or_else(|| remotes::list(repo.cwd()).ok().and_then(|list| choice(repo, &list).ok().flatten()));
+    let Some(remote) = remote else { return Check::right("sync", "there is no remote to send records to") };
+    let tree = |name: &str| -> Option<Oid> { repo.tree_of(repo.find_ref(name).ok()??).ok() };
+    let published = |name: &String| mode == "all" || name == MARKDOWN_REF || name.ends_with("data/handoffs");
+    let differ = Store::own_refs().into_iter().filter(published).filter(|name| {
+        let tracking = name.replacen(PREFIX, &format!("{PREFIX}remotes/{remote}/"), 1);
+        tree(name).is_some_and(|ours| Some(ours) != tree(&tracking))
+    });
+    match differ.count() {
+        0 => Check::right("sync", format!("{remote} has all records, as far as is known")),
+        _ => {
+            let what = format!("records here and on {remote} differ, as far as is known");
+            Check::right("sync", what).command("git empirica sync")
+        }
+    }
+}
+
+fn writable(context: &Context<'_>) -> Check {
+    match context.store.probe() {
+        Ok(()) => Check::right("store", "records can be written"),
+        Err((folder, error)) => {
+            let check = Check::wrong("store", format!("{} cannot be written: {error}", folder.display()));
+            let path = shell_path(&folder);
+            if folder.is_dir() {
+                check.command(format!("chmod u+rwx {path}"))
+            } else {
+                check.command(format!("mv {path} {path}.old"))
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The installation: git, the program that hooks will find, and what `init` set up.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::Check;
+use crate::git::config;
+use crate::ops::Context;
+use crate::ops::init::record::{How, Record};
+use crate::ops::init::scripts::shell_path;
+use crate::ops::init::steps::{Step, is_executable};
+use crate::ops::init::{self, hooks, settings};
+
+/// The oldest git whose commands we use: `git config --fixed-value` and what is newer.
+const OLDEST: (u32, u32) = (2, 34);
+const INIT: &str = "git empirica init";
+
+/// Checks; and whether `init` has been here.
+pub fn checks(context: &Context<'_>) -> (bool, Vec<Check>) {
+    let mut out = vec![git(context), program(context)];
+    let record = match Record::load(&context.repo.common_dir()) {
+        Ok(Some(record)) => record,
+        Ok(None) => {
+            out.push(
+                Check::right("setup", "not set up here: no hooks, nothing shown by git log or fetched").command(INIT),
+            );
+            return (false, out);
+        }
+        Err(error) => {
+            out.push(Check::failed("setup", &error));
+            return (true, out);
+        }
+    };
+    match init::plan(context.repo, &record) {
+        Ok(plan) => {
+            out.extend(hook_checks(context, &plan.hooks, &plan.settings));
+            out.extend(setting_checks(plan.settings));
+        }
+        Err(error) => out.push(Check::failed("hooks", &error)),
+    }
+    (true, out)
+}
+
+/// The major and minor number of a version as git says it.
+fn numbers(version: &str) -> Option<(u32, u32)> {
+    let mut parts = version.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().ok());
+    Some((parts.next()??, parts.next()??))
+}
+
+fn git(context: &Context<'_>) -> Check {
+    let Some(version) = config::version(context.repo.cwd()) else {
+        return Check::wrong("git", "git cannot be started").command("git --version");
+    };
+    match numbers(&version) {
+        Some(found) if found < OLDEST => {
+            let what = format!("git is {version}; {}.{} or newer is needed: update it", OLDEST.0, OLDEST.1);
+            Check::wrong("git", what).command("git --version")
+        }
+        _ => Check::right("git", format!("version {version}")),
+    }
+}
+
+/// The program that a hook will find must be this one.
+fn program(context: &Context<'_>) -> Check {
+    let own = env!("CARGO_PKG_VERSION");
+    let path = context.env.get("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    let found = folders.map(|folder| folder.join("git-empirica")).find(|file| is_executable(file));
+    let folder = context.env.program.parent().unwrap_or(Path::new("/"));
+    let first = format!("export PATH={}:\"$PATH\"", shell_path(folder));
+    let Some(found) = found else {
+        return Check::wrong("program", "git-empirica is not on PATH: hooks will not find it").command(first);
+    };
+    let same = |a: &PathBuf, b: &PathBuf| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
+    if same(&found, &context.env.program) {
+        return Check::right("program", format!("version {own}, {}", found.display()));
+    }
+    let said = Command::new(&found).arg("--version").stdin(Stdio::null()).output();
+    let said = said.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default();
+    let version = said.strip_prefix("git-empirica ").unwrap_or("of no version it tells");
+    if version == own {
+        return Check::right("program", format!("version {own}, {}", found.display()));
+    }
+    let what = format!("hooks will find {} ({version}), this is {own}", found.display());
+    Check::wrong("program", what).command(first)
+}
+
+fn hook_checks(context: &Context<'_>, plan: &hooks::Plan, settings: &settings::Plan) -> Vec<Check> {
+    let mut missing: Vec<String> = Vec::new();
+    if !plan.left.is_empty() {
+        missing.push("git looks for hooks in another place than when they were installed".to_owned());
+    }
+    // what it comes from first: a folder that is not looked at explains the rest
+    let (set, rest): (Vec<&Step>, Vec<&Step>) = plan.steps.iter().partition(|step| matches!(step, Step::Set { .. }));
+    for step in set.into_iter().chain(rest).filter(|_| plan.left.is_empty()) {
+        match step {
+            Step::Set { former, .. } => {
+                let names = former.last().map_or("is not set".to_owned(), |value| format!("is '{value}'"));
+                missing.push(format!("core.hooksPath {names}: git does not run our hooks"));
+            }
+            Step::Write { path, content } => missing.push(script(path, content)),
+            Step::Aside { from, .. } => missing.push(format!("{} is not ours and does not call us", from.display())),
+            Step::Remove(path) => missing.push(format!("{} calls a hook that is gone", path.display())),
+            _ => {}
+        }
+    }
+    for step in &settings.steps {
+        match step {
+            Step::Add { key, .. } | Step::Unset { key, .. } | Step::Set { key, .. } if key.starts_with("hook.") => {
+                missing.push(format!("{key} is not as it should be"));
+            }
+            _ => {}
+        }
+    }
+    let mut out = Vec::new();
+    if let Some(first) = missing.first() {
+        let more = if missing.len() > 1 { format!(", and {} more like it", missing.len() - 1) } else { String::new() };
+        out.push(Check::wrong("hooks", format!("{first}{more}")).command(INIT));
+    }
+    for trouble in &plan.troubles {
+        let wrong = Check::wrong("hooks", trouble.what.clone());
+        out.push(trouble.commands.iter().fold(wrong, |check, command| check.command(command.clone())));
+    }
+    out.extend(switched_off(context, plan.hooks.how));
+    out.extend(behind(context, plan));
+    if out.is_empty() {
+        let place = match plan.hooks.how {
+            How::Config => "named by git's configuration".to_owned(),
+            _ => format!("in {}", plan.hooks.folder.display()),
+        };
+        out.push(Check::right("hooks", place));
+    }
+    out
+}
+
+fn script(path: &Path, content: &[u8]) -> String {
+    let what = match std::fs::read(path) {
+        Err(_) => "is missing",
+        Ok(now) if now == content => "is not executable",
+        Ok(_) => "is of another version",
+    };
+    format!("{} {what}", path.display())
+}
+
+/// Hooks of the configuration that are there and switched off.
+fn switched_off(context: &Context<'_>, how: How) -> Vec<Check> {
+    if how != How::Config {
+        return Vec::new();
+    }
+    let pattern = r"^hook\.(empirica-)?(post-commit|post-applypatch|post-merge|post-rewrite|pre-push)\.enabled$";
+    let off = config::matching(context.repo.cwd(), pattern).unwrap_or_default();
+    let off = off.iter().filter(|value| matches!(value.value.as_str(), "false" | "no" | "off" | "0"));
+    off.map(|value| {
+        Check::wrong("hooks", format!("{} is off", value.key)).command(super::settings::unset(context.repo, value))
+    })
+    .collect()
+}
+
+/// A setting that comes behind ours, such as one from an included file: init cannot mend it.
+fn behind(context: &Context<'_>, plan: &hooks::Plan) -> Option<Check> {
+    let sets = plan.steps.iter().any(|step| matches!(step, Step::Set { .. }));
+    if plan.hooks.how != How::Folder || sets {
+        return None;
+    }
+    let named = config::paths(context.repo.cwd(), r"^core\.hookspath$").ok()?;
+    let other = named.last().filter(|value| Path::new(&value.value) != plan.hooks.folder)?;
+    let what = format!("core.hooksPath is set to '{}' behind ours, in {}", other.value, other.origin);
+    Some(Check::wrong("hooks", what).command(super::settings::unset(context.repo, other)))
+}
+
+fn setting_checks(plan: settings::Plan) -> Vec<Check> {
+    let missing = |prefix: &str| {
+        plan.steps
+            .iter()
+            .any(|step| matches!(step, Step::Add { key, .. } | Step::Unset { key, .. } if key.starts_with(prefix)))
+    };
+    let mut out = Vec::new();
+    out.push(if missing("notes.") {
+        Check::wrong("display", "notes.displayRef does not show our Markdown: plain git log stays silent").command(INIT)
+    } else {
+        Check::right("display", "plain git log shows the handoffs")
+    });
+    let lacking: Vec<&str> = plan
+        .steps
+        .iter()
+        .filter_map(|step| match step {
+            Step::Add { key, .. } => key.strip_prefix("remote.")?.strip_suffix(".fetch"),
+            _ => None,
+        })
+        .collect();
+    out.push(match lacking.first() {
+        Some(name) => Check::wrong("fetch", format!("git fetch {name} does not bring its notes")).command(INIT),
+        None => Check::right("fetch", "git fetch brings the notes of the remotes"),
+    });
+    // one that cannot be mended was said by init
+    for trouble in plan.troubles.into_iter().filter(|trouble| !trouble.commands.is_empty()) {
+        let check = if trouble.what.starts_with("hook.") { "hooks" } else { "fetch" };
+        out.push(
+            trouble
+                .commands
+                .into_iter()
+                .fold(Check::wrong(check, trouble.what), |check, command| check.command(command)),
+        );
+    }
+    let added = missing("empirica.");
+    out.push(match plan.remote {
+        Some(remote) if !added => Check::right("remote", format!("records go to {remote}")),
+        Some(remote) => Check::wrong("remote", format!("empirica.remote does not name {remote}")).command(INIT),
+        None => Check::right("remote", "there is no remote to send records to"),
+    });
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers;
+
+    #[test]
+    fn versions_of_every_make_are_understood() {
+        assert_eq!(numbers("2.47.3"), Some((2, 47)));
+        assert_eq!(numbers("2.39.5 (Apple Git-154)"), Some((2, 39)));
+        assert_eq!(numbers("2.55.GIT"), Some((2, 55)));
+        assert_eq!(numbers("unknown"), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! What `init` did, written down so that `deinit` takes back exactly that: `$GIT_COMMON_DIR/empirica/init.json`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::git::config::File;
+
+/// Where the hooks are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum How {
+    /// Named by git's configuration: `hook.<name>.command`.
+    Config,
+    /// In a folder of ours that core.hooksPath names; it chains to the folder that was named before.
+    Folder,
+    /// In the hooks folder of the repository.
+    Default,
+}
+
+impl How {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            How::Config => "config",
+            How::Folder => "folder",
+            How::Default => "default",
+        }
+    }
+}
+
+/// Hooks that were installed in one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hooks {
+    /// Where they are.
+    pub how: How,
+    /// The folder they are in; empty for `config`.
+    #[serde(default)]
+    pub folder: PathBuf,
+    /// The file whose core.hooksPath names the folder; absent for the repository's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<PathBuf>,
+    /// What that file said of core.hooksPath before, as written there; empty when nothing.
+    #[serde(default)]
+    pub former: Vec<String>,
+    /// The folder whose hooks are called, as git takes it; relative to where git runs hooks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub theirs: Option<String>,
+    /// The files that were written, by name, with a hash of what was written.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// The hooks that were renamed to `<name>.before-empirica`.
+    #[serde(default)]
+    pub renamed: Vec<String>,
+    /// Whether the folder was made.
+    #[serde(default)]
+    pub made: bool,
+}
+
+impl Hooks {
+    /// The file whose core.hooksPath names the folder.
+    pub fn file(&self) -> File {
+        self.config.clone().map_or(File::Local, File::At)
+    }
+
+    /// Whether it is about the same place.
+    pub fn same_place(&self, other: &Hooks) -> bool {
+        (self.how, &self.folder, &self.config) == (other.how, &other.folder, &other.config)
+    }
+}
+
+/// A value that was added to the repository's configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Added {
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: String,
+}
+
+/// What `init` did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The version of the file, 1.
+    pub version: u32,
+    /// The hooks, one entry a place.
+    pub hooks: Vec<Hooks>,
+    /// The values that were added, in the order in which they were.
+    pub config: Vec<Added>,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Record { version: 1, hooks: Vec::new(), config: Vec::new() }
+    }
+}
+
+/// Where it is written down.
+pub fn path(common_dir: &Path) -> PathBuf {
+    common_dir.join("empirica/init.json")
+}
+
+impl Record {
+    /// Reads it; `None` where `init` has not been. One that cannot be understood is an error.
+    pub fn load(common_dir: &Path) -> Result<Option<Self>> {
+        let path = path(common_dir);
+        let unusable = |error: Box<dyn std::error::Error + Send + Sync>| {
+            let aside = crate::git::repository::quote(&path.to_string_lossy());
+            Error::refused(format!("{} cannot be understood", path.display()))
+                .suggest("Put it aside and set up again; what an earlier init changed then stays as it is.")
+                .command(format!("mv {aside} {aside}.old && git empirica init"))
+                .caused_by(error)
+        };
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unusable(error.into())),
+        };
+        let record: Record = serde_json::from_slice(&text).map_err(|error| unusable(error.into()))?;
+        if record.version != 1 {
+            return Err(unusable(format!("it has version {}", record.version).into()));
+        }
+        Ok(Some(record))
+    }
+
+    /// Writes it.
+    pub fn save(&self, common_dir: &Path) -> Result<()> {
+        let path = path(common_dir);
+        let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
+        super::steps::write(&path, text.as_bytes(), false).map_err(|error| super::steps::unwritten(&path, error))
+    }
+
+    /// Takes in what another record says, without saying anything twice.
+    pub fn merge(&mut self, other: &Record) {
+        for hooks in &other.hooks {
+            if !self.hooks.iter().any(|known| known.same_place(hooks)) {
+                self.hooks.push(hooks.clone());
+            }
+        }
+        for added in &other.config {
+            if !self.config.contains(added) {
+                self.config.push(added.clone());
+            }
+        }
+    }
+}
+
+/// A hash of a file's content: FNV-1a, 64 bits, 16 hex digits. It tells what we wrote from what was edited.
+pub fn hash(content: &[u8]) -> String {
+    format!("{:016x}", crate::git::remotes::fnv(content))
+}

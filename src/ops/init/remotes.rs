@@ -1,0 +1,92 @@
+//! The remotes of the repository, and the refspecs that bring their notes beside ours.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::error::Result;
+use crate::git::config::{self, Value, valid_ref};
+use crate::store::PREFIX;
+
+/// A remote that has a URL.
+#[derive(Debug, Clone, Default)]
+pub struct Remote {
+    /// Its name.
+    pub name: String,
+    /// Its fetch refspecs.
+    pub fetch: Vec<Value>,
+    /// Whether the repository itself configures it; one of the user's global configuration is not ours to add to.
+    pub here: bool,
+    /// Whether it mirrors: all refs are overwritten by it, or it by them.
+    pub mirror: bool,
+}
+
+/// Both sides of a fetch refspec, without the leading `+`; `None` for a negative one, and one that stores nothing.
+pub fn sides(refspec: &str) -> Option<(&str, &str)> {
+    let refspec = refspec.strip_prefix('+').unwrap_or(refspec);
+    refspec.split_once(':').filter(|(_, to)| !to.is_empty() && !refspec.starts_with('^'))
+}
+
+impl Remote {
+    /// Whether its name can be a part of a ref.
+    pub fn is_usable(&self) -> bool {
+        valid_ref(&format!("{PREFIX}remotes/{}/handoffs", self.name))
+    }
+
+    /// The refspecs of `wanted` that it lacks.
+    pub fn lacks(&self) -> Vec<String> {
+        let known = |wanted: &String| self.fetch.iter().any(|value| sides(&value.value) == sides(wanted));
+        refspecs(&self.name).into_iter().filter(|wanted| !known(wanted)).collect()
+    }
+
+    /// Refspecs of ours that were made under another name: the remote was renamed since.
+    pub fn misnamed(&self) -> Vec<String> {
+        let other = |value: &&Value| {
+            let name = sides(&value.value)
+                .and_then(|(_, to)| to.strip_prefix(PREFIX)?.strip_prefix("remotes/")?.strip_suffix("/data/*"))
+                .or_else(|| {
+                    let (_, to) = sides(&value.value)?;
+                    to.strip_prefix(PREFIX)?.strip_prefix("remotes/")?.strip_suffix("/handoffs*")
+                });
+            name.is_some_and(|name| name != self.name && refspecs(name).contains(&value.value))
+        };
+        self.fetch
+            .iter()
+            .filter(|value| value.scope == "local")
+            .filter(other)
+            .map(|value| value.value.clone())
+            .collect()
+    }
+}
+
+/// The refspecs under which the notes of a remote are fetched. Both are globs: a plain name would make every fetch
+/// fail while the remote lacks the ref.
+pub fn refspecs(remote: &str) -> [String; 2] {
+    [
+        format!("+{PREFIX}data/*:{PREFIX}remotes/{remote}/data/*"),
+        format!("+{PREFIX}handoffs*:{PREFIX}remotes/{remote}/handoffs*"),
+    ]
+}
+
+/// The remotes that have a URL, by name.
+pub fn list(cwd: &Path) -> Result<Vec<Remote>> {
+    let mut out: BTreeMap<String, Remote> = BTreeMap::new();
+    let mut with_url = Vec::new();
+    for value in config::matching(cwd, r"^remote\..*\.(url|mirror|fetch)$")? {
+        let key = value.key.trim_start_matches("remote.").to_owned();
+        let Some((name, what)) = key.rsplit_once('.') else { continue };
+        let remote = out.entry(name.to_owned()).or_default();
+        remote.name = name.to_owned();
+        match what {
+            "url" => {
+                remote.here |= value.in_repository();
+                with_url.push(name.to_owned());
+            }
+            "mirror" => remote.mirror |= !matches!(value.value.as_str(), "false" | "no" | "off" | "0"),
+            _ => {
+                remote.mirror |= sides(&value.value).is_some_and(|(from, to)| from == "refs/*" && to == "refs/*");
+                remote.fetch.push(value);
+            }
+        }
+    }
+    Ok(out.into_values().filter(|remote| with_url.contains(&remote.name)).collect())
+}

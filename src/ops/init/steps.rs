@@ -1,0 +1,134 @@
+//! One change of what `init` and `deinit` do, and making it.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::git::config::{self, File};
+
+/// A change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// A folder is made.
+    Folder(PathBuf),
+    /// A script is written, or made executable.
+    Write {
+        /// Where.
+        path: PathBuf,
+        /// What.
+        content: Vec<u8>,
+    },
+    /// A hook is given another name, and one of ours will take its place.
+    Aside {
+        /// Its name now.
+        from: PathBuf,
+        /// Its name then.
+        to: PathBuf,
+    },
+    /// A hook gets its name back.
+    Back {
+        /// Its name now.
+        from: PathBuf,
+        /// Its name then.
+        to: PathBuf,
+    },
+    /// A file of ours is removed.
+    Remove(PathBuf),
+    /// A folder of ours is removed, if nothing is in it.
+    RemoveFolder(PathBuf),
+    /// A value is added to the configuration.
+    Add {
+        /// The key.
+        key: String,
+        /// The value.
+        value: String,
+    },
+    /// A value is removed from the configuration.
+    Unset {
+        /// The key.
+        key: String,
+        /// The value.
+        value: String,
+    },
+    /// A key gets other values.
+    Set {
+        /// Where it is written.
+        file: File,
+        /// The key.
+        key: String,
+        /// What the file says of it now.
+        former: Vec<String>,
+        /// What it will say.
+        values: Vec<String>,
+    },
+}
+
+impl Step {
+    /// Makes the change. `cwd` is a folder of the repository.
+    pub fn make(&self, cwd: &Path) -> Result<()> {
+        match self {
+            Step::Folder(path) => fs::create_dir_all(path).map_err(|error| unwritten(path, error)),
+            Step::Write { path, content } => write(path, content, true).map_err(|error| unwritten(path, error)),
+            // a second name first: at no moment is there no hook
+            Step::Aside { from, to } => {
+                let renamed = fs::hard_link(from, to).or_else(|_| fs::rename(from, to));
+                renamed.map_err(|error| unwritten(to, error))
+            }
+            Step::Back { from, to } => {
+                fs::rename(from, to).map_err(|error| unwritten(to, error))?;
+                // two names of one file are not renamed onto each other
+                let _ = fs::remove_file(from);
+                Ok(())
+            }
+            Step::Remove(path) => match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritten(path, error)),
+                _ => Ok(()),
+            },
+            Step::RemoveFolder(path) => {
+                // what others put there keeps it
+                let _ = fs::remove_dir(path);
+                Ok(())
+            }
+            Step::Add { key, value } => config::add(cwd, &File::Local, key, value),
+            Step::Unset { key, value } => config::remove(cwd, &File::Local, key, value),
+            Step::Set { file, key, values, .. } => config::set(cwd, file, key, values),
+        }
+    }
+}
+
+/// Replaces a file whole; an executable one can be executed by whoever can read it.
+pub fn write(path: &Path, content: &[u8], executable: bool) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = folder.join(format!(".{name}.{}", std::process::id()));
+    let written = (|| {
+        fs::write(&temporary, content)?;
+        if executable {
+            let mut mode = fs::metadata(&temporary)?.permissions();
+            mode.set_mode(mode.mode() | (mode.mode() & 0o444) >> 2);
+            fs::set_permissions(&temporary, mode)?;
+        }
+        fs::rename(&temporary, path)
+    })();
+    written.inspect_err(|_| {
+        // the error that matters is the first one
+        let _ = fs::remove_file(&temporary);
+    })
+}
+
+/// Whether a file can be executed by someone.
+pub fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// A file or folder could not be changed.
+pub fn unwritten(path: &Path, error: io::Error) -> Error {
+    let folder = path.parent().unwrap_or(path).to_string_lossy();
+    Error::refused(format!("{} cannot be written", path.display()))
+        .suggest("Give write permission to the folder, then run the command again: it takes up where it stopped.")
+        .command(format!("ls -ld {}", crate::git::repository::quote(&folder)))
+        .caused_by(error)
+}

@@ -1,0 +1,50 @@
+//! The answer of `doctor`: a line a check, and below it the commands that mend it.
+
+use serde_json::{Value, json};
+
+use super::{Answer, safe, words};
+use crate::error::Error;
+use crate::ops::doctor::{Check, Outcome};
+
+fn check_json(check: &Check) -> Value {
+    json!({"check": check.check, "ok": check.ok, "what": check.what, "commands": check.commands})
+}
+
+fn check_text(check: &Check) -> String {
+    let state = match (check.ok, check.commands.is_empty()) {
+        (false, _) => "wrong",
+        (true, false) => "note",
+        (true, true) => "ok",
+    };
+    let mut out = format!("{state:<5}  {:<9} {}\n", check.check, safe::line(&check.what));
+    for command in &check.commands {
+        out.push_str(&format!("{:17}{}\n", "", safe::clean(command).replace('\n', "␊")));
+    }
+    out
+}
+
+/// Answers. Something wrong makes the command fail.
+pub fn answer(outcome: &Outcome) -> Answer {
+    let wrong: Vec<&Check> = outcome.checks.iter().filter(|check| !check.ok).collect();
+    let json = json!({
+        "set_up": outcome.set_up,
+        "wrong": wrong.len(),
+        "checks": outcome.checks.iter().map(check_json).collect::<Vec<_>>(),
+    });
+    let mut answer = Answer::new(json).text(outcome.checks.iter().map(check_text).collect::<String>());
+    if wrong.is_empty() {
+        return answer.say("Nothing is wrong.");
+    }
+    let many = if wrong.len() == 1 { "is" } else { "are" };
+    let said = format!("{} {many} wrong", words::count(wrong.len(), "thing"));
+    let reasons: Vec<&str> = wrong.iter().map(|check| check.what.as_str()).collect();
+    let error = Error::refused(said.clone()).reason(reasons.join("; ")).suggest("Run the commands, then look again.");
+    let mut commands: Vec<&String> = Vec::new();
+    for command in wrong.iter().flat_map(|check| &check.commands) {
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
+    }
+    answer.failed = Some(commands.into_iter().fold(error, |error, command| error.command(command)));
+    answer.say(format!("{said}; the commands below each mend it."))
+}
