@@ -46,5 +46,5 @@ pub fn answer(outcome: &Outcome) -> Answer {
         }
     }
     answer.failed = Some(commands.into_iter().fold(error, |error, command| error.command(command)));
-    answer.say(format!("{said}; the commands below each mend it."))
+    answer.say(format!("{said}, each with the command that mends it."))
 }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::Check;
-use crate::git::{Oid, Repository};
+use crate::git::repository::quote;
+use crate::git::{Oid, Repository, parse_oid};
 use crate::ops::Context;
 use crate::ops::init::remotes;
 use crate::ops::init::scripts::shell_path;
@@ -35,11 +36,13 @@ pub fn checks(context: &Context<'_>) -> Vec<Check> {
 }
 
 fn deleted(repo: &Repository, name: &str) -> String {
-    // git deletes no ref it cannot read
     let file = repo.common_dir().join(name);
-    match repo.find_ref(name) {
-        Ok(_) => format!("git update-ref -d {name}"),
-        Err(_) => format!("rm -f {}", shell_path(&file)),
+    // git deletes no ref whose file it does not understand
+    let understood = std::fs::read_to_string(&file).is_ok_and(|text| parse_oid(text.trim()).is_some());
+    if understood || !file.exists() {
+        format!("git update-ref -d {}", quote(name))
+    } else {
+        format!("rm -f {}", shell_path(&file))
     }
 }
 
@@ -57,9 +60,9 @@ fn conflicts(repo: &Repository) -> Vec<Check> {
     let aside = |name: &String| {
         let to = format!("refs/notes/aside-empirica{}", name.trim_start_matches(base));
         let to = if to.ends_with("empirica") { format!("{to}/notes") } else { to };
-        let quoted = crate::git::repository::quote(name);
+        let quoted = quote(name);
         let what = format!("the ref {name} stands where our refs need the name");
-        let keep = format!("git update-ref {} {quoted}", crate::git::repository::quote(&to));
+        let keep = format!("git update-ref {} {quoted}", quote(&to));
         Check::wrong("refs", what).command(format!("{keep} && git update-ref -d {quoted}"))
     };
     wrong.iter().map(aside).collect()
@@ -70,7 +73,11 @@ fn broken(context: &Context<'_>) -> Vec<Check> {
     let repo = context.repo;
     let remembered = context.store.remembered();
     let mut out = Vec::new();
-    let tracking = repo.list_refs(&format!("{PREFIX}remotes/")).unwrap_or_default().into_iter().map(|(name, _)| name);
+    let common = repo.common_dir();
+    // by their files: a listing passes over those that cannot be read
+    let remotes = common.join(format!("{PREFIX}remotes"));
+    let tracking = files(&common).into_iter().filter(|path| path.starts_with(&remotes) && !is_lock(path));
+    let tracking = tracking.filter_map(|path| Some(path.strip_prefix(&common).ok()?.to_string_lossy().into_owned()));
     for name in Store::own_refs().into_iter().chain(tracking) {
         let own = !name.starts_with(&format!("{PREFIX}remotes/"));
         let mend = if own { " && git empirica flush" } else { "" };
@@ -95,28 +102,35 @@ fn broken(context: &Context<'_>) -> Vec<Check> {
     out
 }
 
-/// Locks on our refs that nobody holds any more.
-fn locks(common: &Path) -> Vec<Check> {
+/// The files of our refs, their locks too.
+fn files(common: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
-    let mut folders = vec![common.join("refs/notes/empirica")];
+    let mut folders = vec![common.join(PREFIX)];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok()) {
-            let path = entry.path();
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(path),
-                Ok(_) if path.extension().is_some_and(|extension| extension == "lock") => found.push(path),
-                _ => {}
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                _ => found.push(entry.path()),
             }
         }
     }
     found.sort();
+    found
+}
+
+fn is_lock(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "lock")
+}
+
+/// Locks on our refs that nobody holds any more.
+fn locks(common: &Path) -> Vec<Check> {
     let old = |path: &PathBuf| {
         let made = std::fs::metadata(path).and_then(|file| file.modified());
         made.is_ok_and(|made| SystemTime::now().duration_since(made).is_ok_and(|age| age > STALE))
     };
-    let stale: Vec<Check> = found
+    let stale: Vec<Check> = files(common)
         .iter()
-        .filter(|path| old(path))
+        .filter(|path| is_lock(path) && old(path))
         .map(|path| {
             let what = format!("{} was left by a process that died: nothing is written there", path.display());
             Check::wrong("locks", what).command(format!("rm -f {}", shell_path(path)))

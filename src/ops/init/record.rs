@@ -1,6 +1,7 @@
 //! What `init` did, written down so that `deinit` takes back exactly that: `$GIT_COMMON_DIR/empirica/init.json`.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -115,7 +116,7 @@ impl Record {
         };
         let text = match std::fs::read(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
             Err(error) => return Err(unusable(error.into())),
         };
         let record: Record = serde_json::from_slice(&text).map_err(|error| unusable(error.into()))?;

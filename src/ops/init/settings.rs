@@ -189,7 +189,8 @@ fn remote(repo: &Repository, plan: &mut Plan, remotes: &[Remote]) -> Result<()> 
 
 /// The remote that the current branch tracks, else `origin`, else the only one.
 pub fn choice(repo: &Repository, remotes: &[Remote]) -> Result<Option<String>> {
-    let fits: Vec<&Remote> = remotes.iter().filter(|remote| !remote.mirror && remote.is_usable()).collect();
+    let fits = |remote: &&Remote| remote.here && !remote.mirror && remote.is_usable();
+    let fits: Vec<&Remote> = remotes.iter().filter(fits).collect();
     let find = |name: &str| fits.iter().find(|remote| remote.name == name).map(|remote| remote.name.clone());
     let branch = repo.head()?.branch;
     let tracked = branch.and_then(|branch| repo.config(&format!("branch.{branch}.remote")));
