@@ -47,6 +47,14 @@ fn keys(value: &Value, out: &mut BTreeSet<String>) {
     }
 }
 
+/// What init wrote down, without the names of files, which are no keys.
+fn without_names(mut written: Value) -> Value {
+    for hooks in written["hooks"].as_array_mut().expect("hooks") {
+        hooks["files"] = Value::Null;
+    }
+    written
+}
+
 /// Runs every command that answers; returns the keys of the answers and of the records they stored.
 fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     let mut answered = BTreeSet::new();
@@ -106,8 +114,18 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     run(&["goal", "take", "latest:ada"]);
     run(&["goal", "drop", &goal, "--why", "w"]);
     run(&["flush"]);
+    repo.git(["config", "core.hooksPath", "elsewhere"]).ok();
+    run(&["init"]);
+    run(&["doctor"]);
+    run(&["deinit"]);
+    repo.git(["config", "--unset", "core.hooksPath"]).ok();
+    repo.write(".git/hooks/pre-push", "#!/bin/sh\n");
+    run(&["init"]);
+    let written = fs::read(repo.path.join(".git/empirica/init.json")).expect("a file");
+    run(&["deinit"]);
     run(&["setup", "--dry-run"]);
     run(&["demo"]);
+    keys(&without_names(serde_json::from_slice(&written).expect("a document")), &mut answered);
     keys(&repo.fails(2, ["preflight", "-v", "knwo=0.5"]), &mut answered);
 
     let mut stored = BTreeSet::new();

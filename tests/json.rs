@@ -170,6 +170,10 @@ const WORKS: &[Row] = &[
     (&["query", "--ai", "ada", "--task", "main"], &["reports", "total_found", "/reports/0/epistemic_growth", "/reports/0/task"], "Main work", ""),
     (&["status"], &["branch", "commit", "sessions", "total_sessions", "handoffs", "unflushed"], "branch main", ""),
     (&["flush"], &["flushed", "waiting", "degraded_mode"], "written to the notes", ""),
+    (&["init"], &["hooks", "hooks_folder", "remote", "dry_run", "changes", "/changes/0/change"], "add notes.displayRef", "deinit takes them back"),
+    (&["init", "--dry-run"], &["hooks", "hooks_folder", "remote", "dry_run", "changes"], "would add notes.displayRef", "would be made"),
+    (&["deinit"], &["dry_run", "changes"], "not set up", "nothing to take back"),
+    (&["doctor"], &["set_up", "wrong", "checks", "/checks/0/check", "/checks/0/ok", "/checks/0/what", "/checks/0/commands"], "not set up here", "Nothing is wrong"),
     (&["setup", "--dry-run"], &["files", "dry_run"], "git-empirica.1", "Would install"),
     (&["demo"], &["steps", "/steps/0/title", "/steps/0/command", "/steps/0/output"], "git empirica", ""),
 ];
@@ -225,6 +229,9 @@ const FAILS: &[(&[&str], At, i32)] = &[
     (&["query", "--task", "("], At::World, 2),
     (&["status"], At::Nowhere, 128),
     (&["flush"], At::Nowhere, 128),
+    (&["init"], At::Nowhere, 128),
+    (&["deinit", "--dry-run"], At::Nowhere, 128),
+    (&["doctor"], At::Nowhere, 128),
     (&["setup", "--no-such-flag"], At::World, 2),
     (&["demo", "surplus"], At::World, 2),
 ];
