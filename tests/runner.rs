@@ -31,7 +31,10 @@ mod rewrites;
 mod secrets;
 mod snapshots;
 mod states;
+mod sync;
+mod sync_remotes;
 
+mod team;
 mod tokens;
 mod unborn;
 mod workflow;

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::time::Duration;
 
+use super::epoch::Epoch;
 use super::lock::Lock;
 use super::log::{self, Waiting};
 use super::tips::Tips;
-use super::{PREFIX, Store, data_ref, touched};
+use super::{PREFIX, Store, data_ref, touched, tracked};
 use crate::error::Result;
 use crate::git::{NotesTree, Oid, notes, parse_oid};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
@@ -79,8 +80,18 @@ impl Scan {
 
 /// Single notes of one shelf, united over all sources.
 pub struct Lookup<'s> {
-    trees: Vec<NotesTree<'s>>,
+    /// Each with the ids that do not count in it.
+    trees: Vec<(NotesTree<'s>, BTreeSet<String>)>,
     waiting: Vec<Waiting>,
+}
+
+/// A notes commit a shelf is read from.
+struct Source {
+    tip: Oid,
+    /// Whether it must be readable.
+    required: bool,
+    /// The ids that were redacted, and of which it does not know: what stands under them does not count.
+    stale: BTreeSet<String>,
 }
 
 /// What is read beside our own refs, looked at once. The log comes first: what leaves it meanwhile is then in the notes.
@@ -90,6 +101,11 @@ struct Reading {
     fetched: Vec<(String, Oid)>,
 }
 
+/// Whether a line counts in a source where these ids do not.
+fn counts(line: &[u8], stale: &BTreeSet<String>) -> bool {
+    stale.is_empty() || lines::id(line).is_none_or(|id| !stale.contains(id))
+}
+
 impl<'s> Lookup<'s> {
     /// Opens the shelf.
     pub fn open(store: &'s Store<'_>, shelf: Shelf) -> Result<Self> {
@@ -97,15 +113,17 @@ impl<'s> Lookup<'s> {
     }
 
     fn over(store: &'s Store<'_>, shelf: Shelf, reading: &Reading) -> Result<Self> {
-        let waiting = reading.waiting.iter().filter(|w| w.shelf == shelf).cloned().collect();
-        let mut trees: Vec<NotesTree<'s>> = Vec::new();
-        for (tip, required) in store.sources(shelf, reading) {
+        let (sources, redacted) = store.sources(shelf, reading);
+        let waiting = reading.waiting.iter().filter(|w| w.shelf == shelf && counts(&w.line, &redacted));
+        let waiting = waiting.cloned().collect();
+        let mut trees: Vec<(NotesTree<'s>, BTreeSet<String>)> = Vec::new();
+        for Source { tip, required, stale } in sources {
             let tree = match NotesTree::open(store.repo, Some(tip), lines::union) {
                 Err(_) if !required => continue,
                 tree => tree?,
             };
-            if trees.iter().all(|known| known.tree() != tree.tree()) {
-                trees.push(tree);
+            if trees.iter().all(|(known, _)| known.tree() != tree.tree()) {
+                trees.push((tree, stale));
             }
         }
         Ok(Lookup { trees, waiting })
@@ -114,9 +132,9 @@ impl<'s> Lookup<'s> {
     /// The lines of one object's note, canonical, from all sources.
     pub fn lines(&mut self, on: Oid) -> Result<Vec<Vec<u8>>> {
         let mut found: Vec<Vec<u8>> = Vec::new();
-        for tree in &mut self.trees {
+        for (tree, stale) in &mut self.trees {
             if let Some(note) = tree.get(on)? {
-                found.extend(lines::split(&note).map(<[u8]>::to_vec));
+                found.extend(lines::split(&note).filter(|line| counts(line, stale)).map(<[u8]>::to_vec));
             }
         }
         found.extend(self.waiting.iter().filter(|w| w.on == on).map(|w| w.line.clone()));
@@ -144,18 +162,32 @@ impl Store<'_> {
         Ok(Reading { waiting, tips: Tips::load(&self.paths), fetched })
     }
 
-    /// The notes commits a shelf is read from, with whether they must be readable: our ref must; the remembered tip,
-    /// when it could not be united back, and what was fetched from each remote do not keep us from reading.
-    fn sources(&self, shelf: Shelf, reading: &Reading) -> Vec<(Oid, bool)> {
+    /// The notes commits a shelf is read from, and the ids of it that were redacted. Our ref must be readable; the
+    /// remembered tip, when it could not be united back, and what was fetched from each remote do not keep us from
+    /// reading.
+    fn sources(&self, shelf: Shelf, reading: &Reading) -> (Vec<Source>, BTreeSet<String>) {
         let name = data_ref(shelf);
         // a ref that cannot be read hides neither the remembered tip nor the log; settling says that it is broken
         let ours = self.repo.find_ref(&name).ok().flatten().filter(|id| self.repo.has_object(*id));
-        let wanted = format!("/data/{}", shelf.name());
-        let fetched = reading.fetched.iter().filter(|(name, _)| name.ends_with(&wanted)).map(|(_, id)| *id);
+        let fetched = reading.fetched.iter().filter(|(known, _)| tracked(known).as_ref() == Some(&name));
+        let fetched = fetched.map(|(_, id)| *id);
         let others = reading.tips.refs.get(&name).copied().into_iter().chain(fetched);
         let mut seen = BTreeSet::from_iter(ours);
         let others = others.filter(|id| seen.insert(*id) && self.repo.has_object(*id)).map(|id| (id, false));
-        ours.into_iter().map(|id| (id, true)).chain(others.collect::<Vec<_>>()).collect()
+        let all: Vec<(Oid, bool)> = ours.into_iter().map(|id| (id, true)).chain(others.collect::<Vec<_>>()).collect();
+        // what cannot be read says so when it is read
+        let epoch = |(tip, _): &(Oid, bool)| Epoch::of(self.repo, Some(*tip)).unwrap_or_default();
+        let epochs: Vec<Epoch> = all.iter().map(epoch).collect();
+        let united = epochs.iter().fold(Epoch::default(), |united, epoch| united.united(epoch));
+        let source = |((tip, required), epoch): ((Oid, bool), &Epoch)| Source {
+            tip,
+            required,
+            stale: epoch.unaware_of(&united),
+        };
+        let mut sources: Vec<Source> = all.into_iter().zip(&epochs).map(source).collect();
+        // what counts whole comes first, so that the same blob elsewhere is known already
+        sources.sort_by_key(|source| !source.stale.is_empty());
+        (sources, united.ids)
     }
 
     /// Every record of a shelf.
@@ -166,20 +198,20 @@ impl Store<'_> {
     fn scan_over(&self, shelf: Shelf, reading: &Reading) -> Result<Scan> {
         let mut scan = Scan::default();
         let mut seen = BTreeSet::new();
-        for (tip, required) in self.sources(shelf, reading) {
+        let (sources, redacted) = self.sources(shelf, reading);
+        for Source { tip, required, stale } in sources {
             let found = match self.repo.tree_of(tip).and_then(|tree| notes::entries(self.repo, tree)) {
                 Err(_) if !required => continue,
                 found => found?.notes,
             };
             for (on, blob) in found {
-                if seen.insert((on, blob))
-                    && let Some(note) = self.repo.read_blob(blob)?
-                {
-                    lines::split(&note).for_each(|line| scan.add(on, line));
+                let new = if stale.is_empty() { seen.insert((on, blob)) } else { !seen.contains(&(on, blob)) };
+                if new && let Some(note) = self.repo.read_blob(blob)? {
+                    lines::split(&note).filter(|line| counts(line, &stale)).for_each(|line| scan.add(on, line));
                 }
             }
         }
-        for record in reading.waiting.iter().filter(|w| w.shelf == shelf) {
+        for record in reading.waiting.iter().filter(|w| w.shelf == shelf && counts(&w.line, &redacted)) {
             scan.add(record.on, &record.line);
         }
         Ok(scan)

@@ -80,12 +80,18 @@ impl Store<'_> {
                 }
                 Ok(text)
             };
-            let texts = if is_lines { [read(&blobs[0])?, read(&blobs[1])?] } else { Default::default() };
+            let texts = [read(&blobs[0])?, read(&blobs[1])?];
+            if !is_lines {
+                let unite = Form::Blocks.unite();
+                let both = unite(&texts[0], &texts[1]);
+                // what the union has over a side, the other side brings
+                (0..2).for_each(|side| notes[side] += usize::from(both != unite(&texts[1 - side], b"")));
+                continue;
+            }
             let sets = [0, 1].map(|side| lines::split(&texts[side]).collect::<std::collections::BTreeSet<&[u8]>>());
             for side in 0..2 {
                 let mut only = sets[side].difference(&sets[1 - side]).peekable();
-                let differs = if is_lines { only.peek().is_some() } else { !blobs[side].is_empty() };
-                notes[side] += usize::from(differs);
+                notes[side] += usize::from(only.peek().is_some());
                 lines[side].extend(only.map(|line| (line.to_vec(), to_line(line))));
             }
         }
