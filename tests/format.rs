@@ -123,6 +123,16 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     run(&["init"]);
     let written = fs::read(repo.path.join(".git/empirica/init.json")).expect("a file");
     run(&["deinit"]);
+    repo.git(["switch", "-q", "-c", "side"]).ok();
+    repo.commit("c", "c\n", "Add c");
+    run(&["handoff"]);
+    repo.git(["switch", "-q", "main"]).ok();
+    repo.commit("d", "d\n", "Add d");
+    repo.git(["cherry-pick", "side"]).ok();
+    assert_eq!(run(&["repair"])["repairs"][0]["state"], "would_attach");
+    repo.git(["revert", "--no-edit", "HEAD"]).ok();
+    repo.git(["cherry-pick", "side"]).ok();
+    assert_eq!(run(&["repair"])["repairs"][0]["state"], "ambiguous");
     run(&["setup", "--dry-run"]);
     run(&["demo"]);
     keys(&without_names(serde_json::from_slice(&written).expect("a document")), &mut answered);

@@ -174,6 +174,8 @@ const WORKS: &[Row] = &[
     (&["init", "--dry-run"], &["hooks", "hooks_folder", "remote", "dry_run", "changes"], "would add notes.displayRef", "would be made"),
     (&["deinit"], &["dry_run", "changes"], "not set up", "nothing to take back"),
     (&["doctor"], &["set_up", "wrong", "checks", "/checks/0/check", "/checks/0/ok", "/checks/0/what", "/checks/0/commands"], "not set up here", "Nothing is wrong"),
+    (&["repair"], &["repairs", "total_found", "applied", "degraded_mode"], "Nothing to repair", ""),
+    (&["repair", "--apply", "--to", "HEAD={spare_commit}"], &["/repairs/0/from", "/repairs/0/from_subject", "/repairs/0/to", "/repairs/0/to_subject", "/repairs/0/rule", "/repairs/0/state", "/repairs/0/candidates", "/repairs/0/records/0/id"], "attached ", "are attached"),
     (&["setup", "--dry-run"], &["files", "dry_run"], "git-empirica.1", "Would install"),
     (&["demo"], &["steps", "/steps/0/title", "/steps/0/command", "/steps/0/output"], "git empirica", ""),
 ];
@@ -232,6 +234,10 @@ const FAILS: &[(&[&str], At, i32)] = &[
     (&["init"], At::Nowhere, 128),
     (&["deinit", "--dry-run"], At::Nowhere, 128),
     (&["doctor"], At::Nowhere, 128),
+    (&["repair"], At::Nowhere, 128),
+    (&["repair", "--to", "HEAD"], At::World, 2),
+    (&["repair", "--to", "ffffffff=HEAD"], At::World, 1),
+    (&["repair", "--to", "HEAD=no-such-revision"], At::World, 1),
     (&["setup", "--no-such-flag"], At::World, 2),
     (&["demo", "surplus"], At::World, 2),
 ];
@@ -259,7 +265,9 @@ impl<'p> World<'p> {
         let other_goal = id(&repo.json(["goal", "add", "Leave it"]), "id");
         repo.json(["postflight", "-v", "know=0.8,uncertainty=0.3", "--no-handoff"]);
         let handoff = id(&repo.json(["handoff", "--context", "Mind the gap"]), "handoff_id");
+        let spare_commit = repo.git_out(["commit-tree", "HEAD^{tree}", "-m", "Spare"]);
         let names = vec![
+            ("spare_commit", spare_commit),
             ("spare", spare),
             ("session", session),
             ("checkpoint", checkpoint),

@@ -112,4 +112,15 @@ fn a_session_as_people_see_it() {
     both("query.txt", &repo, &["query", "--task", "LOGIN", "--ai", "ada"]);
     both("checkpoint-list.txt", &repo, &["checkpoint", "list"]);
     is("git-log.txt", &repo.git(["log", "-1", "--notes=empirica/handoffs"]).ok().out);
+    repo.git(["commit", "-q", "--amend", "-m", "Key the token cache by user and nonce"]).ok();
+    both("repair.txt", &repo, &["repair"]);
+    both("repair-apply.txt", &repo, &["repair", "--apply"]);
+    let attached = repo.head();
+    repo.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
+    both("repair-lost.txt", &repo, &["repair"]);
+    repo.commit("other", "moved\n", "Move the base");
+    repo.git(["cherry-pick", &attached]).ok();
+    repo.git(["revert", "--no-edit", "HEAD"]).ok();
+    repo.git(["cherry-pick", &attached]).ok();
+    both("repair-ambiguous.txt", &repo, &["repair"]);
 }

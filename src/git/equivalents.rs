@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Oid;
 use super::beside::{Beside, Range};
-use super::patches::{self, Patch, Which};
+use super::patches::{self, Listed, Patch, Which};
 use super::process::{git, output};
 use super::repository::Repository;
 use super::rewrites::{Rewrites, ends};
@@ -150,50 +150,15 @@ impl<'a> Search<'a> {
         if all.is_empty() {
             return Ok(());
         }
-        let mut singles: BTreeMap<Oid, patches::Listed> = BTreeMap::new();
-        patches::list(self.repo, &Which::These(&all), true, &mut |listed| drop(singles.insert(listed.id, listed)))?;
-        let ranges: BTreeMap<Oid, BTreeSet<Range>> =
-            all.iter().map(|of| (*of, self.beside.ranges(self.repo, *of))).collect();
-        let tips: BTreeMap<Oid, Oid> = ranges.values().flatten().map(|range| (range.tip, range.base)).collect();
-        let touched = patches::paths(self.repo, &tips)?;
-
-        // only a commit that touches the same paths can have the same patch
-        let wanted: BTreeSet<u64> =
-            singles.values().filter_map(|one| one.paths).chain(touched.values().copied().flatten()).collect();
-        let authors: BTreeSet<(Oid, &[u8])> = singles.values().map(|one| (one.tree, one.author.as_slice())).collect();
-        let (mut alike, mut same) = (Vec::new(), Vec::new());
-        patches::list(self.repo, &Which::SinceAllOf(&all), true, &mut |listed| {
-            if authors.contains(&(listed.tree, &listed.author)) {
-                same.push((listed.id, listed.tree, listed.author.clone()));
-            }
-            if let Some(paths) = listed.paths.filter(|paths| wanted.contains(paths)) {
-                alike.push((listed.id, paths));
-            }
-        })?;
-        let there: BTreeSet<u64> = alike.iter().map(|(_, paths)| *paths).collect();
-        let worth = |paths: patches::Paths| paths.is_some_and(|paths| there.contains(&paths));
-        let whole = tips.iter().filter(|(tip, _)| touched.get(*tip).is_some_and(|paths| worth(*paths)));
-        let whole = self.ids(whole.map(|(tip, base)| (*tip, Some(*base))).collect());
-        let one = singles.values().filter(|one| worth(one.paths)).map(|one| one.id);
-        let ids = self.ids(one.chain(alike.iter().map(|(id, _)| *id)).map(|id| (id, None)).collect());
-
-        let with = |patch: &String| alike.iter().map(|(id, _)| *id).filter(|id| ids.get(id) == Some(patch)).collect();
+        let compared = self.compare(&all)?;
         for (id, subjects) in subjects {
-            let squashed = subjects.iter().flat_map(|of| ranges.get(of).into_iter().flatten());
-            let squashed = squashed.filter_map(|range| Some((range.tip, with(whole.get(&range.tip)?))));
-            let picked = subjects.iter().filter_map(|of| Some((*of, with(ids.get(of)?))));
-            let equal = subjects.iter().filter_map(|of| {
-                let own = singles.get(of)?;
-                let equal = same.iter().filter(|(_, tree, author)| (tree, author) == (&own.tree, &own.author));
-                Some((*of, equal.map(|(id, ..)| *id).collect()))
-            });
-            let tried: [(Rule, Vec<(Oid, Vec<Oid>)>); 3] = [
-                (Rule::RangePatchId, squashed.collect()),
-                (Rule::PatchId, picked.collect()),
-                (Rule::TreeAuthorDate, equal.collect()),
+            let rules: [(Rule, Match); 3] = [
+                (Rule::RangePatchId, Compared::squashed),
+                (Rule::PatchId, Compared::picked),
+                (Rule::TreeAuthorDate, Compared::equal),
             ];
-            for (rule, matches) in tried {
-                let candidates = self.later(matches);
+            for (rule, matches) in rules {
+                let candidates = self.later(subjects.iter().flat_map(|of| matches(&compared, *of)));
                 if !candidates.is_empty() {
                     self.found.fates.insert(id, Fate::Replaced(rule, candidates));
                     break;
@@ -201,6 +166,38 @@ impl<'a> Search<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Looks at commits, at the ranges they are in, and at HEAD's history since.
+    fn compare(&mut self, commits: &BTreeSet<Oid>) -> Result<Compared> {
+        let mut own: BTreeMap<Oid, Listed> = BTreeMap::new();
+        patches::list(self.repo, &Which::These(commits), true, &mut |listed| drop(own.insert(listed.id, listed)))?;
+        let ranges: BTreeMap<Oid, BTreeSet<Range>> =
+            commits.iter().map(|of| (*of, self.beside.ranges(self.repo, *of))).collect();
+        let tips: BTreeMap<Oid, Oid> = ranges.values().flatten().map(|range| (range.tip, range.base)).collect();
+        let touched = patches::paths(self.repo, &tips)?;
+
+        // only a commit that touches the same paths can have the same patch
+        let wanted: BTreeSet<u64> =
+            own.values().filter_map(|one| one.paths).chain(touched.values().copied().flatten()).collect();
+        let authors: BTreeSet<(Oid, &[u8])> = own.values().map(|one| (one.tree, one.author.as_slice())).collect();
+        let (mut alike, mut same) = (Vec::new(), Vec::new());
+        patches::list(self.repo, &Which::SinceAllOf(commits), true, &mut |listed| {
+            if let Some(paths) = listed.paths.filter(|paths| wanted.contains(paths)) {
+                alike.push((listed.id, paths));
+            }
+            if authors.contains(&(listed.tree, &listed.author)) {
+                same.push(listed);
+            }
+        })?;
+        let there: BTreeSet<u64> = alike.iter().map(|(_, paths)| *paths).collect();
+        let worth = |paths: patches::Paths| paths.is_some_and(|paths| there.contains(&paths));
+        let whole = tips.into_iter().filter(|(tip, _)| touched.get(tip).is_some_and(|paths| worth(*paths)));
+        let whole = self.ids(whole.map(|(tip, base)| (tip, Some(base))).collect());
+        let one = own.values().filter(|one| worth(one.paths)).map(|one| one.id);
+        let alike: Vec<Oid> = alike.into_iter().map(|(id, _)| id).collect();
+        let single = self.ids(one.chain(alike.iter().copied()).map(|id| (id, None)).collect());
+        Ok(Compared { own, ranges, alike, same, whole, single })
     }
 
     /// The patch-ids; none when git cannot compare all of them.
@@ -213,13 +210,11 @@ impl<'a> Search<'a> {
     }
 
     /// The matches that are no ancestors of what they match, each once.
-    fn later(&self, matches: Vec<(Oid, Vec<Oid>)>) -> Vec<Oid> {
+    fn later(&self, matches: impl Iterator<Item = (Oid, Oid)>) -> Vec<Oid> {
         let mut out = Vec::new();
-        for (of, candidates) in matches {
-            for candidate in candidates {
-                if !out.contains(&candidate) && !is_ancestor(self.repo, candidate, of) {
-                    out.push(candidate);
-                }
+        for (of, candidate) in matches {
+            if !out.contains(&candidate) && !is_ancestor(self.repo, candidate, of) {
+                out.push(candidate);
             }
         }
         out
@@ -260,6 +255,47 @@ impl<'a> Search<'a> {
             false if self.repo.is_shallow() => Fate::Beyond,
             _ => Fate::Lost,
         }
+    }
+}
+
+/// Commits or tips, and commits of HEAD's history that are like them.
+type Matches = Vec<(Oid, Oid)>;
+/// How they are like them.
+type Match = fn(&Compared, Oid) -> Matches;
+
+/// Commits outside HEAD's history, and what of HEAD's history can be compared with them, newest first.
+struct Compared {
+    own: BTreeMap<Oid, Listed>,
+    ranges: BTreeMap<Oid, BTreeSet<Range>>,
+    /// Those that touch the same paths as a commit or range.
+    alike: Vec<Oid>,
+    /// Those that have the same tree, author and date as a commit.
+    same: Vec<Listed>,
+    /// Patch-ids of ranges by their tips.
+    whole: BTreeMap<Oid, String>,
+    /// Patch-ids of commits.
+    single: BTreeMap<Oid, String>,
+}
+
+impl Compared {
+    fn with(&self, of: Oid, patch: Option<&String>) -> impl Iterator<Item = (Oid, Oid)> {
+        let alike = self.alike.iter().filter(move |id| patch.is_some() && self.single.get(*id) == patch);
+        alike.map(move |id| (of, *id))
+    }
+
+    fn squashed(&self, of: Oid) -> Matches {
+        let ranges = self.ranges.get(&of).into_iter().flatten();
+        ranges.flat_map(|range| self.with(range.tip, self.whole.get(&range.tip))).collect()
+    }
+
+    fn picked(&self, of: Oid) -> Matches {
+        self.with(of, self.single.get(&of)).collect()
+    }
+
+    fn equal(&self, of: Oid) -> Matches {
+        let Some(own) = self.own.get(&of) else { return Matches::new() };
+        let same = self.same.iter().filter(|one| (one.tree, &one.author) == (own.tree, &own.author));
+        same.map(|one| (of, one.id)).collect()
     }
 }
 

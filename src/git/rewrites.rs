@@ -133,7 +133,9 @@ mod tests {
 
     fn edges(pairs: &[(u8, u8)]) -> Edges {
         let mut out = Edges::new();
-        pairs.iter().for_each(|(old, new)| drop(out.entry(oid(*old)).or_default().insert(oid(*new))));
+        for (old, new) in pairs {
+            out.entry(oid(*old)).or_default().insert(oid(*new));
+        }
         out
     }
 

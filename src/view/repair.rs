@@ -52,6 +52,7 @@ fn command(from: Oid, to: Oid) -> String {
 fn task(record: &Record) -> Option<&str> {
     match &record.body {
         Body::Handoff(handoff) => Some(&handoff.task),
+        Body::Digest(digest) => Some(&digest.task),
         _ => None,
     }
 }
@@ -147,9 +148,9 @@ pub fn answer(outcome: &Outcome) -> Answer {
     let mut answer = Answer::new(json).text(text).stored(&outcome.stored);
     let counted = [
         (would, "would be attached"),
-        (attached, if attached == 1 { "is attached" } else { "are attached" }),
-        (ambiguous, "must be chosen by you"),
-        (lost, if lost == 1 { "is lost" } else { "are lost" }),
+        (attached, "are attached"),
+        (ambiguous, "wait for your choice"),
+        (lost, "have nowhere to go; they stay readable"),
     ];
     for (number, what) in counted.into_iter().filter(|(number, _)| *number > 0) {
         answer = answer.say(format!("The handoffs of {} {what}.", words::count(number, "commit")));
