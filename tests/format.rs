@@ -84,7 +84,7 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     run(&["goal", "list"]);
     run(&["goal", "show", &goal]);
     run(&["check", "-v", "know=0.7,uncertainty=0.4", "--confidence", "0.8", "--scope", "0.5", "--meta", "own=1"]);
-    repo.install_hooks();
+    repo.run(["init"]).ok();
     repo.commit("b", "b\n", "Add b");
     repo.git(["commit", "-q", "--amend", "-m", "Add b, said better"]).ok();
     run(&["log", "--handoffs"]);

@@ -209,18 +209,6 @@ impl Repo<'_> {
         json["session_id"].as_str().expect("an id").to_owned()
     }
 
-    /// Puts the program's hooks where git looks for them.
-    pub fn install_hooks(&self) {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = self.git_out(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
-        std::fs::create_dir_all(&folder).expect("a folder");
-        for name in ["post-commit", "post-applypatch", "post-merge", "post-rewrite"] {
-            let path = Path::new(&folder).join(name);
-            std::fs::write(&path, format!("#!/bin/sh\nexec git-empirica hook {name} \"$@\"\n")).expect("a file");
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("its mode");
-        }
-    }
-
     /// The note of a commit on a ref, as git reads it; empty when there is none.
     pub fn note(&self, reference: &str, commit: &str) -> String {
         let ran = self.git(["notes", "--ref", reference, "show", commit]);

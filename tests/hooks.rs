@@ -6,7 +6,7 @@ const HANDOFFS: &str = "refs/notes/empirica/handoffs";
 
 fn hooked<'p>(place: &'p Place, name: &str) -> Repo<'p> {
     let repo = place.repo(name);
-    repo.install_hooks();
+    repo.run(["init"]).ok();
     repo
 }
 
@@ -196,7 +196,7 @@ fn a_commit_flushes_what_waits() {
 fn the_first_commit_gets_the_records_of_an_unborn_head_at_once() {
     let place = Place::new();
     let repo = place.init("r");
-    repo.install_hooks();
+    repo.run(["init"]).ok();
     repo.start("claude", "t");
     repo.run(["finding", "early"]).ok();
     let id = handoff(&repo, "t");
@@ -261,7 +261,7 @@ fn a_submodule_has_its_own_records() {
     let lib = place.at("outer/lib");
     lib.git(["config", "user.name", "Test"]).ok();
     lib.git(["config", "user.email", "test@example.com"]).ok();
-    lib.install_hooks();
+    lib.run(["init"]).ok();
     lib.start("claude", "inside");
     lib.run(["finding", "about the library"]).ok();
     let commit = lib.commit("x.txt", "x\n", "X");

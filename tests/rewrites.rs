@@ -6,7 +6,7 @@ const HANDOFFS: &str = "refs/notes/empirica/handoffs";
 
 fn hooked<'p>(place: &'p Place, name: &str) -> Repo<'p> {
     let repo = place.repo(name);
-    repo.install_hooks();
+    repo.run(["init"]).ok();
     repo
 }
 

@@ -10,7 +10,7 @@ pub mod scripts;
 pub mod settings;
 pub mod steps;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use self::hooks::Trouble;
 use self::record::{How, Record};
@@ -83,7 +83,7 @@ pub fn run(repo: &Repository, dry_run: bool) -> Result<Outcome> {
     }
     if let Some(folder) = outcome.folder.as_ref().filter(|_| outcome.how == Some(How::Folder)) {
         let named = config::paths(repo.cwd(), r"^core\.hookspath$")?;
-        if let Some(other) = named.last().filter(|value| PathBuf::from(&value.value) != *folder) {
+        if let Some(other) = named.last().filter(|value| Path::new(&value.value) != folder) {
             outcome.troubles.push(Trouble {
                 what: format!(
                     "core.hooksPath is set to '{}' behind ours, in {}: git runs none of our hooks",

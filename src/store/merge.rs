@@ -137,7 +137,7 @@ impl Store<'_> {
                 Note::Gone => None,
             };
             let has = found.notes.get(&on).map_or(&[][..], |sides| sides[base].as_slice());
-            if blob.as_ref().map(std::slice::from_ref).unwrap_or_default() != has {
+            if blob.as_slice() != has {
                 edits.insert(on, blob);
             }
         }
