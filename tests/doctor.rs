@@ -1,12 +1,12 @@
 //! `doctor`: every fault is found, and the command it names mends it.
 
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use crate::harness::{Place, Repo};
+use crate::harness::{Place, Repo, installed};
 use crate::init::{listing, script};
 
 fn wrong(json: &Value) -> Vec<&Value> {
@@ -20,6 +20,8 @@ fn commands(check: &Value) -> Vec<String> {
 /// Runs a shell line in the repository.
 #[track_caller]
 fn shell(repo: &Repo<'_>, line: &str) {
+    // started by git, the program would see the installed git first, not the one of the place
+    let line = &line.replace("git empirica", "git-empirica");
     let out = repo.place.command("sh", &repo.path).args(["-c", line]).output().expect("sh starts");
     assert!(out.status.success(), "{line}: {}", String::from_utf8_lossy(&out.stderr));
 }
@@ -65,7 +67,7 @@ fn healthy<'p>(place: &'p Place) -> Repo<'p> {
 
 #[test]
 fn nothing_is_wrong_with_what_init_set_up() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = healthy(&place);
     let before = listing(&repo.path);
     let json = repo.json(["doctor"]);
@@ -78,7 +80,7 @@ fn nothing_is_wrong_with_what_init_set_up() {
 
 #[test]
 fn where_init_was_not_it_is_said_and_is_no_fault() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     let json = repo.json(["doctor"]);
     assert_eq!(json["set_up"], false);
@@ -90,7 +92,7 @@ fn where_init_was_not_it_is_said_and_is_no_fault() {
 
 #[test]
 fn hooks_that_are_missing_edited_or_cannot_run_are_found() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = healthy(&place);
     let hooks = repo.path.join(".git/hooks");
     fs::remove_file(hooks.join("post-commit")).expect("a hook");
@@ -108,7 +110,7 @@ fn hooks_that_are_missing_edited_or_cannot_run_are_found() {
 
 #[test]
 fn hooks_in_a_folder_that_git_does_not_look_at_are_found() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = healthy(&place);
     script(&repo.path.join(".husky/pre-commit"), "#!/bin/sh\n");
     repo.git(["config", "core.hooksPath", ".husky"]).ok();
@@ -130,41 +132,23 @@ fn hooks_in_a_folder_that_git_does_not_look_at_are_found() {
 
 #[test]
 fn hooks_of_the_configuration_that_are_gone_or_off_are_found() {
-    let place = Place::new();
-    let folder = place.path().join("home/bin");
-    script(
-        &folder.join("git"),
-        "#!/bin/sh\nif [ \"$1 $2\" = 'hook -h' ]; then echo 'usage: git hook list'; exit 129; fi\nPATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"\n",
-    );
-    let repo = healthy(&place);
-    let program = Path::new(env!("CARGO_BIN_EXE_git-empirica")).parent().expect("a folder");
-    let path = format!("{}:{}:/usr/local/bin:/usr/bin:/bin", folder.display(), program.display());
-    let env = [("PATH", path.as_str())];
-    let found = |what: &str| {
-        let ran = repo.run_with_env(&env, ["doctor", "--json"]).code(1);
-        let json = ran.json();
-        let check = wrong(&json)[0];
-        assert!(check["what"].as_str().expect("a text").contains(what), "{what}: {json}");
-        for line in commands(check) {
-            // git would put its own folder, with the older git, before ours
-            let line = line.replace("git empirica", "git-empirica");
-            let out = place.command("sh", &repo.path).envs(env).args(["-c", &line]).output().expect("sh starts");
-            assert!(out.status.success(), "{line}: {}", String::from_utf8_lossy(&out.stderr));
-        }
-        repo.run_with_env(&env, ["doctor"]).ok();
-    };
-    found("another place");
+    let mut place = Place::older_git();
+    let path = healthy(&place).path;
+    let newer = Place::newer_git();
+    place.first = newer.first.clone();
+    let repo = Repo { place: &place, path };
+    mended(&repo, &[("hooks", "another place")]);
     repo.git(["config", "--unset", "hook.empirica-pre-push.event"]).ok();
-    found("hook.empirica-pre-push.event");
+    mended(&repo, &[("hooks", "hook.empirica-pre-push.event")]);
     repo.git(["config", "hook.empirica-pre-push.command", "true"]).ok();
-    found("edited by hand");
+    mended(&repo, &[("hooks", "edited by hand")]);
     repo.git(["config", "hook.empirica-pre-push.enabled", "false"]).ok();
-    found("hook.empirica-pre-push.enabled is off");
+    mended(&repo, &[("hooks", "hook.empirica-pre-push.enabled is off")]);
 }
 
 #[test]
 fn what_git_shows_and_fetches_is_looked_at() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = healthy(&place);
     repo.git(["config", "--unset", "notes.displayRef"]).ok();
     mended(&repo, &[("display", "notes.displayRef")]);
@@ -182,7 +166,7 @@ fn what_git_shows_and_fetches_is_looked_at() {
 
 #[test]
 fn refspecs_and_settings_that_lose_notes_are_found() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = healthy(&place);
     for refspec in [
         "+refs/notes/*:refs/notes/*",
@@ -213,7 +197,7 @@ fn refspecs_and_settings_that_lose_notes_are_found() {
 
 #[test]
 fn refs_in_each_others_way_are_found_and_renamed() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     repo.json(["init"]);
     let blob = repo.head();
@@ -243,7 +227,7 @@ fn refs_in_each_others_way_are_found_and_renamed() {
 
 #[test]
 fn refs_that_are_gone_broken_or_locked_are_found() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = healthy(&place);
     let name = "refs/notes/empirica/data/handoffs";
     let file = repo.path.join(".git").join(name);
@@ -281,7 +265,7 @@ fn refs_that_are_gone_broken_or_locked_are_found() {
 
 #[test]
 fn values_that_cannot_be_used_are_found() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = healthy(&place);
     for (key, value) in [
         ("empirica.lockTimeout", "soon"),
@@ -309,7 +293,7 @@ fn values_that_cannot_be_used_are_found() {
 
 #[test]
 fn who_writes_the_program_and_the_store_are_looked_at() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = healthy(&place);
     repo.git(["config", "--unset", "user.name"]).ok();
     repo.run_with_env(&[("EMPIRICA_AI", "ada")], ["doctor"]).ok();
@@ -317,9 +301,12 @@ fn who_writes_the_program_and_the_store_are_looked_at() {
 
     let other = place.path().join("other");
     script(&other.join("git-empirica"), "#!/bin/sh\necho git-empirica 0.0.1\n");
-    for (path, what) in
-        [("/usr/bin:/bin".to_owned(), "not on PATH"), (format!("{}:/usr/bin:/bin", other.display()), "(0.0.1)")]
-    {
+    let (without, _) = installed();
+    let with = |first: &[PathBuf]| {
+        let folders = first.iter().chain(&place.first).chain(&without);
+        std::env::join_paths(folders).expect("a path").into_string().expect("UTF-8")
+    };
+    for (path, what) in [(with(&[]), "not on PATH"), (with(&[other]), "(0.0.1)")] {
         let ran = repo.run_with_env(&[("PATH", &path)], ["doctor", "--json"]).code(1);
         let json = ran.json();
         let found = wrong(&json);
@@ -336,7 +323,7 @@ fn who_writes_the_program_and_the_store_are_looked_at() {
 
 #[test]
 fn what_waits_is_no_fault_and_the_command_for_it_is_named() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = healthy(&place);
     repo.start("bob", "t");
     let json = repo.json(["doctor"]);
@@ -360,7 +347,7 @@ fn what_waits_is_no_fault_and_the_command_for_it_is_named() {
 
 #[test]
 fn a_fault_is_one_document_with_the_keys_of_a_failure() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     repo.git(["config", "empirica.sync", "some\u{1b}[31m\nok     forged"]).ok();
     let json = repo.fails(1, ["doctor"]);

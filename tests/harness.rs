@@ -49,13 +49,45 @@ impl Ran {
 pub struct Place {
     dir: tempfile::TempDir,
     pub now: String,
+    /// A folder that is looked at first for programs.
+    pub first: Option<PathBuf>,
+}
+
+/// The folders of PATH that hold no copy of the program, and where git is in them.
+pub fn installed() -> (Vec<PathBuf>, PathBuf) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).filter(|folder| !folder.join("git-empirica").exists());
+    let folders: Vec<PathBuf> = folders.collect();
+    let git = folders.iter().map(|folder| folder.join("git")).find(|git| git.is_file()).expect("git");
+    (folders, git)
 }
 
 impl Place {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(dir.path().join("home")).expect("a home");
-        Place { dir, now: "2026-03-01T12:00:00.000Z".into() }
+        Place { dir, now: "2026-03-01T12:00:00.000Z".into(), first: None }
+    }
+
+    /// A place where git says of `git hook -h` what `usage` is, and is the installed one otherwise.
+    pub fn with_hook_usage(usage: &str) -> Self {
+        let mut place = Place::new();
+        let folder = place.path().join("wrapper");
+        let git = installed().1;
+        let answer = format!("[ \"$1 $2\" = 'hook -h' ] && {{ echo 'usage: {usage}'; exit 129; }}");
+        crate::init::script(&folder.join("git"), &format!("#!/bin/sh\n{answer}\nexec {} \"$@\"\n", git.display()));
+        place.first = Some(folder);
+        place
+    }
+
+    /// A place whose git has its hooks in folders, whatever the installed one can do.
+    pub fn older_git() -> Self {
+        Self::with_hook_usage("git hook run <hook-name> [-- <hook-args>]")
+    }
+
+    /// A place whose git says that it runs hooks of the configuration.
+    pub fn newer_git() -> Self {
+        Self::with_hook_usage("git hook list <hook-name>")
     }
 
     pub fn path(&self) -> PathBuf {
@@ -104,7 +136,8 @@ impl Place {
         let mut command = Command::new(program);
         let path = std::env::var_os("PATH").unwrap_or_default();
         let bin = Path::new(env!("CARGO_BIN_EXE_git-empirica")).parent().expect("a folder");
-        let paths = std::iter::once(bin.to_owned()).chain(std::env::split_paths(&path));
+        let first = self.first.iter().cloned().chain([bin.to_owned()]);
+        let paths = first.chain(std::env::split_paths(&path));
         command
             .env_clear()
             .env("PATH", std::env::join_paths(paths).expect("a path"))

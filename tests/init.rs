@@ -69,7 +69,7 @@ fn with_origin<'p>(place: &'p Place) -> Repo<'p> {
 
 #[test]
 fn what_init_did_is_taken_back_to_the_byte() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = with_origin(&place);
     script(&repo.path.join(".git/hooks/post-commit"), "#!/bin/sh\necho theirs\n");
     let before = listing(&repo.path);
@@ -92,7 +92,7 @@ fn what_init_did_is_taken_back_to_the_byte() {
 
 #[test]
 fn twice_is_once() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = with_origin(&place);
     script(&repo.path.join(".git/hooks/pre-push"), "#!/bin/sh\nexit 0\n");
     repo.json(["init"]);
@@ -104,7 +104,7 @@ fn twice_is_once() {
 
 #[test]
 fn a_dry_run_names_every_change_and_makes_none() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = with_origin(&place);
     script(&repo.path.join(".git/hooks/post-merge"), "#!/bin/sh\n");
     let before = listing(&repo.path);
@@ -122,7 +122,7 @@ fn a_dry_run_names_every_change_and_makes_none() {
 
 #[test]
 fn without_a_remote_nothing_is_said_of_one_and_it_can_be_added_later() {
-    let place = Place::new();
+    let place = Place::older_git();
     let hub = place.repo("hub");
     let repo = place.repo("project");
     assert_eq!(repo.json(["init"])["remote"], Value::Null);
@@ -146,7 +146,7 @@ fn without_a_remote_nothing_is_said_of_one_and_it_can_be_added_later() {
 
 #[test]
 fn the_remote_is_the_tracked_one_else_origin_else_the_only_one() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     let url = "../other.git";
     repo.git(["remote", "add", "upstream", url]).ok();
@@ -165,7 +165,7 @@ fn the_remote_is_the_tracked_one_else_origin_else_the_only_one() {
 
 #[test]
 fn a_remote_that_cannot_have_refspecs_gets_none() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     repo.git(["config", "remote.mirrored.url", "../a"]).ok();
     repo.git(["config", "remote.mirrored.fetch", "+refs/*:refs/*"]).ok();
@@ -186,7 +186,7 @@ fn a_remote_that_cannot_have_refspecs_gets_none() {
 
 #[test]
 fn a_renamed_remote_is_followed() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = with_origin(&place);
     let config = || fs::read_to_string(repo.path.join(".git/config")).expect("a file");
     let before = config();
@@ -204,7 +204,7 @@ fn a_renamed_remote_is_followed() {
 
 #[test]
 fn what_the_user_has_set_is_not_added_and_not_taken_back() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = with_origin(&place);
     repo.git(["config", "notes.displayRef", "refs/notes/*"]).ok();
     repo.git(["config", "--add", "remote.origin.fetch", DATA]).ok();
@@ -220,7 +220,7 @@ fn what_the_user_has_set_is_not_added_and_not_taken_back() {
 
 #[test]
 fn a_linked_worktree_a_submodule_a_bare_one_and_a_subfolder_are_set_up_where_git_looks() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     repo.git(["worktree", "add", "-q", "../linked"]).ok();
     place.at("linked").json(["init"]);
@@ -252,7 +252,7 @@ fn a_linked_worktree_a_submodule_a_bare_one_and_a_subfolder_are_set_up_where_git
 
 #[test]
 fn a_hooks_folder_that_is_missing_is_made_and_taken_back() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     fs::remove_dir_all(repo.path.join(".git/hooks")).expect("the samples");
     let before = listing(&repo.path);
@@ -264,7 +264,7 @@ fn a_hooks_folder_that_is_missing_is_made_and_taken_back() {
 
 #[test]
 fn a_hooks_folder_that_leads_into_the_work_tree_is_not_written_to() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     script(&repo.path.join("tools/hooks/post-commit"), "#!/bin/sh\necho ran > .git/theirs\n");
     repo.git(["add", "."]).ok();
@@ -285,7 +285,7 @@ fn a_hooks_folder_that_leads_into_the_work_tree_is_not_written_to() {
 
 #[test]
 fn what_was_interrupted_is_mended_by_init_and_by_deinit() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = with_origin(&place);
     script(&repo.path.join(".git/hooks/pre-push"), "#!/bin/sh\nexit 0\n");
     let before = listing(&repo.path);
@@ -308,7 +308,7 @@ fn what_was_interrupted_is_mended_by_init_and_by_deinit() {
 
 #[test]
 fn a_crash_between_the_two_names_of_a_hook_loses_neither() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     let hook = repo.path.join(".git/hooks/pre-push");
     script(&hook, "#!/bin/sh\nexit 0\n");
@@ -323,7 +323,7 @@ fn a_crash_between_the_two_names_of_a_hook_loses_neither() {
 
 #[test]
 fn an_older_script_of_ours_is_replaced_and_an_edited_one_is_kept() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     repo.json(["init"]);
     let (hook, about) = (repo.path.join(".git/hooks/post-commit"), repo.path.join(".git/empirica/init.json"));
@@ -347,7 +347,7 @@ fn an_older_script_of_ours_is_replaced_and_an_edited_one_is_kept() {
 
 #[test]
 fn a_tool_that_renames_our_hook_and_calls_it_is_left_alone() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     let hooks = repo.path.join(".git/hooks");
     script(&hooks.join("pre-push"), "#!/bin/sh\necho first >> .git/ran\n");
@@ -365,7 +365,7 @@ fn a_tool_that_renames_our_hook_and_calls_it_is_left_alone() {
 
 #[test]
 fn a_hook_of_theirs_is_never_written_over() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     let hooks = repo.path.join(".git/hooks");
     script(&hooks.join("pre-push"), "#!/bin/sh\n# one\n");

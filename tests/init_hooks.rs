@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::harness::{Place, Ran, Repo};
+use crate::harness::{Place, Ran, Repo, installed};
 use crate::init::{listing, script};
 
 /// A program that writes down how it was called, first on PATH, and what it wrote.
@@ -24,8 +24,8 @@ impl<'p> Fake<'p> {
 
     fn command(&self, program: &str) -> Command {
         let mut command = self.repo.place.command(program, &self.repo.path);
-        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.folder.display());
-        command.env("PATH", path).env("RAN", self.ran());
+        let folders = std::iter::once(self.folder.clone()).chain(self.repo.place.first.clone()).chain(installed().0);
+        command.env("PATH", std::env::join_paths(folders).expect("a path")).env("RAN", self.ran());
         command
     }
 
@@ -75,7 +75,7 @@ fn hub(repo: &Repo<'_>) {
 
 #[test]
 fn existing_hooks_run_first_with_arguments_and_stdin_and_keep_their_status() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     for name in ["post-commit", "post-applypatch", "post-merge", "post-rewrite", "pre-push"] {
         script(&repo.path.join(".git/hooks").join(name), &format!("{THEIRS}exit 7\n"));
@@ -111,7 +111,7 @@ fn existing_hooks_run_first_with_arguments_and_stdin_and_keep_their_status() {
 
 #[test]
 fn git_calls_our_hooks_where_there_were_none() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     repo.json(["init"]);
     let fake = Fake::new(&repo, 0);
@@ -138,7 +138,7 @@ fn git_calls_our_hooks_where_there_were_none() {
 
 #[test]
 fn a_hook_of_theirs_that_reads_nothing_of_much_breaks_nothing() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     for name in ["post-rewrite", "pre-push"] {
         script(&repo.path.join(".git/hooks").join(name), "#!/bin/sh\nexit 0\n");
@@ -154,7 +154,7 @@ fn a_hook_of_theirs_that_reads_nothing_of_much_breaks_nothing() {
 
 #[test]
 fn without_the_program_and_with_one_that_fails_git_works_as_before() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     hub(&repo);
     repo.json(["init"]);
@@ -198,7 +198,7 @@ fn husky<'p>(place: &'p Place) -> Repo<'p> {
 
 #[test]
 fn a_relative_hooks_path_is_chained_to_and_its_tracked_files_are_not_touched() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = husky(&place);
     hub(&repo);
     let before = listing(&repo.path);
@@ -235,7 +235,7 @@ fn a_relative_hooks_path_is_chained_to_and_its_tracked_files_are_not_touched() {
 
 #[test]
 fn a_relative_hooks_path_means_the_same_in_every_worktree() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = husky(&place);
     repo.git(["worktree", "add", "-q", "-b", "side", "../linked"]).ok();
     let linked = place.at("linked");
@@ -251,7 +251,7 @@ fn a_relative_hooks_path_means_the_same_in_every_worktree() {
 
 #[test]
 fn hooks_of_the_users_whole_machine_run_in_a_submodule_too() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     let library = place.repo("library");
     let url = library.path.to_str().expect("UTF-8");
@@ -279,7 +279,7 @@ fn hooks_of_the_users_whole_machine_run_in_a_submodule_too() {
 
 #[test]
 fn a_setting_of_one_worktree_is_replaced_in_that_worktree_alone() {
-    let place = Place::new();
+    let place = Place::older_git();
     let repo = place.repo("project");
     repo.git(["config", "extensions.worktreeConfig", "true"]).ok();
     repo.git(["worktree", "add", "-q", "-b", "side", "../linked"]).ok();
@@ -312,22 +312,12 @@ fn a_setting_of_one_worktree_is_replaced_in_that_worktree_alone() {
     );
 }
 
-/// A git that says that it runs hooks of the configuration, whatever the installed one is.
-fn newer_git(place: &Place) -> PathBuf {
-    let folder = place.path().join("newer");
-    let text = "#!/bin/sh\nif [ \"$1 $2\" = 'hook -h' ]; then echo 'usage: git hook run <hook-name>'; echo '   or: git hook list <hook-name>'; exit 129; fi\nPATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"\n";
-    script(&folder.join("git"), text);
-    folder
-}
-
 #[test]
 fn a_git_that_runs_hooks_of_the_configuration_is_told_there() {
-    let place = Place::new();
+    let mut place = Place::newer_git();
     let repo = husky(&place);
-    let folder = newer_git(&place);
-    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display());
     let before = listing(&repo.path);
-    let json = repo.json_with_env(&[("PATH", &path)], ["init"]);
+    let json = repo.json(["init"]);
     assert_eq!((&json["hooks"], &json["hooks_folder"]), (&"config".into(), &serde_json::Value::Null), "{json}");
     let command = repo.git_out(["config", "hook.empirica-post-commit.command"]);
     assert_eq!(command, "command -v git-empirica >/dev/null 2>&1 || exit 0; exec git-empirica hook post-commit");
@@ -335,28 +325,31 @@ fn a_git_that_runs_hooks_of_the_configuration_is_told_there() {
         assert_eq!(repo.git_out(["config", "--get-all", &format!("hook.empirica-{name}.event")]), name);
     }
     assert_eq!(repo.git_out(["config", "core.hooksPath"]), ".husky", "nothing else is touched");
-    assert_eq!(repo.json_with_env(&[("PATH", &path)], ["init"])["changes"], serde_json::json!([]));
+    assert_eq!(repo.json(["init"])["changes"], serde_json::json!([]));
     repo.json(["deinit"]);
     assert_eq!(listing(&repo.path), before);
-    // an older set-up moves there, and back with an older git
-    repo.json(["init"]);
-    repo.json_with_env(&[("PATH", &path)], ["init"]);
-    assert_eq!(repo.git_out(["config", "core.hooksPath"]), ".husky");
-    assert!(!repo.path.join(".git/empirica/hooks").exists());
-    if !repo.git(["hook", "-h"]).out.contains("git hook list") {
-        repo.json(["init"]);
-        assert_eq!(repo.git(["config", "--get-regexp", "^hook"]).code, 1);
+    // a set-up moves with the git that is installed, there and back
+    let older = Place::older_git();
+    let path = repo.path.clone();
+    for (wrapper, hooks) in [(&older.first, "folder"), (&place.first.clone(), "config"), (&older.first, "folder")] {
+        place.first = wrapper.clone();
+        let repo = Repo { place: &place, path: path.clone() };
+        assert_eq!(repo.json(["init"])["hooks"], hooks);
+        let named = repo.git_out(["config", "core.hooksPath"]);
+        assert_eq!(named == ".husky", hooks == "config", "{named}");
+        assert_eq!(repo.path.join(".git/empirica/hooks").exists(), hooks == "folder");
+        assert_eq!(repo.git(["config", "--get-regexp", "^hook"]).code == 0, hooks == "config");
     }
+    let repo = Repo { place: &place, path };
     repo.json(["deinit"]);
     assert_eq!(listing(&repo.path), before);
 }
 
 #[test]
 fn what_the_configuration_runs_gets_arguments_and_stdin_and_fails_no_push() {
-    let place = Place::new();
+    let place = Place::newer_git();
     let repo = place.repo("project");
-    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", newer_git(&place).display());
-    repo.json_with_env(&[("PATH", &path)], ["init"]);
+    repo.json(["init"]);
     for (name, status, left) in [("post-rewrite", 0, 0), ("pre-push", 0, 0), ("pre-push", 2, 0), ("pre-push", 1, 1)] {
         let fake = Fake::new(&repo, status);
         // as git runs a command of the configuration: arguments behind it, by a shell
@@ -369,7 +362,9 @@ fn what_the_configuration_runs_gets_arguments_and_stdin_and_fails_no_push() {
     }
     fs::remove_file(repo.path.join(".git/hooks/tried")).expect("a hook");
     let fake = Fake::new(&repo, 0);
-    if repo.git(["hook", "-h"]).out.contains("git hook list") {
+    // where the installed git can do it, by git itself
+    let usage = Command::new(installed().1).args(["hook", "-h"]).output().expect("git starts");
+    if String::from_utf8_lossy(&usage.stdout).contains("git hook list") {
         script(&repo.path.join(".git/hooks/post-commit"), THEIRS);
         fake.commit("a").ok();
         let said = fake.said();
