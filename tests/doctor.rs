@@ -53,6 +53,8 @@ fn mended(repo: &Repo<'_>, faults: &[(&str, &str)]) {
 /// A repository that is set up, with records and a remote that has them.
 fn healthy<'p>(place: &'p Place) -> Repo<'p> {
     let repo = place.repo("project");
+    // git tidies up behind a fetch, when nobody looks
+    repo.git(["config", "maintenance.auto", "false"]).ok();
     repo.git(["clone", "-q", "--bare", ".", "../hub.git"]).ok();
     repo.git(["remote", "add", "origin", "../hub.git"]).ok();
     repo.start("ada", "t");
