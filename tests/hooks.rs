@@ -327,7 +327,9 @@ fn a_commit_without_a_session_leaves_no_trace() {
     let commit = repo.commit("a.txt", "a\n", "A");
     repo.git(["commit", "-q", "--amend", "-m", "A2"]).ok();
     assert_ne!(commit, repo.head());
-    assert!(!repo.path.join(".git/empirica").exists());
+    let left = std::fs::read_dir(repo.path.join(".git/empirica")).expect("a folder");
+    let left: Vec<_> = left.map(|entry| entry.expect("an entry").file_name()).collect();
+    assert_eq!(left, ["init.json"]);
     assert_eq!(repo.git_out(["for-each-ref", "refs/notes"]), "");
 }
 
