@@ -32,6 +32,9 @@ mod secrets;
 mod snapshots;
 mod states;
 mod sync;
+mod sync_epochs;
+mod sync_hazards;
+mod sync_push;
 mod sync_remotes;
 
 mod team;

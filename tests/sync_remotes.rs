@@ -188,32 +188,15 @@ fn a_remote_that_vanishes_half_way_loses_nothing() {
     sync(&repos[0]);
     work(&repos[1], "two");
     let all = lines(&repos[1]);
-    // it lets itself be fetched from, and is gone when it is pushed to
-    let away = place.path().join("away.git");
-    let gone = format!("mv {} {}", hub.path.display(), away.display());
-    let wrapper = place.path().join("receive");
-    std::fs::write(&wrapper, format!("#!/bin/sh\n{gone}\nexec git-receive-pack \"$@\"\n")).expect("a file");
-    repos[1].git(["config", "remote.origin.url", hub.path.to_str().expect("UTF-8")]).ok();
-    let fake = place.path().join("bin");
-    std::fs::create_dir(&fake).expect("a folder");
-    std::fs::rename(&wrapper, fake.join("git-receive-pack")).expect("a file");
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(fake.join("git-receive-pack"), mode).expect("a mode");
-    let path = format!("{}:{}", fake.display(), std::env::var("PATH").expect("a path"));
-    // git finds the wrapper before its own
-    let ran = repos[1].run_with_env(&[("PATH", &path), ("GIT_EXEC_PATH", "")], ["sync", "--json"]);
-    let ran = if ran.code == 0 {
-        std::fs::rename(&hub.path, &away).expect("the hub goes away");
-        repos[1].json(["finding", "meanwhile"]);
-        repos[1].run(["sync", "--json"])
-    } else {
-        ran
-    };
-    let failed = ran.code(1).json();
+    // it lets itself be fetched from, and dies while it is pushed to
+    let dies = hook(&hub, "pre-receive", "kill -9 $PPID");
+    let there = all_refs(&hub);
+    let failed = repos[1].fails(1, ["sync"]);
     assert!(failed["suggestion"].as_str().is_some_and(|text| text.contains("safe")), "{failed}");
     let now = lines(&repos[1]);
     assert!(all.iter().all(|line| now.contains(line)));
-    std::fs::rename(&away, &hub.path).expect("it is back");
+    assert_eq!(all_refs(&hub), there);
+    std::fs::remove_file(dies).expect("a file");
     sync(&repos[1]);
     sync(&repos[0]);
     assert_eq!(trees(&repos[0]), trees(&repos[1]));
@@ -232,7 +215,8 @@ fn without_a_remote_or_with_a_wrong_one_it_says_what_would_work() {
     let failed = alone.fails(1, ["sync"]);
     assert_eq!(failed["alternatives"], serde_json::json!(["a", "b/x"]), "{failed}");
     assert_eq!(alone.fails(1, ["sync", "nosuch"])["provided"], "nosuch");
-    assert_eq!(alone.fails(1, ["sync", "--", "--upload-pack=touch x"])["provided"], "--upload-pack=touch x");
+    let ran = alone.run(["sync", "--json", "--", "--upload-pack=touch x"]).code(1);
+    assert_eq!(ran.json()["provided"], "--upload-pack=touch x");
     let failed = alone.fails(1, ["sync", "a"]);
     assert!(failed["reason"].as_str().is_some_and(|text| text.contains("nowhere.git")), "{failed}");
     assert!(failed["suggestion"].as_str().is_some_and(|text| text.contains("no such repository")), "{failed}");

@@ -114,10 +114,12 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
 
 /// Ends a child and its process group: first so that git removes its lock files, then for good.
 fn end_group(child: &mut Child) {
-    for signal in ["-15", "-9"] {
-        let group = format!("-{}", child.id());
+    for signal in ["TERM", "KILL"] {
+        // the shell's own: programs called kill do not agree on how a group is named
+        let mut kill = Command::new("sh");
+        kill.args(["-c", "kill -s \"$0\" -- \"-$1\"", signal, &child.id().to_string()]);
         // it may have ended meanwhile
-        let _ = Command::new("kill").args([signal, &group]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let _ = kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
         for _ in 0..100 {
             if matches!(child.try_wait(), Ok(Some(_))) {
                 break;

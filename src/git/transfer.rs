@@ -114,8 +114,8 @@ pub struct Update {
 pub enum Pushed {
     /// The remote has it.
     Done,
-    /// Someone was faster: fetch, merge, push again.
-    Outrun,
+    /// Someone was faster, it seems, in the remote's words: fetch, merge, push again.
+    Outrun(String),
     /// The server does not take it, in its own words.
     Refused(String),
 }
@@ -162,7 +162,7 @@ fn outcome(line: &str, name: &str) -> Option<Pushed> {
     const RACES: [&str; 5] =
         ["failed to update ref", "cannot lock ref", "unable to lock", "incorrect old value", "already exists"];
     let raced = summary.starts_with("[rejected]") || RACES.iter().any(|words| summary.contains(words));
-    Some(if raced { Pushed::Outrun } else { Pushed::Refused(summary.to_owned()) })
+    Some(if raced { Pushed::Outrun(summary.to_owned()) } else { Pushed::Refused(summary.to_owned()) })
 }
 
 fn timed_out(place: &Place) -> Error {
@@ -211,8 +211,9 @@ mod tests {
         let line = |flag: &str, summary: &str| outcome(&format!("{flag}\tabc:{name}\t{summary}"), name);
         assert_eq!(line(" ", "a..b"), Some(Pushed::Done));
         assert_eq!(line("=", "[up to date]"), Some(Pushed::Done));
-        assert_eq!(line("!", "[rejected] (fetch first)"), Some(Pushed::Outrun));
-        assert_eq!(line("!", "[remote rejected] (failed to update ref)"), Some(Pushed::Outrun));
+        for raced in ["[rejected] (fetch first)", "[remote rejected] (failed to update ref)"] {
+            assert_eq!(line("!", raced), Some(Pushed::Outrun(raced.to_owned())));
+        }
         let declined = "[remote rejected] (pre-receive hook declined)";
         assert_eq!(line("!", declined), Some(Pushed::Refused(declined.to_owned())));
         assert_eq!(outcome(&format!("!\tabc:{name}x\t[rejected]"), name), None);

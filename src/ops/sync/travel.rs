@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Cargo, Leaves, RefSynced, Status, Synced, status};
 use crate::error::{Error, Result};
+use crate::git::Oid;
 use crate::git::remotes::{Place, is_partial};
 use crate::git::transfer::{self, Fetched, Manner, Pushed};
 use crate::model::Shelf;
@@ -12,6 +13,8 @@ use crate::store::{MARKDOWN_REF, Standing, Store, Travelling, data_ref, pause};
 
 /// How often another one may be faster before we give up.
 const ROUNDS: u32 = 12;
+/// How often a remote may say that somebody was faster while its ref stays where it is.
+const PATIENCE: u32 = 3;
 
 /// An exchange with one remote.
 pub struct Trip<'t, 's> {
@@ -64,6 +67,7 @@ impl Trip<'_, '_> {
         let (mut incoming, mut sent) = (Cargoes::new(), Cargoes::new());
         let mut first = false;
         let mut refused: BTreeMap<String, String> = BTreeMap::new();
+        let mut outrun: BTreeMap<String, (Option<Oid>, u32)> = BTreeMap::new();
         let mut secret: Option<(String, &'static str)> = None;
         for round in 1..=ROUNDS {
             let (standings, fetched) = self.fetch()?;
@@ -98,7 +102,15 @@ impl Trip<'_, '_> {
             for (update, pushed) in updates.iter().zip(pushed) {
                 match pushed {
                     Pushed::Done => done.push((update.name.clone(), update.new)),
-                    Pushed::Outrun => {}
+                    Pushed::Outrun(words) => {
+                        let theirs = standings.iter().find(|s| s.name == update.name).and_then(|s| s.theirs);
+                        let seen = outrun.entry(update.name.clone()).or_insert((theirs, 0));
+                        *seen = (theirs, if seen.0 == theirs { seen.1 + 1 } else { 1 });
+                        // nobody was faster if it is still where it was: it will not take it
+                        if seen.1 >= PATIENCE {
+                            refused.insert(update.name.clone(), words);
+                        }
+                    }
                     Pushed::Refused(words) => drop(refused.insert(update.name.clone(), words)),
                 }
             }
@@ -106,7 +118,7 @@ impl Trip<'_, '_> {
                 add(sent.entry(name.clone()).or_default(), outgoing.get(name).cloned().unwrap_or_default());
             }
             store.published(&self.place.tracking, &done)?;
-            if done.len() + refused.len() >= updates.len() {
+            if updates.iter().all(|u| refused.contains_key(&u.name) || done.iter().any(|(name, _)| *name == u.name)) {
                 let synced = self.synced(&standings, &incoming, &merged(outgoing, &sent), round, first);
                 return self.ended(synced, refused, secret);
             }
