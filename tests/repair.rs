@@ -216,6 +216,23 @@ fn a_commit_that_is_gone_is_found_by_its_tree_alone_and_that_is_said() {
 }
 
 #[test]
+fn a_note_that_git_pruned_with_its_commit_follows_all_the_same() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let old = repo.commit("a", "one\n", "Work");
+    hand_over(&repo, "work");
+    repo.git(["commit", "-q", "--amend", "-m", "Better said"]).ok();
+    repo.git(["reflog", "expire", "--expire=now", "--all"]).ok();
+    repo.git(["gc", "-q", "--prune=now"]).ok();
+    for reference in ["empirica/data/handoffs", "empirica/data/journal", "empirica/handoffs"] {
+        repo.git(["notes", "--ref", reference, "prune"]).ok();
+        assert_eq!(repo.note(reference, &old), "", "git took it away");
+    }
+    assert_eq!(repairs(&repo, &["--apply"]), [row(&old, &repo.head(), "tree", "attached")]);
+    assert_eq!(logged(&repo)[0].0, repo.head());
+}
+
+#[test]
 fn an_amend_that_changed_the_content_is_remembered_by_the_reflog_however_often() {
     let place = Place::new();
     let repo = place.repo("r");

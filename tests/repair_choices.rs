@@ -374,6 +374,11 @@ fn a_partial_clone_fetches_nothing_and_says_what_it_could_not_compare() {
     assert_eq!((&json["total_found"], objects()), (&0.into(), before));
     clone.git(["checkout", "-q", "main"]).ok();
     assert_eq!(clone.json(["repair"])["repairs"][0]["rule"], "patch_id", "what is here is compared");
+    origin.git(["clone", "-q", "--no-checkout", "--filter=tree:0", &path, "../treeless"]).ok();
+    let clone = place.at("treeless");
+    clone.git(["fetch", "-q", "--no-filter", "origin", "refs/notes/empirica/*:refs/notes/empirica/*"]).ok();
+    let json = clone.json(["repair"]);
+    assert!(json["warning"].as_str().is_some_and(|text| text.contains("could not be compared")), "{json}");
 }
 
 #[test]

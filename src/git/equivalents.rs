@@ -75,7 +75,10 @@ pub fn find(repo: &Repository, sought: &BTreeMap<Oid, Sought>) -> Result<Found> 
             search.found.fates.insert(*id, fate);
         }
     }
-    search.by_patch()?;
+    if let Err(error) = search.by_patch() {
+        // some partial clones lack even trees
+        search.found.warnings.push(format!("the commits could not be compared ({error})"));
+    }
     search.by_tree()?;
     for id in search.open() {
         let fate = search.rest(id);

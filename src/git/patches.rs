@@ -4,6 +4,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::io::BufRead;
+use std::process::Command;
 
 use super::history::PLAIN;
 use super::process::{Running, git, pipe, unreadable_output};
@@ -14,6 +15,14 @@ use crate::error::{Error, Result};
 /// What makes a patch the same whatever the user has set. The commands are plumbing, which most settings do not reach.
 const PLAIN_DIFF: [&str; 6] =
     ["--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--ignore-submodules=none"];
+
+/// A git that fetches nothing: what a partial clone lacks is an error. Versions that do not know the first variable heed
+/// the second.
+fn local(repo: &Repository) -> Command {
+    let mut command = git(repo.cwd());
+    command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
+    command
+}
 
 /// The paths of a patch, as a number: equal patches have equal ones. `None` for a patch that touches nothing.
 pub type Paths = Option<u64>;
@@ -41,7 +50,7 @@ pub enum Which<'w> {
 
 /// Hands each commit to `see`, newest first, with its paths if they are wanted. Streamed.
 pub fn list(repo: &Repository, which: &Which<'_>, with_paths: bool, see: &mut dyn FnMut(Listed)) -> Result<()> {
-    let mut command = git(repo.cwd());
+    let mut command = local(repo);
     command.args(PLAIN).args(["log", "-z", "--no-notes", "--date=raw", "--encoding=UTF-8"]);
     command.args(PLAIN_DIFF).arg("--format=tformat:%H%x00%T%x00%an%x00%ae%x00%ad");
     if with_paths {
@@ -101,7 +110,7 @@ fn as_input(patches: impl IntoIterator<Item = Patch>) -> Vec<u8> {
 /// The paths of patches, by the first commit of each, which must differ. Those that touch nothing are left out.
 pub fn paths(repo: &Repository, patches: &BTreeMap<Oid, Oid>) -> Result<BTreeMap<Oid, Paths>> {
     let mut out = BTreeMap::new();
-    let mut command = git(repo.cwd());
+    let mut command = local(repo);
     command.args(["diff-tree", "--stdin", "-r", "-z", "--raw", "--root"]).args(PLAIN_DIFF);
     let input = as_input(patches.iter().map(|(tip, base)| (*tip, Some(*base))));
     let mut fields = Fields(Running::feed(&mut command, input)?);
@@ -119,15 +128,15 @@ pub fn paths(repo: &Repository, patches: &BTreeMap<Oid, Oid>) -> Result<BTreeMap
 }
 
 /// The patch-ids of patches, by the first commit of each, which must differ. Merges and patches that change no content
-/// have none. Fetches nothing: where a partial clone lacks a blob, that is an error.
+/// have none.
 pub fn ids(repo: &Repository, patches: impl IntoIterator<Item = Patch>) -> Result<BTreeMap<Oid, String>> {
     let input = as_input(patches);
     if input.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let mut diff = git(repo.cwd());
+    let mut diff = local(repo);
     // the variable would change how much of the surroundings is part of a patch
-    diff.env_remove("GIT_DIFF_OPTS").env("GIT_NO_LAZY_FETCH", "1").args(["-c", "diff.suppressBlankEmpty=false"]);
+    diff.env_remove("GIT_DIFF_OPTS").args(["-c", "diff.suppressBlankEmpty=false"]);
     diff.args(["diff-tree", "--stdin", "-r", "-p", "--root", "--full-index", "-U3"]).args(PLAIN_DIFF);
     diff.args(["--src-prefix=a/", "--dst-prefix=b/", "--diff-algorithm=myers"]);
     let out = pipe(&mut diff, input, git(repo.cwd()).args(["patch-id", "--stable"]))?;
