@@ -19,7 +19,9 @@ fn redact(repo: &Repo<'_>, name: &str, id: &str, stub: &str, number: u32) {
         let kept: Vec<String> = if name == REFS[3] {
             vec![if note.contains(id) { stub.to_owned() } else { note }]
         } else {
-            note.lines().map(|line| if line.contains(&format!("\"id\":\"{id}\"")) { stub } else { line }.to_owned()).collect()
+            note.lines()
+                .map(|line| if line.contains(&format!("\"id\":\"{id}\"")) { stub } else { line }.to_owned())
+                .collect()
         };
         entries.push_str(&format!("100644 blob {}\t{path}\n", blob_of(repo, &format!("{}\n", kept.join("\n")))));
     }

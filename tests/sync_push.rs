@@ -52,10 +52,8 @@ fn within_a_sync_of_ours_the_hook_does_nothing() {
 fn install(repo: &Repo<'_>) -> PathBuf {
     let program = std::env::current_exe().expect("this program");
     let test = "sync_push::within_a_sync_of_ours_the_hook_does_nothing";
-    let script = format!(
-        "HOOK_REMOTE=\"$1\" HOOK_URL=\"$2\" exec {} {test} --exact --nocapture >/dev/null",
-        program.display()
-    );
+    let script =
+        format!("HOOK_REMOTE=\"$1\" HOOK_URL=\"$2\" exec {} {test} --exact --nocapture >/dev/null", program.display());
     hook(repo, "pre-push", &script)
 }
 

@@ -29,11 +29,28 @@ Read with \fBgit config\fR.
 empirica.ai
 Who speaks, when neither \-\-ai nor EMPIRICA_AI nor a session says so. Default: user.name.
 .TP
+empirica.digest
+Whether a commit made in a session gets a digest of what was learned, decided and verified. Default: true, unless empirica.sync
+is handoffs.
+.TP
 empirica.lockTimeout
 How long a writer waits for others, such as 300ms or 10s. Default: 10s. After that the record waits in the log.
 .TP
 empirica.redact
 Whether secrets in texts are replaced before they are stored. Default: true.
+.TP
+empirica.remote
+A remote that records go to with a push and with sync; can be given several times. Default: the remote the current branch
+tracks, else origin, else the only one.
+.TP
+empirica.strict
+Whether a push fails when the records could not be synced. Default: false.
+.TP
+empirica.sync
+What may leave this repository: all, handoffs (these and their Markdown) or off. Default: all.
+.TP
+empirica.syncTimeout
+How long a push may wait for the records to be synced. Default: 10s.
 .TP
 empirica.templateDir
 A folder whose templates take the place of the built-in ones on the terminal. What is stored is always the built-in
