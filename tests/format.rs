@@ -109,6 +109,8 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     run(&["log", "--handoffs", "--checkpoints", "--journal"]);
     run(&["query"]);
     run(&["flush"]);
+    repo.git(["init", "-q", "--bare", "../hub.git"]).ok();
+    run(&["sync", "../hub.git"]);
     run(&["session", "end", "--reason", "done"]);
     run(&["session", "start", "--ai", "bob"]);
     run(&["goal", "take", "latest:ada"]);

@@ -176,6 +176,8 @@ const WORKS: &[Row] = &[
     (&["doctor"], &["set_up", "wrong", "checks", "/checks/0/check", "/checks/0/ok", "/checks/0/what", "/checks/0/commands"], "not set up here", "Nothing is wrong"),
     (&["repair"], &["repairs", "total_found", "applied", "degraded_mode"], "Nothing to repair", ""),
     (&["repair", "--apply", "--to", "HEAD={spare_commit}"], &["/repairs/0/from", "/repairs/0/from_subject", "/repairs/0/to", "/repairs/0/to_subject", "/repairs/0/rule", "/repairs/0/state", "/repairs/0/candidates", "/repairs/0/records/0/id"], "attached ", "are attached"),
+    (&["sync", "../world.git"], &["dry_run", "remotes", "/remotes/0/remote", "/remotes/0/first", "/remotes/0/rounds", "/remotes/0/refs/0/ref", "/remotes/0/refs/0/status", "/remotes/0/refs/0/incoming", "/remotes/0/refs/0/outgoing", "/remotes/0/incoming/records", "/remotes/0/outgoing/kinds/0/kind", "/remotes/0/outgoing/kinds/0/count", "/remotes/0/outgoing/handoffs/0/handoff_id", "/remotes/0/outgoing/handoffs/0/task"], "records sent", "Publishing there"),
+    (&["sync", "../other.git", "--dry-run"], &["dry_run", "remotes"], "to be sent", "dry run"),
     (&["setup", "--dry-run"], &["files", "dry_run"], "git-empirica.1", "Would install"),
     (&["demo"], &["steps", "/steps/0/title", "/steps/0/command", "/steps/0/output"], "git empirica", ""),
 ];
@@ -238,6 +240,8 @@ const FAILS: &[(&[&str], At, i32)] = &[
     (&["repair", "--to", "HEAD"], At::World, 2),
     (&["repair", "--to", "ffffffff=HEAD"], At::World, 1),
     (&["repair", "--to", "HEAD=no-such-revision"], At::World, 1),
+    (&["sync"], At::World, 1),
+    (&["sync", "no-such-remote"], At::World, 1),
     (&["setup", "--no-such-flag"], At::World, 2),
     (&["demo", "surplus"], At::World, 2),
 ];
@@ -266,6 +270,9 @@ impl<'p> World<'p> {
         repo.json(["postflight", "-v", "know=0.8,uncertainty=0.3", "--no-handoff"]);
         let handoff = id(&repo.json(["handoff", "--context", "Mind the gap"]), "handoff_id");
         let spare_commit = repo.git_out(["commit-tree", "HEAD^{tree}", "-m", "Spare"]);
+        // somewhere to sync with, for each that begins anew
+        repo.git(["init", "-q", "--bare", "../world.git"]).ok();
+        repo.git(["init", "-q", "--bare", "../other.git"]).ok();
         let names = vec![
             ("spare_commit", spare_commit),
             ("spare", spare),

@@ -199,3 +199,6 @@ fn absent(blob: Oid) -> Error {
         .suggest("Fetch them whole.")
         .command("git empirica sync")
 }
+
+#[cfg(test)]
+mod tests;
