@@ -225,7 +225,7 @@ fn a_remote_that_hangs_is_given_up_in_time_with_all_that_was_started_for_it() {
 }
 
 #[test]
-fn a_lock_that_is_held_or_a_remote_that_is_gone_does_not_hinder_the_push() {
+fn a_lock_that_is_held_does_not_hinder_the_push() {
     let place = Place::new();
     let (hub, repo) = ready(&place);
     sync(&repo);

@@ -363,3 +363,29 @@ fn a_shallow_clone_that_pruned_and_pushed_deletes_nothing_for_anyone() {
     assert_eq!(trees(&shallow), trees(&repos[1]));
     assert!(lines(&repos[1]).join("\n").contains("finding of old"));
 }
+
+#[test]
+fn it_works_from_a_subfolder_a_linked_worktree_a_bare_repository_and_a_given_git_dir() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = &clones(&place, &hub, 1)[0];
+    repo.git(["config", "remote.origin.url", "../hub.git"]).ok();
+    work(repo, "one");
+    repo.write("sub/deep/f", "f\n");
+    let deep = Repo { place: &place, path: repo.path.join("sub/deep") };
+    assert_eq!(statuses(&sync(&deep)), ["sent"; 4]);
+    repo.json(["finding", "two"]);
+    let set = [("GIT_DIR", "../../.git"), ("GIT_WORK_TREE", "../..")];
+    let json = deep.json_with_env(&set, ["sync"]);
+    assert_eq!(json["remotes"][0]["refs"][0]["status"], "sent", "{json}");
+    repo.git(["worktree", "add", "-q", "-b", "topic", "../linked"]).ok();
+    let linked = place.at("linked");
+    linked.start("three", "t");
+    linked.json(["finding", "three"]);
+    assert_eq!(statuses(&sync(&linked))[0], "sent");
+    hub.git(["clone", "-q", "--bare", ".", "../bare.git"]).ok();
+    let bare = place.at("bare.git");
+    bare.git(["config", "remote.origin.url", hub.path.to_str().expect("UTF-8")]).ok();
+    assert_eq!(statuses(&sync(&bare)), ["received"; 4]);
+    assert_eq!(trees(&bare), trees(repo));
+}

@@ -35,7 +35,11 @@ fn command(repo: &Repository, manner: &Manner) -> Command {
     let mut command = git(&repo.work_tree().unwrap_or_else(|| repo.cwd().to_owned()));
     command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "fetch.writeCommitGraph=false"]);
     command.args(["-c", "push.gpgSign=false", "-c", "push.followTags=false", "-c", "push.recurseSubmodules=no"]);
-    command.env(GUARD, "1");
+    // those that were given may be relative to where the user is
+    command.env(GUARD, "1").env("GIT_DIR", repo.git_dir());
+    if let Some(root) = repo.work_tree() {
+        command.env("GIT_WORK_TREE", root);
+    }
     for name in OUTER {
         command.env_remove(name);
     }
