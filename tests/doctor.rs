@@ -104,10 +104,11 @@ fn hooks_that_are_missing_edited_or_cannot_run_are_found() {
     fs::write(hooks.join("post-merge"), fs::read_to_string(hooks.join("post-merge")).expect("a hook") + "true\n")
         .expect("a hook");
     mended(&repo, &[("hooks", "edited by hand")]);
+    // with a hook of theirs there ours go elsewhere, and call it
     script(&hooks.join("post-rewrite"), "#!/bin/sh\n# one\n");
-    mended(&repo, &[("hooks", "is not ours and does not call us")]);
+    mended(&repo, &[("hooks", "another place")]);
     script(&hooks.join("post-rewrite"), "#!/bin/sh\n# two\n");
-    mended(&repo, &[("hooks", "took the place of our hook")]);
+    repo.run(["doctor"]).code(0);
 }
 
 #[test]

@@ -71,11 +71,10 @@ fn with_origin<'p>(place: &'p Place) -> Repo<'p> {
 fn what_init_did_is_taken_back_to_the_byte() {
     let place = Place::older_git();
     let repo = with_origin(&place);
-    script(&repo.path.join(".git/hooks/post-commit"), "#!/bin/sh\necho theirs\n");
     let before = listing(&repo.path);
     let json = repo.json(["init"]);
     assert_eq!((&json["hooks"], &json["remote"]), (&"default".into(), &"origin".into()), "{json}");
-    assert_eq!(changes(&json), 1 + 5 + 4, "a hook renamed, five written, four values: {json}");
+    assert_eq!(changes(&json), 5 + 4, "five hooks written, four values: {json}");
     assert_eq!(values(&repo, "notes.displayRef"), ["refs/notes/empirica/handoffs*"]);
     assert_eq!(values(&repo, "remote.origin.fetch")[1..], [DATA, MARKDOWN]);
     assert_eq!(values(&repo, "empirica.remote"), ["origin"]);
@@ -88,6 +87,13 @@ fn what_init_did_is_taken_back_to_the_byte() {
     repo.json(["deinit"]);
     assert_eq!(listing(&repo.path), before);
     assert_eq!(changes(&repo.json(["deinit"])), 0, "twice is once");
+    // where there are hooks, they stay as they are, and ours call them
+    script(&repo.path.join(".git/hooks/post-commit"), "#!/bin/sh\necho theirs\n");
+    let (before, hooks) = (listing(&repo.path), listing(&repo.path.join(".git/hooks")));
+    assert_eq!(repo.json(["init"])["hooks"], "folder");
+    assert_eq!(listing(&repo.path.join(".git/hooks")), hooks);
+    repo.json(["deinit"]);
+    assert_eq!(listing(&repo.path), before);
 }
 
 #[test]
@@ -296,7 +302,7 @@ fn what_was_interrupted_is_mended_by_init_and_by_deinit() {
         fs::write(&lock, "").expect("a lock");
         let failed = repo.fails(1, ["init"]);
         assert!(failed["error"].as_str().expect("a text").contains("could not lock config file"), "{failed}");
-        assert!(repo.path.join(".git/hooks/pre-push.before-empirica").exists());
+        assert!(repo.path.join(".git/empirica/hooks/pre-push").exists());
         fs::remove_file(&lock).expect("the lock");
         repo.json([mend]);
         if mend == "init" {
@@ -313,6 +319,8 @@ fn a_crash_between_the_two_names_of_a_hook_loses_neither() {
     let repo = place.repo("project");
     let hook = repo.path.join(".git/hooks/pre-push");
     script(&hook, "#!/bin/sh\nexit 0\n");
+    // one that git does not run is in our way all the same
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o644)).expect("its mode");
     let before = listing(&repo.path);
     // renamed by a second name; ours is not written yet
     fs::hard_link(&hook, repo.path.join(".git/hooks/pre-push.before-empirica")).expect("a link");
@@ -369,16 +377,14 @@ fn a_hook_of_theirs_is_never_written_over() {
     let place = Place::older_git();
     let repo = place.repo("project");
     let hooks = repo.path.join(".git/hooks");
-    script(&hooks.join("pre-push"), "#!/bin/sh\n# one\n");
+    script(&hooks.join("pre-push"), "#!/bin/sh\necho one >> .git/ran\n");
     repo.json(["init"]);
-    script(&hooks.join("pre-push"), "#!/bin/sh\n# two\n");
+    script(&hooks.join("pre-push"), "#!/bin/sh\necho two >> .git/ran\n");
     let there = listing(&hooks);
-    for command in ["init", "deinit"] {
-        let json = repo.json([command]);
-        assert!(json["warning"].as_str().expect("a warning").contains("pre-push.before-empirica"), "{json}");
-    }
-    let (now, key) = (listing(&hooks), |name: &str| hooks.join(name).to_string_lossy().into_owned());
-    for name in ["pre-push", "pre-push.before-empirica"] {
-        assert_eq!(now[&key(name)], there[&key(name)], "{name}");
-    }
+    repo.json(["init"]);
+    repo.git(["clone", "-q", "--bare", ".", "../hub.git"]).ok();
+    repo.git(["push", "-q", "../hub.git", "main:other"]).ok();
+    assert_eq!(fs::read_to_string(repo.path.join(".git/ran")).expect("a file"), "two\n");
+    repo.json(["deinit"]);
+    assert_eq!(listing(&hooks), there);
 }

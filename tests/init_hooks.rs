@@ -58,7 +58,8 @@ impl<'p> Fake<'p> {
     /// Runs a hook as git does, with a text on standard input; returns its exit status.
     fn hook(&self, name: &str, input: &[u8]) -> i32 {
         use std::io::Write;
-        let mut command = self.command(&format!(".git/hooks/{name}"));
+        let folder = self.repo.git_out(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
+        let mut command = self.command(&format!("{folder}/{name}"));
         let mut child = command.args(["a", "b c"]).stdin(Stdio::piped()).spawn().expect("it starts");
         // it may not want it
         let _ = child.stdin.take().expect("a pipe").write_all(input);
@@ -99,7 +100,7 @@ fn existing_hooks_run_first_with_arguments_and_stdin_and_keep_their_status() {
     assert!(!fake.said().contains("ours"));
     assert_eq!(repo.git_out(["ls-remote", "origin"]), "");
     // what they let pass is seen by both
-    script(&repo.path.join(".git/hooks/pre-push.before-empirica"), THEIRS);
+    script(&repo.path.join(".git/hooks/pre-push"), THEIRS);
     let head = repo.head();
     fake.git(&["push", "-q", "origin", "main"]).ok();
     let line = format!("refs/heads/main {head} refs/heads/main {}\n", "0".repeat(40));
@@ -107,6 +108,29 @@ fn existing_hooks_run_first_with_arguments_and_stdin_and_keep_their_status() {
     // nothing to push, no line
     fake.git(&["push", "-q", "origin", "main"]).ok();
     assert_eq!(fake.said(), "theirs origin ../hub.git\nours hook pre-push origin ../hub.git\n");
+}
+
+#[test]
+fn a_hook_that_goes_by_its_own_name_and_place_keeps_both() {
+    let place = Place::older_git();
+    let repo = place.repo("project");
+    let hooks = repo.path.join(".git/hooks");
+    // one program for all hooks, by links, with files beside it
+    script(
+        &hooks.join("dispatch"),
+        "#!/bin/sh\ncase ${0##*/} in pre-push | post-commit) ;; *) exit 64 ;; esac\ncat \"$(dirname \"$0\")/words\" >> \"$RAN\"\n",
+    );
+    std::fs::write(hooks.join("words"), "theirs\n").expect("a file");
+    for name in ["pre-push", "post-commit"] {
+        std::os::unix::fs::symlink("dispatch", hooks.join(name)).expect("a link");
+    }
+    repo.json(["init"]);
+    let fake = Fake::new(&repo, 0);
+    hub(&repo);
+    fake.commit("a").ok();
+    assert_eq!(fake.said(), "theirs\nours hook post-commit\n");
+    fake.git(&["push", "-q", "origin", "main"]).ok();
+    assert!(fake.said().starts_with("theirs\nours hook pre-push"));
 }
 
 #[test]

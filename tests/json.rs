@@ -176,7 +176,7 @@ const WORKS: &[Row] = &[
     (&["doctor"], &["set_up", "wrong", "checks", "/checks/0/check", "/checks/0/ok", "/checks/0/what", "/checks/0/commands"], "not set up here", "Nothing is wrong"),
     (&["repair"], &["repairs", "total_found", "applied", "degraded_mode"], "Nothing to repair", ""),
     (&["repair", "--apply", "--to", "HEAD={spare_commit}"], &["/repairs/0/from", "/repairs/0/from_subject", "/repairs/0/to", "/repairs/0/to_subject", "/repairs/0/rule", "/repairs/0/state", "/repairs/0/candidates", "/repairs/0/records/0/id"], "attached ", "are attached"),
-    (&["sync", "../world.git"], &["dry_run", "remotes", "/remotes/0/remote", "/remotes/0/first", "/remotes/0/rounds", "/remotes/0/refs/0/ref", "/remotes/0/refs/0/status", "/remotes/0/refs/0/incoming", "/remotes/0/refs/0/outgoing", "/remotes/0/incoming/records", "/remotes/0/outgoing/kinds/0/kind", "/remotes/0/outgoing/kinds/0/count", "/remotes/0/outgoing/handoffs/0/handoff_id", "/remotes/0/outgoing/handoffs/0/task"], "records sent", "Publishing there"),
+    (&["sync", "../world.git"], &["dry_run", "remotes", "/remotes/0/remote", "/remotes/0/first", "/remotes/0/rounds", "/remotes/0/refs/0/ref", "/remotes/0/refs/0/status", "/remotes/0/refs/0/incoming", "/remotes/0/refs/0/outgoing", "/remotes/0/incoming/records", "/remotes/0/outgoing/kinds/0/kind", "/remotes/0/outgoing/kinds/0/count", "/remotes/0/outgoing/handoffs/0/handoff_id", "/remotes/0/outgoing/handoffs/0/task"], "records sent", "publishing there"),
     (&["sync", "../other.git", "--dry-run"], &["dry_run", "remotes"], "to be sent", "dry run"),
     (&["setup", "--dry-run"], &["files", "dry_run"], "git-empirica.1", "Would install"),
     (&["demo"], &["steps", "/steps/0/title", "/steps/0/command", "/steps/0/output"], "git empirica", ""),

@@ -35,6 +35,7 @@ mod sync;
 mod sync_epochs;
 mod sync_hazards;
 mod sync_push;
+mod sync_pushes;
 mod sync_remotes;
 
 mod team;

@@ -67,10 +67,11 @@ fn run_hook(given: args::Hook, env: &Env, output: &mut Output) -> bool {
             let called = hook::Called { name, arguments: given.arguments, input };
             hook::run(env, &repo, &BuiltIn, &called)
         }
-        Err(error) => hook::Outcome { said: vec![error.to_string()], stops: false },
+        Err(error) => hook::Outcome { warnings: vec![error.to_string()], ..Default::default() },
     };
     // nobody may be there to read it
-    let _ = output.aside(&outcome.said, &[]);
+    let _ = outcome.said.iter().try_for_each(|text| output.say(&view::safe::lines(text)));
+    let _ = output.aside(&outcome.warnings, &[]);
     !outcome.stops
 }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Oid;
 use super::beside::{Beside, Range};
 use super::patches::{self, Listed, Patch, Which};
-use super::process::{git, output};
+use super::reach::is_ancestor;
 use super::repository::Repository;
 use super::rewrites::{Rewrites, ends};
 use crate::error::Result;
@@ -216,7 +216,7 @@ impl<'a> Search<'a> {
     fn later(&self, matches: impl Iterator<Item = (Oid, Oid)>) -> Vec<Oid> {
         let mut out = Vec::new();
         for (of, candidate) in matches {
-            if !out.contains(&candidate) && !is_ancestor(self.repo, candidate, of) {
+            if !out.contains(&candidate) && !is_ancestor(self.repo, candidate, &of.to_string()) {
                 out.push(candidate);
             }
         }
@@ -300,10 +300,4 @@ impl Compared {
         let same = self.same.iter().filter(|one| (one.tree, &one.author) == (own.tree, &own.author));
         same.map(|one| (of, one.id)).collect()
     }
-}
-
-fn is_ancestor(repo: &Repository, ancestor: Oid, of: Oid) -> bool {
-    let mut command = git(repo.cwd());
-    command.args(["merge-base", "--is-ancestor", &ancestor.to_string(), &of.to_string()]);
-    output(&mut command).is_ok()
 }

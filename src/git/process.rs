@@ -1,7 +1,6 @@
 //! Running the user's own git, where gix has no answer: history listings, status, pager and editor.
 
 use std::io::{BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -64,12 +63,9 @@ pub enum Ended {
     TimedOut,
 }
 
-/// Runs a command to its end, or to `deadline`: then it is ended with all that it has started. With a deadline it runs in a
-/// process group of its own, and so cannot ask at the terminal. With `shown` what it says goes to our own standard error.
+/// Runs a command to its end, or to `deadline`: then it is ended with all that it has started. It stays in our process
+/// group, so that a user who interrupts us ends it, too. With `shown` what it says goes to our own standard error.
 pub fn run_until(command: &mut Command, deadline: Option<Instant>, shown: bool) -> Result<Ended> {
-    if deadline.is_some() {
-        command.process_group(0);
-    }
     command.stdout(Stdio::piped()).stderr(if shown { Stdio::inherit() } else { Stdio::piped() });
     let mut child = command.spawn().map_err(not_started)?;
     let stdout = collect(child.stdout.take());
@@ -80,7 +76,7 @@ pub fn run_until(command: &mut Command, deadline: Option<Instant>, shown: bool) 
             (None, None) => break child.wait().map_err(not_started)?,
             (None, Some(deadline)) if Instant::now() < deadline => std::thread::sleep(POLL),
             (None, Some(_)) => {
-                end_group(&mut child);
+                end(&mut child);
                 return Ok(Ended::TimedOut);
             }
         }
@@ -112,13 +108,13 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Ends a child and its process group: first so that git removes its lock files, then for good.
-fn end_group(child: &mut Child) {
+/// Ends a child and all that it has started: first so that git removes its lock files, then for good.
+fn end(child: &mut Child) {
+    let ids: Vec<String> = descendants(child.id()).iter().map(u32::to_string).collect();
     for signal in ["TERM", "KILL"] {
-        // the shell's own: programs called kill do not agree on how a group is named
         let mut kill = Command::new("sh");
-        kill.args(["-c", "kill -s \"$0\" -- \"-$1\"", signal, &child.id().to_string()]);
-        // it may have ended meanwhile
+        kill.args(["-c", "kill -s \"$0\" \"$@\"", signal]).args(&ids);
+        // they may have ended meanwhile
         let _ = kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
         for _ in 0..100 {
             if matches!(child.try_wait(), Ok(Some(_))) {
@@ -129,6 +125,40 @@ fn end_group(child: &mut Child) {
     }
     let _ = child.kill();
     let _ = child.wait();
+}
+
+/// A process and all that it has started, directly or not.
+fn descendants(root: u32) -> Vec<u32> {
+    let parents = parents();
+    let mut out = vec![root];
+    let mut at = 0;
+    while at < out.len() {
+        out.extend(parents.iter().filter(|(_, parent)| *parent == out[at]).map(|(id, _)| *id).collect::<Vec<_>>());
+        at += 1;
+    }
+    out
+}
+
+/// All processes with their parents.
+fn parents() -> Vec<(u32, u32)> {
+    let of = |id: u32| {
+        let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
+        // the name of the program, in parentheses, can hold anything
+        let rest = String::from_utf8_lossy(&stat).rsplit_once(')')?.1.to_owned();
+        Some((id, rest.split_whitespace().nth(1)?.parse().ok()?))
+    };
+    let listed = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let found: Vec<(u32, u32)> = listed.filter_map(|entry| of(entry.file_name().to_str()?.parse().ok()?)).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let out = Command::new("ps").args(["-A", "-o", "pid=", "-o", "ppid="]).output();
+    let text = out.map(|out| String::from_utf8_lossy(&out.stdout).into_owned()).unwrap_or_default();
+    let pair = |line: &str| {
+        let mut words = line.split_whitespace().map(|word| word.parse().ok());
+        Some((words.next()??, words.next()??))
+    };
+    text.lines().filter_map(pair).collect()
 }
 
 fn said(stderr: &[u8]) -> Error {

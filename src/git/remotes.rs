@@ -26,14 +26,25 @@ pub fn names(repo: &Repository) -> Vec<String> {
 
 /// The remote that is meant when none is named: the one the current branch tracks, else `origin`, else the only one.
 pub fn default(repo: &Repository) -> Option<String> {
-    let names = names(repo);
+    preferred(repo, &names(repo))
+}
+
+/// The same out of some remotes.
+pub fn preferred(repo: &Repository, names: &[String]) -> Option<String> {
     let branch = repo.head().ok().and_then(|head| head.branch);
     let tracked = branch.and_then(|branch| repo.config(&format!("branch.{branch}.remote")));
     let known = |name: &String| names.contains(name);
-    tracked.filter(known).or_else(|| Some("origin".to_owned()).filter(known)).or_else(|| match names.as_slice() {
+    tracked.filter(known).or_else(|| Some("origin".to_owned()).filter(known)).or_else(|| match names {
         [only] => Some(only.clone()),
         _ => None,
     })
+}
+
+/// The refspecs under which the notes of a remote are fetched; `tracking` as [`tracking`] gives it. Both are globs: a plain
+/// name would make every fetch fail while the remote lacks the ref.
+pub fn refspecs(tracking: &str) -> [String; 2] {
+    let to = format!("refs/notes/empirica/remotes/{tracking}");
+    [format!("+refs/notes/empirica/data/*:{to}/data/*"), format!("+refs/notes/empirica/handoffs*:{to}/handoffs*")]
 }
 
 /// A remote by name, or a URL or path. Asks git for the URLs.

@@ -221,11 +221,6 @@ impl Repository {
         read().map_err(|error: gix::Error| unreadable(commit, error))
     }
 
-    /// Whether `commit` is `tip` or in its history, as far as that is here.
-    pub fn descends(&self, tip: Oid, commit: Oid) -> bool {
-        tip == commit || self.inner.merge_base(tip, commit).ok().flatten().is_some_and(|base| base == commit)
-    }
-
     /// Sets refs, each if it still has the value it is expected to have; none is set when one has not.
     pub fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
         self.backend.update_refs(updates, message, who)

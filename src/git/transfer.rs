@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::Oid;
 use super::process::{Ended, git, run_until};
-use super::remotes::{Place, is_partial};
+use super::remotes::{Place, is_partial, refspecs};
 use super::repository::Repository;
 use crate::error::{Error, Result};
 
@@ -30,11 +30,17 @@ pub struct Manner {
 const OUTER: [&str; 5] =
     ["GIT_INDEX_FILE", "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION", "GIT_PUSH_OPTION_COUNT"];
 
-fn command(repo: &Repository, manner: &Manner) -> Command {
+fn command(repo: &Repository, manner: &Manner, url: &str) -> Command {
     // relative URLs are meant from the root, as git push takes them
     let mut command = git(&repo.work_tree().unwrap_or_else(|| repo.cwd().to_owned()));
     command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "fetch.writeCommitGraph=false"]);
     command.args(["-c", "push.gpgSign=false", "-c", "push.followTags=false", "-c", "push.recurseSubmodules=no"]);
+    // a URL that git gave is rewritten already: it stands for itself; one with = cannot be said so
+    if !url.contains('=') {
+        for key in ["insteadOf", "pushInsteadOf"] {
+            command.args(["-c", &format!("url.{url}.{key}={url}")]);
+        }
+    }
     // those that were given may be relative to where the user is
     command.env(GUARD, "1").env("GIT_DIR", repo.git_dir());
     if let Some(root) = repo.work_tree() {
@@ -52,6 +58,9 @@ fn command(repo: &Repository, manner: &Manner) -> Command {
     command
 }
 
+/// How often a fetch is tried that meets another one.
+const TRIES: u64 = 5;
+
 /// What a fetch found.
 #[derive(Debug)]
 pub struct Fetched {
@@ -62,15 +71,25 @@ pub struct Fetched {
 /// Fetches the notes of a remote into its tracking refs; touches no other ref. With `whole` also what an earlier fetch of a
 /// partial clone left out, in one batch.
 pub fn fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool) -> Result<Fetched> {
-    match try_fetch(repo, place, manner, whole, true)? {
-        // git before 2.41 has no such listing
-        None => Ok(try_fetch(repo, place, manner, whole, false)?.unwrap_or(Fetched { present: None })),
-        Some(fetched) => Ok(fetched),
+    for tries in 1.. {
+        let fetched = match try_fetch(repo, place, manner, whole, true) {
+            // git before 2.41 has no such listing
+            Ok(None) => try_fetch(repo, place, manner, whole, false),
+            other => other,
+        };
+        match fetched {
+            // another fetch writes the same tracking refs at this moment
+            Err(error) if tries < TRIES && error.reason_text().contains("cannot lock ref") => {
+                std::thread::sleep(std::time::Duration::from_millis(20 * tries));
+            }
+            other => return Ok(other?.unwrap_or(Fetched { present: None })),
+        }
     }
+    Ok(Fetched { present: None })
 }
 
 fn try_fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool, listed: bool) -> Result<Option<Fetched>> {
-    let mut command = command(repo, manner);
+    let mut command = command(repo, manner, &place.push);
     command.args(["fetch", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-prune"]);
     // without it, a refspec of the user's own could overwrite our refs
     command.arg("--refmap=");
@@ -85,10 +104,7 @@ fn try_fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool, lis
     if is_partial(repo) {
         command.arg("--no-filter").args(whole.then_some("--refetch"));
     }
-    let to = format!("refs/notes/empirica/remotes/{}", place.tracking);
-    command.arg("--").arg(&place.fetch);
-    command.arg(format!("+refs/notes/empirica/data/*:{to}/data/*"));
-    command.arg(format!("+refs/notes/empirica/handoffs*:{to}/handoffs*"));
+    command.arg("--").arg(&place.fetch).args(refspecs(&place.tracking));
     match run_until(&mut command, manner.deadline, manner.shown)? {
         Ended::TimedOut => Err(timed_out(place)),
         Ended::Itself { code: Some(129), .. } if listed => Ok(None),
@@ -126,7 +142,7 @@ pub enum Pushed {
 
 /// Pushes refs to the URL of a place; what became of each, in their order.
 pub fn push(repo: &Repository, place: &Place, updates: &[Update], manner: &Manner) -> Result<Vec<Pushed>> {
-    let mut command = command(repo, manner);
+    let mut command = command(repo, manner, &place.push);
     command.args(["push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"]);
     command.args(manner.shown.then_some("--progress"));
     for update in updates {

@@ -14,7 +14,7 @@ use crate::git::{Oid, history, parse_oid, status};
 use crate::model::assessment::Changes;
 use crate::model::journal::{Finding, Unknown};
 use crate::model::{Body, Handoff, Head, Id, Record, Shelf};
-use crate::store::{Entry, MARKDOWN_REF, Scan, When};
+use crate::store::{Entry, Homes, MARKDOWN_REF, Scan, When};
 
 /// How many commits a handoff lists.
 const COMMITS: usize = 200;
@@ -212,14 +212,16 @@ pub fn list(context: &Context<'_>) -> Result<(Vec<Listed>, Vec<String>)> {
     Ok((all, warnings))
 }
 
-/// Every handoff that no newer one of its session has taken the place of, newest first.
+/// Every handoff that no newer one of its session has taken the place of, newest first, with the commit it is at home on.
 pub fn in_force(context: &Context<'_>) -> Result<Vec<Listed>> {
     let scan = context.store.scan(Shelf::Handoffs)?;
-    let aside = superseded(scan.records());
-    let current = scan.records().rev().filter(|record| !aside.contains(&record.head.id));
+    let (aside, homes) = (superseded(scan.records()), Homes::new(&scan));
+    let current = scan.entries().rev().filter(|entry| !aside.contains(&entry.record.head.id));
     Ok(current
-        .filter_map(|record| match &record.body {
-            Body::Handoff(handoff) => Some(Listed { head: record.head.clone(), handoff: (**handoff).clone() }),
+        .filter(|entry| entry.record.body.kind() == "handoff")
+        .map(|entry| homes.placed(&context.store, entry))
+        .filter_map(|record| match record.body {
+            Body::Handoff(handoff) => Some(Listed { head: record.head, handoff: *handoff }),
             _ => None,
         })
         .collect())

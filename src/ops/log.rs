@@ -83,6 +83,6 @@ fn at_home(context: &Context<'_>, lookup: &mut Lookup<'_>, on: crate::git::Oid) 
         .entries()
         .filter(|entry| !matches!(entry.record.body, Body::Attach(_) | Body::Supersede(_)))
         .filter(|entry| !aside.contains(&entry.record.head.id) && homes.of(&context.store, entry) == on)
-        .map(|entry| entry.record.clone())
+        .map(|entry| homes.placed(&context.store, entry))
         .collect())
 }

@@ -7,6 +7,7 @@ use super::context::Context;
 use crate::epistemics::journal::superseded;
 use crate::error::{Error, Result};
 use crate::git::equivalents::{Fate, Rule, Sought, find};
+use crate::git::reach::is_ancestor;
 use crate::git::{Oid, parse_oid};
 use crate::model::{Body, Record, Shelf};
 use crate::store::{Entry, Follow, Homes, Scan};
@@ -173,8 +174,10 @@ fn at_home<'s>(context: &Context<'_>, handoffs: &'s Scan) -> BTreeMap<Oid, Vec<&
 /// What the records say about the commit they are at home on.
 fn about(context: &Context<'_>, handoffs: &Scan, home: Oid, entries: &[&Entry]) -> Sought {
     let empty = context.repo.empty_tree();
-    let also: BTreeSet<Oid> =
-        entries.iter().flat_map(|entry| &entry.on).copied().filter(|on| *on != home && *on != empty).collect();
+    let also: BTreeSet<Oid> = entries.iter().flat_map(|entry| &entry.on).copied().collect();
+    // a commit took it from its parent, where it was written: what took that one's place says nothing of this one
+    let before = |on: &Oid| is_ancestor(context.repo, *on, &home.to_string());
+    let also = also.into_iter().filter(|on| *on != home && *on != empty && !before(on)).collect();
     let mut trees = BTreeSet::new();
     if !context.repo.has_object(home) {
         let home = home.to_string();

@@ -66,7 +66,9 @@ pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Str
                 let here = scan.entries().filter(|entry| entry.on.contains(&commit));
                 let said = here.filter(|e| !matches!(e.record.body, Body::Attach(_) | Body::Supersede(_)));
                 let said = said.filter(|e| !aside.contains(&e.record.head.id));
-                records.extend(said.filter(|e| homes.of(&context.store, e) == commit).map(|e| e.record.clone()));
+                records.extend(
+                    said.filter(|e| homes.of(&context.store, e) == commit).map(|e| homes.placed(&context.store, e)),
+                );
             }
             records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
             Shown::Commit {

@@ -4,11 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::files::{append, read_lines};
 use super::flush::{Beside, Flushed, Notes};
 use super::log::{self, Waiting};
 use super::{Lookup, MARKDOWN_REF, Store, Written};
 use crate::error::Result;
-use crate::git::{NotesTree, Oid};
+use crate::git::{NotesTree, Oid, parse_oid};
 use crate::model::record::Attach;
 use crate::model::{Body, Id, Record, Shelf};
 use crate::wire::{blocks, lines, record};
@@ -59,10 +60,38 @@ impl Store<'_> {
         if !waiting.is_empty() {
             log::append(&self.paths, &waiting, self.lock_timeout).map_err(|error| self.nowhere(error))?;
         }
+        let more = !beside.is_empty();
         let Flushed { degraded, warnings, .. } = self.flush_with(beside);
+        if more && degraded.is_some() {
+            self.remember_moves(moves);
+        }
         written.degraded = degraded;
         written.warnings.extend(warnings);
         Ok(written)
+    }
+
+    /// Remembers notes that could not follow whole: the next command that settles tries again.
+    fn remember_moves(&self, moves: &[Follow]) {
+        let whole = moves.iter().filter(|step| step.only.is_none());
+        let text: String = whole.map(|step| format!("{} {}\n", step.from, step.to)).collect();
+        // without it they stay where they were
+        let _ = append(&self.paths.moves(), &text);
+    }
+
+    /// Lets notes follow that could not do so when they should have.
+    pub(super) fn follow_remembered(&self) -> Result<()> {
+        let path = self.paths.moves();
+        if !path.exists() {
+            return Ok(());
+        }
+        let pair = |line: &String| {
+            let (from, to) = line.split_once(' ')?;
+            Some(Follow { from: parse_oid(from)?, to: parse_oid(to)?, only: None })
+        };
+        let moves: Vec<Follow> = read_lines(&path).iter().filter_map(pair).collect();
+        // what fails once more is remembered once more
+        let _ = std::fs::remove_file(&path);
+        self.follow(&moves).map(|_| ())
     }
 
     fn copy(

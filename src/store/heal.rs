@@ -30,6 +30,9 @@ impl Store<'_> {
                 warnings.push(format!("the notes changed by other hands and could not be checked: {error}"));
             }
         }
+        if let Err(error) = self.follow_remembered() {
+            warnings.push(format!("notes of rewritten commits do not follow them yet: {error}"));
+        }
         if let Err(error) = self.attach_unborn() {
             warnings.push(format!("records made before the first commit are not attached to it yet: {error}"));
         }

@@ -9,12 +9,6 @@ use super::tips::Tips;
 use crate::git::Oid;
 
 impl Store<'_> {
-    /// Our own refs: those of the shelves, then that of the Markdown.
-    pub fn own_refs() -> Vec<String> {
-        let shelves = crate::model::Shelf::ALL.into_iter().map(super::data_ref);
-        shelves.chain([super::MARKDOWN_REF.to_owned()]).collect()
-    }
-
     /// The tips we last saw or wrote, by full ref name.
     pub fn remembered(&self) -> BTreeMap<String, Oid> {
         Tips::load(&self.paths).refs

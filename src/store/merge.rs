@@ -6,6 +6,7 @@ use super::epoch::{Epoch, Form, NAME};
 use super::{MARKDOWN_REF, Store};
 use crate::error::{Error, Result};
 use crate::git::difference::{Differences, Other, differences};
+use crate::git::reach::is_ancestor;
 use crate::git::{Oid, notes};
 use crate::model::Id;
 use crate::wire::lines;
@@ -52,7 +53,7 @@ impl Store<'_> {
         let mut parents: Vec<Oid> = ours.into_iter().filter(|_| aware(0)).collect();
         parents.extend(Some(theirs).filter(|_| aware(1)));
         if let Some(ours) = ours.filter(|_| union.is[0])
-            && (first == second || !publish || parents == [ours] || self.repo.descends(ours, theirs))
+            && (first == second || !publish || parents == [ours] || is_ancestor(self.repo, theirs, &ours.to_string()))
         {
             return Ok((ours, union.newest_ms));
         }

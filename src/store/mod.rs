@@ -69,6 +69,11 @@ pub fn our_refs() -> Vec<(String, Form)> {
     shelves.chain([(MARKDOWN_REF.to_owned(), Form::Blocks)]).collect()
 }
 
+/// The names of our refs, in the same order.
+pub fn own_refs() -> Vec<String> {
+    our_refs().into_iter().map(|(name, _)| name).collect()
+}
+
 /// The tracking ref of one of our refs. `tracking` is the name of [`crate::git::remotes::tracking`].
 pub fn tracking_ref(tracking: &str, ours: &str) -> String {
     format!("{PREFIX}remotes/{tracking}/{}", ours.strip_prefix(PREFIX).unwrap_or(ours))

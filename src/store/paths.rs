@@ -86,6 +86,10 @@ impl Paths {
         self.state.join("pending").join(&self.key)
     }
 
+    pub(super) fn moves(&self) -> PathBuf {
+        self.state.join("moves")
+    }
+
     pub(super) fn troubles(&self) -> PathBuf {
         self.state.join("troubles")
     }

@@ -2,13 +2,11 @@
 //! written, readable.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io::Write;
 
 use serde::{Deserialize, Serialize};
 
 use super::Store;
-use super::files::{read_lines, replace};
+use super::files::{append, read_lines, replace};
 use crate::error::Result;
 use crate::git::{Oid, parse_oid};
 use crate::model::Id;
@@ -55,8 +53,7 @@ impl Store<'_> {
                 let kept: String = known[known.len() - KEPT..].iter().map(|line| format!("{line}\n")).collect();
                 return replace(&path, &(kept + &text));
             }
-            fs::create_dir_all(path.parent().unwrap_or(&path))?;
-            fs::OpenOptions::new().create(true).append(true).open(&path)?.write_all(text.as_bytes())
+            append(&path, &text)
         };
         // without it the handoff stays where it was written
         let _ = write();

@@ -320,6 +320,16 @@ impl Homes {
         Homes { attached }
     }
 
+    /// The record of an entry as views show it: its `commit` is the one it is at home on, if that is one.
+    pub fn placed(&self, store: &Store<'_>, entry: &Entry) -> Record {
+        let home = self.of(store, entry);
+        let mut record = entry.record.clone();
+        if home != store.repo.empty_tree() {
+            record.head.commit = Some(home.to_string());
+        }
+        record
+    }
+
     /// The object a record is at home on: its newest attachment that exists here and is reachable from HEAD, else the
     /// commit it was made on if that is reachable (an amend that was undone), else the newest existing attachment, else
     /// the commit it was made on. One that was made on none and not attached is at home where it stands, rather on a
@@ -341,7 +351,8 @@ impl Homes {
         }
         let own = head.commit.as_deref().and_then(parse_oid).filter(|own| store.repo.has_object(*own));
         match (own, existing.last()) {
-            (Some(own), Some(_)) if reaches(own) => own,
+            // an amend was undone; what a commit took from its parent is not, though the parent is reachable
+            (Some(own), Some((_, to))) if reaches(own) && store.repo.first_parent(*to) != Some(own) => own,
             (_, Some((_, to))) => *to,
             (_, None) => made_on(),
         }

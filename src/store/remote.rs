@@ -8,6 +8,7 @@ use super::merge::form_of;
 use super::{Form, Store, data_ref, log, our_refs, secrets, tracking_ref};
 use crate::error::{Error, Result};
 use crate::git::difference::differences;
+use crate::git::reach::is_ancestor;
 use crate::git::transfer::Update;
 use crate::git::{Oid, RefUpdate, UpdateError};
 use crate::model::Shelf;
@@ -133,7 +134,7 @@ impl Store<'_> {
         let Some(new) = standing.ours else { return Ok(None) };
         let forced = |theirs: Oid| -> Result<bool> {
             let (ours, known) = (Epoch::of(self.repo, Some(new))?, Epoch::of(self.repo, Some(theirs))?);
-            Ok(!known.unaware_of(&ours).is_empty() && !self.repo.descends(new, theirs))
+            Ok(!known.unaware_of(&ours).is_empty() && !is_ancestor(self.repo, theirs, &new.to_string()))
         };
         let lease = standing.theirs.map(|theirs| Ok::<_, Error>(forced(theirs)?.then_some(theirs))).transpose()?;
         Ok(Some(Update { name: standing.name.clone(), new, lease: lease.flatten() }))

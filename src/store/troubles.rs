@@ -1,10 +1,9 @@
 //! A bounded log of what went wrong in hooks, which never fail and seldom speak.
 
 use std::fs;
-use std::io::Write;
 
 use super::Store;
-use super::files::{read_lines, replace};
+use super::files::{append, read_lines, replace};
 
 /// The size from which on the older half is forgotten, in bytes.
 const MOST: u64 = 32 * 1024;
@@ -21,8 +20,7 @@ impl Store<'_> {
                 let kept: String = lines[lines.len() / 2..].iter().map(|line| format!("{line}\n")).collect();
                 return replace(&path, &(kept + &line));
             }
-            fs::create_dir_all(path.parent().unwrap_or(&path))?;
-            fs::OpenOptions::new().create(true).append(true).open(&path)?.write_all(line.as_bytes())
+            append(&path, &line)
         };
         let _ = write();
     }

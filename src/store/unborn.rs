@@ -1,10 +1,9 @@
 //! Records made before the first commit: they lie on the empty tree, and are attached to that commit once it exists.
 
 use std::fs;
-use std::io::Write;
 
 use super::Store;
-use super::files::read_lines;
+use super::files::{append, read_lines};
 use super::follow::Follow;
 use super::log::Waiting;
 use super::paths::Paths;
@@ -17,13 +16,8 @@ use crate::wire::lines;
 pub(super) fn remember(paths: &Paths, waiting: &Waiting, reflog: usize) {
     let Some(id) = lines::id(&waiting.line) else { return };
     let line = format!("{reflog} {} {id}\n", waiting.shelf.name());
-    let append = || -> std::io::Result<()> {
-        let path = paths.unborn();
-        fs::create_dir_all(path.parent().unwrap_or(&path))?;
-        fs::OpenOptions::new().create(true).append(true).open(&path)?.write_all(line.as_bytes())
-    };
     // without it the records stay readable where they lie
-    let _ = append();
+    let _ = append(&paths.unborn(), &line);
 }
 
 impl Store<'_> {

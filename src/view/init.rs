@@ -96,7 +96,11 @@ pub fn set_up(outcome: &Outcome) -> Answer {
     if text.is_empty() {
         text = "set up\n".to_owned();
     }
-    with_troubles(outcome, Answer::new(json).text(text).say(said))
+    let mut answer = Answer::new(json).text(text).say(said);
+    if outcome.remote.is_some() && count > 0 && !outcome.dry_run {
+        answer = answer.hint("what others shared so far comes with: git empirica sync");
+    }
+    with_troubles(outcome, answer)
 }
 
 /// The answer of `deinit`.

@@ -23,8 +23,7 @@ pub struct Wanted {
 }
 
 /// What to say when there is nothing to resume from.
-const NOTHING: &str =
-    "Nothing to resume from is stored here. Others' records come with a fetch: see the README on sharing.";
+const NOTHING: &str = "Nothing to resume from is stored here. Others' records come with git empirica sync.";
 
 /// A session as it is shown.
 struct Shown {

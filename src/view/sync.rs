@@ -57,7 +57,7 @@ fn text(synced: &Synced, dry_run: bool) -> String {
             continue;
         }
         let kinds: Vec<String> =
-            cargo.kinds.iter().map(|(kind, n)| format!("{n} {}", safe::line(&kind.replace('_', " ")))).collect();
+            cargo.kinds.iter().map(|(kind, n)| format!("{} {n}", safe::line(&kind.replace('_', " ")))).collect();
         out.push_str(&format!("  {word}: {}\n", kinds.join(", ")));
         for named in &cargo.handoffs {
             let short = &named.id[named.id.len().saturating_sub(8)..];

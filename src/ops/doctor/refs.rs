@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::Check;
+use crate::git::remotes::tracking;
 use crate::git::repository::quote;
-use crate::git::{Oid, Repository, parse_oid};
+use crate::git::{Repository, parse_oid};
 use crate::ops::Context;
-use crate::ops::init::remotes;
 use crate::ops::init::scripts::shell_path;
-use crate::ops::init::settings::choice;
-use crate::store::{MARKDOWN_REF, PREFIX, Store};
+use crate::ops::sync::{Leaves, destinations};
+use crate::store::{PREFIX, own_refs};
 
 /// A ref is locked for milliseconds; a lock this old was left by a process that died.
 const STALE: Duration = Duration::from_secs(60);
@@ -18,7 +18,7 @@ const STALE: Duration = Duration::from_secs(60);
 /// Whether anything of ours is stored in refs here.
 pub fn any(context: &Context<'_>) -> bool {
     let found = |name: &String| !matches!(context.repo.find_ref(name), Ok(None));
-    Store::own_refs().iter().any(found)
+    own_refs().iter().any(found)
 }
 
 /// Checks.
@@ -32,7 +32,22 @@ pub fn checks(context: &Context<'_>) -> Vec<Check> {
     refs.push(waiting(context));
     refs.push(unsynced(context));
     refs.push(writable(context));
+    refs.extend(troubles(context));
     refs
+}
+
+/// What went wrong in hooks, the last of it. It is over: what could not be written then was written since, or waits.
+fn troubles(context: &Context<'_>) -> Option<Check> {
+    let all = context.store.troubles();
+    let last = all.last()?;
+    Some(Check::right(
+        "troubles",
+        format!("hooks wrote down {} of what went wrong; the last: {last}", words(all.len())),
+    ))
+}
+
+fn words(lines: usize) -> String {
+    if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
 }
 
 fn deleted(repo: &Repository, name: &str) -> String {
@@ -53,7 +68,7 @@ fn conflicts(repo: &Repository) -> Vec<Check> {
         .into_iter()
         .filter(|name| !matches!(repo.find_ref(name), Ok(None)))
         .collect();
-    for name in Store::own_refs() {
+    for name in own_refs() {
         let below = repo.list_refs(&format!("{name}/")).unwrap_or_default();
         wrong.extend(below.into_iter().map(|(name, _)| name));
     }
@@ -78,7 +93,7 @@ fn broken(context: &Context<'_>) -> Vec<Check> {
     let remotes = common.join(format!("{PREFIX}remotes"));
     let tracking = files(&common).into_iter().filter(|path| path.starts_with(&remotes) && !is_lock(path));
     let tracking = tracking.filter_map(|path| Some(path.strip_prefix(&common).ok()?.to_string_lossy().into_owned()));
-    for name in Store::own_refs().into_iter().chain(tracking) {
+    for name in own_refs().into_iter().chain(tracking) {
         let own = !name.starts_with(&format!("{PREFIX}remotes/"));
         let mend = if own { " && git empirica flush" } else { "" };
         match repo.find_ref(&name) {
@@ -156,26 +171,24 @@ const FLUSH: &str = "git empirica flush";
 /// Whether the remote had what we have when it was last asked. It is no fault: records travel with the next push.
 fn unsynced(context: &Context<'_>) -> Check {
     let repo = context.repo;
-    let mode = repo.config("empirica.sync").unwrap_or_else(|| "all".to_owned());
-    if mode == "off" {
-        return Check::right("sync", "empirica.sync keeps the records here");
-    }
-    let configured = repo.config("empirica.remote");
-    let remote =
-        configured.or_else(|| remotes::list(repo.cwd()).ok().and_then(|list| choice(repo, &list).ok().flatten()));
-    let Some(remote) = remote else { return Check::right("sync", "there is no remote to send records to") };
-    let tree = |name: &str| -> Option<Oid> { repo.tree_of(repo.find_ref(name).ok()??).ok() };
-    let published = |name: &String| mode == "all" || name == MARKDOWN_REF || name.ends_with("data/handoffs");
-    let differ = Store::own_refs().into_iter().filter(published).filter(|name| {
-        let tracking = name.replacen(PREFIX, &format!("{PREFIX}remotes/{remote}/"), 1);
-        tree(name).is_some_and(|ours| Some(ours) != tree(&tracking))
-    });
-    match differ.count() {
-        0 => Check::right("sync", format!("{remote} has all records, as far as is known")),
-        _ => {
+    let leaves = match Leaves::configured(repo) {
+        Ok(Leaves::Nothing) => return Check::right("sync", "empirica.sync keeps the records here"),
+        Ok(leaves) => leaves,
+        // said where the settings are looked at
+        Err(_) => return Check::right("sync", "what may leave is not known"),
+    };
+    let remotes = destinations(repo);
+    let differs = |remote: &&String| {
+        let standings = context.store.standing(&tracking(remote), None).unwrap_or_default();
+        standings.iter().any(|ours| ours.ours.is_some() && !ours.equal && leaves.may(&ours.name))
+    };
+    match (remotes.iter().find(differs), remotes.first()) {
+        (Some(remote), _) => {
             let what = format!("records here and on {remote} differ, as far as is known");
             Check::right("sync", what).command("git empirica sync")
         }
+        (None, Some(remote)) => Check::right("sync", format!("{remote} has all records, as far as is known")),
+        (None, None) => Check::right("sync", "there is no remote to send records to"),
     }
 }
 

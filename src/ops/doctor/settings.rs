@@ -5,11 +5,13 @@ use std::path::Path;
 use super::Check;
 use crate::git::Repository;
 use crate::git::config::{self, File, Value};
+use crate::git::remotes::place;
 use crate::git::repository::quote;
 use crate::ops::Context;
 use crate::ops::init::remotes::{self, sides};
 use crate::ops::init::settings::{choice, matches};
-use crate::store::{PREFIX, Store, parse_duration};
+use crate::ops::sync::Leaves;
+use crate::store::{PREFIX, own_refs, parse_duration};
 
 /// Checks; what others' settings do to notes only where there are `ours`.
 pub fn checks(context: &Context<'_>, ours: bool) -> Vec<Check> {
@@ -54,7 +56,7 @@ fn refspecs(context: &Context<'_>) -> crate::error::Result<Vec<Check>> {
             continue;
         }
         let excluded = |other: &Value| other.key == value.key && other.value == format!("^{PREFIX}*");
-        let overwrites = Store::own_refs().iter().any(|name| glob(to, name)) && !values.iter().any(excluded);
+        let overwrites = own_refs().iter().any(|name| glob(to, name)) && !values.iter().any(excluded);
         let nests = glob(from, &format!("{PREFIX}remotes/x/handoffs")) && to.starts_with(PREFIX);
         let what = match (overwrites, fetch, nests) {
             (true, true, _) => "overwrites our notes with every fetch",
@@ -81,7 +83,7 @@ fn glob(side: &str, name: &str) -> bool {
 /// Settings by which git copies our notes itself, without compare-and-swap and by modes that shred them.
 fn rewrites(context: &Context<'_>) -> crate::error::Result<Vec<Check>> {
     let values = config::matching(context.repo.cwd(), r"^notes\.rewriteref$")?;
-    let ours = |value: &&Value| Store::own_refs().iter().any(|name| matches(&value.value, name));
+    let ours = |value: &&Value| own_refs().iter().any(|name| matches(&value.value, name));
     let wrong = values.iter().filter(ours).map(|value| {
         let what = format!("notes.rewriteRef = {}: git copies our notes beside us, and can lose some", value.value);
         Check::wrong("rewrite", what).command(unset(context.repo, value))
@@ -100,15 +102,15 @@ fn values(context: &Context<'_>) -> crate::error::Result<Vec<Check>> {
             "empirica.locktimeout" | "empirica.synctimeout" if parse_duration(text).is_none() => {
                 "a duration such as 300ms, 10s or 2m"
             }
-            "empirica.sync" if !["all", "handoffs", "off"].contains(&text) => "all, handoffs or off",
+            "empirica.sync" if Leaves::configured(context.repo).is_err() => "all, handoffs or off",
             "empirica.strict" | "empirica.digest" | "empirica.redact" if !is_bool(text) => "true or false",
-            "empirica.remote" if remotes.iter().all(|remote| remote.name != text) => "the name of a remote",
+            "empirica.remote" if place(context.repo, text).is_err() => "the name of a remote",
             "empirica.ai" if text.trim().is_empty() => "a name",
             "empirica.templatedir" if !templates.iter().any(|path| Path::new(&path.value).is_dir()) => "a folder",
             _ => continue,
         };
         let mut check = Check::wrong("config", format!("{} is '{text}' and must be {wanted}", value.key));
-        let another = choice(context.repo, &remotes)?.filter(|_| value.key == "empirica.remote");
+        let another = choice(context.repo, &remotes).filter(|_| value.key == "empirica.remote");
         check = match another {
             Some(name) if value.scope == "local" => {
                 check.command(format!("git config empirica.remote {}", quote(&name)))

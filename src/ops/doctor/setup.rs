@@ -88,7 +88,7 @@ fn program(context: &Context<'_>) -> Check {
 fn hook_checks(context: &Context<'_>, plan: &hooks::Plan, settings: &settings::Plan) -> Vec<Check> {
     let mut missing: Vec<String> = Vec::new();
     if !plan.left.is_empty() {
-        missing.push("git looks for hooks in another place than when they were installed".to_owned());
+        missing.push("our hooks belong in another place now than when they were installed".to_owned());
     }
     // what it comes from first: a folder that is not looked at explains the rest
     let (set, rest): (Vec<&Step>, Vec<&Step>) = plan.steps.iter().partition(|step| matches!(step, Step::Set { .. }));
@@ -117,7 +117,8 @@ fn hook_checks(context: &Context<'_>, plan: &hooks::Plan, settings: &settings::P
         let more = if missing.len() > 1 { format!(", and {} more like it", missing.len() - 1) } else { String::new() };
         out.push(Check::wrong("hooks", format!("{first}{more}")).command(INIT));
     }
-    for trouble in &plan.troubles {
+    // of a place that is left, nothing is to be mended but by init
+    for trouble in plan.troubles.iter().filter(|_| plan.left.is_empty()) {
         let wrong = Check::wrong("hooks", trouble.what.clone());
         out.push(trouble.commands.iter().fold(wrong, |check, command| check.command(command.clone())));
     }

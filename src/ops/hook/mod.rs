@@ -64,6 +64,8 @@ pub struct Called {
 pub struct Outcome {
     /// For the user, a sentence each; usually nothing.
     pub said: Vec<String>,
+    /// What went wrong, likewise.
+    pub warnings: Vec<String>,
     /// Whether git shall not go on: only before a push, and only when `empirica.strict` says so.
     pub stops: bool,
 }
@@ -74,7 +76,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, called: &Called) -
     let mut context = match Context::new(env, repo, render, Asked::default()) {
         Ok(context) => context,
         Err(error) => {
-            outcome.said.push(in_one_line(&error));
+            outcome.warnings.push(in_one_line(&error));
             return outcome;
         }
     };
@@ -90,7 +92,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, called: &Called) -
         Err(error) => {
             let text = in_one_line(&error);
             context.store.trouble(called.name.as_str(), &text);
-            outcome.said.push(text);
+            outcome.warnings.push(text);
         }
     }
     outcome
@@ -103,10 +105,11 @@ fn before_push(context: &Context<'_>, called: &Called, outcome: &mut Outcome) ->
     let lines: Vec<String> = input.lines().map(str::to_owned).collect();
     let came = sync::before_push(context, argument(0), argument(1), &lines);
     outcome.said.extend(came.said);
+    outcome.warnings.extend(came.warnings);
     outcome.stops = came.blocks;
     let Some(error) = came.failed else { return Vec::new() };
     let text = in_one_line(&error);
-    outcome.said.push(format!("the notes were not synced: {text}"));
+    outcome.warnings.push(format!("the notes were not synced: {text}"));
     vec![text]
 }
 
@@ -126,6 +129,8 @@ fn troubles(written: Written) -> Vec<String> {
     written.degraded.iter().map(in_one_line).chain(written.warnings).collect()
 }
 
+/// What went wrong, why, and the command that helps.
 fn in_one_line(error: &Error) -> String {
-    error.causes().iter().fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+    let command = error.commands().first().map(|command| format!(" ({command})"));
+    format!("{error}: {}{}", error.reason_text(), command.unwrap_or_default())
 }

@@ -1,5 +1,6 @@
 //! Where the hooks go, and which steps bring them there.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::record::{Hooks, How, Record, hash};
@@ -58,6 +59,16 @@ impl<'a> Site<'a> {
         self.here(path).starts_with(self.common.join("empirica"))
     }
 
+    /// Whether a folder has hooks of others that git runs, of those that we have.
+    fn has_hooks(&self, folder: &Path) -> bool {
+        scripts::names().any(|name| {
+            let path = folder.join(name);
+            let runs = path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
+            runs && found(&path, scripts::script(name), None) == Found::Foreign
+                && scripts::copy_of(folder, name).is_none()
+        })
+    }
+
     /// The values of core.hooksPath, expanded; the last one is in force.
     fn configured(&self) -> Result<Vec<Value>> {
         config::paths(self.repo.cwd(), r"^core\.hookspath$")
@@ -86,7 +97,8 @@ fn goal(site: &Site<'_>, record: &Record) -> Result<Goal> {
     let last = configured.last();
     let is_default =
         last.is_none_or(|value| Path::new(&value.value).is_absolute() && site.here(&value.value) == default);
-    if is_default && own_default {
+    // a hook may look at its own name, so it keeps it: ours then go elsewhere and call it where it is
+    if is_default && own_default && !site.has_hooks(&default) {
         return Ok(Goal { how: How::Default, folder: default, file: File::Local, former: Vec::new(), theirs: None });
     }
     let of_worktree = last.is_some_and(|value| value.scope == "worktree");

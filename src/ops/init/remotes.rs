@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::git::config::{self, Value, valid_ref};
+use crate::git::remotes::{refspecs, tracking};
 use crate::store::PREFIX;
 
 /// A remote that has a URL.
@@ -35,7 +36,7 @@ impl Remote {
     /// The refspecs of `wanted` that it lacks.
     pub fn lacks(&self) -> Vec<String> {
         let known = |wanted: &String| self.fetch.iter().any(|value| sides(&value.value) == sides(wanted));
-        refspecs(&self.name).into_iter().filter(|wanted| !known(wanted)).collect()
+        refspecs(&tracking(&self.name)).into_iter().filter(|wanted| !known(wanted)).collect()
     }
 
     /// Refspecs of ours that were made under another name: the remote was renamed since.
@@ -56,15 +57,6 @@ impl Remote {
             .map(|value| value.value.clone())
             .collect()
     }
-}
-
-/// The refspecs under which the notes of a remote are fetched. Both are globs: a plain name would make every fetch
-/// fail while the remote lacks the ref.
-pub fn refspecs(remote: &str) -> [String; 2] {
-    [
-        format!("+{PREFIX}data/*:{PREFIX}remotes/{remote}/data/*"),
-        format!("+{PREFIX}handoffs*:{PREFIX}remotes/{remote}/handoffs*"),
-    ]
 }
 
 /// The remotes that have a URL, by name.

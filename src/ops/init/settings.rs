@@ -8,6 +8,7 @@ use super::steps::Step;
 use crate::error::Result;
 use crate::git::Repository;
 use crate::git::config::{self, File, Value};
+use crate::git::remotes::preferred;
 use crate::store::MARKDOWN_REF;
 
 /// What `notes.displayRef` gets. A glob: of a plain name that does not exist yet, git warns at every `git log`.
@@ -180,7 +181,7 @@ fn remote(repo: &Repository, plan: &mut Plan, remotes: &[Remote]) -> Result<()> 
         }
         plan.unset(key, &now.value);
     }
-    plan.remote = choice(repo, remotes)?;
+    plan.remote = choice(repo, remotes);
     if let Some(remote) = plan.remote.clone() {
         plan.add(key, &remote);
     }
@@ -188,17 +189,10 @@ fn remote(repo: &Repository, plan: &mut Plan, remotes: &[Remote]) -> Result<()> 
 }
 
 /// The remote that the current branch tracks, else `origin`, else the only one.
-pub fn choice(repo: &Repository, remotes: &[Remote]) -> Result<Option<String>> {
+pub fn choice(repo: &Repository, remotes: &[Remote]) -> Option<String> {
     let fits = |remote: &&Remote| remote.here && !remote.mirror && remote.is_usable();
-    let fits: Vec<&Remote> = remotes.iter().filter(fits).collect();
-    let find = |name: &str| fits.iter().find(|remote| remote.name == name).map(|remote| remote.name.clone());
-    let branch = repo.head()?.branch;
-    let tracked = branch.and_then(|branch| repo.config(&format!("branch.{branch}.remote")));
-    let only = || match fits.as_slice() {
-        [only] => Some(only.name.clone()),
-        _ => None,
-    };
-    Ok(tracked.and_then(|name| find(&name)).or_else(|| find("origin")).or_else(only))
+    let names: Vec<String> = remotes.iter().filter(fits).map(|remote| remote.name.clone()).collect();
+    preferred(repo, &names)
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ const TIME: Duration = Duration::from_secs(10);
 pub struct BeforePush {
     /// What is to be said aside, a line each.
     pub said: Vec<String>,
+    /// What went wrong without keeping the notes from going, likewise.
+    pub warnings: Vec<String>,
     /// Why the notes could not be synced. The user's push goes on, unless `blocks`.
     pub failed: Option<Error>,
     /// Whether the user's push shall fail with it (`empirica.strict`).
@@ -29,16 +31,16 @@ pub struct BeforePush {
 /// `remote` and `url` are the two arguments of the pre-push hook, `lines` what it reads. Does nothing for a dry run, for a
 /// mirror, and when the push names notes itself. Never asks the user anything. The store is to be in a hurry.
 pub fn before_push(context: &Context<'_>, remote: &str, url: &str, lines: &[String]) -> BeforePush {
-    let mut said = Vec::new();
-    match sync(context, remote, url, lines, &mut said) {
+    let (mut said, mut warnings) = (Vec::new(), Vec::new());
+    match sync(context, remote, url, lines, &mut said, &mut warnings) {
         Ok(Some(synced)) => {
             said.extend(words(&synced));
-            BeforePush { said, ..Default::default() }
+            BeforePush { said, warnings, ..Default::default() }
         }
-        Ok(None) => BeforePush { said, ..Default::default() },
+        Ok(None) => BeforePush { said, warnings, ..Default::default() },
         Err(error) => {
             let blocks = context.repo.config_bool("empirica.strict").unwrap_or(false);
-            BeforePush { said, failed: Some(error), blocks }
+            BeforePush { said, warnings, failed: Some(error), blocks }
         }
     }
 }
@@ -49,6 +51,7 @@ fn sync(
     url: &str,
     lines: &[String],
     said: &mut Vec<String>,
+    warnings: &mut Vec<String>,
 ) -> Result<Option<Synced>> {
     let (repo, began) = (context.repo, Instant::now());
     // git chose its values before: what it pushes itself would be refused after a push of ours
@@ -69,7 +72,7 @@ fn sync(
         return Ok(None);
     }
     let place = remotes::pushed_to(repo, remote, url);
-    if !is_new(store, &place.tracking, leaves, said)? {
+    if !is_new(store, &place.tracking, leaves, warnings)? {
         return Ok(None);
     }
     let asked = parent::push(repo);
@@ -79,21 +82,19 @@ fn sync(
     let time = repo.config("empirica.syncTimeout").and_then(|text| parse_duration(&text)).unwrap_or(TIME);
     let manner =
         Manner { in_hook: true, plain_ssh: has_plain_ssh(context), shown: false, deadline: Some(began + time) };
-    let mut warnings = Vec::new();
-    let synced = Trip { store, place: &place, manner, leaves }.travel(&mut warnings, &mut |words| {
+    let synced = Trip { store, place: &place, manner, leaves }.travel(warnings, &mut |words| {
         said.push(words.to_owned());
     });
-    said.extend(warnings);
     synced.map(Some)
 }
 
 /// Whether something may leave that the remote lacks, as far as is known here. Asks nobody.
-fn is_new(store: &Store<'_>, tracking: &str, leaves: Leaves, said: &mut Vec<String>) -> Result<bool> {
+fn is_new(store: &Store<'_>, tracking: &str, leaves: Leaves, warnings: &mut Vec<String>) -> Result<bool> {
     if store.unflushed() > 0 {
         let flushed = store.flush();
-        said.extend(flushed.warnings);
+        warnings.extend(flushed.warnings);
         if let Some(error) = flushed.degraded {
-            said.push(format!("what waits in the log could not be written to the notes: {error}"));
+            warnings.push(format!("what waits in the log could not be written to the notes: {error}"));
         }
     }
     let standings = store.standing(tracking, None)?;
@@ -111,6 +112,5 @@ fn has_plain_ssh(context: &Context<'_>) -> bool {
 
 fn words(synced: &Synced) -> Option<String> {
     let (sent, received) = (synced.outgoing.records, synced.incoming.records);
-    (sent + received > 0)
-        .then(|| format!("notes synced with {}: {sent} records sent, {received} received", synced.remote))
+    (sent + received > 0).then(|| format!("Notes synced with {}: sent {sent}, received {received}.", synced.remote))
 }

@@ -162,9 +162,9 @@ impl Trip<'_, '_> {
     fn first_words(&self, outgoing: &Cargoes) -> String {
         let leaving = outgoing.iter().filter(|(name, _)| self.leaves.may(name)).map(|(_, travelling)| travelling);
         let kinds: Vec<String> =
-            Cargo::new(leaving).kinds.iter().map(|(kind, n)| format!("{n} {}", kind.replace('_', " "))).collect();
+            Cargo::new(leaving).kinds.iter().map(|(kind, n)| format!("{} {n}", kind.replace('_', " "))).collect();
         let kinds = if kinds.is_empty() { "notes".to_owned() } else { kinds.join(", ") };
-        format!("{} has no notes of this kind yet. Publishing there: {kinds}.", self.place.name)
+        format!("{} has no notes of this kind yet; publishing there: {kinds}", self.place.name)
     }
 
     fn synced(
