@@ -10,6 +10,7 @@ const VARIABLES: &[&str] = &[
     "EMPIRICA_SESSION",
     "EMPIRICA_AI",
     "EMPIRICA_NOW",
+    "GIT_REFLOG_ACTION",
     "EMPIRICA_IN_HOOK",
     "GIT_SSH_COMMAND",
     "GIT_SSH",

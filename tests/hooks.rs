@@ -334,6 +334,20 @@ fn a_commit_without_a_session_leaves_no_trace() {
 }
 
 #[test]
+fn a_tool_that_names_its_commits_gets_digests_too() {
+    let place = Place::new();
+    let repo = hooked(&place, "r");
+    repo.start("claude", "t");
+    repo.run(["finding", "by the tool"]).ok();
+    repo.write("a.txt", "a\n");
+    repo.git(["add", "."]).ok();
+    let mut commit = place.command("git", &repo.path);
+    commit.args(["commit", "-q", "-m", "A"]).env("GIT_REFLOG_ACTION", "mytool");
+    assert!(commit.status().expect("git starts").success());
+    assert!(repo.note(HANDOFFS, &repo.head()).contains("by the tool"));
+}
+
+#[test]
 fn a_digest_needs_no_reading_of_all_history() {
     let place = Place::new();
     let repo = hooked(&place, "r");

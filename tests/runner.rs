@@ -10,6 +10,7 @@ mod continuity;
 mod doctor;
 mod durable;
 mod floors;
+mod followed;
 mod format;
 mod guide;
 mod harness;

@@ -47,7 +47,7 @@ empirica.strict
 Whether a push fails when the records could not be synced. Default: false.
 .TP
 empirica.sync
-What may leave this repository: all, handoffs (these and their Markdown) or off. Default: all.
+What may leave this repository: all, handoffs (these, the digests made so far, and their Markdown) or off. Default: all.
 .TP
 empirica.syncTimeout
 How long a push may wait for the records to be synced. Default: 10s.

@@ -43,10 +43,17 @@ impl HeadMove {
     }
 
     /// Whether the user committed here just now: not a pick, a revert, a merge or a patch. Without a reflog only the
-    /// state of the sequences tells.
-    pub fn is_own_commit(&self) -> bool {
+    /// state of the sequences tells. `action` is what a tool of the user's calls its commits (`GIT_REFLOG_ACTION`).
+    pub fn is_own_commit(&self, action: Option<&str>) -> bool {
         const OWN: [&str; 3] = ["commit: ", "commit (initial): ", "commit (amend): "];
-        !self.in_sequence && self.subject.as_ref().is_none_or(|s| OWN.iter().any(|own| s.starts_with(own)))
+        const GITS: [&str; 6] = ["rebase", "pull", "cherry-pick", "revert", "merge", "am"];
+        let action = action.filter(|action| !GITS.contains(&action.split(' ').next().unwrap_or_default()));
+        let is_own = |subject: &String| {
+            let called =
+                action.and_then(|action| subject.strip_prefix(action)).is_some_and(|rest| rest.starts_with(": "));
+            called || OWN.iter().any(|own| subject.starts_with(own))
+        };
+        !self.in_sequence && self.subject.as_ref().is_none_or(is_own)
     }
 }
 

@@ -36,6 +36,7 @@ impl Repository {
         );
         let inner = opened.map_err(|error| no_repository(cwd, error))?.to_thread_local();
         refuse_unknown_formats(&inner)?;
+        share(&inner);
         Ok(Repository { backend: Box::new(GixBackend::new(inner.clone())), inner, cwd: cwd.to_owned() })
     }
 
@@ -357,6 +358,22 @@ pub fn quote(word: &str) -> String {
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
+}
+
+/// What is made in a shared repository is for the group, or for all, as `core.sharedRepository` says: the mask of this
+/// process lets them.
+fn share(repo: &gix::Repository) {
+    let Some(shared) = repo.config_snapshot().string("core.sharedRepository") else { return };
+    let octal = |text: &str| u32::from_str_radix(text, 8).ok().filter(|mode| text.len() >= 3 && mode & 0o600 == 0o600);
+    let files = match shared.to_str_lossy().as_ref() {
+        "group" | "true" | "yes" | "on" | "1" => 0o660,
+        "all" | "world" | "everybody" | "2" => 0o664,
+        other => octal(other).unwrap_or(0),
+    };
+    // a folder that can be read can be entered
+    let let_in = rustix::fs::Mode::from_raw_mode((files | (files & 0o444) >> 2) & 0o077);
+    let mask = rustix::process::umask(rustix::fs::Mode::empty());
+    rustix::process::umask(mask - let_in);
 }
 
 fn refuse_unknown_formats(repo: &gix::Repository) -> Result<()> {

@@ -17,8 +17,9 @@ use crate::git::{Oid, notes};
 const READER_PATIENCE: Duration = Duration::from_millis(500);
 
 impl Store<'_> {
-    /// Heals if anything changed behind our back, unites what was fetched into tracking refs, and attaches what waited for a first commit. Called once by every
-    /// command that reads; a store that cannot be written is read as it is.
+    /// Heals if anything changed behind our back, unites what was fetched into tracking refs, lets notes follow that could
+    /// not before, and attaches what waited for a first commit. Called once by every command that reads; a store that
+    /// cannot be written is read as it is.
     pub fn settle(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if !self.in_step(&Tips::load(&self.paths)) {

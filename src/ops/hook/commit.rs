@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     let mut said = store.settle();
-    if let Some(head) = store.head().commit.filter(|_| moved.is_own_commit()) {
+    if let Some(head) = store.head().commit.filter(|_| moved.is_own_commit(context.env.get("GIT_REFLOG_ACTION"))) {
         if wants_digest(context) {
             let digests = digests(context, &active, moved.parent);
             match digests {
