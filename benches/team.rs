@@ -115,6 +115,7 @@ impl Bench {
             for (commit, note) in all.iter().zip(&notes) {
                 stream.push_str(&format!("N inline {commit}\ndata {}\n{note}\n", note.len()));
             }
+            run(self.git(repo, &["update-ref", "-d", name]));
             self.import(repo, stream);
         }
         let tip = |name: &str| {
