@@ -54,16 +54,24 @@ impl Bench {
         self.command("git", cwd, arguments)
     }
 
+    /// An identity, and no housekeeping of git's beside what is measured.
+    fn configure(&self, path: &Path) {
+        for (key, value) in [
+            ("user.name", "Bench"),
+            ("user.email", "bench@example.com"),
+            ("gc.auto", "0"),
+            ("maintenance.auto", "false"),
+        ] {
+            run(self.git(path, &["config", key, value]));
+        }
+    }
+
     /// A repository with `n` commits, each with a note of some 400 bytes in the plain ref and in each of ours.
     fn repository(&self, n: usize) -> PathBuf {
-        let path = self.dir.path().join(format!("repo-{n}"));
+        let path = self.dir.path().join(format!("made-{n}"));
         std::fs::create_dir(&path).expect("a folder");
         run(self.git(&path, &["init", "-q", "-b", "main"]));
-        run(self.git(&path, &["config", "user.name", "Bench"]));
-        run(self.git(&path, &["config", "user.email", "bench@example.com"]));
-        // no housekeeping of git's beside what is measured
-        run(self.git(&path, &["config", "gc.auto", "0"]));
-        run(self.git(&path, &["config", "maintenance.auto", "false"]));
+        self.configure(&path);
         let who = "Bench <bench@example.com>";
         let mut stream = String::new();
         for i in 1..=n {
@@ -138,7 +146,13 @@ impl Bench {
             child.stdin.take().expect("a pipe").write_all(same.as_bytes()).expect("the commits");
             assert!(child.wait().expect("git notes copy").success());
         }
-        run(self.git(&path, &["reset", "-q", "--hard"]));
+        // a clone is packed from the start: many files deleted a moment ago would slow down every new one
+        let made = path.to_str().expect("UTF-8").to_owned();
+        let path = self.dir.path().join(format!("repo-{n}"));
+        run(self.git(self.dir.path(), &["clone", "-q", "--no-local", &made, path.to_str().expect("UTF-8")]));
+        run(self.git(&path, &["fetch", "-q", "origin", "+refs/notes/*:refs/notes/*"]));
+        run(self.git(&path, &["remote", "remove", "origin"]));
+        self.configure(&path);
         run(self.git(&path, &["gc", "-q"]));
         run(self.ours(&path, &["session", "start", "--ai", "bench"]));
         // what changed by other hands is looked at once, not in what is measured
