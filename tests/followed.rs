@@ -11,24 +11,16 @@ const HANDOFFS: &str = "refs/notes/empirica/handoffs";
 fn handed_over(repo: &Repo<'_>, name: &str) -> String {
     repo.start("claude", name);
     repo.write(&format!("{name}.txt"), "x\n");
-    let json = repo.json(["handoff", "-m", name, "--context", "c", "--next", "n"]);
+    let id = repo.hand_over(name);
     repo.run(["session", "end"]).ok();
     repo.commit(&format!("{name}.txt"), "x\n", name);
-    json["handoff_id"].as_str().expect("an id").to_owned()
-}
-
-fn at(repo: &Repo<'_>, commit: &str) -> Vec<String> {
-    let log = repo.json(["log", "--handoffs"]);
-    let commits = log["commits"].as_array().expect("a list").iter().filter(|c| c["commit"] == commit);
-    let handoffs = commits.flat_map(|commit| commit["handoffs"].as_array().expect("a list").clone());
-    handoffs.map(|handoff| handoff["handoff_id"].as_str().expect("an id").to_owned()).collect()
+    id
 }
 
 #[test]
 fn a_handoff_that_a_commit_took_from_its_parent_is_repaired_with_that_commit() {
     let place = Place::new();
-    let repo = place.repo("r");
-    repo.run(["init"]).ok();
+    let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "feat"]).ok();
     let id = handed_over(&repo, "one");
     repo.git(["notes", "--ref", HANDOFFS, "append", "-m", "Reviewed."]).ok();
@@ -40,7 +32,7 @@ fn a_handoff_that_a_commit_took_from_its_parent_is_repaired_with_that_commit() {
     let found = repo.json(["repair", "--apply"]);
     assert_eq!(found["repairs"][0]["to"], *picked, "{found}");
     assert_eq!(found["repairs"][0]["rule"], "patch_id");
-    assert_eq!(at(&repo, &picked), [id]);
+    assert_eq!(repo.handoffs_at(&picked), [id]);
     assert!(repo.note(HANDOFFS, &picked).contains("Reviewed."));
     assert_eq!(repo.json(["repair"])["total_found"], 0);
 }
@@ -48,8 +40,7 @@ fn a_handoff_that_a_commit_took_from_its_parent_is_repaired_with_that_commit() {
 #[test]
 fn what_took_the_place_of_the_parent_does_not_get_the_childs_handoff() {
     let place = Place::new();
-    let repo = place.repo("r");
-    repo.run(["init"]).ok();
+    let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "feat"]).ok();
     repo.commit("one.txt", "1\n", "one");
     let id = handed_over(&repo, "two");
@@ -58,18 +49,17 @@ fn what_took_the_place_of_the_parent_does_not_get_the_childs_handoff() {
     repo.git(["cherry-pick", "feat~1"]).ok();
     let one = repo.head();
     repo.json(["repair", "--apply"]);
-    assert!(at(&repo, &one).is_empty());
+    assert!(repo.handoffs_at(&one).is_empty());
     repo.git(["cherry-pick", "feat"]).ok();
     repo.json(["repair", "--apply"]);
-    assert_eq!(at(&repo, &repo.head()), std::slice::from_ref(&id));
-    assert!(at(&repo, &one).is_empty());
+    assert_eq!(repo.handoffs_at(&repo.head()), std::slice::from_ref(&id));
+    assert!(repo.handoffs_at(&one).is_empty());
 }
 
 #[test]
 fn what_could_not_follow_an_amend_follows_with_the_next_command() {
     let place = Place::new();
-    let repo = place.repo("r");
-    repo.run(["init"]).ok();
+    let repo = place.set_up("r");
     handed_over(&repo, "one");
     repo.git(["notes", "--ref", HANDOFFS, "append", "-m", "Reviewed."]).ok();
     repo.run(["status"]).ok();
@@ -87,8 +77,7 @@ fn what_could_not_follow_an_amend_follows_with_the_next_command() {
 #[test]
 fn views_name_the_commit_that_holds_the_work() {
     let place = Place::new();
-    let repo = place.repo("r");
-    repo.run(["init"]).ok();
+    let repo = place.set_up("r");
     let id = handed_over(&repo, "one");
     for (arguments, key) in [(&["resume"][..], "sessions"), (&["handoff", "list"], "handoffs"), (&["query"], "reports")]
     {
@@ -149,4 +138,49 @@ fn a_url_that_git_rewrote_is_not_rewritten_again() {
     repo.json(["finding", "later", "--session", "latest"]);
     repo.run(["sync"]).ok();
     assert_eq!(refs("srv/team/team/p.git"), "");
+}
+
+#[test]
+fn a_commit_waits_half_a_second_for_others_in_all() {
+    let place = Place::new();
+    let repo = place.set_up("r");
+    handed_over(&repo, "one");
+    repo.start("claude", "two");
+    repo.run(["finding", "kept"]).ok();
+    repo.write(".git/refs/notes/empirica/data/journal.lock", "");
+    let commit = repo.commit("two.txt", "x\n", "two");
+    let troubles = std::fs::read_to_string(repo.path.join(".git/empirica/troubles")).expect("the log of troubles");
+    assert_eq!(troubles.matches("post-commit: ").count(), 1, "one wait, not one a step: {troubles}");
+    std::fs::remove_file(repo.path.join(".git/refs/notes/empirica/data/journal.lock")).expect("the lock");
+    repo.run(["status"]).ok();
+    repo.run(["flush"]).ok();
+    assert!(repo.note(HANDOFFS, &commit).contains("kept"));
+}
+
+#[test]
+fn a_merge_concluded_by_hand_tells_nothing_and_fails_nothing() {
+    let place = Place::new();
+    let repo = place.set_up("r");
+    repo.git(["switch", "-q", "-c", "side"]).ok();
+    repo.commit("a.txt", "side\n", "Side");
+    repo.git(["switch", "-q", "main"]).ok();
+    repo.commit("a.txt", "main\n", "Main");
+    repo.start("claude", "t");
+    repo.run(["finding", "on the way"]).ok();
+    assert_ne!(repo.git(["merge", "side"]).code, 0, "it conflicts");
+    repo.write("a.txt", "both\n");
+    repo.git(["commit", "-q", "-a", "-m", "Merge side"]).ok();
+    assert_eq!(repo.note(HANDOFFS, &repo.head()), "");
+    let own = repo.commit("b.txt", "b\n", "Own");
+    assert!(repo.note(HANDOFFS, &own).contains("on the way"));
+}
+
+#[test]
+fn a_block_in_a_note_names_no_other_commit() {
+    let place = Place::new();
+    let repo = place.set_up("r");
+    let parent = repo.head();
+    let id = handed_over(&repo, "one");
+    assert!(!repo.note(HANDOFFS, &repo.head()).contains(&parent[..8]));
+    assert!(repo.run(["show"]).ok().out.contains(&repo.head()[..8]), "on the terminal it is named: {id}");
 }

@@ -112,6 +112,13 @@ impl Place {
         repo
     }
 
+    /// A new repository with one commit that is set up.
+    pub fn set_up(&self, name: &str) -> Repo<'_> {
+        let repo = self.repo(name);
+        repo.run(["init"]).ok();
+        repo
+    }
+
     /// A repository at a path that exists.
     pub fn at(&self, path: impl AsRef<Path>) -> Repo<'_> {
         Repo { place: self, path: self.path().join(path) }
@@ -240,6 +247,22 @@ impl Repo<'_> {
     pub fn start(&self, ai: &str, task: &str) -> String {
         let json = self.json(["session", "start", "--ai", ai, "--task", task]);
         json["session_id"].as_str().expect("an id").to_owned()
+    }
+
+    /// Hands over in the session that is active; returns the handoff's id.
+    #[track_caller]
+    pub fn hand_over(&self, task: &str) -> String {
+        let json = self.json(["handoff", "-m", task, "--context", "c", "--next", "n"]);
+        json["handoff_id"].as_str().expect("an id").to_owned()
+    }
+
+    /// The handoffs that the log shows at a commit.
+    #[track_caller]
+    pub fn handoffs_at(&self, commit: &str) -> Vec<String> {
+        let log = self.json(["log", "--handoffs"]);
+        let commits = log["commits"].as_array().expect("a list").iter().filter(|c| c["commit"] == commit);
+        let handoffs = commits.flat_map(|commit| commit["handoffs"].as_array().expect("a list").clone());
+        handoffs.map(|handoff| handoff["handoff_id"].as_str().expect("an id").to_owned()).collect()
     }
 
     /// The note of a commit on a ref, as git reads it; empty when there is none.

@@ -4,18 +4,6 @@ use crate::harness::{Place, Repo};
 
 const HANDOFFS: &str = "refs/notes/empirica/handoffs";
 
-fn hooked<'p>(place: &'p Place, name: &str) -> Repo<'p> {
-    let repo = place.repo(name);
-    repo.run(["init"]).ok();
-    repo
-}
-
-/// A handoff written now; its id.
-fn handoff(repo: &Repo<'_>, task: &str) -> String {
-    let json = repo.json(["handoff", "-m", task, "--context", "c", "--next", "n"]);
-    json["handoff_id"].as_str().expect("an id").to_owned()
-}
-
 /// The commit, of those given, at which `log` shows the handoff.
 fn home(repo: &Repo<'_>, id: &str) -> Vec<String> {
     let log = repo.json(["log", "--handoffs"]);
@@ -30,11 +18,11 @@ fn home(repo: &Repo<'_>, id: &str) -> Vec<String> {
 #[test]
 fn a_handoff_for_uncommitted_work_goes_to_the_commit_that_holds_it() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     let before = repo.head();
     repo.start("claude", "cache");
     repo.write("src/cache.rs", "fn cache() {}\n");
-    let id = handoff(&repo, "cache");
+    let id = repo.hand_over("cache");
     assert_eq!(home(&repo, &id), std::slice::from_ref(&before));
     repo.git(["add", "."]).ok();
     repo.git(["commit", "-q", "-m", "Cache"]).ok();
@@ -52,11 +40,11 @@ fn a_handoff_for_uncommitted_work_goes_to_the_commit_that_holds_it() {
 #[test]
 fn a_commit_of_other_paths_does_not_get_the_handoff() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     let before = repo.head();
     repo.start("claude", "cache");
     repo.write("cache.rs", "fn cache() {}\n");
-    let id = handoff(&repo, "cache");
+    let id = repo.hand_over("cache");
     repo.commit("other.txt", "x\n", "Other");
     assert_eq!(home(&repo, &id), [before]);
     // the parent is another one now: nobody guesses
@@ -68,10 +56,10 @@ fn a_commit_of_other_paths_does_not_get_the_handoff() {
 #[test]
 fn an_undone_commit_that_is_made_again_gets_the_handoff_again() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     repo.start("claude", "cache");
     repo.write("cache.rs", "1\n");
-    let id = handoff(&repo, "cache");
+    let id = repo.hand_over("cache");
     repo.commit("cache.rs", "1\n", "Cache");
     repo.git(["reset", "-q", "--soft", "HEAD~1"]).ok();
     repo.git(["commit", "-q", "-m", "Cache, said better"]).ok();
@@ -81,11 +69,11 @@ fn an_undone_commit_that_is_made_again_gets_the_handoff_again() {
 #[test]
 fn a_superseded_handoff_is_no_news_at_the_commit_either() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     repo.start("claude", "cache");
     repo.write("cache.rs", "1\n");
-    let first = handoff(&repo, "first");
-    let second = handoff(&repo, "second");
+    let first = repo.hand_over("first");
+    let second = repo.hand_over("second");
     repo.commit("cache.rs", "1\n", "Cache");
     assert_eq!(home(&repo, &second), [repo.head()]);
     assert!(home(&repo, &first).is_empty());
@@ -96,7 +84,7 @@ fn a_superseded_handoff_is_no_news_at_the_commit_either() {
 #[test]
 fn a_handoff_waits_through_a_rebase_with_autostash() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "topic"]).ok();
     repo.commit("a.txt", "a\n", "A");
     repo.commit("dirty.txt", "1\n", "D");
@@ -105,7 +93,7 @@ fn a_handoff_waits_through_a_rebase_with_autostash() {
     repo.git(["switch", "-q", "topic"]).ok();
     repo.start("claude", "t");
     repo.write("dirty.txt", "2\n");
-    let id = handoff(&repo, "t");
+    let id = repo.hand_over("t");
     repo.git(["rebase", "-q", "--autostash", "main"]).ok();
     let rebased = repo.head();
     assert_eq!(home(&repo, &id), std::slice::from_ref(&rebased), "with the commit it was written on, not with a pick");
@@ -116,7 +104,7 @@ fn a_handoff_waits_through_a_rebase_with_autostash() {
 #[test]
 fn a_digest_tells_what_was_said_since_the_last_commit() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     repo.start("claude", "port the cache");
     repo.run(["finding", "the cache is keyed by user"]).ok();
     repo.run(["decision", "keep LRU", "--why", "it is measured"]).ok();
@@ -144,11 +132,11 @@ fn a_digest_tells_what_was_said_since_the_last_commit() {
 #[test]
 fn what_a_handoff_told_is_not_told_again() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     repo.start("claude", "t");
     repo.run(["finding", "told"]).ok();
     repo.write("a.txt", "a\n");
-    handoff(&repo, "t");
+    repo.hand_over("t");
     let commit = repo.commit("a.txt", "a\n", "A");
     assert!(!repo.note(HANDOFFS, &commit).contains("# Digest"));
 }
@@ -156,7 +144,7 @@ fn what_a_handoff_told_is_not_told_again() {
 #[test]
 fn a_digest_is_made_only_where_it_is_wanted() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     repo.start("claude", "t");
     for (key, value, made) in [
         ("empirica.digest", "false", false),
@@ -182,7 +170,7 @@ fn a_digest_is_made_only_where_it_is_wanted() {
 #[test]
 fn a_commit_flushes_what_waits() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     let before = repo.head();
     repo.start("claude", "t");
     repo.run(["unknown", "why?"]).ok();
@@ -199,7 +187,7 @@ fn the_first_commit_gets_the_records_of_an_unborn_head_at_once() {
     repo.run(["init"]).ok();
     repo.start("claude", "t");
     repo.run(["finding", "early"]).ok();
-    let id = handoff(&repo, "t");
+    let id = repo.hand_over("t");
     let first = repo.commit("a.txt", "a\n", "A");
     assert!(repo.note(HANDOFFS, &first).contains("early"), "plain git shows it before any command of ours");
     assert_eq!(home(&repo, &id), [first]);
@@ -208,18 +196,18 @@ fn the_first_commit_gets_the_records_of_an_unborn_head_at_once() {
 #[test]
 fn other_peoples_work_in_another_worktree_is_not_attached() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     let linked = place.at("linked");
     repo.git(["worktree", "add", "-q", linked.path.to_str().expect("UTF-8"), "-b", "side"]).ok();
     repo.start("claude", "t");
     repo.write("a.txt", "a\n");
-    let id = handoff(&repo, "t");
+    let id = repo.hand_over("t");
     linked.commit("a.txt", "a\n", "The same path, elsewhere");
     assert_ne!(home(&repo, &id), [linked.head()]);
     linked.start("codex", "linked work");
     linked.run(["finding", "seen in the linked worktree"]).ok();
     linked.write("b.txt", "b\n");
-    let second = handoff(&linked, "linked work");
+    let second = linked.hand_over("linked work");
     let commit = linked.commit("b.txt", "b\n", "B");
     assert_eq!(home(&linked, &second), std::slice::from_ref(&commit));
     assert!(linked.note(HANDOFFS, &commit).contains("linked work"));
@@ -229,7 +217,7 @@ fn other_peoples_work_in_another_worktree_is_not_attached() {
 #[test]
 fn every_way_to_commit_gets_its_digest_and_keeps_its_author() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     repo.commit("sub/a.txt", "a\n", "Sub");
     repo.start("claude", "t");
     let sub = place.at("r/sub");
@@ -254,7 +242,7 @@ fn every_way_to_commit_gets_its_digest_and_keeps_its_author() {
 fn a_submodule_has_its_own_records() {
     let place = Place::new();
     let inner = place.repo("inner");
-    let outer = hooked(&place, "outer");
+    let outer = place.set_up("outer");
     let url = inner.path.to_str().expect("UTF-8");
     outer.git(["-c", "protocol.file.allow=always", "submodule", "add", "-q", url, "lib"]).ok();
     outer.git(["commit", "-q", "-m", "Add lib"]).ok();
@@ -273,7 +261,7 @@ fn a_submodule_has_its_own_records() {
 #[test]
 fn picks_reverts_and_patches_get_no_digest() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "topic"]).ok();
     let topic = repo.commit("t.txt", "t\n", "T");
     let patch = repo.git(["format-patch", "-1", "--stdout"]).ok().out;
@@ -295,7 +283,7 @@ fn picks_reverts_and_patches_get_no_digest() {
 #[test]
 fn nothing_that_goes_wrong_fails_a_commit() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     repo.start("claude", "t");
     repo.run(["finding", "kept"]).ok();
     // a lock that nobody lifts
@@ -323,7 +311,7 @@ fn nothing_that_goes_wrong_fails_a_commit() {
 #[test]
 fn a_commit_without_a_session_leaves_no_trace() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     let commit = repo.commit("a.txt", "a\n", "A");
     repo.git(["commit", "-q", "--amend", "-m", "A2"]).ok();
     assert_ne!(commit, repo.head());
@@ -336,7 +324,7 @@ fn a_commit_without_a_session_leaves_no_trace() {
 #[test]
 fn a_tool_that_names_its_commits_gets_digests_too() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     repo.start("claude", "t");
     repo.run(["finding", "by the tool"]).ok();
     repo.write("a.txt", "a\n");
@@ -350,7 +338,7 @@ fn a_tool_that_names_its_commits_gets_digests_too() {
 #[test]
 fn a_digest_needs_no_reading_of_all_history() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     repo.start("claude", "t");
     repo.run(["finding", "early"]).ok();
     repo.commit("a.txt", "a\n", "A");

@@ -4,31 +4,13 @@ use crate::harness::{Place, Repo};
 
 const HANDOFFS: &str = "refs/notes/empirica/handoffs";
 
-fn hooked<'p>(place: &'p Place, name: &str) -> Repo<'p> {
-    let repo = place.repo(name);
-    repo.run(["init"]).ok();
-    repo
-}
-
-fn handoff(repo: &Repo<'_>, task: &str) -> String {
-    let json = repo.json(["handoff", "-m", task, "--context", "c", "--next", "n"]);
-    json["handoff_id"].as_str().expect("an id").to_owned()
-}
-
-fn shown(repo: &Repo<'_>, commit: &str) -> Vec<String> {
-    let log = repo.json(["log", "--handoffs"]);
-    let commits = log["commits"].as_array().expect("a list").iter().filter(|c| c["commit"] == commit);
-    let handoffs = commits.flat_map(|commit| commit["handoffs"].as_array().expect("a list").clone());
-    handoffs.map(|handoff| handoff["handoff_id"].as_str().expect("an id").to_owned()).collect()
-}
-
 /// A session with a handoff and a finding on HEAD, and a reviewer's words.
 fn annotated(repo: &Repo<'_>) -> (String, String) {
     let commit = repo.commit("a.txt", "a\n", "A");
     repo.start("claude", "the task");
     repo.run(["finding", "known before"]).ok();
     repo.run(["preflight", "-v", "know=0.5,uncertainty=0.5"]).ok();
-    let id = handoff(repo, "the task");
+    let id = repo.hand_over("the task");
     repo.git(["notes", "--ref", HANDOFFS, "append", "-m", "Reviewed.\n\nSee the port."]).ok();
     repo.git(["notes", "--ref", "refs/notes/empirica/data/journal", "append", "-m", "a foreign line"]).ok();
     (commit, id)
@@ -38,7 +20,7 @@ fn annotated(repo: &Repo<'_>) -> (String, String) {
 fn an_amend_takes_everything_along_in_every_mode_of_gits_own_copy() {
     for mode in ["", "concatenate", "overwrite", "cat_sort_uniq", "ignore"] {
         let place = Place::new();
-        let repo = hooked(&place, "r");
+        let repo = place.set_up("r");
         if !mode.is_empty() {
             repo.git(["config", "notes.rewriteRef", "refs/notes/*"]).ok();
             repo.git(["config", "notes.rewriteMode", mode]).ok();
@@ -50,7 +32,7 @@ fn an_amend_takes_everything_along_in_every_mode_of_gits_own_copy() {
         repo.write("a.txt", "b\n");
         repo.git(["commit", "-q", "-a", "--amend", "-m", "A, amended"]).ok();
         let new = repo.head();
-        assert_eq!(shown(&repo, &new), std::slice::from_ref(&id), "{mode}");
+        assert_eq!(repo.handoffs_at(&new), std::slice::from_ref(&id), "{mode}");
         let note = repo.note(HANDOFFS, &new);
         for line in before.lines() {
             assert!(note.contains(line), "{mode}: {line} is missing in\n{note}");
@@ -80,19 +62,19 @@ fn an_amend_takes_everything_along_in_every_mode_of_gits_own_copy() {
 #[test]
 fn an_undone_amend_brings_the_records_home() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     let (old, id) = annotated(&repo);
     repo.git(["commit", "-q", "--amend", "-m", "A, amended"]).ok();
-    assert_eq!(shown(&repo, &repo.head()), std::slice::from_ref(&id));
+    assert_eq!(repo.handoffs_at(&repo.head()), std::slice::from_ref(&id));
     repo.git(["reset", "-q", "--hard", &old]).ok();
-    assert_eq!(shown(&repo, &old), [id]);
+    assert_eq!(repo.handoffs_at(&old), [id]);
     assert!(repo.note(HANDOFFS, &old).contains("## What I Learned"));
 }
 
 #[test]
 fn the_notes_of_an_amended_commit_outlive_gc_and_a_prune_of_notes() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     let (old, id) = annotated(&repo);
     repo.git(["commit", "-q", "--amend", "-m", "A, amended"]).ok();
     repo.git(["reflog", "expire", "--expire=now", "--all"]).ok();
@@ -101,25 +83,25 @@ fn the_notes_of_an_amended_commit_outlive_gc_and_a_prune_of_notes() {
     for reference in [HANDOFFS, "refs/notes/empirica/data/handoffs", "refs/notes/empirica/data/journal"] {
         repo.git(["notes", "--ref", reference, "prune"]).ok();
     }
-    assert_eq!(shown(&repo, &repo.head()), std::slice::from_ref(&id));
+    assert_eq!(repo.handoffs_at(&repo.head()), std::slice::from_ref(&id));
     assert!(repo.note(HANDOFFS, &repo.head()).contains("Reviewed."));
     assert_eq!(repo.json(["resume"])["sessions"][0]["key_findings"][0], "known before");
     repo.git(["commit", "-q", "--amend", "-m", "A, amended again"]).ok();
-    assert_eq!(shown(&repo, &repo.head()), [id]);
+    assert_eq!(repo.handoffs_at(&repo.head()), [id]);
     repo.fsck();
 }
 
 #[test]
 fn a_rebase_of_many_commits_costs_one_batch() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "topic"]).ok();
     let count = if std::env::var_os("EMPIRICA_TEST_LONG").is_some() { 100 } else { 12 };
     let mut ids = Vec::new();
     for n in 0..count {
         repo.commit(&format!("t{n}.txt"), "t\n", &format!("T{n}"));
         repo.start("claude", &format!("task {n}"));
-        ids.push(handoff(&repo, &format!("task {n}")));
+        ids.push(repo.hand_over(&format!("task {n}")));
         repo.run(["session", "end"]).ok();
     }
     repo.git(["switch", "-q", "main"]).ok();
@@ -136,7 +118,7 @@ fn a_rebase_of_many_commits_costs_one_batch() {
     }
     let rebased = repo.git_out(["rev-list", "--reverse", "main..topic"]);
     for (commit, id) in rebased.lines().zip(&ids) {
-        assert_eq!(shown(&repo, commit), std::slice::from_ref(id));
+        assert_eq!(repo.handoffs_at(commit), std::slice::from_ref(id));
         assert!(repo.note(HANDOFFS, commit).contains("## What I Learned"));
     }
     assert_eq!(repo.json(["session", "list"])["sessions"].as_array().expect("a list").len(), count);
@@ -146,15 +128,15 @@ fn a_rebase_of_many_commits_costs_one_batch() {
 fn squashed_commits_give_all_they_had_to_the_one_that_stays() {
     for backend in ["--merge", "--apply"] {
         let place = Place::new();
-        let repo = hooked(&place, "r");
+        let repo = place.set_up("r");
         repo.git(["switch", "-q", "-c", "topic"]).ok();
         repo.commit("one.txt", "1\n", "One");
         repo.start("claude", "one");
-        let one = handoff(&repo, "one");
+        let one = repo.hand_over("one");
         repo.run(["session", "end"]).ok();
         repo.commit("two.txt", "2\n", if backend == "--merge" { "fixup! One" } else { "Two" });
         repo.start("claude", "two");
-        let two = handoff(&repo, "two");
+        let two = repo.hand_over("two");
         repo.git(["switch", "-q", "main"]).ok();
         repo.commit("m.txt", "m\n", "M");
         repo.git(["switch", "-q", "topic"]).ok();
@@ -162,13 +144,13 @@ fn squashed_commits_give_all_they_had_to_the_one_that_stays() {
             let mut rebase = place.command("git", &repo.path);
             rebase.args(["rebase", "-q", "-i", "--autosquash", "main"]).env("GIT_SEQUENCE_EDITOR", "true");
             assert!(rebase.env("GIT_EDITOR", "true").status().expect("git").success());
-            assert_eq!(shown(&repo, &repo.head()), [one, two]);
+            assert_eq!(repo.handoffs_at(&repo.head()), [one, two]);
             let note = repo.note(HANDOFFS, &repo.head());
             assert_eq!(note.matches("## What I Learned").count(), 2, "{note}");
         } else {
             repo.git(["rebase", "-q", "--apply", "main"]).ok();
-            assert_eq!(shown(&repo, &repo.head()), [two]);
-            assert_eq!(shown(&repo, &repo.git_out(["rev-parse", "HEAD~1"])), [one]);
+            assert_eq!(repo.handoffs_at(&repo.head()), [two]);
+            assert_eq!(repo.handoffs_at(&repo.git_out(["rev-parse", "HEAD~1"])), [one]);
         }
     }
 }
@@ -176,7 +158,7 @@ fn squashed_commits_give_all_they_had_to_the_one_that_stays() {
 #[test]
 fn a_rewrite_beside_writers_loses_nothing() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     repo.git(["config", "notes.rewriteRef", "refs/notes/*"]).ok();
     annotated(&repo);
     let writers: Vec<_> = (0..4)
@@ -210,7 +192,7 @@ fn a_rewrite_beside_writers_loses_nothing() {
 #[test]
 fn lines_follow_as_the_bytes_they_are() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     let (old, _) = annotated(&repo);
     // of a later version, with keys and numbers this program would write otherwise
     let later = r#"{"v":2,"id":"019ab000-0000-7000-8000-00000000000a","kind":"prophecy","x":0.70}"#;
@@ -227,11 +209,11 @@ fn lines_follow_as_the_bytes_they_are() {
 #[test]
 fn a_log_of_many_rewritten_commits_asks_git_for_none_of_them() {
     let place = Place::new();
-    let repo = hooked(&place, "r");
+    let repo = place.set_up("r");
     for n in 0..3 {
         repo.commit(&format!("{n}.txt"), "x\n", &format!("N{n}"));
         repo.start("claude", &format!("task {n}"));
-        handoff(&repo, &format!("task {n}"));
+        repo.hand_over(&format!("task {n}"));
         repo.run(["session", "end"]).ok();
         repo.git(["commit", "-q", "--amend", "-m", &format!("N{n}, better")]).ok();
     }

@@ -50,6 +50,16 @@ fn a_sync_with_nothing_new_changes_nothing_and_takes_one_round() {
     assert_eq!(repos.iter().chain([&hub]).map(all_refs).collect::<Vec<_>>(), before);
 }
 
+/// Ten clones that each have a handoff of their own.
+fn ten_clones<'p>(place: &'p Place, hub: &Repo<'p>) -> Vec<Repo<'p>> {
+    let repos = clones(place, hub, 10);
+    for (at, repo) in repos.iter().enumerate() {
+        repo.start(&format!("ai{at}"), "t");
+        repo.run(["handoff", "--next", &format!("step {at}")]).ok();
+    }
+    repos
+}
+
 /// Syncs each with its remotes, in turns, until a whole turn is quiet; returns how many turns were not.
 fn settle(repos: &[Repo<'_>], remotes: &dyn Fn(usize) -> String) -> usize {
     for turn in 0..repos.len() + 3 {
@@ -67,11 +77,7 @@ fn settle(repos: &[Repo<'_>], remotes: &dyn Fn(usize) -> String) -> usize {
 fn ten_clones_in_a_star_settle_after_two_turns() {
     let place = Place::new();
     let hub = hub(&place);
-    let repos = clones(&place, &hub, 10);
-    for (at, repo) in repos.iter().enumerate() {
-        repo.start(&format!("ai{at}"), "t");
-        repo.run(["handoff", "--next", &format!("step {at}")]).ok();
-    }
+    let repos = ten_clones(&place, &hub);
     assert_eq!(settle(&repos, &|_| "origin".to_owned()), 2);
     assert_eq!(trees(&repos[3]), trees(&hub));
     let refs = all_refs(&hub);
@@ -83,11 +89,7 @@ fn ten_clones_in_a_star_settle_after_two_turns() {
 fn ten_clones_in_a_ring_settle_with_equal_trees() {
     let place = Place::new();
     let hub = hub(&place);
-    let repos = clones(&place, &hub, 10);
-    for (at, repo) in repos.iter().enumerate() {
-        repo.start(&format!("ai{at}"), "t");
-        repo.run(["handoff", "--next", &format!("step {at}")]).ok();
-    }
+    let repos = ten_clones(&place, &hub);
     let next = |at: usize| repos[(at + 1) % 10].path.to_str().expect("UTF-8").to_owned();
     assert!(settle(&repos, &next) <= 3);
     let before: Vec<String> = repos.iter().map(all_refs).collect();

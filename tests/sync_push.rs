@@ -18,7 +18,7 @@ use crate::team::{REFS, all_refs, clones, hook, hub, lines, sync, tips, work};
 /// The use case in a repository, with these variables.
 fn call(variables: HashMap<String, String>, cwd: PathBuf, remote: &str, url: &str, lines: &[String]) -> BeforePush {
     let env = Env::new(|name| variables.get(name).cloned(), cwd, PathBuf::new());
-    let repo = Repository::discover(&env.cwd).expect("a repository");
+    let repo = Repository::discover(&env).expect("a repository");
     let context = Context::new(&env, &repo, &BuiltIn, Asked::default()).expect("a context");
     before_push(&context, remote, url, lines)
 }

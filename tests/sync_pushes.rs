@@ -160,3 +160,82 @@ fn a_server_that_hides_our_refs_does_not_hinder_the_push() {
     assert!(repo.lines("journal").join("\n").contains("one"));
     assert!(hub.git_out(["for-each-ref", "refs/notes"]).is_empty());
 }
+
+#[test]
+fn what_is_set_for_one_command_holds_for_its_hook() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = &hooked(&place, &hub, 1)[0];
+    work(repo, "one");
+    repo.commit("a.txt", "a\n", "A");
+    repo.git(["-c", "empirica.sync=off", "push", "-q", "origin", "HEAD:refs/heads/x"]).ok();
+    assert_eq!(hub.git_out(["for-each-ref", "refs/notes"]), "");
+    repo.git(["push", "-q", "origin", "HEAD:refs/heads/y"]).ok();
+    assert!(lines(&hub).join("\n").contains("one"));
+}
+
+#[test]
+fn what_is_held_back_is_not_tried_at_every_push() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = &hooked(&place, &hub, 1)[0];
+    repo.git(["config", "empirica.redact", "false"]).ok();
+    repo.start("claude", "t");
+    repo.run(["finding", "the key is AKIAIOSFODNN7EXAMPLQ"]).ok();
+    repo.git(["config", "--unset", "empirica.redact"]).ok();
+    let push = |branch: &str| {
+        let mut push = place.command("git", &repo.path);
+        let trace = place.path().join(format!("trace-{branch}"));
+        push.args(["push", "origin", &format!("HEAD:refs/heads/{branch}")]).env("GIT_TRACE", &trace);
+        let out = push.output().expect("git starts");
+        assert!(out.status.success());
+        String::from_utf8_lossy(&out.stderr).into_owned() + &std::fs::read_to_string(trace).expect("a trace")
+    };
+    let first = push("one");
+    assert!(first.contains("holds a secret") && first.contains("upload-pack"), "{first}");
+    let second = push("two");
+    assert!(!second.contains("holds a secret") && !second.contains("upload-pack"), "{second}");
+    assert!(!hub.git_out(["for-each-ref", "refs/notes"]).contains("journal"));
+    repo.run(["finding", "something new"]).ok();
+    assert!(push("three").contains("holds a secret"), "a new tip is looked at anew");
+}
+
+#[test]
+fn two_renderers_do_not_push_against_each_other() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repos = hooked(&place, &hub, 2);
+    work(&repos[0], "one");
+    repos[0].run(["sync"]).ok();
+    repos[1].run(["sync"]).ok();
+    // as a later version would render it
+    let markdown = "refs/notes/empirica/handoffs";
+    let head = repos[1].head();
+    let newer = repos[1].note(markdown, &head).replace(" r2\n", " r4\n").replace("## What I Learned", "## Learned");
+    repos[1].set_note(markdown, &head, newer.as_bytes());
+    for _ in 0..2 {
+        repos.iter().rev().for_each(|repo| drop(repo.run(["sync"]).ok()));
+    }
+    let settled = tips(&hub);
+    for repo in repos.iter().chain(&repos) {
+        repo.run(["sync"]).ok();
+        assert_eq!(tips(&hub), settled);
+        assert!(repo.note(markdown, &head).contains("## Learned"));
+    }
+}
+
+#[test]
+fn a_sync_with_nothing_new_connects_once() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = &hooked(&place, &hub, 1)[0];
+    work(repo, "one");
+    repo.run(["sync"]).ok();
+    let trace = place.path().join("trace");
+    let ran = repo.run_with_env(&[("GIT_TRACE", trace.to_str().expect("UTF-8"))], ["sync"]).ok();
+    assert!(ran.out.contains("nothing new"), "{}", ran.out);
+    let trace = std::fs::read_to_string(trace).expect("a trace");
+    let connections =
+        |program: &str| trace.lines().filter(|line| line.contains("run_command: ") && line.contains(program)).count();
+    assert_eq!((connections("git-upload-pack"), connections("git-receive-pack")), (1, 0), "{trace}");
+}

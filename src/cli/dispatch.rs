@@ -38,7 +38,7 @@ pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
             output.answer(&answer, env, None)?;
         }
         command => {
-            let repo = Repository::discover(&env.cwd)?;
+            let repo = Repository::discover(env)?;
             let mut here = Here {
                 env,
                 repo: &repo,
@@ -62,7 +62,7 @@ fn run_hook(given: args::Hook, env: &Env, output: &mut Output) -> bool {
         // what cannot be read is followed by `repair`
         let _ = output.stdin().read_to_end(&mut input);
     }
-    let outcome = match Repository::discover(&env.cwd) {
+    let outcome = match Repository::discover(env) {
         Ok(repo) => {
             let called = hook::Called { name, arguments: given.arguments, input };
             hook::run(env, &repo, &BuiltIn, &called)
@@ -129,8 +129,8 @@ impl<'a> Here<'a> {
                 let request = repair::Request { apply: given.apply, to: given.to };
                 view::repair::answer(&repair::run(&self.context(Asked::default())?, &request)?)
             }
-            Command::Init(given) => view::init::set_up(&init::run(self.repo, given.dry_run)?),
-            Command::Deinit(given) => view::init::taken_back(&deinit::run(self.repo, given.dry_run)?),
+            Command::Init(given) => view::init::set_up(&init::run(self.repo, given.changes.dry_run)?),
+            Command::Deinit(given) => view::init::taken_back(&deinit::run(self.repo, given.changes.dry_run)?),
             Command::Doctor(_) => view::doctor::answer(&doctor::run(&self.context(Asked::default())?)),
             Command::Flush(_) => view::small::flushed(&flush::run(&self.context(Asked::default())?)),
             other => self.journal(other)?,

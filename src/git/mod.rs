@@ -8,6 +8,7 @@ pub mod equivalents;
 pub mod head_move;
 pub mod history;
 pub mod notes;
+mod parameters;
 pub mod parent;
 mod patches;
 pub mod process;

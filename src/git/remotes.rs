@@ -5,6 +5,7 @@ use gix::bstr::ByteSlice;
 use super::process::{git, output};
 use super::repository::Repository;
 use crate::error::{Error, Result};
+use crate::model::hash::fnv;
 
 /// A place notes travel to and from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,11 +106,6 @@ pub fn tracking(remote: &str) -> String {
 
 fn derived(what: &str, text: &str) -> String {
     format!("{what}-{:016x}", fnv(text.as_bytes()))
-}
-
-/// FNV-1a, 64 bits: short, and the same on every machine and version.
-pub fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Whether objects can be missing here because a remote keeps them.

@@ -6,6 +6,8 @@ use gix::bstr::ByteSlice;
 
 use super::Oid;
 use super::backend::{Backend, GixBackend, HeadState, Identity, RefUpdate, UpdateError, signature};
+use super::parameters::parameters;
+use crate::env::Env;
 use crate::error::{Error, Kind, Result};
 
 /// The extensions under which reading and writing as this program does is right.
@@ -23,11 +25,14 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Finds and opens the repository as git would, from the environment or upwards from `cwd` (absolute).
+    /// Finds and opens the repository as git would, from the environment or upwards from the working folder, with the
+    /// settings of `git -c`.
     ///
     /// A repository that git would refuse (another owner, an unknown extension) is refused.
-    pub fn discover(cwd: &Path) -> Result<Self> {
-        let options = || gix::open::Options::default().bail_if_untrusted(true);
+    pub fn discover(env: &Env) -> Result<Self> {
+        let cwd = env.cwd.as_path();
+        let given = env.get("GIT_CONFIG_PARAMETERS").map(parameters).unwrap_or_default();
+        let options = || gix::open::Options::default().bail_if_untrusted(true).cli_overrides(given.clone());
         let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
         let opened = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
             cwd,

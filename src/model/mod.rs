@@ -4,6 +4,7 @@ pub mod assessment;
 pub mod digest;
 pub mod goal;
 pub mod handoff;
+pub mod hash;
 pub mod id;
 pub mod journal;
 pub mod record;

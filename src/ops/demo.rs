@@ -6,6 +6,7 @@ use std::process::Command;
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::git::process::git;
+use crate::git::remotes::refspecs;
 use crate::git::repository::quote;
 
 /// One step of it.
@@ -107,17 +108,8 @@ pub fn run(env: &Env) -> Result<Outcome> {
     play.ours("The session ends.", &work, &["session", "end"])?;
     play.git("A reviewer reads it in plain git log.", &work, &["log", "-1", "--notes=empirica/handoffs"])?;
     play.quiet(&scratch.0, "git", &["clone", "-q", "project", "clone"])?;
-    play.git(
-        "A teammate's clone fetches the notes …",
-        &clone,
-        &[
-            "fetch",
-            "-q",
-            "origin",
-            "+refs/notes/empirica/data/*:refs/notes/empirica/remotes/origin/data/*",
-            "+refs/notes/empirica/handoffs*:refs/notes/empirica/remotes/origin/handoffs*",
-        ],
-    )?;
+    let [data, markdown] = refspecs("origin");
+    play.git("A teammate's clone fetches the notes …", &clone, &["fetch", "-q", "origin", &data, &markdown])?;
     play.ours("… and the next agent resumes there.", &clone, &["resume", "--detail", "detailed"])?;
     play.ours("The history with its handoffs.", &clone, &["log", "--handoffs", "--oneline"])?;
     Ok(Outcome { steps: play.steps })

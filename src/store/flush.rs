@@ -72,7 +72,7 @@ impl Store<'_> {
     }
 
     fn try_flush(&self, beside: Beside, flushed: &mut Flushed) -> Result<()> {
-        let _lock = Lock::acquire(&self.paths.lock(), self.lock_timeout)?;
+        let _lock = Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))?;
         let mut tips = self.heal_locked(&mut flushed.warnings)?;
         let (waiting, taken) = log::read_taken(log::take(&self.paths, self.lock_timeout));
         touched::add_waiting(&self.paths, &waiting)
@@ -167,7 +167,7 @@ impl Store<'_> {
         message: &str,
         mut stage: impl FnMut(usize, Option<Oid>, &Tips) -> Result<Option<Oid>>,
     ) -> Result<()> {
-        let deadline = Instant::now() + self.lock_timeout.max(Duration::from_secs(1));
+        let deadline = Instant::now() + self.patience(self.lock_timeout.max(Duration::from_secs(1)));
         let who = self.repo.identity();
         for round in 0.. {
             let mut updates = Vec::new();

@@ -24,7 +24,7 @@ impl Store<'_> {
         let mut warnings = Vec::new();
         if !self.in_step(&Tips::load(&self.paths)) {
             // a reader need not wait long: it reads the remembered tips as well
-            let patience = self.lock_timeout.min(READER_PATIENCE);
+            let patience = self.patience(self.lock_timeout.min(READER_PATIENCE));
             let healed = Lock::acquire(&self.paths.lock(), patience)
                 .and_then(|_lock| self.heal_locked(&mut warnings).map(|tips| tips.save(&self.paths)));
             if let Err(error) = healed {

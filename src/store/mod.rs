@@ -22,7 +22,7 @@ mod unborn;
 mod write;
 
 use std::cell::{Cell, RefCell};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
@@ -52,6 +52,9 @@ pub trait Render {
     /// records without a block.
     fn attached(&self, record: &Record, to: &str) -> Result<Option<String>>;
 }
+
+/// How long a hook waits for others, all in all.
+const HURRY: Duration = Duration::from_millis(500);
 
 /// The ref of the Markdown notes.
 pub const MARKDOWN_REF: &str = "refs/notes/empirica/handoffs";
@@ -98,6 +101,8 @@ pub struct Store<'a> {
     now: DateTime<Utc>,
     newest_ms: Cell<u64>,
     lock_timeout: Duration,
+    /// When waiting for others ends, all of it together; `None` without a hurry.
+    until: Option<Instant>,
     scan_secrets: bool,
     render: &'a dyn Render,
     reach: RefCell<Reach>,
@@ -112,6 +117,7 @@ impl<'a> Store<'a> {
             now: env.now(),
             newest_ms: Cell::new(0),
             lock_timeout: lock_timeout(repo),
+            until: None,
             scan_secrets: repo.config_bool("empirica.redact").unwrap_or(true),
             render,
             reach: RefCell::default(),
@@ -129,9 +135,15 @@ impl<'a> Store<'a> {
         &self.head
     }
 
-    /// Waits for locks half a second at most: in a hook, the user's own work comes first.
+    /// From now on waits for others half a second at most, all in all: in a hook, the user's own work comes first.
     pub fn hurry(&mut self) {
-        self.lock_timeout = self.lock_timeout.min(Duration::from_millis(500));
+        self.lock_timeout = self.lock_timeout.min(HURRY);
+        self.until = Some(Instant::now() + HURRY);
+    }
+
+    /// How long others are waited for now: `wanted`, or what a hurry has left of it.
+    fn patience(&self, wanted: Duration) -> Duration {
+        self.until.map_or(wanted, |until| until.saturating_duration_since(Instant::now()).min(wanted))
     }
 
     /// Whether records of this worktree wait for a first commit.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::env::Env;
 use crate::git::Repository;
-use crate::git::remotes::fnv;
+use crate::model::hash::fnv;
 
 /// The files of one repository's store, shared by all its worktrees.
 #[derive(Debug, Clone)]
@@ -74,6 +74,10 @@ impl Paths {
     }
 
     /// What is remembered of a server that refuses notes.
+    pub(super) fn held(&self, url: &str) -> PathBuf {
+        self.state.join("held").join(format!("{:016x}", fnv(url.as_bytes())))
+    }
+
     pub(super) fn refused(&self, url: &str) -> PathBuf {
         self.state.join("refused").join(format!("{:016x}", fnv(url.as_bytes())))
     }

@@ -1,9 +1,12 @@
-//! Servers that refused notes: remembered for a day, so that not every push asks them again.
+//! Servers that refused notes, for a day, and what we hold back from them: so that not every push asks them again.
+
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
 use super::Store;
 use super::files::{read_lines, replace};
+use crate::git::{Oid, parse_oid};
 
 /// How long a refusal is remembered, in seconds.
 const A_DAY: i64 = 24 * 60 * 60;
@@ -26,5 +29,22 @@ impl Store<'_> {
             Some(words) => drop(replace(&path, &format!("{}\n{}\n", self.now.to_rfc3339(), words.replace('\n', " ")))),
             None => drop(std::fs::remove_file(&path)),
         }
+    }
+
+    /// The tips that were held back from the server at `url` because something in them may not leave, by ref.
+    pub fn held_back(&self, url: &str) -> BTreeMap<String, Oid> {
+        let pair = |line: &String| {
+            let (name, tip) = line.split_once(' ')?;
+            Some((name.to_owned(), parse_oid(tip)?))
+        };
+        read_lines(&self.paths.held(url)).iter().filter_map(pair).collect()
+    }
+
+    /// Remembers them; none, when nothing is held back any more.
+    pub fn remember_held_back(&self, url: &str, tips: &BTreeMap<String, Oid>) {
+        let path = self.paths.held(url);
+        let text: String = tips.iter().map(|(name, tip)| format!("{name} {tip}\n")).collect();
+        // when it cannot be remembered, the next push asks once more
+        let _ = if tips.is_empty() { std::fs::remove_file(&path) } else { replace(&path, &text) };
     }
 }

@@ -118,7 +118,7 @@ impl Store<'_> {
     /// is held meanwhile. Returns what the user should know.
     pub fn unite_with(&self, standings: &[Standing], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
         let mut warnings = Vec::new();
-        let _lock = Lock::acquire(&self.paths.lock(), self.lock_timeout)?;
+        let _lock = Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))?;
         let mut tips = self.heal_locked(&mut warnings)?;
         let mut outcome = Ok(());
         for standing in standings {
@@ -142,7 +142,7 @@ impl Store<'_> {
 
     /// Remembers what the remote has after a push: in its tracking refs, and as seen.
     pub fn published(&self, tracking: &str, updates: &[(String, Oid)]) -> Result<()> {
-        let _lock = Lock::acquire(&self.paths.lock(), self.lock_timeout)?;
+        let _lock = Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))?;
         let mut tips = super::tips::Tips::load(&self.paths);
         let mut moved = Vec::new();
         for (name, new) in updates {

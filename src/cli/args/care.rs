@@ -21,6 +21,17 @@ pub struct Flush {
     pub form: Form,
 }
 
+/// How changes are made and told.
+#[derive(Debug, Args)]
+pub struct Changes {
+    /// Show every change and make none
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The form of the answer.
+    #[command(flatten)]
+    pub form: Form,
+}
+
 /// Set the repository up: hooks that carry records along, what git log shows, what git fetch brings
 ///
 /// Hooks that are there keep running, before ours. Nothing is written to the work tree, and nothing of git's own is
@@ -28,11 +39,8 @@ pub struct Flush {
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Init {
-    /// Show every change and make none
-    #[arg(long)]
-    pub dry_run: bool,
     #[command(flatten)]
-    pub form: Form,
+    pub changes: Changes,
 }
 
 /// Take back what init did; the records stay
@@ -42,11 +50,8 @@ pub struct Init {
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Deinit {
-    /// Show every change and make none
-    #[arg(long)]
-    pub dry_run: bool,
     #[command(flatten)]
-    pub form: Form,
+    pub changes: Changes,
 }
 
 /// Look at the installation, hooks, configuration and refs, and name the command that mends what is wrong

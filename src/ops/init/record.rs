@@ -150,5 +150,5 @@ impl Record {
 
 /// A hash of a file's content: FNV-1a, 64 bits, 16 hex digits. It tells what we wrote from what was edited.
 pub fn hash(content: &[u8]) -> String {
-    format!("{:016x}", crate::git::remotes::fnv(content))
+    format!("{:016x}", crate::model::hash::fnv(content))
 }

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use super::travel::Trip;
 use super::{Leaves, Synced, destinations, is_nested};
 use crate::error::{Error, Result};
+use crate::git::remotes::Place;
 use crate::git::transfer::Manner;
 use crate::git::{parent, remotes};
 use crate::ops::Context;
-use crate::store::{Store, parse_duration};
+use crate::store::{Standing, Store, parse_duration};
 
 /// How long it may take when `empirica.syncTimeout` does not say.
 const TIME: Duration = Duration::from_secs(10);
@@ -72,7 +73,7 @@ fn sync(
         return Ok(None);
     }
     let place = remotes::pushed_to(repo, remote, url);
-    if !is_new(store, &place.tracking, leaves, warnings)? {
+    if !is_new(store, &place, leaves, warnings)? {
         return Ok(None);
     }
     let asked = parent::push(repo);
@@ -89,7 +90,7 @@ fn sync(
 }
 
 /// Whether something may leave that the remote lacks, as far as is known here. Asks nobody.
-fn is_new(store: &Store<'_>, tracking: &str, leaves: Leaves, warnings: &mut Vec<String>) -> Result<bool> {
+fn is_new(store: &Store<'_>, place: &Place, leaves: Leaves, warnings: &mut Vec<String>) -> Result<bool> {
     if store.unflushed() > 0 {
         let flushed = store.flush();
         warnings.extend(flushed.warnings);
@@ -97,17 +98,20 @@ fn is_new(store: &Store<'_>, tracking: &str, leaves: Leaves, warnings: &mut Vec<
             warnings.push(format!("what waits in the log could not be written to the notes: {error}"));
         }
     }
-    let standings = store.standing(tracking, None)?;
-    Ok(standings.iter().any(|standing| standing.ours.is_some() && !standing.equal && leaves.may(&standing.name)))
+    let held = store.held_back(&place.push);
+    let is_due = |standing: &Standing| {
+        let is_held = standing.ours.as_ref() == held.get(&standing.name);
+        standing.ours.is_some() && !is_held && !standing.equal && leaves.may(&standing.name)
+    };
+    Ok(store.standing(&place.tracking, None)?.iter().any(is_due))
 }
 
 /// Whether ssh may be told not to ask: the user chose no ssh command.
 fn has_plain_ssh(context: &Context<'_>) -> bool {
     let given = |name: &&str| context.env.get(name).is_some();
     let set = |key: &&str| context.repo.config(key).is_some();
-    let for_once = context.env.get("GIT_CONFIG_PARAMETERS").is_some_and(|all| all.to_lowercase().contains("ssh"));
     let chosen = ["GIT_SSH_COMMAND", "GIT_SSH", "GIT_SSH_VARIANT"].iter().any(given);
-    !chosen && !["core.sshCommand", "ssh.variant"].iter().any(set) && !for_once
+    !chosen && !["core.sshCommand", "ssh.variant"].iter().any(set)
 }
 
 fn words(synced: &Synced) -> Option<String> {

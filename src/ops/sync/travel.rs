@@ -84,6 +84,9 @@ impl Trip<'_, '_> {
             }
             let standings = store.standing(&self.place.tracking, fetched.present.as_ref())?;
             let held = self.held(&outgoing, &mut secret);
+            let held_tips =
+                standings.iter().filter(|s| held.contains(&s.name)).filter_map(|s| Some((s.name.clone(), s.ours?)));
+            store.remember_held_back(&self.place.push, &held_tips.collect());
             let due: Vec<&Standing> = standings
                 .iter()
                 .filter(|s| !s.equal && may(&s.name) && !held.contains(&s.name) && !refused.contains_key(&s.name))
