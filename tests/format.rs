@@ -65,6 +65,7 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     };
     run(&["resume"]);
     run(&["session", "start", "--ai", "ada", "--task", "t", "--type", "fix", "--external-id", "x1"]);
+    run(&["drift"]);
     run(&["preflight", "-v", "know=0.5,context=0.2,uncertainty=0.7", "--reasoning", "r", "--cycle", "1", "--tag", "a"]);
     let finding = run(&["finding", "We learned it", "--impact", "0.7", "--as", "pattern"]);
     let unknown = run(&["unknown", "u?", "--led-from", finding["id"].as_str().expect("an id")]);

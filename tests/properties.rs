@@ -238,7 +238,8 @@ fn body() -> impl Strategy<Value = Body> {
             text,
             criteria,
             priority: Priority::High,
-            rationale
+            vector: rationale.as_ref().map(|_| "know".to_owned()),
+            rationale,
         })),
         (maybe(), maybe(), maybe(), text(), text()).prop_map(|(task, kind, external_id, worktree, place)| {
             Body::SessionStart(SessionStart { task, kind, external_id, worktree, place })

@@ -12,6 +12,7 @@ mod durable;
 mod floors;
 mod followed;
 mod format;
+mod gates;
 mod guide;
 mod harness;
 mod healing;

@@ -12,8 +12,8 @@ use crate::git::history::Selection;
 use crate::model::{Phase, Shelf};
 use crate::ops::journal::Entry;
 use crate::ops::{
-    Asked, Context, assess, checkpoint, deinit, demo, doctor, flush, goal, handoff, hook, init, journal, log, query,
-    repair, resume, session, setup, show, status, sync,
+    Asked, Context, assess, checkpoint, deinit, demo, doctor, drift, flush, goal, handoff, hook, init, journal, log,
+    query, repair, resume, session, setup, show, status, sync,
 };
 use crate::view::block::BuiltIn;
 use crate::view::pack::Form;
@@ -96,6 +96,9 @@ impl<'a> Here<'a> {
             Command::Check(given) => self.assessed(Phase::Check, given.noted, given.about, given.confidence)?,
             Command::Postflight(given) => self.postflight(given)?,
             Command::Checkpoint(given) => self.checkpoint(given)?,
+            Command::Drift(given) => {
+                view::assess::drifted(&drift::run(&self.context(given.who)?, given.window as usize)?)
+            }
             Command::Goal(command) => self.goal(command)?,
             Command::Handoff(given) => self.handoff(given)?,
             Command::Show(given) => {
@@ -190,7 +193,7 @@ impl<'a> Here<'a> {
         request.findings = input.each(noted.finding)?;
         request.unknowns = input.each(noted.unknown)?;
         request.confidence = confidence;
-        view::small::assessed(&assess::run(&self.context(asked)?, phase, request, None)?)
+        view::assess::assessed(&assess::run(&self.context(asked)?, phase, request, None)?)
     }
 
     fn postflight(&mut self, given: args::Postflight) -> Result<Answer> {
@@ -204,7 +207,7 @@ impl<'a> Here<'a> {
         let context = self.context(asked)?;
         handoff::check(&context, &said)?;
         let outcome = assess::run(&context, Phase::Postflight, request, (!given.no_handoff).then_some(said))?;
-        view::small::assessed(&outcome)
+        view::assess::assessed(&outcome)
     }
 
     fn checkpoint(&mut self, given: args::Checkpoint) -> Result<Answer> {

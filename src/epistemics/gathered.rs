@@ -157,6 +157,8 @@ impl Gathered {
         out.tools.sort_by(|a, b| b.count.cmp(&a.count).then(a.tool.cmp(&b.tool)));
         let owned = goals(records).into_iter().filter(|owned| owned.session.as_ref() == Some(id));
         out.goals = owned.map(|owned| owned.goal).collect();
+        // what the agent set itself comes before what was proposed to it
+        out.goals.sort_by_key(|goal| goal.vector.is_some());
         Some(out)
     }
 

@@ -82,6 +82,8 @@ pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Owned> {
                     criteria: goal.criteria.clone(),
                     subtasks: Vec::new(),
                     evidence: None,
+                    rationale: goal.rationale.clone(),
+                    vector: goal.vector.clone(),
                 };
                 let owned = Owned { session: record.head.session.clone(), goal: state };
                 goals.insert(record.head.id.clone(), owned);

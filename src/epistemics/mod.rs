@@ -3,10 +3,15 @@
 pub mod calibration;
 pub mod confidence;
 pub mod digest;
+pub mod drift;
 pub mod gaps;
+pub mod gate;
 pub mod gathered;
 pub mod journal;
+pub mod matching;
+pub mod proposals;
 pub mod recommend;
 pub mod report;
+pub mod short;
 pub mod tokens;
 pub mod trajectory;

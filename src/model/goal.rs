@@ -40,6 +40,9 @@ pub struct Goal {
     /// Why it was set; given for goals the program proposes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rationale: Option<String>,
+    /// The vector whose weakness the program proposed it for; absent for goals agents set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vector: Option<String>,
 }
 
 /// A step towards a goal.
@@ -147,6 +150,12 @@ pub struct GoalState {
     /// What shows that it is done, or why it was dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
+    /// Why it was set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rationale: Option<String>,
+    /// The vector whose weakness the program proposed it for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vector: Option<String>,
 }
 
 impl GoalState {

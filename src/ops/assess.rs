@@ -4,17 +4,22 @@ use std::collections::BTreeMap;
 
 use super::Stored;
 use super::context::{Context, Working};
+use super::drift::{Gate, gate_of};
 use super::handoff::{self, Outcome as HandoffOutcome};
-use super::session::gather;
-use crate::epistemics::confidence::{overall, round4};
+use super::propose;
+use super::session::gather_from;
+use crate::epistemics::confidence::overall;
+use crate::epistemics::gate::{self, Decision};
 use crate::epistemics::gathered::Gathered;
+use crate::epistemics::journal;
 use crate::epistemics::report::Said;
-use crate::epistemics::{calibration, trajectory};
+use crate::epistemics::{calibration, drift, trajectory};
 use crate::error::{Error, Result};
+use crate::model::goal::{GoalDone, GoalState};
 use crate::model::handoff::Calibration;
 use crate::model::journal::{Finding, Unknown};
 use crate::model::vectors::VectorError;
-use crate::model::{Assessment, Body, Id, Phase, SessionId, Vector, Vectors};
+use crate::model::{Assessment, Body, Id, Phase, Record, SessionId, Vector, Vectors};
 use crate::store::When;
 
 /// What is assessed.
@@ -47,8 +52,14 @@ pub struct Outcome {
     pub uncertainty_score: Option<f64>,
     /// Uncertainty above 0.6.
     pub uncertainty_detected: bool,
-    /// Before the work: `investigate` or `proceed`.
+    /// Before the work: `investigate` or `proceed`; before acting also `recalibrate_before_acting` or `stop`.
     pub recommendation: Option<&'static str>,
+    /// Before the work: what to investigate.
+    pub goals: Vec<GoalState>,
+    /// After that: the proposed goals that it ends.
+    pub goals_reached: Vec<GoalDone>,
+    /// Before acting: drift, and whether to act.
+    pub gate: Option<Gate>,
     pub next_step: String,
     /// Against the first PREFLIGHT; empty before it.
     pub deltas: Vec<(String, f64)>,
@@ -57,21 +68,6 @@ pub struct Outcome {
     /// After the work: the handoff, or why there is none.
     pub handoff: Option<Result<Box<HandoffOutcome>, Error>>,
     pub stored: Stored,
-}
-
-/// Above this the uncertainty is high (DESIGN §3).
-const UNCERTAIN: f64 = 0.6;
-/// Below this too little is known to proceed.
-const KNOWING: f64 = 0.7;
-/// Below this the state of things is too little understood to proceed.
-const STATE: f64 = 0.6;
-
-/// Whether what was given recommends to investigate first (DESIGN §3).
-fn investigate(vectors: &Vectors) -> bool {
-    let below = |vector, least: f64| vectors.get(vector).is_some_and(|value| round4(value) < least);
-    vectors.get(Vector::Uncertainty).is_some_and(|value| round4(value) > UNCERTAIN)
-        || below(Vector::Know, KNOWING)
-        || below(Vector::State, STATE)
 }
 
 /// Stores an assessment of `phase`, its findings and unknowns first. A POSTFLIGHT writes the handoff as well unless
@@ -89,11 +85,17 @@ pub fn run(context: &Context<'_>, phase: Phase, request: Request, hand_over: Opt
     }
     context.optional("task", request.task.as_deref())?;
     context.optional("reasoning", request.reasoning.as_deref())?;
-    let gathered = gather(context, &who.id)?;
+    let scan = context.store.session(&who.id)?;
+    let gathered = gather_from(&scan, &who.id)?;
     if !gathered.session.is_active() {
         return Err(ended(&gathered));
     }
     let round = gathered.next_round(phase);
+    let mut proposed = propose::Proposed::default();
+    if phase == Phase::Preflight {
+        let said = (request.task.as_deref(), request.reasoning.as_deref(), request.unknowns.as_slice());
+        proposed = propose::run(context, &who, &gathered, &request.vectors, said)?;
+    }
     let finding = |text: String| Body::Finding(Finding { text, impact: None, memory: None, led_from: None });
     let unknown = |text: String| Body::Unknown(Unknown { text, led_from: None });
     let mut bodies: Vec<Body> = request.findings.into_iter().map(finding).collect();
@@ -110,25 +112,48 @@ pub fn run(context: &Context<'_>, phase: Phase, request: Request, hand_over: Opt
         tags: request.tags,
         meta: request.meta,
     })));
-    let (mut records, stored) = context.store(&who, bodies, When::Now)?;
-    let Some((head, Body::Assessment(assessment))) = records.pop().map(|record| (record.head, record.body)) else {
+    bodies.append(&mut proposed.bodies);
+
+    let (records, mut stored) = context.store(&who, bodies, When::Now)?;
+    let assessed = records.iter().find_map(|record| match &record.body {
+        Body::Assessment(assessment) => Some((record.head.id.clone(), (**assessment).clone())),
+        _ => None,
+    });
+    let Some((checkpoint_id, assessment)) = assessed else {
         return Err(Error::storage("the assessment was not stored"));
     };
+    let goals = proposed.in_order(journal::goals(&records).into_iter().map(|owned| owned.goal));
+    let said: Vec<&Record> = scan.records().chain(&records).collect();
+    let gate = gate_of(said.iter().copied(), &who.id, drift::WINDOW);
+    let mut goals_reached = Vec::new();
+    if phase != Phase::Preflight && !gate.drift.is_inflated() {
+        goals_reached = propose::reached(&said, &who, &gathered, &assessment);
+        let bodies: Vec<Body> = goals_reached.iter().cloned().map(Body::GoalDone).collect();
+        if !bodies.is_empty() {
+            stored.degraded_mode |= context.store(&who, bodies, When::Later)?.1.degraded_mode;
+        }
+    }
+    let gate = (phase == Phase::Check).then_some(gate);
     let vectors = assessment.vectors;
     let handoff = hand_over.map(|said| written(context, &who, said));
     let before = gathered.before();
+    let first = (phase == Phase::Preflight)
+        .then(|| if gate::triggers(&vectors).is_empty() { Decision::Proceed } else { Decision::Investigate }.name());
+    let recommendation = first.or(gate.as_ref().and_then(|gate| gate.recommendation));
     Ok(Outcome {
         session_id: who.id,
-        checkpoint_id: head.id,
+        checkpoint_id,
         phase,
         round,
         overall_confidence: overall(&vectors),
         confidence: assessment.confidence,
         uncertainty_score: vectors.get(Vector::Uncertainty),
-        uncertainty_detected: vectors.get(Vector::Uncertainty).is_some_and(|value| round4(value) > UNCERTAIN),
-        recommendation: (phase == Phase::Preflight)
-            .then(|| if investigate(&vectors) { "investigate" } else { "proceed" }),
-        next_step: next_step(phase, &vectors, assessment.confidence, handoff.as_ref().is_some_and(Result::is_ok)),
+        uncertainty_detected: gate::is_uncertain(&vectors),
+        next_step: next_step(phase, recommendation, handoff.as_ref().is_some_and(Result::is_ok)),
+        recommendation,
+        goals,
+        goals_reached,
+        gate,
         deltas: trajectory::deltas(&trajectory::rows(before, Some(&vectors), Calibration::NotAssessable)),
         calibration_status: (phase == Phase::Postflight).then(|| calibration::status(before, Some(&vectors))),
         vectors,
@@ -141,20 +166,29 @@ fn written(context: &Context<'_>, who: &Working, said: Said) -> Result<Box<Hando
     handoff::write(context, who, said).map(Box::new)
 }
 
-fn next_step(phase: Phase, vectors: &Vectors, confidence: Option<f64>, handed_over: bool) -> String {
-    // to act takes a confidence of 0.70, claimed or overall (DESIGN §3)
-    let unsure = confidence.or_else(|| overall(vectors)).is_some_and(|confidence| round4(confidence) < 0.70);
-    match phase {
-        Phase::Preflight if investigate(vectors) => {
-            "Investigate, log what you find, then run: git empirica check -v know=<0..1>,uncertainty=<0..1>"
+fn next_step(phase: Phase, recommendation: Option<&str>, handed_over: bool) -> String {
+    match (phase, recommendation) {
+        (Phase::Preflight, Some("investigate")) => {
+            "Follow the investigation goals (git empirica goal list --open), log what you find, then run: git empirica \
+             check -v know=<0..1>,uncertainty=<0..1>"
         }
-        Phase::Preflight => "Proceed; log findings, decisions and dead ends as you go.",
-        Phase::Check if unsure => {
+        (Phase::Preflight, _) => "Proceed; log findings, decisions and dead ends as you go.",
+        (Phase::Check, Some("stop")) => {
+            "Stop: do not act on this confidence. Log what really changed as findings or evidence, assess yourself anew, \
+             then run: git empirica check -v know=<0..1>,uncertainty=<0..1>"
+        }
+        (Phase::Check, Some("recalibrate_before_acting")) => {
+            "Look again before you act: log the evidence for what moved, or correct the vectors, then run: git empirica \
+             check -v know=<0..1>,uncertainty=<0..1>"
+        }
+        (Phase::Check, Some("proceed")) => {
+            "Act; when the work is done run: git empirica postflight -v know=<0..1>,uncertainty=<0..1>"
+        }
+        (Phase::Check, _) => {
             "Investigate further before you act, then run: git empirica check -v know=<0..1>,uncertainty=<0..1>"
         }
-        Phase::Check => "Act; when the work is done run: git empirica postflight -v know=<0..1>,uncertainty=<0..1>",
-        Phase::Act | Phase::Postflight if handed_over => "End the session with: git empirica session end",
-        Phase::Act | Phase::Postflight => "Hand over with: git empirica handoff",
+        (Phase::Act | Phase::Postflight, _) if handed_over => "End the session with: git empirica session end",
+        (Phase::Act | Phase::Postflight, _) => "Hand over with: git empirica handoff",
     }
     .to_owned()
 }

@@ -49,7 +49,8 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
             for criterion in &criteria {
                 context.text("criterion", criterion)?;
             }
-            Body::Goal(Goal { text: context.text("goal", &text)?.to_owned(), criteria, priority, rationale: None })
+            let text = context.text("goal", &text)?.to_owned();
+            Body::Goal(Goal { text, criteria, priority, rationale: None, vector: None })
         }
         Request::Sub { goal, text } => {
             context.text("subtask", &text)?;

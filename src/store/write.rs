@@ -127,6 +127,12 @@ impl Store<'_> {
         Ok((stored, line))
     }
 
+    /// A text as it would be stored. For who quotes a part of one: half a secret is not recognised as one.
+    pub fn without_secrets(&self, text: &str) -> String {
+        let replaced = self.scan_secrets.then(|| secrets::redact_text(text)).flatten();
+        replaced.map_or_else(|| text.to_owned(), |(text, _)| text)
+    }
+
     /// Derived state that goes with a new record.
     fn note_new(&self, record: &Record, waiting: &Waiting) {
         if record.head.commit.is_none() && waiting.on == self.repo.empty_tree() {

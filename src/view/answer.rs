@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 use crate::error::Error;
 use crate::ops::Stored;
 
+/// The exit code when a gate says stop.
+const GATE: u8 = 3;
+
 /// The answer of one command.
 #[derive(Debug, Default)]
 pub struct Answer {
@@ -22,6 +25,8 @@ pub struct Answer {
     pub paged: bool,
     /// Why the command fails although it answers: the document has the keys of both, the exit code is the error's.
     pub failed: Option<Error>,
+    /// Whether a gate says stop: the command did what it was asked to, and exits with 3.
+    pub stops: bool,
 }
 
 impl Answer {
@@ -77,7 +82,7 @@ impl Answer {
 
     /// The exit code of the command.
     pub fn exit_code(&self) -> u8 {
-        self.failed.as_ref().map_or(0, |error| error.kind().exit_code())
+        self.failed.as_ref().map_or(if self.stops { GATE } else { 0 }, |error| error.kind().exit_code())
     }
 
     /// The one document.

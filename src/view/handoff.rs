@@ -50,10 +50,11 @@ fn way(handoff: &Handoff) -> String {
     }
 }
 
-/// What was done: in the agent's words, the goals that were reached, the commits.
+/// What was done: in the agent's words, the goals that were reached, the commits. What was to be investigated is not a
+/// thing done: it stands among the goals.
 pub fn accomplished(handoff: &Handoff) -> Vec<String> {
     let mut out = handoff.accomplished.clone();
-    let done = handoff.goals.iter().filter(|goal| goal.status.name() == "done");
+    let done = handoff.goals.iter().filter(|goal| goal.status.name() == "done" && goal.vector.is_none());
     out.extend(done.map(|goal| match &goal.evidence {
         Some(evidence) => format!("{} ({evidence})", goal.text),
         None => goal.text.clone(),

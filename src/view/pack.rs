@@ -7,7 +7,7 @@ use super::{safe, words};
 use crate::epistemics::report::duration;
 use crate::epistemics::tokens;
 use crate::model::Handoff;
-use crate::model::goal::GoalStatus;
+use crate::model::goal::{GoalState, GoalStatus};
 
 /// How much of a handoff is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -133,14 +133,14 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
     };
     let mut evidence: Vec<Entry> = handoff.evidence.iter().map(proof).collect();
     evidence.sort_by_key(|entry| !entry.must);
-    let goal = |goal: &crate::model::goal::GoalState| {
+    let goal = |goal: &GoalState| {
         let progress = goal.progress().map(|p| format!(", {p}")).unwrap_or_default();
         let evidence = goal.evidence.as_ref().map(|e| format!(" — {}", safe::item(e))).unwrap_or_default();
         let shown =
-            entry(format!("{}: {}{progress}{evidence}", goal.status.name(), safe::item(&goal.text)), json!(goal));
+            entry(format!("{}: {}{progress}{evidence}", goal.status.name(), safe::item(&goal.text)), goal_json(goal));
         brief(shown, json!({"text": goal.text, "status": goal.status}))
     };
-    let mut goals: Vec<&crate::model::goal::GoalState> = handoff.goals.iter().collect();
+    let mut goals: Vec<&GoalState> = handoff.goals.iter().collect();
     goals.sort_by_key(|goal| (goal.status != GoalStatus::Open, goal.priority));
     let decision = |d: &crate::model::handoff::Choice| {
         let text = words::decision(&d.text, &d.why, &d.alternatives);
@@ -183,6 +183,11 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
         out.push(list("assessments", "Assessments", assessment_entries(handoff)));
     }
     ranked(out)
+}
+
+/// A goal as it stands. Why a PREFLIGHT proposed it is a matter of its session.
+fn goal_json(goal: &GoalState) -> Value {
+    json!(GoalState { rationale: None, vector: None, ..goal.clone() })
 }
 
 fn list(key: &'static str, title: &'static str, entries: Vec<Entry>) -> List {

@@ -1,8 +1,8 @@
-//! The answers of commands that say one thing: journal, assessments, checkpoints, goals, query, flush, show, setup.
+//! The answers of commands that say one thing: journal, checkpoints, goals, query, flush, show, setup.
 
 use serde_json::{Value, json};
 
-use super::handoff::{compact, growth, json_of, markdown, outcome_json};
+use super::handoff::{compact, growth, json_of, markdown};
 use super::template::Templates;
 use super::{Answer, safe, words};
 use crate::epistemics::confidence::overall;
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::{Body, Phase, Record};
 use crate::ops::handoff::Listed;
 use crate::ops::show::Shown;
-use crate::ops::{assess, checkpoint, flush, goal, journal, query, setup};
+use crate::ops::{checkpoint, flush, goal, journal, query, setup};
 
 /// The answer of a journal command.
 pub fn logged(outcome: &journal::Logged) -> Answer {
@@ -25,81 +25,6 @@ pub fn logged(outcome: &journal::Logged) -> Answer {
             outcome.session_id.short()
         ))
         .stored(&outcome.stored)
-}
-
-/// The answer of `preflight`, `check`, `postflight`.
-pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
-    let mut json = json!({
-        "session_id": outcome.session_id,
-        "checkpoint_id": outcome.checkpoint_id,
-        "phase": outcome.phase,
-        "round": outcome.round,
-        "vectors": outcome.vectors,
-        "overall_confidence": outcome.overall_confidence,
-        "uncertainty_detected": outcome.uncertainty_detected,
-        "uncertainty_score": outcome.uncertainty_score,
-        "next_step": outcome.next_step,
-    });
-    let mut text = format!(
-        "{} {} of session {}: overall confidence {}\n{}\n",
-        outcome.phase.name(),
-        outcome.round,
-        outcome.session_id.short(),
-        words::value(outcome.overall_confidence),
-        words::vectors(&outcome.vectors)
-    );
-    if let Some(recommendation) = outcome.recommendation {
-        json["recommendation"] = json!(recommendation);
-        text.push_str(&format!("Recommendation: {recommendation}\n"));
-    }
-    if outcome.phase != Phase::Preflight {
-        json["confidence"] = json!(outcome.confidence);
-        json["deltas"] = outcome
-            .deltas
-            .iter()
-            .map(|(name, delta)| (name.clone(), json!(delta)))
-            .collect::<serde_json::Map<_, _>>()
-            .into();
-        let shown: Vec<String> = outcome
-            .deltas
-            .iter()
-            .map(|(name, delta)| format!("{} {}", name.replace('_', " "), words::signed(Some(*delta))))
-            .collect();
-        if !shown.is_empty() {
-            text.push_str(&format!("Since PREFLIGHT: {}\n", shown.join(", ")));
-        }
-    }
-    if let Some(calibration) = outcome.calibration_status {
-        json["calibration_status"] = json!(calibration);
-        text.push_str(&format!("Calibration: {}\n", calibration.name().replace('_', " ")));
-    }
-    let mut answer = Answer::new(json);
-    match &outcome.handoff {
-        None if outcome.phase == Phase::Postflight => {
-            answer.json.insert("handoff".to_owned(), Value::Null);
-        }
-        None => {}
-        Some(Ok(handoff)) => {
-            let built_in = markdown(&mut Templates::built_in(), &handoff.record, None)?;
-            answer.json.insert("handoff".to_owned(), outcome_json(handoff, &built_in));
-            text.push_str(&format!("Handoff: {}\n", handoff.record.head.id.short()));
-            answer = answer.stored(&handoff.stored);
-            for (what, command) in &handoff.missing {
-                answer = answer.hint(format!("the handoff lacks {what}: {command}"));
-            }
-        }
-        Some(Err(error)) => {
-            answer.json.insert("handoff".to_owned(), Value::Null);
-            let causes = error.causes().iter().map(|cause| format!(": {cause}")).collect::<String>();
-            answer.warnings.push(format!("the assessment is stored, but the handoff was not written: {error}{causes}"));
-        }
-    }
-    let degraded = answer.json.get("degraded_mode") == Some(&json!(true));
-    answer = answer.text(text).hint(outcome.next_step.clone()).stored(&outcome.stored);
-    if degraded {
-        answer.json.insert("degraded_mode".to_owned(), json!(true));
-    }
-    Ok(answer)
 }
 
 /// The answer of `checkpoint`.
@@ -267,6 +192,9 @@ pub fn goals(goals: &[Owned], warnings: Vec<String>) -> Answer {
 /// The answer of `goal show`.
 pub fn goal_shown(owned: &Owned, warnings: Vec<String>) -> Answer {
     let mut text = goal_lines(owned);
+    if let Some(rationale) = &owned.goal.rationale {
+        text.push_str(&format!("  rationale: {}\n", safe::lines(rationale)));
+    }
     for criterion in &owned.goal.criteria {
         text.push_str(&format!("  criterion: {}\n", safe::lines(criterion)));
     }

@@ -60,7 +60,8 @@ pub struct Noted {
 
 /// Say how sure you are before the work
 ///
-/// Recommends to investigate when uncertainty is above 0.6, know below 0.7 or state below 0.6.
+/// Recommends to investigate when uncertainty is above 0.6, know below 0.7 or state below 0.6, and then sets a goal for
+/// each vector below 0.7, with what was tried before.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Preflight {
@@ -71,6 +72,9 @@ pub struct Preflight {
 }
 
 /// Say how sure you are before you act
+///
+/// Compares with the last assessments: confidence that rises while nothing is learned, or falls, is drift. On severe
+/// drift it says stop and exits with 3; the assessment is stored all the same.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Check {
@@ -97,6 +101,22 @@ pub struct Postflight {
     pub said: Said,
     #[command(flatten)]
     pub about: About,
+}
+
+/// Show whether confidence moved without reason, over the last assessments of a session
+///
+/// The newest assessment is compared with the mean of those before it. A gain that findings, answers, decisions, sources
+/// or passed evidence support is learning. On severe drift it exits with 3.
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Drift {
+    /// How many assessments, 2 or more
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(2..))]
+    pub window: u32,
+    #[command(flatten)]
+    pub who: Who,
+    #[command(flatten)]
+    pub form: Form,
 }
 
 /// Record where the work stands: vectors, phase, round and the state of the repository

@@ -11,7 +11,7 @@ mod session;
 mod sync;
 
 pub use assess::{
-    About, Check, Checkpoint, CheckpointCommand, Noted, PhaseWord, Postflight, Preflight, TriggerWord, Vectors,
+    About, Check, Checkpoint, CheckpointCommand, Drift, Noted, PhaseWord, Postflight, Preflight, TriggerWord, Vectors,
 };
 pub use care::{Completions, Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, Setup, Status};
 pub use goal::{GoalCommand, PriorityWord};
@@ -55,6 +55,7 @@ pub enum Command {
     Preflight(Preflight),
     Check(Check),
     Postflight(Postflight),
+    Drift(Drift),
     Checkpoint(Checkpoint),
     #[command(visible_alias = "finding-log")]
     Finding(Finding),

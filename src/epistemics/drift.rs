@@ -1,0 +1,259 @@
+//! Drift: confidence that moves without reason, found by comparing the newest assessment with those before it.
+
+use std::collections::BTreeSet;
+
+use super::confidence::round4;
+use crate::model::{Assessment, Body, Head, Id, Record, SessionId, Vector, Vectors};
+
+/// How many assessments are looked at when nothing else is said (DESIGN §3).
+pub const WINDOW: usize = 3;
+
+/// The vectors whose moves count.
+const COUNTED: [Vector; 8] = [
+    Vector::Engagement,
+    Vector::Know,
+    Vector::Do,
+    Vector::Context,
+    Vector::Clarity,
+    Vector::Coherence,
+    Vector::Signal,
+    Vector::Uncertainty,
+];
+/// From this move on there is drift.
+const DETECTED: f64 = 0.05;
+/// From this move on it is moderate.
+const MODERATE: f64 = 0.15;
+/// Above this move it is severe.
+const SEVERE: f64 = 0.30;
+/// A fall below this is one of the patterns (the Python tool's drift monitor).
+const FALLEN: f64 = -0.15;
+/// A rise above this shows that complexity was discovered.
+const CLEARER: f64 = 0.10;
+
+/// How much was moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[allow(missing_docs)]
+pub enum Severity {
+    #[default]
+    None,
+    Minor,
+    Moderate,
+    Severe,
+}
+
+impl Severity {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::None => "none",
+            Severity::Minor => "minor",
+            Severity::Moderate => "moderate",
+            Severity::Severe => "severe",
+        }
+    }
+
+    /// By the largest counted move: none below 0.05, minor below 0.15, moderate to 0.30, severe above.
+    fn of(largest: f64) -> Self {
+        match round4(largest) {
+            m if m < DETECTED => Severity::None,
+            m if m < MODERATE => Severity::Minor,
+            m if m <= SEVERE => Severity::Moderate,
+            _ => Severity::Severe,
+        }
+    }
+}
+
+/// What sort of move it is. A label: the severity goes by size alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// Nothing moved by 0.05.
+    #[default]
+    None,
+    /// Confidence rose and nothing was learned.
+    Overconfidence,
+    /// Knowledge, clarity and context fell together: what was known is no longer there.
+    TrueDrift,
+    /// Confidence rose with what was learned, or knowledge fell as the matter became clearer.
+    Learning,
+    /// Knowledge fell as the task grew.
+    ScopeDrift,
+    /// Something fell.
+    Decline,
+}
+
+impl Kind {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::None => "none",
+            Kind::Overconfidence => "overconfidence",
+            Kind::TrueDrift => "true_drift",
+            Kind::Learning => "learning",
+            Kind::ScopeDrift => "scope_drift",
+            Kind::Decline => "decline",
+        }
+    }
+
+    /// The pattern, a sentence.
+    pub fn pattern(self) -> &'static str {
+        match self {
+            Kind::None => "Confidence is steady",
+            Kind::Overconfidence => "Confidence increasing faster than evidence supports",
+            Kind::TrueDrift => "Knowledge, clarity and context fell together: what was known may be lost",
+            Kind::Learning => "Assessments move with what is learned",
+            Kind::ScopeDrift => "Knowledge fell as the task grew",
+            Kind::Decline => "Confidence is falling",
+        }
+    }
+}
+
+/// An assessment on its way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step<'a> {
+    /// Its values.
+    pub vectors: &'a Vectors,
+    /// Whether anything was learned between the assessment before it and this one.
+    pub learned: bool,
+}
+
+/// What the newest assessments show.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Drift {
+    /// Whether a counted move reaches 0.05.
+    pub detected: bool,
+    /// What sort.
+    pub kind: Kind,
+    /// How much.
+    pub severity: Severity,
+    /// How many assessments were to be looked at.
+    pub window: usize,
+    /// How many there were.
+    pub analyzed: usize,
+    /// Newest value − mean of the earlier ones in the window, of the counted vectors given on both sides, 4 decimals.
+    pub deltas: Vec<(Vector, f64)>,
+    /// Whether anything was learned since the assessment before the newest.
+    pub learned: bool,
+}
+
+impl Drift {
+    /// Whether one may act: not on severe drift.
+    pub fn is_safe(&self) -> bool {
+        self.severity != Severity::Severe
+    }
+
+    /// Whether confidence rose by 0.15 or more while nothing was learned.
+    pub fn is_inflated(&self) -> bool {
+        self.kind == Kind::Overconfidence && self.severity >= Severity::Moderate
+    }
+}
+
+/// Compares the last of the steps with the mean of those before it in the window (2 or more; DESIGN §3). Falls count. A
+/// gain counts as far as it goes beyond the assessments since which nothing was learned: what rose with learning is
+/// no drift. Fewer than two steps show nothing.
+pub fn analyse(steps: &[Step<'_>], window: usize) -> Drift {
+    let steps = &steps[steps.len().saturating_sub(window.max(2))..];
+    let mut drift = Drift { window, analyzed: steps.len(), ..Drift::default() };
+    let Some((now, earlier)) = steps.split_last().filter(|(_, earlier)| !earlier.is_empty()) else { return drift };
+    drift.learned = now.learned;
+    // the trailing assessments between which, and since which, nothing was learned
+    let idle = steps.iter().rev().take_while(|step| !step.learned).count().min(earlier.len());
+    let unlearned = &earlier[earlier.len() - idle..];
+    let (mut fall, mut gain) = (0.0_f64, 0.0_f64);
+    for vector in COUNTED {
+        let moved = |from: &[Step<'_>]| Some(now.vectors.get(vector)? - mean(from, vector)?);
+        let Some(delta) = moved(earlier) else { continue };
+        drift.deltas.push((vector, round4(delta) + 0.0));
+        let better = |delta: f64| if vector.less_is_better() { -delta } else { delta };
+        fall = fall.max(-better(delta));
+        if let Some(unfounded) = moved(unlearned) {
+            gain = gain.max(better(unfounded).min(better(delta)));
+        }
+    }
+    drift.severity = Severity::of(fall.max(gain));
+    drift.detected = drift.severity != Severity::None;
+    drift.kind = match drift.detected {
+        true if round4(gain) > round4(fall) => Kind::Overconfidence,
+        true => falling(&drift.deltas),
+        false if now.learned && drift.deltas.iter().any(|(_, delta)| delta.abs() >= DETECTED) => Kind::Learning,
+        false => Kind::None,
+    };
+    drift
+}
+
+fn mean(steps: &[Step<'_>], vector: Vector) -> Option<f64> {
+    let values: Vec<f64> = steps.iter().filter_map(|step| step.vectors.get(vector)).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// What sort of fall it is, by the patterns of the Python tool's monitor.
+fn falling(deltas: &[(Vector, f64)]) -> Kind {
+    let delta = |vector| deltas.iter().find(|(v, _)| *v == vector).map_or(0.0, |(_, delta)| *delta);
+    let fell = |vector| delta(vector) < FALLEN;
+    if fell(Vector::Know) && fell(Vector::Clarity) && fell(Vector::Context) {
+        Kind::TrueDrift
+    } else if fell(Vector::Know) && delta(Vector::Clarity) > CLEARER {
+        Kind::Learning
+    } else if fell(Vector::Know) && delta(Vector::Uncertainty) > -FALLEN {
+        Kind::ScopeDrift
+    } else {
+        Kind::Decline
+    }
+}
+
+/// The assessments of a session with their envelopes, and what lies between them, out of records in order of id.
+pub fn steps<'r>(
+    records: impl IntoIterator<Item = &'r Record>,
+    session: &SessionId,
+) -> Vec<(&'r Head, &'r Assessment, bool)> {
+    let mut out = Vec::new();
+    let mut learned = false;
+    let mut questions = BTreeSet::new();
+    for record in records {
+        learned |= teaches(record, session, &mut questions);
+        if let Body::Assessment(assessment) = &record.body
+            && record.head.session.as_ref() == Some(session)
+        {
+            out.push((&record.head, &**assessment, learned));
+            learned = false;
+        }
+    }
+    out
+}
+
+/// Whether a session learned anything after a record, out of records in order of id.
+pub fn learned_after<'r>(records: impl IntoIterator<Item = &'r Record>, session: &SessionId, id: &Id) -> bool {
+    let mut questions = BTreeSet::new();
+    let mut learned = false;
+    for record in records {
+        // every record is looked at: questions are asked before they are answered
+        learned |= teaches(record, session, &mut questions) && record.head.id > *id;
+    }
+    learned
+}
+
+/// Whether a session learns something by a record: a finding, an answer to its question, a decision, a source, evidence
+/// that passed. `questions` collects what it asked.
+fn teaches<'r>(record: &'r Record, session: &SessionId, questions: &mut BTreeSet<&'r Id>) -> bool {
+    let own = record.head.session.as_ref() == Some(session);
+    match &record.body {
+        // an answer to its question is learned from whoever gives it
+        Body::Resolve(answer) => own || questions.contains(&answer.of),
+        Body::Finding(_) | Body::Decision(_) | Body::Source(_) => own,
+        Body::Evidence(evidence) => own && evidence.exit == 0,
+        Body::Unknown(_) if own => {
+            questions.insert(&record.head.id);
+            false
+        }
+        _ => false,
+    }
+}
+
+/// The drift of a session's last assessments.
+pub fn of_session(steps: &[(&Head, &Assessment, bool)], window: usize) -> Drift {
+    let steps: Vec<Step<'_>> =
+        steps.iter().map(|(_, assessment, learned)| Step { vectors: &assessment.vectors, learned: *learned }).collect();
+    analyse(&steps, window)
+}
+
+#[cfg(test)]
+mod tests;

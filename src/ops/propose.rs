@@ -1,0 +1,121 @@
+//! The goals of a PREFLIGHT that recommends to investigate: proposed from what is at hand, and ended when they are reached.
+
+use super::context::{Context, Working};
+use crate::epistemics::drift::learned_after;
+use crate::epistemics::gate;
+use crate::epistemics::gathered::Gathered;
+use crate::epistemics::journal::{answers, sessions};
+use crate::epistemics::proposals::{AtHand, Earlier, Tried, goals, reached as reached_by};
+use crate::error::Result;
+use crate::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus};
+use crate::model::{Assessment, Body, Record, Shelf, Vectors};
+
+/// What a PREFLIGHT does to the goals of its session.
+#[derive(Debug, Default)]
+pub struct Proposed {
+    /// Proposals of an earlier PREFLIGHT that say the same, or that steps were added to: they stay.
+    pub kept: Vec<GoalState>,
+    /// Records to be stored: earlier proposals that are dropped, then the goals.
+    pub bodies: Vec<Body>,
+    /// The vectors of the goals that stayed and of those to be stored, weakest first.
+    pub order: Vec<&'static str>,
+}
+
+impl Proposed {
+    /// The goals that stayed and those that were stored, weakest vector first.
+    pub fn in_order(mut self, stored: impl IntoIterator<Item = GoalState>) -> Vec<GoalState> {
+        self.kept.extend(stored);
+        self.kept.sort_by_key(|goal| self.order.iter().position(|vector| goal.vector.as_deref() == Some(vector)));
+        self.kept
+    }
+}
+
+/// What an earlier proposal is dropped for.
+const ANEW: &str = "a newer PREFLIGHT looked at it anew";
+
+/// Proposes goals for the weak vectors; nothing when nothing recommends to investigate. `gathered` is the session before
+/// the assessment.
+pub fn run(
+    context: &Context<'_>,
+    who: &Working,
+    gathered: &Gathered,
+    vectors: &Vectors,
+    said: (Option<&str>, Option<&str>, &[String]),
+) -> Result<Proposed> {
+    if gate::triggers(vectors).is_empty() {
+        return Ok(Proposed::default());
+    }
+    let mut at_hand = at_hand(context, who, gathered)?;
+    let (task, reasoning, unknowns) = said;
+    let safe = |text: &str| context.store.without_secrets(text);
+    at_hand.task = task.map(safe).or(at_hand.task);
+    at_hand.reasoning = reasoning.map(safe);
+    at_hand.unknowns.extend(unknowns.iter().map(|unknown| safe(unknown)));
+    let mut out = Proposed::default();
+    for (vector, goal) in goals(vectors, &at_hand) {
+        out.order.push(vector.name());
+        let same_vector = |g: &&GoalState| g.status == GoalStatus::Open && g.vector.as_deref() == Some(vector.name());
+        let mut known: Vec<&GoalState> = gathered.goals.iter().filter(same_vector).collect();
+        let stays = |g: &&GoalState| !g.subtasks.is_empty() || (g.text == goal.text && g.rationale == goal.rationale);
+        let kept = known.iter().position(stays).map(|at| known.remove(at));
+        for older in known.into_iter().filter(|older| older.subtasks.is_empty()) {
+            let drop = GoalDrop { of: older.id.clone(), why: Some(ANEW.to_owned()), concerns: Vec::new() };
+            out.bodies.push(Body::GoalDrop(drop));
+        }
+        match kept {
+            Some(kept) => out.kept.push(kept.clone()),
+            None => out.bodies.push(Body::Goal(goal)),
+        }
+    }
+    Ok(out)
+}
+
+/// The proposals of an earlier PREFLIGHT whose criterion an assessment meets: the vector is where it was to be, and
+/// something was learned since the goal was set, by the records given in order of id. Those with open steps are the
+/// agent's own to end.
+pub fn reached(records: &[&Record], who: &Working, gathered: &Gathered, assessment: &Assessment) -> Vec<GoalDone> {
+    let open_steps = |goal: &GoalState| goal.subtasks.iter().any(|step| step.status == GoalStatus::Open);
+    let open = gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open && !open_steps(goal));
+    let met = open.filter_map(|goal| Some((goal, reached_by(goal, &assessment.vectors)?)));
+    let learned = met.filter(|(goal, _)| learned_after(records.iter().copied(), &who.id, &goal.id));
+    let (phase, round) = (assessment.phase.name(), assessment.round);
+    learned
+        .map(|(goal, (vector, value))| GoalDone {
+            of: goal.id.clone(),
+            evidence: Some(format!("{phase} {round}: {vector} {value:.2}")),
+            concerns: Vec::new(),
+        })
+        .collect()
+}
+
+/// What the whole journal says that may bear on the task.
+fn at_hand(context: &Context<'_>, who: &Working, gathered: &Gathered) -> Result<AtHand> {
+    let scan = context.store.scan(Shelf::Journal)?;
+    let answered = answers(scan.records());
+    let mut out = AtHand {
+        task: gathered.session.task.clone(),
+        unknowns: gathered.unknowns.iter().map(|unknown| unknown.text.clone()).collect(),
+        ..AtHand::default()
+    };
+    for record in scan.records() {
+        let own = record.head.session.as_ref() == Some(&who.id);
+        match &record.body {
+            Body::DeadEnd(dead_end) => out.dead_ends.push(Tried {
+                id: record.head.id.clone(),
+                ai: record.head.ai.clone(),
+                approach: dead_end.approach.clone(),
+                why: dead_end.why.clone(),
+            }),
+            Body::Unknown(unknown) if !own && !answered.contains_key(&record.head.id) => {
+                out.others_unknowns.push(unknown.text.clone())
+            }
+            _ => {}
+        }
+    }
+    let mut earlier: Vec<_> = sessions(scan.records()).into_values().filter(|session| session.id != who.id).collect();
+    earlier.sort_by(|a, b| a.began.cmp(&b.began));
+    let with_task =
+        |session: crate::model::session::Session| Some(Earlier { id: session.id, ai: session.ai, task: session.task? });
+    out.sessions = earlier.into_iter().filter_map(with_task).collect();
+    Ok(out)
+}

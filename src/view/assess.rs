@@ -1,0 +1,176 @@
+//! The answers of the workflow: assessments with their goals and gates, and drift.
+
+use serde_json::{Map, Value, json};
+
+use super::handoff::{markdown, outcome_json};
+use super::template::Templates;
+use super::{Answer, safe, words};
+use crate::epistemics::drift::Drift;
+use crate::error::Result;
+use crate::model::Phase;
+use crate::model::goal::{GoalDone, GoalState};
+use crate::ops::drift::Gate;
+use crate::ops::{assess, drift};
+
+/// A goal that a PREFLIGHT proposed, as JSON.
+fn goal_json(goal: &GoalState) -> Value {
+    json!({
+        "id": goal.id,
+        "description": goal.text,
+        "priority": goal.priority,
+        "rationale": goal.rationale,
+    })
+}
+
+fn goal_lines(goals: &[GoalState]) -> String {
+    let line = |goal: &GoalState| {
+        let why = goal.rationale.as_ref().map(|why| format!("\n      {}", safe::indented(why, 6))).unwrap_or_default();
+        format!("  {} {:<6} {}{why}\n", goal.id.short(), goal.priority.name(), safe::line(&goal.text))
+    };
+    let list: String = goals.iter().map(line).collect();
+    if list.is_empty() { list } else { format!("Goals:\n{list}") }
+}
+
+/// Drift as JSON.
+pub fn drift_json(drift: &Drift) -> Value {
+    let deltas: Map<String, Value> =
+        drift.deltas.iter().map(|(vector, delta)| (vector.name().to_owned(), json!(delta))).collect();
+    json!({
+        "detected": drift.detected,
+        "type": drift.kind.name(),
+        "pattern": drift.kind.pattern(),
+        "severity": drift.severity.name(),
+        "window_size": drift.window,
+        "assessments_analyzed": drift.analyzed,
+        "vector_deltas": deltas,
+    })
+}
+
+/// Drift in a line or two.
+pub fn drift_lines(drift: &Drift) -> String {
+    if drift.analyzed < 2 {
+        return "Drift: none yet; it takes two assessments\n".to_owned();
+    }
+    let deltas: Vec<String> =
+        drift.deltas.iter().map(|(vector, delta)| format!("{vector} {}", words::signed(Some(*delta)))).collect();
+    let learned = if drift.learned { "" } else { "; nothing was learned since the last one" };
+    let what = match drift.detected {
+        true => format!("{}, {}: {}", drift.severity.name(), drift.kind.name().replace('_', " "), drift.kind.pattern()),
+        false => format!("none: {}", drift.kind.pattern()),
+    };
+    let compared = if deltas.is_empty() { "nothing to compare".to_owned() } else { deltas.join(", ") };
+    format!("Drift: {what}\n  over {} assessments: {compared}{learned}\n", drift.analyzed)
+}
+
+fn add_gate(json: &mut Value, gate: &Gate) {
+    json["drift_analysis"] = drift_json(&gate.drift);
+    json["safe_to_proceed"] = json!(gate.drift.is_safe());
+    json["decision"] = json!(gate.decision.map(|decision| decision.name()));
+}
+
+/// The answer of `drift`.
+pub fn drifted(outcome: &drift::Outcome) -> Answer {
+    let gate = &outcome.gate;
+    let mut json = json!({"session_id": outcome.session_id, "ai_id": outcome.ai_id});
+    add_gate(&mut json, gate);
+    json["recommendation"] = json!(gate.recommendation);
+    let mut text = drift_lines(&gate.drift);
+    if let Some(recommendation) = gate.recommendation {
+        text.push_str(&format!("Recommendation: {}\n", recommendation.replace('_', " ")));
+    }
+    let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    answer.stops = !gate.drift.is_safe();
+    answer
+}
+
+/// The answer of `preflight`, `check`, `postflight`.
+pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
+    let mut json = json!({
+        "session_id": outcome.session_id,
+        "checkpoint_id": outcome.checkpoint_id,
+        "phase": outcome.phase,
+        "round": outcome.round,
+        "vectors": outcome.vectors,
+        "overall_confidence": outcome.overall_confidence,
+        "uncertainty_detected": outcome.uncertainty_detected,
+        "uncertainty_score": outcome.uncertainty_score,
+        "next_step": outcome.next_step,
+    });
+    let mut text = format!(
+        "{} {} of session {}: overall confidence {}\n{}\n",
+        outcome.phase.name(),
+        outcome.round,
+        outcome.session_id.short(),
+        words::value(outcome.overall_confidence),
+        words::vectors(&outcome.vectors)
+    );
+    if let Some(recommendation) = outcome.recommendation {
+        json["recommendation"] = json!(recommendation);
+        text.push_str(&format!("Recommendation: {}\n", recommendation.replace('_', " ")));
+    }
+    if outcome.phase == Phase::Preflight {
+        json["auto_generated_goals"] = outcome.goals.iter().map(goal_json).collect();
+        text.push_str(&goal_lines(&outcome.goals));
+    }
+    if outcome.phase != Phase::Preflight {
+        let ended = |done: &GoalDone| json!({"id": done.of, "evidence": done.evidence});
+        json["goals_reached"] = outcome.goals_reached.iter().map(ended).collect();
+        for done in &outcome.goals_reached {
+            let evidence = done.evidence.as_deref().unwrap_or_default();
+            text.push_str(&format!("Goal reached: {} ({})\n", done.of.short(), safe::line(evidence)));
+        }
+    }
+    if let Some(gate) = &outcome.gate {
+        add_gate(&mut json, gate);
+        text.push_str(&drift_lines(&gate.drift));
+    }
+    if outcome.phase != Phase::Preflight {
+        json["confidence"] = json!(outcome.confidence);
+        json["deltas"] = outcome
+            .deltas
+            .iter()
+            .map(|(name, delta)| (name.clone(), json!(delta)))
+            .collect::<serde_json::Map<_, _>>()
+            .into();
+        let shown: Vec<String> = outcome
+            .deltas
+            .iter()
+            .map(|(name, delta)| format!("{} {}", name.replace('_', " "), words::signed(Some(*delta))))
+            .collect();
+        if !shown.is_empty() {
+            text.push_str(&format!("Since PREFLIGHT: {}\n", shown.join(", ")));
+        }
+    }
+    if let Some(calibration) = outcome.calibration_status {
+        json["calibration_status"] = json!(calibration);
+        text.push_str(&format!("Calibration: {}\n", calibration.name().replace('_', " ")));
+    }
+    let mut answer = Answer::new(json);
+    answer.stops = outcome.gate.as_ref().is_some_and(|gate| !gate.drift.is_safe());
+    match &outcome.handoff {
+        None if outcome.phase == Phase::Postflight => {
+            answer.json.insert("handoff".to_owned(), Value::Null);
+        }
+        None => {}
+        Some(Ok(handoff)) => {
+            let built_in = markdown(&mut Templates::built_in(), &handoff.record, None)?;
+            answer.json.insert("handoff".to_owned(), outcome_json(handoff, &built_in));
+            text.push_str(&format!("Handoff: {}\n", handoff.record.head.id.short()));
+            answer = answer.stored(&handoff.stored);
+            for (what, command) in &handoff.missing {
+                answer = answer.hint(format!("the handoff lacks {what}: {command}"));
+            }
+        }
+        Some(Err(error)) => {
+            answer.json.insert("handoff".to_owned(), Value::Null);
+            let causes = error.causes().iter().map(|cause| format!(": {cause}")).collect::<String>();
+            answer.warnings.push(format!("the assessment is stored, but the handoff was not written: {error}{causes}"));
+        }
+    }
+    let degraded = answer.json.get("degraded_mode") == Some(&json!(true));
+    answer = answer.text(text).hint(outcome.next_step.clone()).stored(&outcome.stored);
+    if degraded {
+        answer.json.insert("degraded_mode".to_owned(), json!(true));
+    }
+    Ok(answer)
+}
