@@ -37,7 +37,7 @@ fn keys(value: &Value, out: &mut BTreeSet<String>) {
             for (key, inner) in map {
                 out.insert(key.clone());
                 // its keys are the user's own
-                if key != "meta" {
+                if key != "meta" && key != "metadata" {
                     keys(inner, out);
                 }
             }
@@ -89,6 +89,7 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     repo.commit("b", "b\n", "Add b");
     repo.git(["commit", "-q", "--amend", "-m", "Add b, said better"]).ok();
     run(&["log", "--handoffs"]);
+    run(&["checkpoint", "--trigger", "pre_compact", "--reasoning", "r", "--tag", "b", "--meta", "own=1"]);
     run(&["checkpoint", "--phase", "act"]);
     run(&["checkpoint", "list"]);
     run(&["checkpoint", "show"]);

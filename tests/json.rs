@@ -117,6 +117,7 @@ const WORKS: &[Row] = &[
     (&["session", "start", "--ai", "ada", "--task", "More", "--type", "fix", "--external-id", "x-1"], SESSION, "-", "started"),
     (&["session", "end", "--session", "{spare}"], &["session_id", "ended_at", "duration_seconds"], "ended", "wrote no handoff"),
     (&["session", "list", "--active"], &["sessions", "total_sessions", "/sessions/0/session_id"], "Main work", ""),
+    (&["sessions-list", "--active"], &["sessions", "total_sessions"], "Main work", ""),
     (&["session", "show", "{session}"], &["session_id", "ai_id", "started_at", "findings", "assessments", "goals"], "Main work", ""),
     (&["preflight", "-v", "know=0.6"], ASSESSED, "PREFLIGHT", "hint: "),
     (&["preflight", "-v", "know=0.6"], &["recommendation"], "Recommendation: investigate", "hint: "),
@@ -128,6 +129,8 @@ const WORKS: &[Row] = &[
     (&["check", "-v", "know=0.5"], &["drift_analysis", "/drift_analysis/detected", "/drift_analysis/type", "/drift_analysis/pattern", "/drift_analysis/severity", "/drift_analysis/window_size", "/drift_analysis/assessments_analyzed", "/drift_analysis/vector_deltas/know", "safe_to_proceed", "decision", "recommendation"], "Drift: ", "hint: "),
     (&["drift"], &["session_id", "ai_id", "drift_analysis", "safe_to_proceed", "decision", "recommendation"], "Drift: ", ""),
     (&["checkpoint", "--trigger", "pre_compact"], &["checkpoint_id", "session_id", "phase", "round", "trigger", "vectors", "vectors_from", "git_state"], "", "Checkpoint "),
+    (&["checkpoint-create"], &["checkpoint_id", "type"], "", "Checkpoint "),
+    (&["assess-state"], &["type", "timestamp", "reasoning", "breadcrumbs", "goals", "handoffs", "session", "project", "investigation", "reference_docs"], "", "Checkpoint "),
     (&["checkpoint", "list"], &["checkpoints", "total_found", "/checkpoints/0/checkpoint_id"], "PREFLIGHT 1", ""),
     (&["checkpoint", "show", "{checkpoint}"], &["checkpoint_id", "session_id", "vectors"], "PREFLIGHT", ""),
     (&["finding", "F", "--impact", "0.5", "--as", "pattern"], ENTRY, "", "Logged finding"),
@@ -194,6 +197,9 @@ const FAILS: &[(&[&str], At, i32)] = &[
     (&["session", "show", "ffffffff"], At::World, 1),
     (&["preflight", "-v", "know=0.5"], At::Fresh, 1),
     (&["preflight", "-v", "know=1.5"], At::World, 2),
+    (&["assess-state"], At::Fresh, 1),
+    (&["checkpoint-create", "-v", "know=2"], At::World, 2),
+    (&["sessions-list"], At::Nowhere, 128),
     (&["drift"], At::Fresh, 1),
     (&["drift", "--window", "1"], At::World, 2),
     (&["check", "-v", "know=0.5"], At::Fresh, 1),
@@ -411,7 +417,9 @@ fn commands(command: &clap::Command, path: &str, out: &mut BTreeSet<String>) {
     for sub in command.get_subcommands() {
         for name in std::iter::once(sub.get_name()).chain(sub.get_all_aliases()) {
             let path = format!("{path} {name}").trim().to_owned();
-            commands(sub, &path, out);
+            if name == sub.get_name() {
+                commands(sub, &path, out);
+            }
             let bare = !sub.has_subcommands() || !sub.is_subcommand_required_set();
             if bare && path != "completions" && path != "hook" {
                 out.insert(path);

@@ -225,15 +225,17 @@ fn body() -> impl Strategy<Value = Body> {
             why,
             led_from
         })),
-        (text(), maybe()).prop_map(|(text, prevention)| Body::Mistake(Mistake { text, prevention })),
+        (text(), maybe(), led()).prop_map(|(text, prevention, led_from)| Body::Mistake(Mistake {
+            text,
+            prevention,
+            led_from
+        })),
         (text(), text(), vec(text(), 0..3), led()).prop_map(|(text, why, alternatives, led_from)| Body::Decision(
             Decision { text, why, alternatives, led_from }
         )),
-        (text(), any::<i32>(), vec(text(), 0..3)).prop_map(|(command, exit, files)| Body::Evidence(Evidence {
-            command,
-            exit,
-            files
-        })),
+        (text(), any::<i32>(), vec(text(), 0..3), led()).prop_map(|(command, exit, files, led_from)| {
+            Body::Evidence(Evidence { command, exit, files, led_from })
+        }),
         (text(), vec(text(), 0..3), maybe()).prop_map(|(text, criteria, rationale)| Body::Goal(Goal {
             text,
             criteria,
@@ -266,9 +268,22 @@ fn body() -> impl Strategy<Value = Body> {
                     meta,
                 }))
             }),
-        (any::<u32>(), vectors(), led()).prop_map(|(round, vectors, vectors_from)| Body::Checkpoint(Box::new(
-            Checkpoint { phase: None, round, trigger: Trigger::PreCompact, vectors, vectors_from, git_state: None }
-        ))),
+        (any::<u32>(), vectors(), led(), maybe(), vec(text(), 0..3)).prop_map(
+            |(round, vectors, vectors_from, said, tags)| {
+                Body::Checkpoint(Box::new(Checkpoint {
+                    phase: None,
+                    round,
+                    trigger: Trigger::PreCompact,
+                    vectors,
+                    vectors_from,
+                    said,
+                    tags,
+                    metadata: Default::default(),
+                    git_state: None,
+                    snapshot: None,
+                }))
+            }
+        ),
         (vec((0u64..99).prop_map(id), 0..3), text(), text()).prop_map(|(of, from, to)| Body::Attach(Attach {
             of,
             from,

@@ -31,6 +31,7 @@ mod repair;
 mod repair_choices;
 mod rewrites;
 mod secrets;
+mod snapshot;
 mod snapshots;
 mod states;
 mod sync;

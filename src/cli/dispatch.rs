@@ -92,6 +92,7 @@ impl<'a> Here<'a> {
     fn answer(&mut self, command: Command) -> Result<Option<Answer>> {
         Ok(Some(match command {
             Command::Session(command) => self.session(command)?,
+            Command::SessionsList(given) => self.session(SessionCommand::List(given))?,
             Command::Preflight(given) => self.assessed(Phase::Preflight, given.noted, given.about, None)?,
             Command::Check(given) => self.assessed(Phase::Check, given.noted, given.about, given.confidence)?,
             Command::Postflight(given) => self.postflight(given)?,
@@ -213,21 +214,27 @@ impl<'a> Here<'a> {
     fn checkpoint(&mut self, given: args::Checkpoint) -> Result<Answer> {
         Ok(match given.command {
             None => {
+                let (said, asked) = requests::about(given.about, &mut Input::new(self.output.stdin()))?;
                 let request = checkpoint::Request {
                     phase: given.phase.map(Phase::from),
                     round: given.round,
                     trigger: given.trigger.into(),
-                    vectors: requests::vectors(given.vectors, &mut Input::new(self.output.stdin()))?,
+                    vectors: said.vectors,
+                    reasoning: said.reasoning,
+                    cycle: said.cycle,
+                    scope: said.scope,
+                    tags: said.tags,
+                    metadata: said.meta,
                 };
-                view::small::checkpointed(&checkpoint::run(&self.context(given.who)?, request)?)
+                view::snapshot::taken(&checkpoint::run(&self.context(asked)?, request)?)
             }
             Some(CheckpointCommand::List { filter, .. }) => {
                 let (records, warnings) = checkpoint::list(&self.context(filter)?)?;
-                view::small::checkpoints(&records, warnings)
+                view::snapshot::list(&records, warnings)
             }
             Some(CheckpointCommand::Show { id, .. }) => {
                 let (record, warnings) = checkpoint::show(&self.context(Asked::default())?, id.as_deref())?;
-                view::small::record(&record, warnings)
+                view::snapshot::shown(&record, warnings)
             }
         })
     }
@@ -313,8 +320,11 @@ impl<'a> Here<'a> {
                 (entry, given.who)
             }
             Command::Mistake(given) => {
-                let entry =
-                    Entry::Mistake { text: input.text(given.text)?, prevention: input.optional(given.prevention)? };
+                let entry = Entry::Mistake {
+                    text: input.text(given.text)?,
+                    prevention: input.optional(given.prevention)?,
+                    led_from: given.led_from,
+                };
                 (entry, given.who)
             }
             Command::Decision(given) => {
@@ -326,15 +336,23 @@ impl<'a> Here<'a> {
                 };
                 (entry, given.who)
             }
-            Command::Source(given) => (Entry::Source { location: given.location }, given.who),
+            Command::Source(given) => (Entry::Source { location: given.location, led_from: given.led_from }, given.who),
             Command::Evidence(given) => {
-                let entry =
-                    Entry::Evidence { command: input.text(given.command)?, exit: given.exit, files: given.file };
+                let entry = Entry::Evidence {
+                    command: input.text(given.command)?,
+                    exit: given.exit,
+                    files: given.file,
+                    led_from: given.led_from,
+                };
                 (entry, given.who)
             }
             Command::Activity(given) => {
-                let entry =
-                    Entry::Activity { category: given.category, text: input.text(given.text)?, files: given.file };
+                let entry = Entry::Activity {
+                    category: given.category,
+                    text: input.text(given.text)?,
+                    files: given.file,
+                    led_from: given.led_from,
+                };
                 (entry, given.who)
             }
             other => return Err(crate::error::Error::usage(format!("this command has no answer: {other:?}"))),

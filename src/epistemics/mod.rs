@@ -1,6 +1,7 @@
 //! Pure rules over the model: what follows from what an agent said. No input or output.
 
 pub mod calibration;
+pub mod chains;
 pub mod confidence;
 pub mod digest;
 pub mod drift;
@@ -13,5 +14,6 @@ pub mod proposals;
 pub mod recommend;
 pub mod report;
 pub mod short;
+pub mod snapshot;
 pub mod tokens;
 pub mod trajectory;

@@ -172,6 +172,8 @@ impl Iterator for History {
 pub struct Since {
     /// The commits, newest first.
     pub commits: Vec<CommitLine>,
+    /// When each of them was committed, strict ISO 8601.
+    pub dates: Vec<String>,
     /// The paths they touched, sorted; deleted ones are left out.
     pub files: Vec<String>,
 }
@@ -185,7 +187,7 @@ pub fn since(repo: &Repository, since: Option<Oid>, limit: usize) -> Result<Sinc
     }
     let mut command = git(repo.cwd());
     command.args(PLAIN).args(["log", "-z", "--no-color", "--no-notes", "--name-status"]);
-    command.args(["--no-renames", "--first-parent", "-m", "--format=tformat:%x01%H%x02%s"]);
+    command.args(["--no-renames", "--first-parent", "-m", "--format=tformat:%x01%H%x02%cI%x02%s"]);
     command.arg(format!("--max-count={limit}"));
     command.arg("--end-of-options").arg(tip.to_string()).args(since.map(|id| format!("^{id}"))).arg("--");
     Ok(parse_since(&output(&mut command)?))
@@ -197,7 +199,9 @@ fn parse_since(bytes: &[u8]) -> Since {
     let text = String::from_utf8_lossy(bytes);
     let mut fields = text.split('\0').map(|field| field.trim_start_matches('\n'));
     while let Some(field) = fields.next() {
-        if let Some((commit, subject)) = field.strip_prefix('\u{1}').and_then(|f| f.split_once('\u{2}')) {
+        let head = field.strip_prefix('\u{1}').and_then(|field| field.split_once('\u{2}'));
+        if let Some((commit, (date, subject))) = head.and_then(|(id, rest)| Some((id, rest.split_once('\u{2}')?))) {
+            out.dates.push(date.to_owned());
             out.commits.push(CommitLine { commit: commit.to_owned(), subject: subject.to_owned() });
         } else if field.len() == 1
             && let Some(path) = fields.next()
@@ -224,10 +228,11 @@ mod tests {
 
     #[test]
     fn commits_and_files_are_told_apart() {
-        let text = "\u{1}aa\u{2}second\0\nD\0gone\0M\0kept\0\u{1}bb\u{2}first\0\nA\0gone\0A\0kept\0A\0a b\0";
+        let text =
+            "\u{1}aa\u{2}2026\u{2}second\0\nD\0gone\0M\0kept\0\u{1}bb\u{2}2025\u{2}first\0\nA\0gone\0A\0kept\0A\0a b\0";
         let since = parse_since(text.as_bytes());
         assert_eq!(since.commits.len(), 2);
-        assert_eq!(since.commits[0].subject, "second");
+        assert_eq!((since.commits[0].subject.as_str(), since.dates[0].as_str()), ("second", "2026"));
         assert_eq!(since.files, ["a b", "kept"]);
     }
 }

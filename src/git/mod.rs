@@ -12,6 +12,7 @@ mod parameters;
 pub mod parent;
 mod patches;
 pub mod process;
+pub mod project;
 pub mod reach;
 pub mod remotes;
 pub mod repository;

@@ -3,13 +3,14 @@
 use super::process::{Pending, git};
 use super::repository::Repository;
 use crate::error::Result;
-use crate::model::assessment::{AheadBehind, Changes};
+use crate::model::assessment::Changes;
+use crate::model::snapshot::AheadBehind;
 
 /// The state of the work tree against HEAD.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Status {
-    /// The distance to the upstream; `None` without one.
-    pub ahead_behind: Option<AheadBehind>,
+    /// The distance to the upstream.
+    pub ahead_behind: AheadBehind,
     /// What is not committed, paths relative to the root of the work tree.
     pub changes: Changes,
 }
@@ -36,6 +37,47 @@ impl Asked {
     }
 }
 
+/// Lines added and removed, of tracked files against HEAD: asked for and not yet read.
+pub struct AskedLines(Option<Pending>);
+
+/// Asks git, as [`ask`] does. In a bare repository, and on an unborn HEAD, it is none.
+pub fn ask_lines(repo: &Repository) -> AskedLines {
+    let born = repo.head().is_ok_and(|head| head.commit.is_some());
+    AskedLines(repo.work_tree().filter(|_| born).map(|_| {
+        let mut command = git(repo.cwd());
+        command.args([
+            "-c",
+            "diff.relative=false",
+            "diff",
+            "--shortstat",
+            "--no-ext-diff",
+            "--no-renames",
+            "HEAD",
+            "--",
+        ]);
+        Pending::start(&mut command)
+    }))
+}
+
+impl AskedLines {
+    /// Lines added and lines removed.
+    pub fn read(self) -> Result<(u64, u64)> {
+        match self.0 {
+            None => Ok((0, 0)),
+            Some(pending) => Ok(parse_lines(&String::from_utf8_lossy(&pending.output()?))),
+        }
+    }
+}
+
+/// Reads ` 3 files changed, 10 insertions(+), 2 deletions(-)`; nothing is no change.
+fn parse_lines(text: &str) -> (u64, u64) {
+    let number = |word: &str| {
+        let part = text.split(',').find(|part| part.contains(word))?;
+        part.split_whitespace().next()?.parse().ok()
+    };
+    (number("insertion").unwrap_or(0), number("deletion").unwrap_or(0))
+}
+
 /// Reads `git status --porcelain=v2 --branch -z --no-renames`. Lines that are not understood are left out.
 fn parse(bytes: &[u8]) -> Status {
     let mut status = Status::default();
@@ -44,7 +86,7 @@ fn parse(bytes: &[u8]) -> Status {
         if let Some(distance) = entry.strip_prefix("# branch.ab ") {
             let mut numbers = distance.split(' ').filter_map(|n| n[1..].parse().ok());
             if let (Some(ahead), Some(behind)) = (numbers.next(), numbers.next()) {
-                status.ahead_behind = Some(AheadBehind { ahead, behind });
+                status.ahead_behind = AheadBehind { ahead: Some(ahead), behind: Some(behind) };
             }
         } else if let Some(path) = entry.strip_prefix("? ") {
             status.changes.files_added.push(path.to_owned());
@@ -74,6 +116,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn added_and_removed_lines_are_told_apart() {
+        assert_eq!(parse_lines(" 3 files changed, 10 insertions(+), 2 deletions(-)\n"), (10, 2));
+        assert_eq!(parse_lines(" 1 file changed, 1 insertion(+)\n"), (1, 0));
+        assert_eq!(parse_lines(" 1 file changed, 7 deletions(-)\n"), (0, 7));
+        assert_eq!(parse_lines(""), (0, 0));
+    }
+
+    #[test]
     fn each_kind_of_line_is_read() {
         let text = "# branch.oid abc\0# branch.head main\0# branch.ab +2 -1\0\
             1 .M N... 100644 100644 100644 aa bb a file with spaces\0\
@@ -81,7 +131,7 @@ mod tests {
             1 .D N... 100644 100644 000000 aa aa gone\0\
             u UU N... 100644 100644 100644 100644 aa bb cc both\0? loose/\0";
         let status = parse(text.as_bytes());
-        assert_eq!(status.ahead_behind, Some(AheadBehind { ahead: 2, behind: 1 }));
+        assert_eq!(status.ahead_behind, AheadBehind { ahead: Some(2), behind: Some(1) });
         assert_eq!(status.changes.files_modified, ["a file with spaces", "both"]);
         assert_eq!(status.changes.files_added, ["new", "loose/"]);
         assert_eq!(status.changes.files_deleted, ["gone"]);

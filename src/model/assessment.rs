@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::id::Id;
+use super::snapshot::{GitState, Snapshot};
 use super::vectors::Vectors;
 
 /// Where in the workflow something was said.
@@ -96,32 +97,6 @@ pub struct CommitLine {
     pub subject: String,
 }
 
-/// Where the repository stood.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
-pub struct GitState {
-    /// HEAD, hex; `None` when unborn.
-    pub head_commit: Option<String>,
-    /// The branch; `None` when detached.
-    pub branch: Option<String>,
-    /// Commits ahead of and behind the upstream; `None` without one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ahead_behind: Option<AheadBehind>,
-    /// What is not committed.
-    pub uncommitted_changes: Changes,
-    /// Whether anything is not committed.
-    pub dirty: bool,
-    /// Commits since the last checkpoint or assessment of the session, newest first.
-    pub commits_since_last_checkpoint: Vec<CommitLine>,
-}
-
-/// Distance to the upstream, in commits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs)]
-pub struct AheadBehind {
-    pub ahead: u64,
-    pub behind: u64,
-}
-
 /// A snapshot of where the work stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
@@ -136,6 +111,18 @@ pub struct Checkpoint {
     /// The assessment the vectors were taken from, when they were not given with the checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vectors_from: Option<Id>,
-    /// The repository; `None` in a bare one, or when git could not be asked.
+    /// Why it is so, as the agent says with the checkpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
+    /// Labels given with the checkpoint.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Whatever else the agent wants kept.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+    /// The repository; `None` when git could not be asked.
     pub git_state: Option<GitState>,
+    /// Everything else that can be lost; `None` for checkpoints of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<Snapshot>,
 }

@@ -70,6 +70,9 @@ pub struct Mistake {
     /// How to prevent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prevention: Option<String>,
+    /// The record that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub led_from: Option<Id>,
 }
 
 /// A choice, its reason, and what it was chosen over.
@@ -92,6 +95,9 @@ pub struct Decision {
 pub struct Source {
     /// A path or a URL.
     pub location: String,
+    /// The record that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub led_from: Option<Id>,
 }
 
 /// A command that was run to check something, and how it ended.
@@ -104,6 +110,9 @@ pub struct Evidence {
     /// The files it vouches for, relative to the work tree.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub files: Vec<String>,
+    /// The record that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub led_from: Option<Id>,
 }
 
 /// The use of a tool.
@@ -116,6 +125,9 @@ pub struct Activity {
     /// The files it touched, relative to the work tree.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub files: Vec<String>,
+    /// The record that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub led_from: Option<Id>,
 }
 
 /// The tool categories that agents' users know.

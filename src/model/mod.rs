@@ -9,9 +9,10 @@ pub mod id;
 pub mod journal;
 pub mod record;
 pub mod session;
+pub mod snapshot;
 pub mod vectors;
 
-pub use assessment::{Assessment, Checkpoint, GitState, Phase, Trigger};
+pub use assessment::{Assessment, Checkpoint, Phase, Trigger};
 pub use digest::Digest;
 pub use handoff::Handoff;
 pub use id::{Id, SessionId};

@@ -15,11 +15,11 @@ pub enum Entry {
     Unknown { text: String, led_from: Option<String> },
     Resolve { of: String, text: String },
     DeadEnd { approach: String, why: String, led_from: Option<String> },
-    Mistake { text: String, prevention: Option<String> },
+    Mistake { text: String, prevention: Option<String>, led_from: Option<String> },
     Decision { text: String, why: String, alternatives: Vec<String>, led_from: Option<String> },
-    Source { location: String },
-    Evidence { command: String, exit: i32, files: Vec<String> },
-    Activity { category: String, text: String, files: Vec<String> },
+    Source { location: String, led_from: Option<String> },
+    Evidence { command: String, exit: i32, files: Vec<String>, led_from: Option<String> },
+    Activity { category: String, text: String, files: Vec<String>, led_from: Option<String> },
 }
 
 /// An entry that was stored.
@@ -67,23 +67,31 @@ fn body(context: &Context<'_>, who: &Working, entry: Entry) -> Result<Body> {
             why: text("reason", why)?,
             led_from: led_from(led)?,
         }),
-        Entry::Mistake { text: mistake, prevention } => {
-            Body::Mistake(Mistake { text: text("mistake", mistake)?, prevention: optional("prevention", prevention)? })
-        }
+        Entry::Mistake { text: mistake, prevention, led_from: led } => Body::Mistake(Mistake {
+            text: text("mistake", mistake)?,
+            prevention: optional("prevention", prevention)?,
+            led_from: led_from(led)?,
+        }),
         Entry::Decision { text: decision, why, alternatives, led_from: led } => Body::Decision(Decision {
             text: text("decision", decision)?,
             why: text("reason", why)?,
             alternatives: each("alternative", alternatives)?,
             led_from: led_from(led)?,
         }),
-        Entry::Source { location } => Body::Source(Source { location: text("source", location)? }),
-        Entry::Evidence { command, exit, files } => {
-            Body::Evidence(Evidence { command: text("command", command)?, exit, files: each("file", files)? })
+        Entry::Source { location, led_from: led } => {
+            Body::Source(Source { location: text("source", location)?, led_from: led_from(led)? })
         }
-        Entry::Activity { category, text: activity, files } => Body::Activity(Activity {
+        Entry::Evidence { command, exit, files, led_from: led } => Body::Evidence(Evidence {
+            command: text("command", command)?,
+            exit,
+            files: each("file", files)?,
+            led_from: led_from(led)?,
+        }),
+        Entry::Activity { category, text: activity, files, led_from: led } => Body::Activity(Activity {
             category: known_category(category)?,
             text: text("activity", activity)?,
             files: each("file", files)?,
+            led_from: led_from(led)?,
         }),
     };
     Ok(body)

@@ -98,6 +98,11 @@ impl Paths {
         self.state.join("troubles")
     }
 
+    /// The file that remembers the project's first root commit.
+    pub fn project(&self) -> PathBuf {
+        self.state.join("project")
+    }
+
     /// The folder of the sessions that are active in this worktree.
     pub fn current(&self) -> PathBuf {
         self.state.join("current").join(&self.key)

@@ -18,7 +18,7 @@ fn point_json(record: &Record) -> Value {
         "timestamp": record.head.at,
     });
     if let Value::Object(map) = &mut json {
-        map.extend(crate::wire::record::body_to_map(&record.body));
+        map.extend(super::snapshot::brief_keys(&record.body));
     }
     json
 }

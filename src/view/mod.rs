@@ -15,6 +15,7 @@ pub mod resume;
 pub mod safe;
 pub mod session;
 pub mod small;
+pub mod snapshot;
 pub mod status;
 pub mod sync;
 pub mod template;

@@ -3,12 +3,14 @@
 use serde_json::{Value, json};
 
 use super::pack::{Detail, lists};
+use super::snapshot::brief_keys;
 use super::template::Templates;
 use super::{Answer, safe, words};
 use crate::epistemics::confidence::overall;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::{Said, Work, duration, report};
 use crate::error::Result;
+use crate::model::Body;
 use crate::model::session::Session;
 use crate::ops::session::{Ended, Listed, Started, seconds_between};
 
@@ -133,7 +135,7 @@ pub fn show(gathered: &Gathered, warnings: Vec<String>, terminal: &mut Templates
         "duration": duration(seconds),
         "duration_seconds": seconds,
         "assessments": assessed,
-        "checkpoints": gathered.checkpoints.iter().map(|(head, c)| json!({"checkpoint_id": head.id, "at": head.at, "checkpoint": c})).collect::<Vec<_>>(),
+        "checkpoints": gathered.checkpoints.iter().map(|(head, c)| json!({"checkpoint_id": head.id, "at": head.at, "checkpoint": brief_keys(&Body::Checkpoint(Box::new(c.clone())))})).collect::<Vec<_>>(),
         "handoffs": gathered.handoffs.iter().map(|(head, _)| &head.id).collect::<Vec<_>>(),
         "findings": with_ids(&gathered.findings),
         "unknowns": with_ids(&gathered.unknowns),

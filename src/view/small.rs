@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::{Body, Phase, Record};
 use crate::ops::handoff::Listed;
 use crate::ops::show::Shown;
-use crate::ops::{checkpoint, flush, goal, journal, query, setup};
+use crate::ops::{flush, goal, journal, query, setup};
 
 /// The answer of a journal command.
 pub fn logged(outcome: &journal::Logged) -> Answer {
@@ -27,44 +27,15 @@ pub fn logged(outcome: &journal::Logged) -> Answer {
         .stored(&outcome.stored)
 }
 
-/// The answer of `checkpoint`.
-pub fn checkpointed(outcome: &checkpoint::Outcome) -> Answer {
-    let c = &outcome.checkpoint;
-    let json = json!({
-        "checkpoint_id": outcome.checkpoint_id,
-        "session_id": outcome.session_id,
-        "phase": c.phase,
-        "round": c.round,
-        "trigger": c.trigger,
-        "vectors": c.vectors,
-        "vectors_from": c.vectors_from,
-        "overall_confidence": outcome.overall_confidence,
-        "git_state": c.git_state,
-    });
-    let branch = c.git_state.as_ref().and_then(|state| state.branch.clone());
-    let changed = c.git_state.as_ref().map_or(0, |state| {
-        let changes = &state.uncommitted_changes;
-        changes.files_added.len() + changes.files_deleted.len() + changes.files_modified.len()
-    });
-    Answer::new(json)
-        .text(format!("{}\n", outcome.checkpoint_id.short(),))
-        .say(format!(
-            "Checkpoint {} of session {}{}: {}, {} uncommitted.",
-            outcome.checkpoint_id.short(),
-            outcome.session_id.short(),
-            branch.map(|b| format!(" on {}", safe::line(&b))).unwrap_or_default(),
-            words::vectors(&c.vectors),
-            words::count(changed, "file")
-        ))
-        .stored(&outcome.stored)
-}
-
-/// A record as JSON. A checkpoint or assessment goes by `checkpoint_id` and has its overall confidence.
-fn point_json(record: &Record) -> Value {
+/// A record as JSON. A checkpoint or assessment goes by `checkpoint_id` and has its overall confidence; of a checkpoint the
+/// snapshot is left out.
+pub fn point_json(record: &Record) -> Value {
+    if let Body::Checkpoint(checkpoint) = &record.body {
+        return Value::Object(super::snapshot::brief_json(&record.head, checkpoint));
+    }
     let head = &record.head;
     let vectors = match &record.body {
         Body::Assessment(a) => Some(&a.vectors),
-        Body::Checkpoint(c) => Some(&c.vectors),
         _ => None,
     };
     let mut json = json!({});
@@ -90,26 +61,6 @@ pub fn point_name(record: &Record) -> String {
         Body::Checkpoint(c) => format!("checkpoint {} {}", c.phase.map_or("–", Phase::name), c.round),
         other => other.kind().to_owned(),
     }
-}
-
-/// The answer of `checkpoint list`.
-pub fn checkpoints(records: &[Record], warnings: Vec<String>) -> Answer {
-    let line = |record: &Record| {
-        format!(
-            "{} {} {:<22} {:<12} {}\n",
-            record.head.id.short(),
-            words::date(&record.head.at),
-            point_name(record),
-            safe::line(&record.head.ai),
-            words::said(record)
-        )
-    };
-    let rows: Vec<Value> = records.iter().map(point_json).collect();
-    let answer = Answer::new(json!({"checkpoints": rows, "total_found": rows.len()}))
-        .text(records.iter().map(line).collect::<String>())
-        .warn(warnings)
-        .paged();
-    if records.is_empty() { answer.say("No checkpoint is stored here.") } else { answer }
 }
 
 /// The answer of `checkpoint show`, and of `show` for a record that is no handoff.
@@ -314,7 +265,9 @@ pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mu
         (Shown::Session(_, Some(listed)), Format::Compact) => Ok(one(listed, terminal)?.warn(warnings)),
         (Shown::Session(_, None), Format::Compact) => Err(no_compact("the session has no handoff")),
         (Shown::Session(gathered, _), _) => as_text(super::session::show(gathered, warnings, terminal)?, format),
-        (Shown::Record(record_), Format::Markdown | Format::Json) => as_text(record(record_, warnings), format),
+        (Shown::Record(record), Format::Markdown | Format::Json) => {
+            as_text(super::snapshot::shown(record, warnings), format)
+        }
         (Shown::Commit { commit, subject, records }, Format::Markdown | Format::Json) => {
             as_text(commit_answer(commit, subject, records, warnings, terminal)?, format)
         }

@@ -119,9 +119,11 @@ pub struct Drift {
     pub form: Form,
 }
 
-/// Record where the work stands: vectors, phase, round and the state of the repository
+/// Record where the work stands: vectors, repository, reasoning, findings, goals, everything that can be lost
 ///
-/// Without vectors, those of the last assessment are taken and marked so.
+/// Without vectors, those of the last assessment are taken and marked so. Lists hold the 5 newest entries, and all of it
+/// at most 16 KiB; the records themselves are whole. After a compaction (--trigger post_compact) it prints what a new
+/// context needs, and what was lost since the checkpoint before it.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[allow(missing_docs)]
@@ -138,11 +140,7 @@ pub struct Checkpoint {
     #[arg(long, value_name = "TRIGGER", default_value = "manual")]
     pub trigger: TriggerWord,
     #[command(flatten)]
-    pub vectors: Vectors,
-    #[command(flatten)]
-    pub who: Who,
-    #[command(flatten)]
-    pub form: Form,
+    pub about: About,
 }
 
 /// The commands below `checkpoint`.

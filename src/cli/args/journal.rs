@@ -88,6 +88,9 @@ pub struct Mistake {
     /// How to prevent it
     #[arg(long, value_name = "TEXT")]
     pub prevention: Option<String>,
+    /// The record that led to it
+    #[arg(long, value_name = "ID")]
+    pub led_from: Option<String>,
     #[command(flatten)]
     pub who: Who,
     #[command(flatten)]
@@ -123,6 +126,9 @@ pub struct Source {
     /// A path or a URL
     #[arg(value_name = "PATH|URL")]
     pub location: String,
+    /// The record that led to it
+    #[arg(long, value_name = "ID")]
+    pub led_from: Option<String>,
     #[command(flatten)]
     pub who: Who,
     #[command(flatten)]
@@ -144,6 +150,9 @@ pub struct Evidence {
     /// A file it vouches for; can be given several times
     #[arg(long, value_name = "PATH")]
     pub file: Vec<String>,
+    /// The record that led to it
+    #[arg(long, value_name = "ID")]
+    pub led_from: Option<String>,
     #[command(flatten)]
     pub who: Who,
     #[command(flatten)]
@@ -162,6 +171,9 @@ pub struct Activity {
     /// A file it touched; can be given several times
     #[arg(long, value_name = "PATH")]
     pub file: Vec<String>,
+    /// The record that led to it
+    #[arg(long, value_name = "ID")]
+    pub led_from: Option<String>,
     #[command(flatten)]
     pub who: Who,
     #[command(flatten)]

@@ -19,7 +19,7 @@ pub use handoff::{Handoff, HandoffCommand, Said};
 pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
 pub use read::{DetailWord, FormatWord, Log, Query, Resume, Show};
 pub use repair::Repair;
-pub use session::SessionCommand;
+pub use session::{List as ListSessions, SessionCommand};
 pub use sync::Sync;
 
 use std::ffi::OsString;
@@ -52,10 +52,14 @@ pub struct Cli {
 pub enum Command {
     #[command(subcommand)]
     Session(SessionCommand),
+    /// List sessions, newest first: session list
+    #[command(hide = true)]
+    SessionsList(ListSessions),
     Preflight(Preflight),
     Check(Check),
     Postflight(Postflight),
     Drift(Drift),
+    #[command(visible_aliases = ["checkpoint-create", "assess-state"])]
     Checkpoint(Checkpoint),
     #[command(visible_alias = "finding-log")]
     Finding(Finding),

@@ -1,0 +1,265 @@
+//! What led to what in a session: chains of finding, question, answer and fix, and the places an inquiry led through.
+
+use std::collections::BTreeMap;
+
+use super::gathered::push_once;
+use crate::model::snapshot::Chain;
+use crate::model::{Body, Id, Record};
+
+/// The most places a path names.
+const PLACES: usize = 6;
+
+/// What a record is in a chain.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Role {
+    Finding,
+    Unknown,
+    Fix,
+}
+
+struct Link {
+    id: Id,
+    role: Role,
+    text: String,
+    from: Option<Id>,
+}
+
+/// The chains of a session's records, given in order, oldest first. Records are linked by `--led-from`; else by order: a
+/// question comes from the finding before it, a finding answers the last open question before it, a fix (a decision, a
+/// goal that was done, a file that was written or edited) follows from the last finding before it that has none. An
+/// answer counts as a finding when no finding answers the question.
+pub fn chains(records: &[&Record]) -> Vec<Chain> {
+    let (links, children) = linked(records);
+    let child = |of: &Id, role: Role| children.get(&(of.clone(), role)).map(|at| &links[*at]);
+    let places: BTreeMap<&Id, usize> = links.iter().enumerate().map(|(at, link)| (&link.id, at)).collect();
+    let by_id = |id: &Option<Id>| places.get(id.as_ref()?).map(|at| &links[*at]);
+    let text = |link: &Link| link.text.clone();
+    let answers: BTreeMap<&Id, &String> = records
+        .iter()
+        .filter_map(|record| match &record.body {
+            Body::Resolve(answer) => Some((&answer.of, &answer.text)),
+            _ => None,
+        })
+        .collect();
+    let mut out = Vec::new();
+    for link in &links {
+        match link.role {
+            Role::Unknown => {
+                let answer = child(&link.id, Role::Finding);
+                let fix = answer.and_then(|answer| child(&answer.id, Role::Fix)).or_else(|| child(&link.id, Role::Fix));
+                let chain = Chain {
+                    finding: by_id(&link.from).filter(|from| from.role == Role::Finding).map(text),
+                    led_to_unknown: Some(text(link)),
+                    led_to_finding: answer.map(text).or_else(|| answers.get(&link.id).map(|text| (*text).clone())),
+                    led_to_fix: fix.map(text),
+                };
+                if chain.finding.is_some() || chain.led_to_finding.is_some() || chain.led_to_fix.is_some() {
+                    out.push(chain);
+                }
+            }
+            // one that asked nothing and answers nothing
+            Role::Finding if child(&link.id, Role::Unknown).is_none() => {
+                let answers = by_id(&link.from).is_some_and(|from| from.role == Role::Unknown);
+                if let Some(fix) = child(&link.id, Role::Fix).filter(|_| !answers) {
+                    let (finding, led_to_fix) = (Some(text(link)), Some(text(fix)));
+                    out.push(Chain { finding, led_to_fix, ..Chain::default() });
+                }
+            }
+            Role::Finding | Role::Fix => {}
+        }
+    }
+    out
+}
+
+/// The first link of each role that follows from a record, by its place among the links.
+type Children = BTreeMap<(Id, Role), usize>;
+
+fn linked(records: &[&Record]) -> (Vec<Link>, Children) {
+    let mut links: Vec<Link> = Vec::new();
+    let mut children = Children::new();
+    for record in records {
+        let (role, text, from) = match &record.body {
+            Body::Finding(b) => (Role::Finding, b.text.clone(), &b.led_from),
+            Body::Unknown(b) => (Role::Unknown, b.text.clone(), &b.led_from),
+            Body::Decision(b) => (Role::Fix, b.text.clone(), &b.led_from),
+            Body::Activity(b) if matches!(b.category.as_str(), "write" | "edit") => {
+                (Role::Fix, b.text.clone(), &b.led_from)
+            }
+            Body::GoalDone(b) => (Role::Fix, goal_text(records, &b.of).unwrap_or_default(), &None),
+            _ => continue,
+        };
+        if text.is_empty() {
+            continue;
+        }
+        let from = from.clone().or_else(|| before(&links, &children, role));
+        if let Some(from) = &from {
+            children.entry((from.clone(), role)).or_insert(links.len());
+        }
+        links.push(Link { id: record.head.id.clone(), role, text, from });
+    }
+    (links, children)
+}
+
+/// The link a record of a role follows from by order; `None` when there is none before it.
+fn before(links: &[Link], children: &Children, role: Role) -> Option<Id> {
+    let free = |link: &Link| !children.contains_key(&(link.id.clone(), role));
+    let mut earlier = links.iter().rev();
+    let found = match role {
+        Role::Unknown => earlier.find(|link| link.role == Role::Finding),
+        Role::Finding => earlier.find(|link| link.role == Role::Unknown && free(link)),
+        Role::Fix => earlier.find(|link| link.role == Role::Finding && free(link)),
+    };
+    found.map(|link| link.id.clone())
+}
+
+/// The text of a goal or subtask that an agent set, not of one that was proposed to it.
+fn goal_text(records: &[&Record], of: &Id) -> Option<String> {
+    records.iter().find(|record| record.head.id == *of).and_then(|record| match &record.body {
+        Body::Goal(goal) if goal.vector.is_none() => Some(goal.text.clone()),
+        Body::Subtask(step) => Some(step.text.clone()),
+        _ => None,
+    })
+}
+
+/// The paths of a session's records, given in order, oldest first: the sources consulted and the files that activities and
+/// evidence name, each once, up to what ended the path: a dead end, a decision or a goal that was done. Of a long path the
+/// last places are named.
+pub fn paths(records: &[&Record]) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut places: Vec<String> = Vec::new();
+    for record in records {
+        let end = match &record.body {
+            Body::Source(b) => {
+                push_once(&mut places, &b.location);
+                continue;
+            }
+            Body::Activity(b) => {
+                b.files.iter().for_each(|file| push_once(&mut places, file));
+                continue;
+            }
+            Body::Evidence(b) => {
+                b.files.iter().for_each(|file| push_once(&mut places, file));
+                continue;
+            }
+            Body::DeadEnd(b) => format!("dead end: {}", b.approach),
+            Body::Decision(b) => format!("decided: {}", b.text),
+            Body::GoalDone(b) => match goal_text(records, &b.of) {
+                Some(text) => format!("done: {text}"),
+                None => continue,
+            },
+            _ => continue,
+        };
+        if !places.is_empty() {
+            out.push(path(&std::mem::take(&mut places), Some(&end)));
+        }
+    }
+    if !places.is_empty() {
+        out.push(path(&places, None));
+    }
+    out
+}
+
+fn path(places: &[String], end: Option<&str>) -> String {
+    let from = places.len().saturating_sub(PLACES);
+    let cut = (from > 0).then_some("…");
+    cut.into_iter().chain(places[from..].iter().map(String::as_str)).chain(end).collect::<Vec<_>>().join(" → ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Head;
+    use crate::model::goal::{Goal, GoalDone};
+    use crate::model::journal::*;
+
+    fn id(n: u32) -> Id {
+        Id::parse(&format!("00000000-0000-7000-8000-0000{n:08x}")).unwrap()
+    }
+
+    fn record(n: u32, body: Body) -> Record {
+        let head = Head { v: 1, id: id(n), session: None, ai: "a".into(), at: String::new(), commit: None, tree: None };
+        Record { head, body }
+    }
+
+    fn finding(n: u32, text: &str, led_from: Option<u32>) -> Record {
+        record(n, Body::Finding(Finding { text: text.into(), impact: None, memory: None, led_from: led_from.map(id) }))
+    }
+
+    fn unknown(n: u32, text: &str, led_from: Option<u32>) -> Record {
+        record(n, Body::Unknown(Unknown { text: text.into(), led_from: led_from.map(id) }))
+    }
+
+    fn edit(n: u32, text: &str, files: &[&str], led_from: Option<u32>) -> Record {
+        let files = files.iter().map(|file| (*file).to_owned()).collect();
+        let body = Activity { category: "edit".into(), text: text.into(), files, led_from: led_from.map(id) };
+        record(n, Body::Activity(body))
+    }
+
+    fn told(records: &[Record]) -> Vec<[Option<String>; 4]> {
+        let chains = chains(&records.iter().collect::<Vec<_>>());
+        chains.into_iter().map(|c| [c.finding, c.led_to_unknown, c.led_to_finding, c.led_to_fix]).collect()
+    }
+
+    fn some(texts: [&str; 4]) -> [Option<String>; 4] {
+        texts.map(|text| Some(text.to_owned()).filter(|text| !text.is_empty()))
+    }
+
+    #[test]
+    fn order_links_what_nobody_linked() {
+        let records = [
+            finding(1, "mismatch", None),
+            unknown(2, "why does list work?", None),
+            finding(3, "another logger", None),
+            edit(4, "changed line 409", &[], None),
+            unknown(5, "who calls it?", None),
+        ];
+        assert_eq!(
+            told(&records),
+            [
+                some(["mismatch", "why does list work?", "another logger", "changed line 409"]),
+                some(["another logger", "who calls it?", "", ""]),
+            ]
+        );
+    }
+
+    #[test]
+    fn explicit_links_win_and_answers_stand_in_for_findings() {
+        let answer = Resolve { of: id(3), text: "in UTC".into(), concerns: Vec::new() };
+        let records = [
+            finding(1, "a", None),
+            finding(2, "b", None),
+            unknown(3, "of a?", Some(1)),
+            record(4, Body::Resolve(answer)),
+            edit(5, "fixed b", &[], Some(2)),
+        ];
+        assert_eq!(told(&records), [some(["b", "", "", "fixed b"]), some(["a", "of a?", "in UTC", ""])]);
+        assert_eq!(told(&[unknown(1, "alone?", None)]), Vec::<[Option<String>; 4]>::new());
+    }
+
+    #[test]
+    fn paths_lead_from_place_to_place_to_what_ended_them() {
+        let goal = Goal {
+            text: "green".into(),
+            criteria: Vec::new(),
+            priority: Default::default(),
+            rationale: None,
+            vector: None,
+        };
+        let dead_end = DeadEnd { approach: "sleep".into(), why: "slow".into(), led_from: None };
+        let many = ["1", "2", "3", "4", "5", "6", "7"];
+        let records = [
+            record(1, Body::Goal(goal)),
+            record(2, Body::Source(Source { location: "docs/a.md".into(), led_from: None })),
+            edit(3, "e", &["src/a.rs", "docs/a.md"], None),
+            record(4, Body::DeadEnd(dead_end)),
+            edit(5, "e", &many, None),
+            record(6, Body::GoalDone(GoalDone { of: id(1), evidence: None, concerns: Vec::new() })),
+            edit(7, "e", &["open"], None),
+        ];
+        assert_eq!(
+            paths(&records.iter().collect::<Vec<_>>()),
+            ["docs/a.md → src/a.rs → dead end: sleep", "… → 2 → 3 → 4 → 5 → 6 → 7 → done: green", "open",]
+        );
+        assert!(paths(&[]).is_empty());
+    }
+}

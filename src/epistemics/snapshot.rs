@@ -1,0 +1,446 @@
+//! The snapshot of a session: folded from the records, then bounded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+use super::chains::{chains, paths};
+use super::confidence::round4;
+use super::gathered::Gathered;
+use super::journal::{answers, sessions, superseded};
+use super::short::short;
+use super::{drift, gate};
+use crate::model::assessment::{Checkpoint, Trigger};
+use crate::model::goal::{GoalState, GoalStatus};
+use crate::model::snapshot::*;
+use crate::model::{Body, Id, Phase, Record, SessionId, Vector, Vectors};
+
+/// The most entries of a list of recent ones (the seed's limit).
+pub const RECENT: usize = 5;
+/// The most steps of a way.
+pub const STEPS: usize = 20;
+/// The most bytes of a checkpoint as JSON.
+pub const MOST: usize = 16 * 1024;
+/// What its envelope takes, without the agent's name.
+const ENVELOPE: usize = 640;
+/// How many characters of a text are kept: the first that fits.
+const TEXTS: [usize; 8] = [1000, 500, 250, 120, 60, 20, 5, 0];
+/// How many bytes of paths are kept with each of them.
+const PATHS: [usize; 8] = [4096, 3072, 2048, 1024, 512, 256, 128, 0];
+
+/// What git knows beside the state of the work tree.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[allow(missing_docs)]
+pub struct Place {
+    pub project_id: Option<String>,
+    pub name: String,
+    pub description: Option<String>,
+    pub repos: Vec<String>,
+}
+
+/// What is said with the checkpoint.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[allow(missing_docs)]
+pub struct Said {
+    pub phase: Option<Phase>,
+    pub reasoning: Option<String>,
+    pub tags: Vec<String>,
+    pub cycle: Option<u32>,
+    pub scope: Option<f64>,
+}
+
+/// The snapshot of a session at `now`, out of all records in order of id; texts are whole and lists short.
+/// `gathered` is the session.
+pub fn fold(records: &[&Record], gathered: &Gathered, place: Place, said: &Said, now: DateTime<Utc>) -> Snapshot {
+    let id = &gathered.session.id;
+    let own: Vec<&Record> = records.iter().copied().filter(|record| record.head.session.as_ref() == Some(id)).collect();
+    let last = gathered.last().map(|(_, assessment)| assessment);
+    let earlier = gathered.checkpoints.last().and_then(|(_, checkpoint)| checkpoint.snapshot.as_ref());
+    let phase = said.phase.or(last.map(|assessment| assessment.phase));
+    let cycle = said.cycle.or(latest(gathered, |a| a.cycle).or(earlier.and_then(|s| s.session.cycle)));
+    let scope_depth = said.scope.or(latest(gathered, |a| a.scope).or(earlier.and_then(|s| s.session.scope_depth)));
+    let round = phase.and_then(|phase| {
+        let of_phase = gathered.assessments.iter().filter(|(_, a)| a.phase == phase).map(|(_, a)| a.round);
+        of_phase.max()
+    });
+    let minutes = |from: &str| {
+        let from = DateTime::parse_from_rfc3339(from).ok();
+        from.map_or(0, |from| (now - from.to_utc()).num_minutes().max(0) as u64)
+    };
+    let session = SessionState {
+        session_id: id.clone(),
+        ai_id: gathered.session.ai.clone(),
+        project_id: place.project_id.clone(),
+        task: gathered.session.task.clone(),
+        start_time: gathered.session.started_at.clone(),
+        duration_minutes: minutes(&gathered.session.started_at),
+        cascade_phase: phase,
+        round,
+        cycle,
+        scope_depth,
+        assessments_count: gathered.assessments.len() as u64,
+        checkpoints_count: (gathered.assessments.len() + gathered.checkpoints.len()) as u64,
+        journal_count: gathered.entries as u64,
+        last_checkpoint: last_checkpoint(gathered),
+    };
+    Snapshot {
+        reasoning: reasoning(&own, id, gathered, said, &now.to_rfc3339_opts(SecondsFormat::Millis, true)),
+        breadcrumbs: breadcrumbs(records, id),
+        goals: goals(&gathered.goals, &own),
+        handoffs: handoffs(records),
+        session,
+        project: project(records, place),
+        investigation: Investigation {
+            cycle,
+            round,
+            scope_depth,
+            breadcrumb_chains: newest(chains(&own), RECENT),
+            exploration_paths: newest(paths(&own), RECENT),
+        },
+        reference_docs: reference_docs(&own, gathered),
+    }
+}
+
+fn latest<T>(gathered: &Gathered, value: fn(&crate::model::Assessment) -> Option<T>) -> Option<T> {
+    gathered.assessments.iter().rev().find_map(|(_, assessment)| value(assessment))
+}
+
+/// The last `most` of a list.
+fn newest<T>(mut list: Vec<T>, most: usize) -> Vec<T> {
+    list.split_off(list.len().saturating_sub(most))
+}
+
+fn last_checkpoint(gathered: &Gathered) -> Option<LastCheckpoint> {
+    let assessed = gathered.assessments.last().map(|(head, a)| (head, Some(a.phase), &a.vectors));
+    let taken = gathered.checkpoints.last().map(|(head, c)| (head, c.phase, &c.vectors));
+    let (head, phase, vectors) = [assessed, taken].into_iter().flatten().max_by_key(|(head, ..)| head.id.clone())?;
+    Some(LastCheckpoint { id: head.id.clone(), phase, timestamp: head.at.clone(), vectors: vectors.clone() })
+}
+
+fn reasoning(own: &[&Record], id: &SessionId, gathered: &Gathered, said: &Said, at: &str) -> Reasoning {
+    let thoughts = own.iter().filter_map(|record| {
+        let text = match &record.body {
+            Body::Assessment(assessment) => assessment.reasoning.as_ref()?,
+            Body::Checkpoint(checkpoint) => checkpoint.said.as_ref()?,
+            _ => return None,
+        };
+        Some(Thought { timestamp: record.head.at.clone(), reasoning: text.clone() })
+    });
+    let now_said = said.reasoning.iter().map(|text| Thought { timestamp: at.to_owned(), reasoning: text.clone() });
+    let trajectory: Vec<Thought> = thoughts.chain(now_said).collect();
+    let steps = drift::steps(own.iter().copied(), id);
+    let decided = steps.iter().enumerate().map(|(at, (_, assessment, _))| {
+        let confidence = gate::confidence(assessment);
+        let decision = (assessment.phase == Phase::Check).then(|| {
+            let drift = drift::of_session(&steps[..=at], drift::WINDOW);
+            gate::decide(confidence, &drift).name().to_owned()
+        });
+        let name = assessment.phase.name();
+        let checkpoint = match (assessment.phase, assessment.round) {
+            (Phase::Preflight | Phase::Postflight, 1) => name.to_owned(),
+            (_, round) => format!("{name}-{round}"),
+        };
+        Decided { checkpoint, decision, confidence }
+    });
+    let mut tags: Vec<String> = Vec::new();
+    let given = gathered.assessments.iter().flat_map(|(_, a)| &a.tags);
+    let taken = gathered.checkpoints.iter().flat_map(|(_, c)| &c.tags);
+    for tag in given.chain(taken).chain(&said.tags) {
+        // the newest place of a label is its place
+        tags.retain(|known| known != tag);
+        tags.push(tag.clone());
+    }
+    Reasoning {
+        latest: trajectory.last().map(|thought| thought.reasoning.clone()),
+        trajectory: newest(trajectory, STEPS),
+        decision_history: newest(decided.collect(), STEPS),
+        epistemic_tags: newest(tags, STEPS),
+    }
+}
+
+/// The recent ones of `all`, newest first, those of the session before the others.
+fn recent<T>(all: Vec<(bool, T)>) -> Vec<T> {
+    let (own, others): (Vec<_>, Vec<_>) = all.into_iter().rev().partition(|(own, _)| *own);
+    own.into_iter().chain(others).take(RECENT).map(|(_, entry)| entry).collect()
+}
+
+fn breadcrumbs(records: &[&Record], id: &SessionId) -> Breadcrumbs {
+    let answered = answers(records.iter().copied());
+    let (mut findings, mut unknowns) = (Vec::new(), Vec::new());
+    let (mut dead_ends, mut mistakes) = (Vec::new(), Vec::new());
+    for record in records {
+        let own = record.head.session.as_ref() == Some(id);
+        let id = record.head.id.clone();
+        match &record.body {
+            Body::Finding(b) => {
+                let seen = FindingSeen { id, finding: b.text.clone(), timestamp: record.head.at.clone() };
+                findings.push((own, seen));
+            }
+            Body::Unknown(b) => {
+                let is_resolved = answered.contains_key(&id);
+                unknowns.push((own, UnknownSeen { id, unknown: b.text.clone(), is_resolved }));
+            }
+            Body::DeadEnd(b) => {
+                let seen = DeadEndSeen { id, approach: b.approach.clone(), why_failed: b.why.clone() };
+                dead_ends.push((own, seen));
+            }
+            Body::Mistake(b) => {
+                let seen = MistakeSeen { id, mistake: b.text.clone(), prevention: b.prevention.clone() };
+                mistakes.push((own, seen));
+            }
+            _ => {}
+        }
+    }
+    fn counts<T>(all: &[(bool, T)]) -> (u64, u64) {
+        (all.len() as u64, all.iter().filter(|(own, _)| *own).count() as u64)
+    }
+    let resolved = unknowns.iter().filter(|(_, seen)| seen.is_resolved).count() as u64;
+    let (total, session) = counts(&findings);
+    let findings = Findings { total, session, recent: recent(findings) };
+    let (total, session) = counts(&unknowns);
+    let unresolved = total - resolved;
+    let unknowns = Unknowns { total, unresolved, resolved, session, recent: recent(unknowns) };
+    let (total, session) = counts(&dead_ends);
+    let dead_ends = DeadEnds { total, session, recent: recent(dead_ends) };
+    let (total, session) = counts(&mistakes);
+    Breadcrumbs { findings, unknowns, dead_ends, mistakes: Mistakes { total, session, recent: recent(mistakes) } }
+}
+
+fn goals(goals: &[GoalState], own: &[&Record]) -> Goals {
+    let with = |status: GoalStatus| goals.iter().filter(|goal| goal.status == status).count();
+    let (active, completed) = (with(GoalStatus::Open), with(GoalStatus::Done));
+    let counted = active + completed;
+    // the newest record that is about a goal or a step of it
+    let touched = |goal: &GoalState| {
+        let is_about = |record: &&&Record| {
+            let about = |id: &Id| *id == goal.id || goal.subtasks.iter().any(|step| step.id == *id);
+            about(&record.head.id) || record.names().into_iter().any(about)
+        };
+        own.iter().rev().find(is_about).map(|record| record.head.id.clone())
+    };
+    let open = goals.iter().filter(|goal| goal.status == GoalStatus::Open);
+    let current = open.max_by_key(|goal| (goal.vector.is_none(), touched(goal)));
+    Goals {
+        total: goals.len() as u64,
+        active: active as u64,
+        completed: completed as u64,
+        completion_rate: (counted > 0).then(|| (completed as f64 / counted as f64 * 100.0).round() / 100.0),
+        current: current.map(|goal| CurrentGoal {
+            id: goal.id.clone(),
+            objective: goal.text.clone(),
+            progress: goal.progress(),
+        }),
+    }
+}
+
+fn handoffs(records: &[&Record]) -> Handoffs {
+    let aside = superseded(records.iter().copied());
+    let in_force = records.iter().filter_map(|record| match &record.body {
+        Body::Handoff(handoff) if !aside.contains(&record.head.id) => Some((&record.head, handoff)),
+        _ => None,
+    });
+    let in_force: Vec<_> = in_force.collect();
+    Handoffs {
+        count: in_force.len() as u64,
+        most_recent: in_force.last().map(|(head, handoff)| HandedOver {
+            handoff_id: head.id.clone(),
+            timestamp: head.at.clone(),
+            from_ai: head.ai.clone(),
+            summary: handoff.task.clone(),
+        }),
+    }
+}
+
+fn project(records: &[&Record], place: Place) -> Project {
+    let sessions = sessions(records.iter().copied());
+    let mut active: Vec<_> = sessions.values().filter(|session| session.is_active()).collect();
+    active.sort_by(|a, b| b.began.cmp(&a.began));
+    let mut agents: Vec<&str> = Vec::new();
+    let mut known = BTreeSet::new();
+    for record in records.iter().rev().filter(|record| record.head.session.is_some()) {
+        if known.insert(record.head.ai.as_str()) {
+            agents.push(&record.head.ai);
+        }
+    }
+    Project {
+        project_id: place.project_id,
+        name: place.name,
+        description: place.description,
+        repos: place.repos.into_iter().take(RECENT).collect(),
+        active_total: active.len() as u64,
+        active_sessions: active
+            .into_iter()
+            .take(RECENT)
+            .map(|session| ActiveSession { session_id: session.id.clone(), ai_id: session.ai.clone() })
+            .collect(),
+        ai_total: agents.len() as u64,
+        ai_collaborators: agents.into_iter().take(RECENT).map(str::to_owned).collect(),
+        total_sessions: sessions.len() as u64,
+        learning_deltas: learning(records),
+    }
+}
+
+/// The mean change from the first PREFLIGHT to the last POSTFLIGHT over the sessions that give both.
+fn learning(records: &[&Record]) -> LearningDeltas {
+    let mut ways: BTreeMap<&SessionId, (Option<&Vectors>, Option<&Vectors>)> = BTreeMap::new();
+    for record in records {
+        if let (Body::Assessment(assessment), Some(session)) = (&record.body, &record.head.session) {
+            let way = ways.entry(session).or_default();
+            match assessment.phase {
+                Phase::Preflight => drop(way.0.get_or_insert(&assessment.vectors)),
+                Phase::Postflight => way.1 = Some(&assessment.vectors),
+                Phase::Check | Phase::Act => {}
+            }
+        }
+    }
+    let mean = |vector: Vector| {
+        let delta = |(before, after): &(Option<&Vectors>, Option<&Vectors>)| {
+            Some((*after)?.get(vector)? - (*before)?.get(vector)?)
+        };
+        let deltas: Vec<f64> = ways.values().filter_map(delta).collect();
+        (!deltas.is_empty()).then(|| round4(deltas.iter().sum::<f64>() / deltas.len() as f64) + 0.0)
+    };
+    LearningDeltas { know: mean(Vector::Know), uncertainty: mean(Vector::Uncertainty) }
+}
+
+fn reference_docs(own: &[&Record], gathered: &Gathered) -> ReferenceDocs {
+    let mut seen: Vec<Consulted> = Vec::new();
+    for record in own {
+        if let Body::Source(source) = &record.body {
+            // what was consulted again was consulted last
+            seen.retain(|doc| doc.path != source.location);
+            let kind = document_kind(&source.location);
+            seen.push(Consulted { path: source.location.clone(), kind, accessed: record.head.at.clone() });
+        }
+    }
+    let before = |(_, checkpoint): &&(_, Checkpoint)| checkpoint.trigger == Trigger::PreCompact;
+    let summaries: Vec<_> = gathered.checkpoints.iter().filter(before).collect();
+    ReferenceDocs {
+        loaded_count: seen.len() as u64,
+        recent: seen.into_iter().rev().take(RECENT).collect(),
+        pre_summaries: PreSummaries {
+            count: summaries.len() as u64,
+            most_recent: summaries.last().map(|(head, checkpoint)| PreSummary {
+                id: head.id.clone(),
+                timestamp: head.at.clone(),
+                impact: checkpoint.vectors.get(Vector::Impact),
+                completion: checkpoint.vectors.get(Vector::Completion),
+            }),
+        },
+    }
+}
+
+/// What sort of document a location is: `url`; below a folder `docs` or `doc` the folder there; `documentation`; `code`.
+fn document_kind(location: &str) -> String {
+    if location.contains("://") {
+        return "url".to_owned();
+    }
+    let parts: Vec<&str> = location.split('/').collect();
+    let docs = parts.iter().position(|part| matches!(*part, "docs" | "doc"));
+    if let Some(at) = docs {
+        let below = parts.get(at + 1).filter(|_| parts.len() > at + 2);
+        return below.map_or_else(|| "documentation".to_owned(), |folder| (*folder).to_owned());
+    }
+    let ending = location.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
+    let prose = ["md", "txt", "rst", "adoc", "html", "pdf", "org"].contains(&ending.as_str());
+    if prose { "documentation" } else { "code" }.to_owned()
+}
+
+/// Shortens the derived texts and leaves out paths until the checkpoint of the agent `ai`, as JSON, is at most [`MOST`]
+/// bytes. What the agent said with the checkpoint is not touched. `false` when that alone is too much.
+pub fn bound(checkpoint: &mut Checkpoint, ai: &str) -> bool {
+    let whole = checkpoint.clone();
+    let taken = ENVELOPE + serde_json::to_vec(ai).map_or(0, |json| json.len());
+    let fits = |checkpoint: &Checkpoint| serde_json::to_vec(checkpoint).is_ok_and(|json| json.len() + taken <= MOST);
+    for (texts, paths) in TEXTS.into_iter().zip(PATHS) {
+        checkpoint.snapshot = whole.snapshot.clone().map(|snapshot| shortened(snapshot, texts));
+        checkpoint.git_state = whole.git_state.clone().map(|state| with_fewer_paths(state, texts, paths));
+        if fits(checkpoint) {
+            return true;
+        }
+    }
+    false
+}
+
+fn with_fewer_paths(mut state: GitState, texts: usize, most: usize) -> GitState {
+    let changes = &mut state.uncommitted_changes;
+    let all = changes.paths.len();
+    let mut bytes = 0;
+    changes.paths.retain(|path| {
+        bytes += path.len() + 3;
+        bytes <= most
+    });
+    changes.paths_omitted += (all - changes.paths.len()) as u64;
+    for commit in &mut state.commits_since_last_checkpoint {
+        commit.message = short(&commit.message, texts);
+    }
+    state
+}
+
+fn shortened(mut s: Snapshot, most: usize) -> Snapshot {
+    let cut = |text: &mut String| *text = short(text, most);
+    s.reasoning.latest.as_mut().map(cut);
+    s.reasoning.trajectory.iter_mut().for_each(|thought| cut(&mut thought.reasoning));
+    s.reasoning.epistemic_tags.iter_mut().for_each(cut);
+    let crumbs = &mut s.breadcrumbs;
+    crumbs.findings.recent.iter_mut().for_each(|seen| cut(&mut seen.finding));
+    crumbs.unknowns.recent.iter_mut().for_each(|seen| cut(&mut seen.unknown));
+    for seen in &mut crumbs.dead_ends.recent {
+        cut(&mut seen.approach);
+        cut(&mut seen.why_failed);
+    }
+    for seen in &mut crumbs.mistakes.recent {
+        cut(&mut seen.mistake);
+        seen.prevention.as_mut().map(cut);
+    }
+    if let Some(goal) = &mut s.goals.current {
+        cut(&mut goal.objective);
+    }
+    if let Some(handoff) = &mut s.handoffs.most_recent {
+        cut(&mut handoff.summary);
+        cut(&mut handoff.from_ai);
+    }
+    cut(&mut s.session.ai_id);
+    s.session.task.as_mut().map(cut);
+    cut(&mut s.project.name);
+    s.project.description.as_mut().map(cut);
+    s.project.repos.iter_mut().for_each(cut);
+    s.project.ai_collaborators.iter_mut().for_each(cut);
+    s.project.active_sessions.iter_mut().for_each(|session| cut(&mut session.ai_id));
+    for chain in &mut s.investigation.breadcrumb_chains {
+        let links = [&mut chain.finding, &mut chain.led_to_unknown, &mut chain.led_to_finding, &mut chain.led_to_fix];
+        links.into_iter().flatten().for_each(cut);
+    }
+    s.investigation.exploration_paths.iter_mut().for_each(cut);
+    for doc in &mut s.reference_docs.recent {
+        cut(&mut doc.path);
+        cut(&mut doc.kind);
+    }
+    s
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_have_a_kind() {
+        for (location, kind) in [
+            ("https://example.com/a.md", "url"),
+            ("docs/architecture/CYCLES.md", "architecture"),
+            ("pkg/doc/api/x.rs", "api"),
+            ("docs/guide.md", "documentation"),
+            ("README.md", "documentation"),
+            ("src/main.rs", "code"),
+            ("Makefile", "code"),
+        ] {
+            assert_eq!(document_kind(location), kind, "{location}");
+        }
+    }
+
+    #[test]
+    fn recent_ones_are_the_sessions_own_first() {
+        let all: Vec<(bool, u32)> = (0..10).map(|n| (n % 4 == 0, n)).collect();
+        assert_eq!(recent(all), [8, 4, 0, 9, 7]);
+    }
+}

@@ -1,0 +1,214 @@
+//! The answers about checkpoints: the snapshot as the seed's schema has it, and as people read it.
+
+use serde_json::{Map, Value, json};
+
+use super::{Answer, safe, words};
+use crate::epistemics::confidence::overall;
+use crate::model::snapshot::{Chain, GitState, Snapshot};
+use crate::model::{Body, Checkpoint, Head, Phase, Record};
+use crate::ops::checkpoint;
+use crate::ops::show::short_commit;
+
+/// What the seed calls a snapshot.
+const TYPE: &str = "epistemic_state_snapshot";
+
+/// A checkpoint as JSON: the seed's keys beside ours.
+pub fn json_of(head: &Head, checkpoint: &Checkpoint) -> Map<String, Value> {
+    let json = json!({
+        "checkpoint_id": head.id,
+        "kind": "checkpoint",
+        "type": TYPE,
+        "session_id": head.session,
+        "ai_id": head.ai,
+        "timestamp": head.at,
+        "commit": head.commit,
+    });
+    let Value::Object(mut json) = json else { return Map::new() };
+    json.extend(crate::wire::record::body_to_map(&Body::Checkpoint(Box::new(checkpoint.clone()))));
+    // the seed has its parts beside the vectors; in the record, one of them would have the name of a key of the envelope
+    if let Some(Value::Object(snapshot)) = json.shift_remove("snapshot") {
+        json.extend(snapshot);
+    }
+    for (key, absent) in [("vectors_from", Value::Null), ("metadata", json!({}))] {
+        json.entry(key).or_insert(absent);
+    }
+    json.insert("overall_confidence".to_owned(), json!(overall(&checkpoint.vectors)));
+    json
+}
+
+/// A checkpoint without what only the whole has: for lists.
+fn brief(checkpoint: &Checkpoint) -> Checkpoint {
+    Checkpoint { snapshot: None, git_state: None, ..checkpoint.clone() }
+}
+
+/// The keys of a record's kind; of a checkpoint without snapshot and state of the repository.
+pub fn brief_keys(body: &Body) -> Map<String, Value> {
+    let keys = match body {
+        Body::Checkpoint(checkpoint) => {
+            crate::wire::record::body_to_map(&Body::Checkpoint(Box::new(brief(checkpoint))))
+        }
+        other => crate::wire::record::body_to_map(other),
+    };
+    keys.into_iter().filter(|(key, _)| key != "git_state").collect()
+}
+
+/// The same as JSON with its envelope.
+pub fn brief_json(head: &Head, checkpoint: &Checkpoint) -> Map<String, Value> {
+    let mut json = json_of(head, &brief(checkpoint));
+    json.shift_remove("git_state");
+    json
+}
+
+/// The answer of `checkpoint`.
+pub fn taken(outcome: &checkpoint::Outcome) -> Answer {
+    let (head, c) = (&outcome.head, &outcome.checkpoint);
+    let branch = c.git_state.as_ref().and_then(|state| state.branch.clone());
+    let changes = c.git_state.as_ref().map(|state| &state.uncommitted_changes);
+    let changed = changes.map_or(0, |c| c.files_added + c.files_deleted + c.files_modified);
+    let from = c.vectors_from.as_ref().map(|id| format!(" (of assessment {})", id.short())).unwrap_or_default();
+    Answer::new(Value::Object(json_of(head, c)))
+        .text(format!("{}\n", head.id.short()))
+        .say(format!(
+            "Checkpoint {} of session {}{}: {}{from}, {} uncommitted.",
+            head.id.short(),
+            outcome.session_id.short(),
+            branch.map(|b| format!(" on {}", safe::line(&b))).unwrap_or_default(),
+            words::vectors(&c.vectors),
+            words::count(changed as usize, "file")
+        ))
+        .stored(&outcome.stored)
+}
+
+/// A checkpoint or assessment as JSON.
+fn point_json(record: &Record, whole: bool) -> Value {
+    match &record.body {
+        Body::Checkpoint(checkpoint) if whole => Value::Object(json_of(&record.head, checkpoint)),
+        Body::Checkpoint(checkpoint) => Value::Object(brief_json(&record.head, checkpoint)),
+        _ => super::small::point_json(record),
+    }
+}
+
+/// The answer of `checkpoint list`.
+pub fn list(records: &[Record], warnings: Vec<String>) -> Answer {
+    let line = |record: &Record| {
+        format!(
+            "{} {} {:<22} {:<12} {}\n",
+            record.head.id.short(),
+            words::date(&record.head.at),
+            super::small::point_name(record),
+            safe::line(&record.head.ai),
+            words::said(record)
+        )
+    };
+    let rows: Vec<Value> = records.iter().map(|record| point_json(record, false)).collect();
+    let answer = Answer::new(json!({"checkpoints": rows, "total_found": rows.len()}))
+        .text(records.iter().map(line).collect::<String>())
+        .warn(warnings)
+        .paged();
+    if records.is_empty() { answer.say("No checkpoint is stored here.") } else { answer }
+}
+
+/// The answer of `checkpoint show`.
+pub fn shown(record: &Record, warnings: Vec<String>) -> Answer {
+    match &record.body {
+        Body::Checkpoint(checkpoint) => {
+            Answer::new(point_json(record, true)).text(text(&record.head, checkpoint)).warn(warnings).paged()
+        }
+        _ => super::small::record(record, warnings),
+    }
+}
+
+/// A checkpoint as people read it.
+fn text(head: &Head, c: &Checkpoint) -> String {
+    let session = head.session.as_ref().map_or("–", |id| id.as_str());
+    let trigger = json!(c.trigger);
+    let mut lines = vec![
+        format!("checkpoint {}", head.id.short()),
+        format!("Agent:     {}", safe::line(&head.ai)),
+        format!("Session:   {session}"),
+        format!("Date:      {}", words::date(&head.at)),
+        format!("Taken:     {}", trigger.as_str().unwrap_or_default().replace('_', " ")),
+        format!("Phase:     {} {}", c.phase.map_or("none yet", Phase::name), c.round),
+    ];
+    let from = c.vectors_from.as_ref().map(|id| format!(" (of assessment {})", id.short())).unwrap_or_default();
+    lines.push(format!("Vectors:   {}{from}", words::vectors(&c.vectors)));
+    if let Some(said) = &c.said {
+        lines.push(format!("Said:      {}", safe::indented(said, 11)));
+    }
+    lines.extend(c.metadata.iter().map(|(key, value)| format!("Metadata:  {}={}", safe::line(key), safe::line(value))));
+    if let Some(state) = &c.git_state {
+        lines.extend(git_lines(state));
+    }
+    if let Some(snapshot) = &c.snapshot {
+        lines.extend(snapshot_lines(snapshot));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn git_lines(state: &GitState) -> Vec<String> {
+    let branch = state.branch.as_deref().map_or_else(|| "a detached HEAD".to_owned(), safe::line);
+    let at = short_commit(state.head_commit.as_deref()).unwrap_or_else(|| "no commit yet".to_owned());
+    let distance = match (state.ahead_behind.ahead, state.ahead_behind.behind) {
+        (Some(ahead), Some(behind)) => format!(", {ahead} ahead, {behind} behind"),
+        _ => String::new(),
+    };
+    let c = &state.uncommitted_changes;
+    let mut lines = vec![
+        format!("Git:       {branch} at {at}{distance}"),
+        format!(
+            "Changes:   {} modified, {} added, {} deleted (+{} −{})",
+            c.files_modified, c.files_added, c.files_deleted, c.insertions, c.deletions
+        ),
+    ];
+    let commit = |made: &crate::model::snapshot::CommitMade| {
+        format!("Commit:    {} {}", short_commit(Some(&made.hash)).unwrap_or_default(), safe::line(&made.message))
+    };
+    lines.extend(state.commits_since_last_checkpoint.iter().map(commit));
+    lines
+}
+
+fn snapshot_lines(s: &Snapshot) -> Vec<String> {
+    let crumbs = &s.breadcrumbs;
+    let mut lines = Vec::new();
+    let mut line = |title: &str, text: String| {
+        let title = if title.is_empty() { String::new() } else { format!("{title}:") };
+        lines.push(format!("{title:<10} {}", safe::indented(&text, 11)));
+    };
+    if let Some(latest) = &s.reasoning.latest {
+        line("Reasoning", latest.clone());
+    }
+    if !s.reasoning.epistemic_tags.is_empty() {
+        line("Tags", s.reasoning.epistemic_tags.join(", "));
+    }
+    line("Findings", format!("{} of the session, {} in all", crumbs.findings.session, crumbs.findings.total));
+    crumbs.findings.recent.iter().for_each(|seen| line("", format!("{} {}", seen.id.short(), seen.finding)));
+    line(
+        "Unknowns",
+        format!(
+            "{} of the session; {} of {} open",
+            crumbs.unknowns.session, crumbs.unknowns.unresolved, crumbs.unknowns.total
+        ),
+    );
+    for seen in crumbs.unknowns.recent.iter().filter(|seen| !seen.is_resolved) {
+        line("", format!("{} {}", seen.id.short(), seen.unknown));
+    }
+    line("Dead ends", format!("{} of the session, {} in all", crumbs.dead_ends.session, crumbs.dead_ends.total));
+    line("Mistakes", format!("{} of the session, {} in all", crumbs.mistakes.session, crumbs.mistakes.total));
+    line("Goals", format!("{} open, {} done", s.goals.active, s.goals.completed));
+    if let Some(goal) = &s.goals.current {
+        let progress = goal.progress.as_ref().map(|progress| format!(" ({progress})")).unwrap_or_default();
+        line("", format!("{} {}{progress}", goal.id.short(), goal.objective));
+    }
+    line("Handoffs", s.handoffs.count.to_string());
+    line("Sessions", format!("{} active of {}", s.project.active_total, s.project.total_sessions));
+    line("Agents", s.project.ai_collaborators.join(", "));
+    s.investigation.breadcrumb_chains.iter().for_each(|chain| line("Chain", chain_text(chain)));
+    s.investigation.exploration_paths.iter().for_each(|path| line("Path", path.clone()));
+    s.reference_docs.recent.iter().for_each(|doc| line("Document", doc.path.clone()));
+    lines
+}
+
+fn chain_text(chain: &Chain) -> String {
+    let links = [&chain.finding, &chain.led_to_unknown, &chain.led_to_finding, &chain.led_to_fix];
+    links.into_iter().flatten().map(|text| safe::line(text)).collect::<Vec<_>>().join(" → ")
+}
