@@ -5,6 +5,7 @@
 mod aliases;
 mod bad_input;
 mod bad_names;
+mod calibration;
 mod concurrency;
 mod continuity;
 mod doctor;

@@ -12,8 +12,8 @@ use crate::git::history::Selection;
 use crate::model::{Phase, Shelf};
 use crate::ops::journal::Entry;
 use crate::ops::{
-    Asked, Context, assess, checkpoint, deinit, demo, doctor, drift, flush, goal, handoff, hook, init, journal, log,
-    query, repair, resume, session, setup, show, status, sync,
+    Asked, Context, assess, calibration, checkpoint, deinit, demo, doctor, drift, flush, goal, handoff, hook, init,
+    journal, log, query, repair, resume, session, setup, show, status, sync,
 };
 use crate::view::block::BuiltIn;
 use crate::view::pack::Form;
@@ -124,6 +124,7 @@ impl<'a> Here<'a> {
                     query::Request { since: given.since, until: given.until, task: given.task, limit: given.limit };
                 view::small::queried(&query::run(&context, &request)?)
             }
+            Command::Calibration(given) => view::calibration::answer(&calibration::run(&self.context(given.filter)?)?),
             Command::Status(_) => {
                 let outcome = status::run(&self.context(Asked::default())?)?;
                 view::status::answer(&outcome, &mut self.terminal)?

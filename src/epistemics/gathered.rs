@@ -56,16 +56,55 @@ pub struct Gathered {
     pub said: Vec<Id>,
     /// The time of its last record, RFC 3339 UTC.
     pub last_at: String,
+    /// The last record the session made itself: not what was attached, superseded or digested for it, which can be
+    /// long after its work. For a session of which nothing else is stored, the record it began with.
+    pub end: Id,
 }
 
 impl Gathered {
     /// Sorts the records of one session out of all those given, in order of id; records of other sessions count where
     /// they answer its questions or end its goals. `None` when none is of the session.
     pub fn collect<'a>(records: impl IntoIterator<Item = &'a Record> + Clone, id: &SessionId) -> Option<Self> {
-        let own = || records.clone().into_iter().filter(|r| r.head.session.as_ref() == Some(id));
-        let session = sessions(own()).remove(id)?;
-        let answers = answers(records.clone());
+        let own: Vec<&Record> = records.clone().into_iter().filter(|r| r.head.session.as_ref() == Some(id)).collect();
+        let session = sessions(own.iter().copied()).remove(id)?;
+        let owned = goals(records.clone()).into_iter().filter(|owned| owned.session.as_ref() == Some(id));
+        let goals = owned.map(|owned| owned.goal).collect();
+        Some(Self::of(session, &own, &answers(records), goals))
+    }
+
+    /// The same of every session there is among the records, by id of the session. The records are put in order and
+    /// folded once, however many sessions there are.
+    pub fn each<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Self> {
+        let mut records: Vec<&Record> = records.into_iter().collect();
+        records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
+        let all = || records.iter().copied();
+        let mut own: BTreeMap<&SessionId, Vec<&Record>> = BTreeMap::new();
+        for record in all() {
+            if let Some(id) = &record.head.session {
+                own.entry(id).or_default().push(record);
+            }
+        }
+        let mut owned: BTreeMap<SessionId, Vec<GoalState>> = BTreeMap::new();
+        for goal in goals(all()) {
+            if let Some(id) = goal.session {
+                owned.entry(id).or_default().push(goal.goal);
+            }
+        }
+        let answers = answers(all());
+        let each = sessions(all()).into_values().map(|session| {
+            let own = own.remove(&session.id).unwrap_or_default();
+            let goals = owned.remove(&session.id).unwrap_or_default();
+            Self::of(session, &own, &answers, goals)
+        });
+        each.collect()
+    }
+
+    /// Sorts a session's own records.
+    fn of(session: Session, own: &[&Record], answers: &BTreeMap<Id, String>, mut goals: Vec<GoalState>) -> Self {
+        // what the agent set itself comes before what was proposed to it
+        goals.sort_by_key(|goal| goal.vector.is_some());
         let mut out = Gathered {
+            end: session.began.clone(),
             session,
             assessments: Vec::new(),
             checkpoints: Vec::new(),
@@ -80,14 +119,17 @@ impl Gathered {
             sources: Vec::new(),
             tools: Vec::new(),
             touched_files: Vec::new(),
-            goals: Vec::new(),
+            goals,
             entries: 0,
             said: Vec::new(),
             last_at: String::new(),
         };
         let mut tools: BTreeMap<String, u32> = BTreeMap::new();
-        for record in own() {
+        for record in own {
             out.last_at.clone_from(&record.head.at);
+            if !matches!(record.body, Body::Attach(_) | Body::Supersede(_) | Body::Digest(_)) {
+                out.end.clone_from(&record.head.id);
+            }
             out.entries += 1;
             let item = |text: &str| Item { id: Some(record.head.id.clone()), text: text.to_owned() };
             match &record.body {
@@ -155,11 +197,7 @@ impl Gathered {
         }
         out.tools = tools.into_iter().map(|(tool, count)| ToolUse { tool, count }).collect();
         out.tools.sort_by(|a, b| b.count.cmp(&a.count).then(a.tool.cmp(&b.tool)));
-        let owned = goals(records).into_iter().filter(|owned| owned.session.as_ref() == Some(id));
-        out.goals = owned.map(|owned| owned.goal).collect();
-        // what the agent set itself comes before what was proposed to it
-        out.goals.sort_by_key(|goal| goal.vector.is_some());
-        Some(out)
+        out
     }
 
     /// How many entries and assessments it made after a record.

@@ -1,5 +1,6 @@
 //! Pure rules over the model: what follows from what an agent said. No input or output.
 
+pub mod belief;
 pub mod calibration;
 pub mod chains;
 pub mod confidence;
@@ -16,4 +17,5 @@ pub mod report;
 pub mod short;
 pub mod snapshot;
 pub mod tokens;
+pub mod track;
 pub mod trajectory;

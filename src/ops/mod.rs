@@ -2,6 +2,7 @@
 
 pub mod alias;
 pub mod assess;
+pub mod calibration;
 pub mod checkpoint;
 pub mod context;
 pub mod current;

@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod assess;
 pub mod block;
+pub mod calibration;
 pub mod colour;
 pub mod demo;
 pub mod doctor;

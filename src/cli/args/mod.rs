@@ -1,6 +1,7 @@
 //! The arguments: their doc comments are the help, the manual pages and the completions.
 
 mod assess;
+mod calibration;
 mod care;
 mod goal;
 mod handoff;
@@ -13,6 +14,7 @@ mod sync;
 pub use assess::{
     About, Check, Checkpoint, CheckpointCommand, Drift, Noted, PhaseWord, Postflight, Preflight, TriggerWord, Vectors,
 };
+pub use calibration::Calibration;
 pub use care::{Completions, Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, Setup, Status};
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, Said};
@@ -81,6 +83,7 @@ pub enum Command {
     Resume(Resume),
     Log(Log),
     Query(Query),
+    Calibration(Calibration),
     Status(Status),
     Flush(Flush),
     Sync(Sync),

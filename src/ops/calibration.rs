@@ -1,0 +1,106 @@
+//! Calibration: whose confidence was justified, session by session, by agent and over all.
+
+use std::collections::BTreeMap;
+
+use super::alias;
+use super::context::Context;
+use crate::epistemics::belief::{Belief, beliefs, differences};
+use crate::epistemics::calibration::{Explained, explained};
+use crate::epistemics::gathered::Gathered;
+use crate::epistemics::track::{Entry, Score};
+use crate::error::Result;
+use crate::model::Vector;
+use crate::model::session::Session;
+
+/// One session: how it is calibrated, what it forecast, what came of it.
+#[derive(Debug)]
+pub struct One {
+    /// The session.
+    pub session: Session,
+    /// Whether knowing and doubting moved together, and why.
+    pub calibration: Explained,
+    /// Forecast and outcome.
+    pub entry: Entry,
+    /// What it thought of itself before and after, a vector each.
+    differences: Vec<(Vector, f64)>,
+}
+
+/// Several sessions together.
+#[derive(Debug)]
+pub struct Summary {
+    /// How many they are, those that are left out as well.
+    pub sessions: usize,
+    /// How well forecasts and outcomes agree.
+    pub score: Score,
+    /// The bias of each vector that was given before and after.
+    pub beliefs: Vec<Belief>,
+}
+
+/// What the sessions asked for amount to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The sessions, newest start first.
+    pub sessions: Vec<One>,
+    /// All of them together; `None` when one session was asked for: nothing follows from one.
+    pub overall: Option<Summary>,
+    /// By agent, in order of their names; empty when one session was asked for.
+    pub agents: Vec<(String, Summary)>,
+    /// Whether any session is stored here.
+    pub any: bool,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Reads everything once. With `--session` that session only, with `--ai` the sessions of that agent; a session's agent
+/// is the one that began it. A session name that fits none is an error; no session at all is none.
+pub fn run(context: &Context<'_>) -> Result<Outcome> {
+    let mut warnings = context.store.settle();
+    let scan = context.store.scan_all()?;
+    for id in &scan.doubled {
+        warnings.push(format!("two versions of the record {id} are stored; the one with the greater bytes counts"));
+    }
+    let mut all = Gathered::each(scan.records());
+    all.sort_by(|a, b| (&a.session.started_at, &a.session.began).cmp(&(&b.session.started_at, &b.session.began)));
+    let any = !all.is_empty();
+    let named = match &context.asked.session {
+        Some(given) => {
+            let sessions: Vec<Session> = all.iter().map(|gathered| gathered.session.clone()).collect();
+            Some(alias::pick(&sessions, given.trim())?.id.clone())
+        }
+        None => None,
+    };
+    all.retain(|gathered| {
+        named.as_ref().is_none_or(|id| gathered.session.id == *id)
+            && context.asked.ai.as_ref().is_none_or(|ai| gathered.session.ai == *ai)
+    });
+    let sessions: Vec<One> = all.iter().rev().map(one).collect();
+    let (mut overall, mut agents) = (None, Vec::new());
+    if named.is_none() {
+        let mut by_agent: BTreeMap<&str, Vec<&One>> = BTreeMap::new();
+        for one in &sessions {
+            by_agent.entry(&one.session.ai).or_default().push(one);
+        }
+        agents = by_agent.into_iter().map(|(ai, ones)| (ai.to_owned(), summary(ones))).collect();
+        overall = Some(summary(sessions.iter().collect()));
+    }
+    Ok(Outcome { sessions, overall, agents, any, warnings })
+}
+
+fn one(gathered: &Gathered) -> One {
+    One {
+        session: gathered.session.clone(),
+        calibration: explained(gathered.before(), gathered.after()),
+        entry: Entry::of(gathered),
+        differences: differences(gathered),
+    }
+}
+
+fn summary(mut ones: Vec<&One>) -> Summary {
+    // sums are made in one order, whatever clone they are made in
+    ones.sort_by(|a, b| a.entry.end.cmp(&b.entry.end));
+    Summary {
+        sessions: ones.len(),
+        score: Score::of(ones.iter().map(|one| &one.entry)),
+        beliefs: beliefs(ones.iter().flat_map(|one| &one.differences)),
+    }
+}
