@@ -38,7 +38,8 @@ fn agent(json: &Value, ai: &str) -> Value {
 /// Three sessions with every kind of forecast and several vectors, in `repo`.
 fn three_sessions(repo: &Repo<'_>) -> [String; 3] {
     let first = repo.start("ada", "Fix the login");
-    repo.json(["preflight", "-v", "know=0.6,context=0.5,uncertainty=0.5"]);
+    repo.json(["preflight", "-v", "know=0.7,context=0.5,uncertainty=0.4"]);
+    repo.json(["finding", "The cause"]);
     let goal = id(&repo.json(["goal", "add", "Green"]), "id");
     repo.json(["check", "-v", "know=0.9,uncertainty=0.2", "--confidence", "0.86"]);
     repo.json(["goal", "done", &goal]);
@@ -46,16 +47,16 @@ fn three_sessions(repo: &Repo<'_>) -> [String; 3] {
     repo.json(["postflight", "-v", "know=0.7,context=0.7,density=0.4,uncertainty=0.3", "--no-handoff"]);
     repo.json(["session", "end"]);
     let second = repo.start("ada", "Speed it up");
-    repo.json(["preflight", "-v", "know=0.5,density=0.6,uncertainty=0.6"]);
+    repo.json(["preflight", "-v", "know=0.7,density=0.6,uncertainty=0.6"]);
     repo.json(["goal", "add", "Fast"]);
     repo.json(["check", "-v", "know=0.7,density=0.3"]);
     repo.json(["postflight", "-v", "know=0.5,density=0.7,uncertainty=0.3", "--no-handoff"]);
     repo.json(["session", "end"]);
     let third = repo.start("bob", "Tidy up");
-    repo.json(["preflight", "-v", "know=0.4,do=0.6"]);
+    repo.json(["preflight", "-v", "know=0.7,do=0.3"]);
     repo.json(["evidence", "cargo test", "--exit", "1"]);
     repo.json(["evidence", "cargo test", "--exit", "0"]);
-    repo.json(["postflight", "-v", "know=0.6,do=0.5", "--no-handoff"]);
+    repo.json(["postflight", "-v", "know=0.9,do=0.2", "--no-handoff"]);
     repo.json(["session", "end"]);
     [first, second, third]
 }
@@ -66,7 +67,7 @@ fn three_sessions(repo: &Repo<'_>) -> [String; 3] {
 /// |---|---|---|---|
 /// | 1, ada | 0.86 (--confidence) | 1 (goal done, cargo test passed) | 0.0196 |
 /// | 2, ada | (0.35 · 0.7 + 0.25 · (1 − 0.3)) / 0.6 = 0.7 (CHECK) | 0 (goal open) | 0.49 |
-/// | 3, bob | (0.4 + 0.6) / 2 = 0.5 (PREFLIGHT) | 1 (failed first, passed later) | 0.25 |
+/// | 3, bob | (0.7 + 0.3) / 2 = 0.5 (PREFLIGHT) | 1 (failed first, passed later) | 0.25 |
 ///
 /// Brier: ada 0.5096 / 2 = 0.2548, bob 0.25, all 0.7596 / 3 = 0.2532. Mean forecast: ada 1.56 / 2 = 0.78, bob 0.5, all
 /// 2.06 / 3 = 0.6867. Mean outcome: 0.5, 1, 2 / 3 = 0.6667. Bias: 0.28, −0.5, 0.06 / 3 = 0.02.
@@ -75,8 +76,8 @@ fn three_sessions(repo: &Repo<'_>) -> [String; 3] {
 ///
 /// | | 1 | 2 | 3 |
 /// |---|---|---|---|
-/// | know | 0.9 − 0.7 = 0.2 (CHECK) | 0.7 − 0.5 = 0.2 (CHECK) | 0.4 − 0.6 = −0.2 (PREFLIGHT) |
-/// | do | | | 0.6 − 0.5 = 0.1 |
+/// | know | 0.9 − 0.7 = 0.2 (CHECK) | 0.7 − 0.5 = 0.2 (CHECK) | 0.7 − 0.9 = −0.2 (PREFLIGHT) |
+/// | do | | | 0.3 − 0.2 = 0.1 |
 /// | context | 0.5 − 0.7 = −0.2 (PREFLIGHT) | | |
 /// | density | not given before | −(0.3 − 0.7) = 0.4 (CHECK) | |
 /// | uncertainty | −(0.2 − 0.3) = 0.1 (CHECK) | −(0.6 − 0.3) = −0.3 (PREFLIGHT: the CHECK gave none) | |
@@ -147,11 +148,11 @@ fn the_numbers_are_those_of_the_table_computed_by_hand() {
     assert_eq!(ids, [&third[..], &second[..], &first[..]], "newest first");
     let (one, two, three) = (of(&json, &first), of(&json, &second), of(&json, &third));
     assert_eq!(one["calibration_status"], "well_calibrated");
-    // Δknow = 0.7 − 0.6, −Δuncertainty = 0.5 − 0.3
-    assert_eq!((&one["know_delta"], &one["uncertainty_drop"]), (&json!(0.1), &json!(0.2)));
+    // Δknow = 0.7 − 0.7, −Δuncertainty = 0.4 − 0.3
+    assert_eq!((&one["know_delta"], &one["uncertainty_drop"]), (&json!(0.0), &json!(0.1)));
     assert_eq!(
         one["why"],
-        "Δknow +0.10 and −Δuncertainty +0.20 are 0.10 apart, 0.20 at most: knowing and doubting moved together"
+        "Δknow +0.00 and −Δuncertainty +0.10 are 0.10 apart, 0.20 at most: knowing and doubting moved together"
     );
     assert_eq!((&one["forecast"], &one["forecast_from"]), (&json!(0.86), &json!("check_confidence")));
     assert_eq!(one["outcome"], 1);
@@ -159,7 +160,7 @@ fn the_numbers_are_those_of_the_table_computed_by_hand() {
     assert_eq!(two["calibration_status"], "overconfident");
     assert_eq!(
         two["why"],
-        "Δknow +0.00 and −Δuncertainty +0.30 are 0.30 apart: doubt fell by over 0.20 more than knowledge grew"
+        "Δknow -0.20 and −Δuncertainty +0.30 are 0.50 apart: doubt fell by over 0.20 more than knowledge grew"
     );
     assert_eq!((&two["forecast"], &two["forecast_from"]), (&json!(0.7), &json!("check_vectors")));
     assert_eq!((&two["outcome"], &two["outcome_why"]), (&json!(0), &json!("goals done: 0 of 1")));

@@ -64,6 +64,7 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
         json
     };
     run(&["resume"]);
+    run(&["calibration"]);
     run(&["session", "start", "--ai", "ada", "--task", "t", "--type", "fix", "--external-id", "x1"]);
     run(&["drift"]);
     run(&["preflight", "-v", "know=0.5,context=0.2,uncertainty=0.7", "--reasoning", "r", "--cycle", "1", "--tag", "a"]);
@@ -110,6 +111,8 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     run(&["resume", "--budget", "200"]);
     run(&["log", "--handoffs", "--checkpoints", "--journal"]);
     run(&["query"]);
+    let json = run(&["calibration"]);
+    assert!(json["overall"]["vectors"][0]["vector"].is_string(), "an entry of each list is there: {json}");
     run(&["flush"]);
     repo.git(["init", "-q", "--bare", "../hub.git"]).ok();
     run(&["sync", "../hub.git"]);

@@ -6,6 +6,7 @@ mod aliases;
 mod bad_input;
 mod bad_names;
 mod calibration;
+mod calibration_clones;
 mod concurrency;
 mod continuity;
 mod doctor;
