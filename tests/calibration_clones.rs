@@ -120,12 +120,12 @@ fn body() -> impl Strategy<Value = Body> {
     let phase = prop_oneof![Just(Phase::Preflight), Just(Phase::Check), Just(Phase::Postflight)];
     prop_oneof![
         4 => (phase, unit(), unit(), proptest::option::of(unit())).prop_map(|(p, k, u, c)| assessment(p, k, u, c)),
-        2 => Just(Body::Goal(Goal { text: "g".into(), criteria: vec![], priority: Priority::Low, rationale: None })),
+        2 => Just(Body::Goal(Goal { text: "g".into(), criteria: vec![], priority: Priority::Low, rationale: None, vector: None })),
         2 => (0usize..30).prop_map(|of| Body::GoalDone(GoalDone { of: id(of), evidence: None, concerns: vec![] })),
         1 => (0usize..30).prop_map(|of| Body::GoalDrop(GoalDrop { of: id(of), why: None, concerns: vec![] })),
         1 => (0usize..4, vec((0usize..30).prop_map(id), 0..4))
             .prop_map(|(from, of)| Body::GoalTake(GoalTake { from: session(from), of, concerns: vec![] })),
-        3 => ("[ab]", 0i32..2).prop_map(|(command, exit)| Body::Evidence(Evidence { command, exit, files: vec![] })),
+        3 => ("[ab]", 0i32..2).prop_map(|(command, exit)| Body::Evidence(Evidence { command, exit, files: vec![], led_from: None })),
         1 => Just(Body::SessionEnd(SessionEnd { reason: None })),
     ]
 }

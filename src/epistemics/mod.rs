@@ -1,5 +1,6 @@
 //! Pure rules over the model: what follows from what an agent said. No input or output.
 
+pub mod arrival;
 pub mod belief;
 pub mod calibration;
 pub mod chains;

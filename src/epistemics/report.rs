@@ -93,6 +93,8 @@ pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -
         next_steps,
         artifacts,
         named_artifacts,
+        // known only when it is stored
+        uncommitted: Vec::new(),
         assessments: gathered.assessed(),
     }
 }

@@ -3,6 +3,7 @@
 pub mod backend;
 mod beside;
 pub mod config;
+pub mod content;
 pub mod difference;
 pub mod equivalents;
 pub mod head_move;

@@ -3,7 +3,7 @@
 use std::collections::{BinaryHeap, HashSet};
 
 use super::Oid;
-use super::process::{git, output};
+use super::process::{Pending, git, output};
 use super::repository::Repository;
 
 /// How much older than a commit its descendants' clocks may make it look, in seconds.
@@ -71,4 +71,21 @@ pub fn is_ancestor(repo: &Repository, ancestor: Oid, of: &str) -> bool {
     let mut command = git(repo.cwd());
     command.args(["merge-base", "--is-ancestor", &ancestor.to_string(), of]);
     output(&mut command).is_ok()
+}
+
+/// A number of commits, asked for and not yet read.
+pub struct Counting(Pending);
+
+/// Asks git how many commits can be reached from `tip` and not from `from`, both of which are here.
+pub fn beyond(repo: &Repository, from: Oid, tip: Oid) -> Counting {
+    let mut command = git(repo.cwd());
+    command.args(["rev-list", "--count", &tip.to_string(), &format!("^{from}"), "--"]);
+    Counting(Pending::start(&mut command))
+}
+
+impl Counting {
+    /// The number; `None` when git could not tell.
+    pub fn read(self) -> Option<usize> {
+        String::from_utf8(self.0.output().ok()?).ok()?.trim().parse().ok()
+    }
 }

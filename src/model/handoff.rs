@@ -116,6 +116,20 @@ pub struct Assessed {
     pub reasoning: Option<String>,
 }
 
+/// A file of the handoff that was not committed when it was written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Uncommitted {
+    /// Relative to the root of the work tree.
+    pub path: String,
+    /// Its content then: the id of its bytes as a blob, without git's filters, hex; `None` when it was not recorded (too
+    /// large, a folder, one too many) or there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blob: Option<String>,
+    /// Whether it was deleted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
+}
+
 /// How often a tool category was used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
@@ -202,6 +216,9 @@ pub struct Handoff {
     /// Those of them that the agent named itself: a newer handoff of the session keeps them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub named_artifacts: Vec<String>,
+    /// Those artifacts and files of the evidence that were not committed then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncommitted: Vec<Uncommitted>,
     /// The assessments of the session, oldest first.
     pub assessments: Vec<Assessed>,
 }

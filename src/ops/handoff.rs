@@ -6,6 +6,7 @@ use super::Stored;
 use super::context::{Context, Working};
 use super::draft;
 use super::session::{gather, gather_from};
+use super::uncommitted::{self, Seen};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::journal::superseded;
 use crate::epistemics::report::{Said, Work, missing, report};
@@ -117,11 +118,11 @@ pub fn check(context: &Context<'_>, said: &Said) -> Result<()> {
 }
 
 /// What git knows since the session began. Without git, nothing, with a warning.
-fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Work, Vec<String>, Changes) {
+fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Work, Vec<String>, Seen) {
     let paths = context.store.paths();
     if gathered.session.place.as_deref().is_some_and(|place| place != paths.place()) {
         let text = "the session worked in another worktree or clone; commits and files are left out: hand over there";
-        return (Work::default(), vec![text.to_owned()], Changes::default());
+        return (Work::default(), vec![text.to_owned()], Seen::Elsewhere);
     }
     let since = gathered.session.commit.as_deref().and_then(parse_oid);
     let read = || -> Result<(Work, Changes)> {
@@ -134,8 +135,8 @@ fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Wo
         Ok((Work { commits: committed.commits, files }, changes))
     };
     match read() {
-        Ok((work, changes)) => (work, Vec::new(), changes),
-        Err(error) => (Work::default(), vec![format!("commits and files are left out: {error}")], Changes::default()),
+        Ok((work, changes)) => (work, Vec::new(), Seen::All(changes)),
+        Err(error) => (Work::default(), vec![format!("commits and files are left out: {error}")], Seen::Unasked),
     }
 }
 
@@ -164,17 +165,20 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said) -> Result<Out
     }
     let scan = context.store.session(&who.id)?;
     let gathered = gather_from(&scan, &who.id)?;
-    let (work, warnings, changes) = work(context, &gathered, asked);
+    let (work, warnings, seen) = work(context, &gathered, asked);
     stored.warnings.extend(warnings);
-    let handoff = report(&gathered, work, said, context.store.now());
+    let mut handoff = report(&gathered, work, said, context.store.now());
+    let doubtful: Vec<String> = handoff.named_artifacts.iter().chain(&gathered.touched_files).cloned().collect();
+    handoff.uncommitted = uncommitted::of(context, &handoff, &doubtful, &seen);
     let lacking = missing(&handoff);
     let record = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff)));
     let mut written = context.store.hand_over(record, set_aside(&scan, who))?;
     stored.add(&mut written);
     let record = written.records.into_iter().next().ok_or_else(|| Error::storage("the handoff was not stored"))?;
-    let Changes { files_added, files_modified, files_deleted, .. } = changes;
-    let paths = files_added.into_iter().chain(files_modified).chain(files_deleted).collect();
-    context.store.remember_pending(&record.head.id, paths);
+    if let Seen::All(Changes { files_added, files_modified, files_deleted, .. }) = seen {
+        let paths = files_added.into_iter().chain(files_modified).chain(files_deleted).collect();
+        context.store.remember_pending(&record.head.id, paths);
+    }
     Ok(Outcome { record, is_stored: true, missing: lacking, stored })
 }
 

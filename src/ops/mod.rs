@@ -1,6 +1,7 @@
 //! One use case per file: what is asked → what came of it. Prints nothing; every face shares it.
 
 pub mod alias;
+pub mod arrival;
 pub mod assess;
 pub mod calibration;
 pub mod checkpoint;
@@ -27,6 +28,7 @@ pub mod setup;
 pub mod show;
 pub mod status;
 pub mod sync;
+pub mod uncommitted;
 
 pub use context::{Asked, Context};
 

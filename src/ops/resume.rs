@@ -1,9 +1,12 @@
 //! Resuming: what the sessions before this one hand over.
 
-use super::alias;
+use std::borrow::Cow;
+
 use super::context::Context;
 use super::handoff::{Listed, in_force};
 use super::session::gather_from;
+use super::{alias, arrival};
+use crate::epistemics::arrival::{Arrival, remaining};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::journal::sessions;
 use crate::epistemics::report::{Said, Work, report};
@@ -28,12 +31,24 @@ pub struct Resumed {
     pub head: Option<Head>,
     /// The time of the handoff, or of the session's last record.
     pub timestamp: String,
-    /// What it hands over.
+    /// What it hands over, as it was written.
     pub handoff: Handoff,
+    /// What became of the handoff since; `None` for a summary.
+    pub arrival: Option<Arrival>,
     /// How many records were made after the handoff.
     pub since_handoff: usize,
     /// Whether it is still active.
     pub active: bool,
+}
+
+impl Resumed {
+    /// What is still to be taken up of the handoff: without what others have answered since.
+    pub fn remaining(&self) -> Cow<'_, Handoff> {
+        match &self.arrival {
+            Some(arrival) => Cow::Owned(remaining(&self.handoff, arrival)),
+            None => Cow::Borrowed(&self.handoff),
+        }
+    }
 }
 
 /// The sessions, newest first.
@@ -47,7 +62,7 @@ pub struct Outcome {
 /// The session named by `--session`, or the newest ones, those of `--ai` only when it is given. A session that has said
 /// nothing yet is passed over, unless it is named.
 pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
-    let warnings = context.store.settle();
+    let mut warnings = context.store.settle();
     let scan = context.store.scan_all()?;
     let handoffs = in_force(context)?;
     let chosen: Vec<SessionId> = match &context.asked.session {
@@ -68,7 +83,7 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
         }
     };
     let named = context.asked.session.is_some();
-    let mut out = Vec::new();
+    let (mut out, mut handed_over) = (Vec::new(), Vec::new());
     for id in chosen {
         let gathered = gather_from(&scan, &id)?;
         let handoff = handoffs.iter().find(|listed| listed.head.session.as_ref() == Some(&id));
@@ -77,10 +92,15 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
             continue;
         }
         out.push(resumed(gathered, handoff, context));
+        handed_over.extend(handoff);
         if out.len() == request.last {
             break;
         }
     }
+    let (arrivals, troubles) = arrival::of(context, &scan, &handed_over);
+    warnings.extend(troubles);
+    let with_handoff = out.iter_mut().filter(|resumed: &&mut Resumed| resumed.head.is_some());
+    with_handoff.zip(arrivals).for_each(|(resumed, arrival)| resumed.arrival = Some(arrival));
     Ok(Outcome { sessions: out, warnings })
 }
 
@@ -94,6 +114,7 @@ fn resumed(gathered: Gathered, handoff: Option<&Listed>, context: &Context<'_>) 
             since_handoff: gathered.entries_after(&listed.head.id),
             head: Some(listed.head.clone()),
             handoff: listed.handoff.clone(),
+            arrival: None,
             active,
         },
         None => {
@@ -106,6 +127,7 @@ fn resumed(gathered: Gathered, handoff: Option<&Listed>, context: &Context<'_>) 
                 timestamp: gathered.last_at.clone(),
                 since_handoff: 0,
                 handoff: report(&gathered, Work::default(), Said::default(), until),
+                arrival: None,
                 active,
             }
         }

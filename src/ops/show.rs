@@ -1,9 +1,10 @@
 //! One thing, whole: a handoff, a session, or what stands on a commit.
 
-use super::alias;
 use super::context::Context;
 use super::handoff::{Listed, in_force};
 use super::session::gather;
+use super::{alias, arrival};
+use crate::epistemics::arrival::Arrival;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::journal::superseded;
 use crate::error::{Error, Result};
@@ -14,8 +15,8 @@ use crate::store::Homes;
 /// What was found.
 #[derive(Debug)]
 pub enum Shown {
-    /// A handoff.
-    Handoff(Box<Listed>),
+    /// A handoff, and what became of it since.
+    Handoff(Box<Listed>, Box<Arrival>),
     /// A session; with its handoff in force, when it has one.
     Session(Box<Gathered>, Option<Box<Listed>>),
     /// The records at home on a commit.
@@ -34,11 +35,11 @@ pub enum Shown {
 /// Finds `given`: a session alias, a handoff's or other record's id, or a revision. Without it, the newest handoff.
 /// Different kinds of the same name are an error unless one is meant exactly.
 pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<String>)> {
-    let warnings = context.store.settle();
+    let mut warnings = context.store.settle();
     let Some(given) = given else {
         let newest = in_force(context)?.into_iter().next();
         return match newest {
-            Some(listed) => Ok((Shown::Handoff(Box::new(listed)), warnings)),
+            Some(listed) => Ok((handoff(context, listed, &mut warnings)?, warnings)),
             None => Err(Error::not_found("no handoff is stored here")
                 .suggest("Write one at the end of a session.")
                 .command("git empirica handoff")),
@@ -53,8 +54,15 @@ pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Str
             let own = in_force(context)?.into_iter().find(|listed| listed.head.session.as_ref() == Some(&named.id));
             Shown::Session(Box::new(gathered), own.map(Box::new))
         }
-        (_, Ok(record), _) => match record.body {
-            Body::Handoff(handoff) => Shown::Handoff(Box::new(Listed { head: record.head, handoff: *handoff })),
+        (_, Ok(record), _) => match &record.body {
+            Body::Handoff(_) => {
+                let scan = context.store.scan(Shelf::Handoffs)?;
+                let placed = scan.get(&record.head.id).map(|entry| Homes::new(&scan).placed(&context.store, entry));
+                let Record { head, body: Body::Handoff(written) } = placed.unwrap_or(record) else {
+                    return Err(nothing(given));
+                };
+                handoff(context, Listed { head, handoff: *written }, &mut warnings)?
+            }
             _ => Shown::Record(Box::new(record)),
         },
         (_, _, Some(commit)) => {
@@ -84,6 +92,15 @@ pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Str
         }
     };
     Ok((shown, warnings))
+}
+
+/// A handoff with what became of it.
+fn handoff(context: &Context<'_>, listed: Listed, warnings: &mut Vec<String>) -> Result<Shown> {
+    let scan = context.store.scan_all()?;
+    let (arrivals, troubles) = arrival::of(context, &scan, &[&listed]);
+    warnings.extend(troubles);
+    let arrival = arrivals.into_iter().next().ok_or_else(|| nothing(listed.head.id.short()))?;
+    Ok(Shown::Handoff(Box::new(listed), Box::new(arrival)))
 }
 
 fn nothing(given: &str) -> Error {

@@ -146,6 +146,11 @@ impl<'a> Store<'a> {
         self.until.map_or(wanted, |until| until.saturating_duration_since(Instant::now()).min(wanted))
     }
 
+    /// Whether a commit can be reached from HEAD. One that is not here cannot.
+    pub fn reaches(&self, commit: crate::git::Oid) -> bool {
+        self.reach.borrow_mut().contains(self.repo, commit)
+    }
+
     /// Whether records of this worktree wait for a first commit.
     pub fn has_unborn(&self) -> bool {
         self.paths.unborn().exists()

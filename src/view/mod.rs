@@ -1,6 +1,7 @@
 //! Outcome → terminal text, JSON, Markdown. The only floor that knows templates and colours.
 
 pub mod answer;
+pub mod arrival;
 pub mod assess;
 pub mod block;
 pub mod calibration;

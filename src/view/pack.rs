@@ -276,7 +276,8 @@ fn shorten(text: &mut String, most: usize) -> bool {
     cut
 }
 
-fn shorten_in(json: &mut Value, most: usize) -> bool {
+/// Shortens every text in a document to so many tokens. Returns whether any was longer.
+pub fn shorten_in(json: &mut Value, most: usize) -> bool {
     match json {
         Value::String(text) => shorten(text, most),
         Value::Array(list) => list.iter_mut().fold(false, |less, value| shorten_in(value, most) | less),

@@ -29,6 +29,7 @@ const NOTHING: &str = "Nothing to resume from is stored here. Others' records co
 struct Shown {
     json: Map<String, Value>,
     lists: Vec<List>,
+    arrival: String,
     omitted: String,
 }
 
@@ -111,13 +112,13 @@ fn document(outcome: &Outcome, wanted: Wanted, sessions: Vec<Value>, missing: us
 /// A session within its budget. It is pressed harder until it fits, and gives up the entries that matter least;
 /// `None` when not even its head fits.
 fn packed(session: &Resumed, wanted: Wanted, budget: usize, terminal: &mut Templates) -> Result<Option<Shown>> {
-    let all = lists(&session.handoff, wanted.detail);
+    let all = lists(&session.remaining(), wanted.detail);
     let longest = (budget / 8).max(24);
     let mut attempt = |how: Press, kept: &[Order]| -> Result<Option<Shown>> {
         let mut lists = all.clone();
         let less = press(&mut lists, how, wanted.form);
         keep(&mut lists, kept);
-        let shown = assembled(session, lists, less, how != Press::Nothing, wanted);
+        let shown = assembled(session, lists, less, how, wanted);
         let spent = measured(&shown, wanted.form, terminal)?;
         Ok((spent <= budget).then_some(shown))
     };
@@ -234,7 +235,8 @@ fn shortened(task: &str) -> String {
     }
 }
 
-fn assembled(session: &Resumed, lists: Vec<List>, shortened: bool, brief: bool, wanted: Wanted) -> Shown {
+fn assembled(session: &Resumed, lists: Vec<List>, mut shortened: bool, how: Press, wanted: Wanted) -> Shown {
+    let brief = how != Press::Nothing;
     let mut json = header(session, brief && wanted.form == Form::Json);
     let mut omitted = Map::new();
     let mut left: Vec<String> = Vec::new();
@@ -247,7 +249,8 @@ fn assembled(session: &Resumed, lists: Vec<List>, shortened: bool, brief: bool, 
             _ => Value::Array(entries),
         };
         // an empty list says that there is nothing; one that is left out is named below
-        if list.omitted == 0 || !list.entries.is_empty() {
+        let is_no_text = brief && value == "";
+        if (list.omitted == 0 || !list.entries.is_empty()) && !is_no_text {
             json.insert(list.key.to_owned(), value);
         }
         if list.omitted > 0 {
@@ -256,6 +259,20 @@ fn assembled(session: &Resumed, lists: Vec<List>, shortened: bool, brief: bool, 
             omitted.insert(key.to_owned(), json!(known + list.omitted as u64));
             left.push(format!("{} ({})", list.title.to_lowercase(), list.omitted));
         }
+    }
+    let mut arrived = String::new();
+    if let Some(arrival) = &session.arrival {
+        let packed = super::arrival::packed(arrival, wanted.detail, how, wanted.form);
+        json.insert("arrival".to_owned(), packed.json);
+        arrived = packed.text;
+        shortened |= packed.shortened;
+        let more: usize = packed.omitted.iter().map(|(_, count)| count).sum();
+        if more > 0 {
+            left.push(format!("what became of it ({more})"));
+        }
+        omitted.extend(packed.omitted.into_iter().map(|(key, count)| (key.to_owned(), json!(count))));
+    } else if !brief || wanted.form == Form::Text {
+        json.insert("arrival".to_owned(), Value::Null);
     }
     // the brief head is less than the whole one, too
     if shortened || (brief && wanted.form == Form::Json && omitted.is_empty()) {
@@ -270,7 +287,7 @@ fn assembled(session: &Resumed, lists: Vec<List>, shortened: bool, brief: bool, 
     } else if wanted.detail != Detail::Full && wanted.form == Form::Text {
         text = format!("All of it: {}", command(session));
     }
-    Shown { json, lists, omitted: text }
+    Shown { json, lists, arrival: arrived, omitted: text }
 }
 
 fn text(sessions: &[Shown], terminal: &mut Templates) -> Result<String> {
@@ -295,6 +312,7 @@ fn text(sessions: &[Shown], terminal: &mut Templates) -> Result<String> {
         };
         view.insert("status".to_owned(), shown.json["session_status"].clone());
         view.insert("note".to_owned(), json!(note));
+        view.insert("since".to_owned(), json!(shown.arrival));
         view.insert("commit".to_owned(), json!(short_commit(shown.json["commit"].as_str())));
         view.insert("lists".to_owned(), Value::Array(lists));
         view.insert("omitted_text".to_owned(), json!(shown.omitted));

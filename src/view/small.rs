@@ -261,7 +261,15 @@ pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mu
         })
     };
     match (shown, format) {
-        (Shown::Handoff(listed), _) => Ok(one(listed, terminal)?.warn(warnings)),
+        (Shown::Handoff(listed, arrival), _) => {
+            let answer = one(listed, terminal)?.warn(warnings);
+            // the user's own template says what the user wants
+            let is_ours = terminal.is_built_in("handoff.md");
+            Ok(match format {
+                Format::Compact => answer,
+                _ => super::arrival::added(answer, arrival, format, is_ours),
+            })
+        }
         (Shown::Session(_, Some(listed)), Format::Compact) => Ok(one(listed, terminal)?.warn(warnings)),
         (Shown::Session(_, None), Format::Compact) => Err(no_compact("the session has no handoff")),
         (Shown::Session(gathered, _), _) => as_text(super::session::show(gathered, warnings, terminal)?, format),
