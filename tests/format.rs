@@ -55,6 +55,23 @@ fn without_names(mut written: Value) -> Value {
     written
 }
 
+/// A handoff of which nothing is as it was.
+fn arrivals(repo: &Repo<'_>, run: &mut dyn FnMut(&[&str]) -> Value) {
+    let asked = run(&["unknown", "w?"])["id"].as_str().expect("an id").to_owned();
+    ["changed", "removed"].iter().for_each(|name| repo.write(name, "1\n"));
+    std::fs::remove_file(repo.path.join("d")).expect("a file");
+    run(&["evidence", "just check", "--exit", "0", "--file", "changed"]);
+    run(&["handoff", "--artifact", "d", "--artifact", "no such file"]);
+    run(&["resolve", &asked, "so"]);
+    repo.write("changed", "2\n");
+    std::fs::remove_file(repo.path.join("removed")).expect("a file");
+    run(&["resume", "--detail", "full"]);
+    let arrival = run(&["show"])["arrival"].clone();
+    for key in ["changed_artifacts", "missing_artifacts", "resolved_unknowns", "stale_evidence"] {
+        assert!(arrival[key].as_array().is_some_and(|list| !list.is_empty()), "{key}: {arrival}");
+    }
+}
+
 /// Runs every command that answers; returns the keys of the answers and of the records they stored.
 fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     let mut answered = BTreeSet::new();
@@ -140,6 +157,7 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     repo.git(["revert", "--no-edit", "HEAD"]).ok();
     repo.git(["cherry-pick", "side"]).ok();
     assert_eq!(run(&["repair"])["repairs"][0]["state"], "ambiguous");
+    arrivals(repo, &mut run);
     run(&["setup", "--dry-run"]);
     run(&["demo"]);
     keys(&without_names(serde_json::from_slice(&written).expect("a document")), &mut answered);
@@ -165,6 +183,7 @@ fn every_key_that_is_answered_or_stored_stands_in_the_page() {
     let absent = |keys: &BTreeSet<String>| -> Vec<String> { keys.difference(&known).cloned().collect() };
     assert_eq!(absent(&answered), Vec::<String>::new(), "answered");
     assert_eq!(absent(&stored), Vec::<String>::new(), "stored");
+    assert!(stored.contains("uncommitted") && stored.contains("blob") && stored.contains("deleted"), "{stored:?}");
     for kind in ["supersede", "digest", "attach", "goal_take", "goal_drop", "session_end", "dead_end", "assessment"] {
         assert!(stored.contains(kind), "{kind} was not tried");
     }

@@ -63,6 +63,13 @@ const WHOLE: &[&str] = &[
     "investigation_tools",
     "artifacts_created",
     "assessments",
+    "/arrival/commits_since",
+    "/arrival/reachable",
+    "/arrival/changed_artifacts",
+    "/arrival/missing_artifacts",
+    "/arrival/unjudged_artifacts",
+    "/arrival/resolved_unknowns",
+    "/arrival/stale_evidence",
 ];
 const COMPACT: &[&str] =
     &["s", "ai", "ts", "task", "deltas", "findings", "unknowns", "next", "recommend", "calibrated"];
@@ -102,6 +109,7 @@ const RESUME: &[&str] = &[
     "/sessions/0/evidence",
     "/sessions/0/goals",
     "/sessions/0/accomplished",
+    "/sessions/0/arrival",
 ];
 const LOG: &[&str] = &[
     "commits",

@@ -3,6 +3,8 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod aliases;
+mod arrival;
+mod arrival_shown;
 mod bad_input;
 mod bad_names;
 mod calibration;

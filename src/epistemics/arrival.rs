@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::gathered::push_once;
 use super::recommend;
 use crate::model::handoff::Calibration;
 use crate::model::{Body, Handoff, Id, Record};
@@ -91,9 +90,8 @@ pub fn arrival<'a>(
     }
     let is = |file: &String, verdicts: &[Verdict]| known.get(file.as_str()).is_some_and(|v| verdicts.contains(v));
     let which = |files: &[String], verdicts: &[Verdict]| -> Vec<String> {
-        let mut out = Vec::new();
-        files.iter().filter(|file| is(file, verdicts)).for_each(|file| push_once(&mut out, file));
-        out
+        let mut seen = BTreeSet::new();
+        files.iter().filter(|file| is(file, verdicts) && seen.insert(*file)).cloned().collect()
     };
     let judged = |files: &[String]| files.iter().any(|file| !is(file, &[Verdict::Unjudged]));
     // without files of its own, a check vouches for all that was made

@@ -59,7 +59,7 @@ pub fn packed(arrival: &Arrival, detail: Detail, how: Press, form: Form) -> Pack
                     continue;
                 }
             }
-            shortened |= shorten_in(&mut value, longest);
+            shortened |= entries.iter_mut().fold(false, |less, entry| shorten(entry, longest) | less);
         }
         json.insert(key, value);
     }
@@ -73,6 +73,17 @@ pub fn packed(arrival: &Arrival, detail: Detail, how: Press, form: Form) -> Pack
         });
     }
     Packed { json: Value::Object(json), text, omitted, shortened }
+}
+
+/// Shortens the texts of an entry, but for an id, which is of use only whole. Returns whether any was longer.
+fn shorten(entry: &mut Value, longest: usize) -> bool {
+    match entry {
+        Value::Object(map) => {
+            let texts = map.iter_mut().filter(|(key, _)| *key != "id");
+            texts.fold(false, |less, (_, text)| shorten_in(text, longest) | less)
+        }
+        text => shorten_in(text, longest),
+    }
 }
 
 /// Shortens the files of a stale evidence; returns how many were left out.

@@ -31,7 +31,8 @@ pub enum FormatWord {
 ///
 /// Each session is packed into a budget of tokens: summary 400, detailed 800, full 1,250. Next steps, open unknowns and
 /// failed evidence always stay; what does not fit is named with the command that shows it. A session without a handoff
-/// gets a summary of its journal.
+/// gets a summary of its journal. Of a handoff it says what became of it since: commits, artifacts that changed or are
+/// missing, questions that were answered, evidence older than the code.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Resume {
