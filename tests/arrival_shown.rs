@@ -118,6 +118,26 @@ fn what_git_ignores_and_new_folders_are_known_as_far_as_they_were_recorded() {
 }
 
 #[test]
+fn at_most_two_hundred_contents_are_recorded_and_the_rest_is_not_judged() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.commit("z", "z\n", "Add z");
+    repo.start("ada", "t");
+    (0..205).for_each(|n| repo.write(&format!("f{n}"), "1\n"));
+    std::fs::remove_file(repo.path.join("z")).unwrap();
+    repo.json(["handoff", "-m", "t", "--artifact", "z"]);
+    let record: Value = serde_json::from_str(&repo.lines("handoffs")[0]).unwrap();
+    let recorded = record["uncommitted"].as_array().unwrap();
+    assert_eq!((recorded.len(), recorded.iter().filter(|file| file["blob"].is_string()).count()), (206, 200));
+    assert_eq!(recorded[205], json!({"path": "z", "deleted": true}));
+    (0..205).for_each(|n| repo.write(&format!("f{n}"), "2\n"));
+    let arrived = repo.json(["show"])["arrival"].clone();
+    assert_eq!(arrived["changed_artifacts"].as_array().unwrap().len(), 200);
+    // what was gone then is not missing now
+    assert_eq!((&arrived["missing_artifacts"], &arrived["unjudged_artifacts"]), (&json!([]), &json!(5)));
+}
+
+#[test]
 fn a_new_folder_is_judged_once_it_is_committed() {
     let place = Place::new();
     let repo = place.set_up("r");

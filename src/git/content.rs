@@ -102,6 +102,11 @@ impl WorkTree {
         })
     }
 
+    /// Whether anything is at a path as [`inside`] gives it.
+    pub fn has(&self, path: &str) -> bool {
+        self.root.join(path).symlink_metadata().is_ok()
+    }
+
     fn read(&self, path: &str) -> std::io::Result<Held> {
         let mut at = self.root.clone();
         let mut parts = path.split('/').peekable();

@@ -44,10 +44,15 @@ pub fn of(context: &Context<'_>, handoff: &Handoff, doubtful: &[String], seen: &
     let mut recorded = 0;
     for path in named {
         let is_dirty = dirty.as_ref().is_none_or(|dirty| dirty.contains(&path));
-        if !is_dirty && !(doubtful.contains(&path) && committed.find(&path) == Held::Nothing) {
+        let mut is_new = || doubtful.contains(&path) && committed.find(&path) == Held::Nothing;
+        if !is_dirty && !is_new() {
             continue;
         }
-        let held = if recorded < MOST { files.look(&path) } else { Held::Unknown };
+        let held = match recorded < MOST {
+            true => files.look(&path),
+            false if files.has(&path) => Held::Unknown,
+            false => Held::Nothing,
+        };
         let blob = match held {
             Held::File(id) => Some(id.to_string()),
             // never committed and not there: nothing is known of it
