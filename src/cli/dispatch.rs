@@ -12,11 +12,11 @@ use crate::git::history::Selection;
 use crate::model::{Phase, Shelf};
 use crate::ops::journal::Entry;
 use crate::ops::{
-    Asked, Context, assess, calibration, checkpoint, deinit, demo, doctor, drift, flush, goal, handoff, hook, init,
-    journal, log, query, repair, resume, session, setup, show, status, sync,
+    Asked, Context, assess, bootstrap, calibration, checkpoint, deinit, demo, doctor, drift, flush, goal, handoff,
+    hook, init, journal, log, query, repair, resume, session, setup, show, status, sync,
 };
 use crate::view::block::BuiltIn;
-use crate::view::pack::Form;
+use crate::view::fit::Form;
 use crate::view::template::Templates;
 use crate::view::{self, Answer};
 
@@ -116,6 +116,12 @@ impl<'a> Here<'a> {
                 let context = self.context(given.filter)?;
                 let outcome = resume::run(&context, &resume::Request { last: given.last as usize })?;
                 view::resume::answer(&outcome, wanted, &mut self.terminal)?
+            }
+            Command::Bootstrap(given) => {
+                let form = if self.output.as_json { Form::Json } else { Form::Text };
+                let context = self.context(Asked { ai: given.ai, session: given.session })?;
+                let outcome = bootstrap::run(&context, &bootstrap::Request::default())?;
+                view::bootstrap::answer(&outcome, given.budget as usize, form, &mut self.terminal)?
             }
             Command::Log(given) => return self.log(given),
             Command::Query(given) => {

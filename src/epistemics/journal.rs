@@ -47,6 +47,21 @@ pub fn sessions<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<S
     out
 }
 
+/// The records that concern each session, its own and those of others, in the order given. One that says twice whom it
+/// concerns is there once.
+pub fn by_session<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<&'a SessionId, Vec<&'a Record>> {
+    let mut out: BTreeMap<&SessionId, Vec<&Record>> = BTreeMap::new();
+    for record in records {
+        for session in record.concerns() {
+            let of_session = out.entry(session).or_default();
+            if of_session.last().is_none_or(|last| !std::ptr::eq(*last, record)) {
+                of_session.push(record);
+            }
+        }
+    }
+    out
+}
+
 /// Answers by unknown: the newest one.
 pub fn answers<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<Id, String> {
     let mut out = BTreeMap::new();

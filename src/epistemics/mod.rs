@@ -12,6 +12,7 @@ pub mod gate;
 pub mod gathered;
 pub mod journal;
 pub mod matching;
+pub mod overview;
 pub mod proposals;
 pub mod recommend;
 pub mod report;

@@ -3,6 +3,7 @@
 pub mod alias;
 pub mod arrival;
 pub mod assess;
+pub mod bootstrap;
 pub mod calibration;
 pub mod checkpoint;
 pub mod context;

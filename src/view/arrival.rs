@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::pack::{Detail, Form, Press, shorten_in};
+use super::fit::{Form, Press, shorten_in};
+use super::pack::Detail;
 use super::small::Format;
 use super::{Answer, safe, words};
 use crate::epistemics::arrival::Arrival;

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::fit::{Entry, List, brief, entry, list, must, plain};
 use super::handoff::{accomplished, delta_map, next_steps, tools};
 use super::{safe, words};
 use crate::epistemics::report::duration;
-use crate::epistemics::tokens;
 use crate::model::Handoff;
 use crate::model::goal::{GoalState, GoalStatus};
 
@@ -38,60 +38,6 @@ impl Detail {
             Detail::Full => 1250,
         }
     }
-}
-
-/// One entry of a list.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    /// As text, safe to show.
-    pub text: String,
-    /// As JSON.
-    pub json: Value,
-    /// As JSON with its texts only, for when the whole does not fit.
-    brief: Option<Value>,
-    /// Whether it stays when everything else has gone.
-    pub must: bool,
-    /// The higher, the sooner it goes.
-    rank: usize,
-}
-
-/// A list of entries of one kind.
-#[derive(Debug, Clone)]
-pub struct List {
-    /// The key in JSON.
-    pub key: &'static str,
-    /// The title in text.
-    pub title: &'static str,
-    /// The entries, most important first.
-    pub entries: Vec<Entry>,
-    /// How many entries were left out.
-    pub omitted: usize,
-}
-
-/// How a pack is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Form {
-    Text,
-    Json,
-}
-
-fn entry(text: String, json: Value) -> Entry {
-    Entry { text, json, brief: None, must: false, rank: 0 }
-}
-
-fn plain(text: &str) -> Entry {
-    entry(safe::item(text), json!(text))
-}
-
-fn must(mut entry: Entry) -> Entry {
-    entry.must = true;
-    entry
-}
-
-fn brief(mut entry: Entry, brief: Value) -> Entry {
-    entry.brief = Some(brief);
-    entry
 }
 
 /// What was said by the agent goes after what was derived; a list gives its later entries before its first ones.
@@ -190,10 +136,6 @@ fn goal_json(goal: &GoalState) -> Value {
     json!(GoalState { rationale: None, vector: None, ..goal.clone() })
 }
 
-fn list(key: &'static str, title: &'static str, entries: Vec<Entry>) -> List {
-    List { key, title, entries, omitted: 0 }
-}
-
 fn delta_entries(handoff: &Handoff) -> Vec<Entry> {
     let deltas = delta_map(handoff);
     if deltas.is_empty() {
@@ -226,87 +168,6 @@ fn assessment_entries(handoff: &Handoff) -> Vec<Entry> {
         brief(entry(text, json!(a)), json!({"phase": a.phase, "round": a.round, "vectors": a.vectors}))
     });
     shown.collect()
-}
-
-/// How hard lists are pressed to fit. Each step gives up more than the one before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Press {
-    /// Everything, whole.
-    Nothing,
-    /// JSON entries with their texts only.
-    Brief,
-    /// And no text longer than so many tokens.
-    Texts(usize),
-    /// And the entries that must stay shorter still, but for the first of each list.
-    Musts(usize, usize),
-}
-
-/// Shortens the entries of the lists. Returns whether anything is less than it was.
-pub fn press(lists: &mut [List], how: Press, form: Form) -> bool {
-    let mut less = false;
-    let (longest, later) = match how {
-        Press::Nothing => return false,
-        Press::Brief => (usize::MAX, usize::MAX),
-        Press::Texts(longest) => (longest, longest),
-        Press::Musts(first, later) => (first, later),
-    };
-    for list in lists {
-        for (at, entry) in list.entries.iter_mut().enumerate() {
-            let most = if at == 0 { longest } else { later };
-            less |= shorten(&mut entry.text, most) && form == Form::Text;
-            if let Some(brief) = entry.brief.take() {
-                less |= form == Form::Json && brief != entry.json;
-                entry.json = brief;
-            }
-            less |= shorten_in(&mut entry.json, most) && form == Form::Json;
-        }
-    }
-    less
-}
-
-fn shorten(text: &mut String, most: usize) -> bool {
-    // a token is a byte at least
-    if text.len() <= most {
-        return false;
-    }
-    let (kept, cut) = tokens::truncate_to(text, most);
-    if cut {
-        *text = format!("{}…", kept.trim_end());
-    }
-    cut
-}
-
-/// Shortens every text in a document to so many tokens. Returns whether any was longer.
-pub fn shorten_in(json: &mut Value, most: usize) -> bool {
-    match json {
-        Value::String(text) => shorten(text, most),
-        Value::Array(list) => list.iter_mut().fold(false, |less, value| shorten_in(value, most) | less),
-        Value::Object(map) => map.values_mut().fold(false, |less, value| shorten_in(value, most) | less),
-        _ => false,
-    }
-}
-
-/// An entry's place in the order of what matters: those that must stay first.
-pub type Order = (bool, usize);
-
-fn order(entry: &Entry) -> Order {
-    (!entry.must, entry.rank)
-}
-
-/// The entries in the order of what matters most.
-pub fn ordered(lists: &[List]) -> Vec<Order> {
-    let mut out: Vec<Order> = lists.iter().flat_map(|list| &list.entries).map(order).collect();
-    out.sort_unstable();
-    out
-}
-
-/// Keeps these entries and counts the others.
-pub fn keep(lists: &mut [List], kept: &[Order]) {
-    for list in lists {
-        let before = list.entries.len();
-        list.entries.retain(|entry| kept.contains(&order(entry)));
-        list.omitted += before - list.entries.len();
-    }
 }
 
 /// Whether the list follows from others.

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::fit::{Form, List, Order, Press, keep, most, ordered, press};
 use super::handoff::markdown;
-use super::pack::{Detail, Form, List, Order, Press, is_derived, keep, lists, ordered, press, session_duration};
+use super::pack::{Detail, is_derived, lists, session_duration};
 use super::template::Templates;
 use super::{Answer, safe, words};
 use crate::epistemics::tokens;
@@ -139,35 +140,6 @@ fn packed(session: &Resumed, wanted: Wanted, budget: usize, terminal: &mut Templ
         }
     }
     most(&every[..musts], 0, |kept| attempt(Press::Musts(longest, 12), kept))
-}
-
-/// The attempt that keeps most of what matters most: as many of the first entries as fit, from `low` on, then what
-/// still fits of the next ones.
-fn most(
-    every: &[Order],
-    mut low: usize,
-    mut attempt: impl FnMut(&[Order]) -> Result<Option<Shown>>,
-) -> Result<Option<Shown>> {
-    let mut best = attempt(&every[..low])?;
-    let mut high = every.len();
-    while best.is_some() && low < high {
-        let middle = (low + high).div_ceil(2);
-        match attempt(&every[..middle])? {
-            Some(shown) => (best, low) = (Some(shown), middle),
-            None => high = middle - 1,
-        }
-    }
-    if best.is_some() {
-        let mut kept = every[..low].to_vec();
-        for more in every.iter().skip(low + 1).take(12) {
-            kept.push(*more);
-            match attempt(&kept)? {
-                Some(shown) => best = Some(shown),
-                None => drop(kept.pop()),
-            }
-        }
-    }
-    Ok(best)
 }
 
 fn measured(shown: &Shown, form: Form, terminal: &mut Templates) -> Result<usize> {

@@ -130,6 +130,31 @@ fn inline(line: &str) -> String {
     out + rest
 }
 
+/// Safe text that was cut off: a code span that lost its end is none, and what stood in it is text.
+pub fn mended(text: &str) -> String {
+    let mut at = 0;
+    while let Some(found) = text[at..].find('`') {
+        let open = at + found;
+        let ticks = text[open..].bytes().take_while(|byte| *byte == b'`').count();
+        if text[..open].ends_with('\\') {
+            // one that opens no span is escaped by itself
+            at = open + 1;
+            continue;
+        }
+        let (mut end, mut closed) = (open + ticks, false);
+        while let (false, Some(next)) = (closed, text[end..].find('`')) {
+            let length = text[end + next..].bytes().take_while(|byte| *byte == b'`').count();
+            closed = length == ticks;
+            end += next + length;
+        }
+        if !closed {
+            return format!("{}{}", &text[..open], inline(&text[open..]));
+        }
+        at = end;
+    }
+    text.to_owned()
+}
+
 /// On one line of Markdown that is begun already: no tag, and no backtick that pairs with a later line's.
 pub fn words(text: &str) -> String {
     inline(&line(text))
@@ -143,6 +168,17 @@ mod tests {
     fn controls_and_tricks_become_visible() {
         assert_eq!(clean("a\u{1b}[31mb\u{7f}\u{9b}\u{202e}c\r\nd\te\rf"), "a␛[31mb␡<U+009B><U+202E>c\nd e␍f");
         assert_eq!(line(" a\n\nb  c "), "a b c");
+    }
+
+    #[test]
+    fn a_code_span_that_lost_its_end_holds_no_tag() {
+        let whole = words("a `b` \\ ``` c `<i> <script>alert()</script>` end");
+        let cut = &whole[..whole.find("alert").unwrap()];
+        assert!(cut.contains(" <script>"), "{cut}");
+        assert!(mended(cut).ends_with("\\`\\<i> \\<script>"), "{}", mended(cut));
+        assert!(mended(cut).starts_with("a `b` "), "{}", mended(cut));
+        assert_eq!(mended(&whole), whole);
+        assert_eq!(mended(&words("x ` <b>")), words("x ` <b>"));
     }
 
     #[test]

@@ -12,12 +12,13 @@ use super::{safe, words};
 use crate::error::{Error, Result};
 
 /// The templates that come with the program, by name.
-const BUILT_IN: [(&str, &str); 9] = [
+const BUILT_IN: [(&str, &str); 10] = [
     ("handoff.md", include_str!("../../templates/handoff.md")),
     ("digest.md", include_str!("../../templates/digest.md")),
     ("attached.md", include_str!("../../templates/attached.md")),
     ("superseded.md", include_str!("../../templates/superseded.md")),
     ("resume.md", include_str!("../../templates/resume.md")),
+    ("bootstrap.md", include_str!("../../templates/bootstrap.md")),
     ("log.txt", include_str!("../../templates/log.txt")),
     ("session.txt", include_str!("../../templates/session.txt")),
     ("status.txt", include_str!("../../templates/status.txt")),

@@ -1,0 +1,248 @@
+//! The answer of `bootstrap`: the project within a budget of tokens.
+
+use serde_json::{Map, Value, json};
+
+use super::fit::{Entry, Form, List, Order, Press, keep, most, ordered, press};
+use super::project::{self, lists};
+use super::template::Templates;
+use super::{Answer, safe, words};
+use crate::epistemics::tokens;
+use crate::error::Result;
+use crate::ops::bootstrap::Outcome;
+
+/// What to say when there is nothing to know yet.
+const NOTHING: &str = "Nothing is stored here yet. Begin with: git empirica session start --task \"<what you are going \
+     to do>\". Others' records come with: git empirica sync";
+
+/// The fewest tokens an entry takes: its dash, its id, a word.
+const LEAST: usize = 4;
+
+/// The project as it fits.
+#[derive(Debug)]
+pub struct Fitted {
+    /// Markdown that ends with a line feed; empty in the form of JSON.
+    pub text: String,
+    /// The keys of the document but for `ok`, `token_count` and warnings.
+    pub json: Map<String, Value>,
+}
+
+/// Fits the project into a budget and answers: for text the text, for JSON the whole document.
+pub fn answer(outcome: &Outcome, budget: usize, form: Form, terminal: &mut Templates) -> Result<Answer> {
+    let document = |json: Map<String, Value>| {
+        let mut answer = Answer::new(Value::Object(json)).warn(outcome.warnings.clone());
+        // the count is part of what is counted
+        let mut tokens = 1000;
+        for _ in 0..2 {
+            answer.json.insert("token_count".to_owned(), json!(tokens));
+            tokens = tokens::estimate(&safe::json(&answer.document()));
+        }
+        answer
+    };
+    let frame = match form {
+        Form::Text => 0,
+        Form::Json => cost(&safe::json(&document(Map::new()).document())),
+    };
+    // short texts can take a little more than estimated
+    let room = (budget - budget / 25 - 2).saturating_sub(frame);
+    let fitted = within(outcome, room, frame, form, terminal)?;
+    Ok(document(fitted.json).text(fitted.text))
+}
+
+/// Fits the project into a budget, to be a part of another answer. Nothing is there for which there is no room at all;
+/// below about 60 tokens that can be everything but the counts.
+pub fn fitted(outcome: &Outcome, budget: usize, form: Form, terminal: &mut Templates) -> Result<Fitted> {
+    within(outcome, budget.saturating_sub(budget / 25 + 2), 0, form, terminal)
+}
+
+/// What a text takes. The estimate can be a tenth too low for other scripts than Latin ones.
+fn cost(text: &str) -> usize {
+    tokens::estimate(text) + text.chars().filter(|c| *c as u32 >= 0x370).count() / 10
+}
+
+/// A whole answer's budget for what takes `spent` tokens beside `frame` tokens, in round numbers.
+fn enough(spent: usize, frame: usize) -> usize {
+    let least = (spent + frame + 40) * 25 / 24 + 1;
+    least.next_multiple_of(100)
+}
+
+/// How what was left out is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// How much of each list.
+    Lists,
+    /// How much in all.
+    Sum,
+}
+
+/// What is the same in every attempt to fit.
+struct Fit<'o> {
+    outcome: &'o Outcome,
+    form: Form,
+    room: usize,
+    /// The command that shows all of it.
+    command: String,
+}
+
+fn within(outcome: &Outcome, room: usize, frame: usize, form: Form, terminal: &mut Templates) -> Result<Fitted> {
+    let mut all = lists(&outcome.overview);
+    let mut fit = Fit { outcome, form, room, command: String::new() };
+    let whole = fit.assembled(&all, false, false, Told::Lists, terminal)?;
+    let spent = fit.measured(&whole);
+    if spent <= room {
+        return Ok(whole);
+    }
+    fit.command = command(outcome, enough(spent, frame), form);
+    // what cannot be there in any form need not be tried
+    let every = ordered(&all);
+    keep(&mut all, &every[..every.len().min(room / LEAST)]);
+    let every = ordered(&all);
+    let musts = every.iter().filter(|(may_go, _)| !may_go).count();
+    let longest = (room / 16).max(32);
+
+    for how in [Press::Brief, Press::Texts(longest)] {
+        let complete = all.iter().all(|list| list.omitted == 0);
+        if complete && let Some(shown) = fit.attempt(&all, how, &every, Told::Lists, terminal)? {
+            return Ok(shown);
+        }
+    }
+    for how in [Press::Texts(longest), Press::Musts(longest, 24), Press::Musts(24, 16)] {
+        if fit.attempt(&all, how, &every[..musts], Told::Lists, terminal)?.is_some() {
+            let best = most(&every, musts, |kept| fit.attempt(&all, how, kept, Told::Lists, terminal))?;
+            return Ok(best.unwrap_or(whole));
+        }
+    }
+    // rather an entry more than every list named
+    let (first, tight) = (&every[..musts], Press::Musts(16, 12));
+    if let Some(shown) = most(first, musts.min(3), |kept| fit.attempt(&all, tight, kept, Told::Lists, terminal))? {
+        return Ok(shown);
+    }
+    for how in [tight, Press::Musts(10, 8)] {
+        if let Some(shown) = most(first, musts.min(1), |kept| fit.attempt(&all, how, kept, Told::Sum, terminal))? {
+            return Ok(shown);
+        }
+    }
+    keep(&mut all, &[]);
+    fit.assembled(&all, false, true, Told::Sum, terminal)
+}
+
+/// The command that shows the project within `budget` tokens, seen by whom it was asked for.
+fn command(outcome: &Outcome, budget: usize, form: Form) -> String {
+    let own = outcome.overview.own.as_ref().filter(|_| outcome.named);
+    let session = own.map(|(id, _)| format!(" --session {}", id.short())).unwrap_or_default();
+    let json = if form == Form::Json { " --json" } else { "" };
+    format!("git empirica bootstrap --budget {budget}{session}{json}")
+}
+
+impl Fit<'_> {
+    /// The project with these entries, so pressed; `None` when there is no room for it.
+    fn attempt(
+        &self,
+        all: &[List],
+        how: Press,
+        kept: &[Order],
+        told: Told,
+        terminal: &mut Templates,
+    ) -> Result<Option<Fitted>> {
+        let mut lists = all.to_vec();
+        keep(&mut lists, kept);
+        let less = press(&mut lists, how, self.form);
+        let shown = self.assembled(&lists, less, true, told, terminal)?;
+        Ok((self.measured(&shown) <= self.room).then_some(shown))
+    }
+
+    fn measured(&self, fitted: &Fitted) -> usize {
+        match self.form {
+            Form::Text => cost(&fitted.text),
+            Form::Json => cost(&safe::json(&Value::Object(fitted.json.clone()))),
+        }
+    }
+
+    fn assembled(
+        &self,
+        lists: &[List],
+        shortened: bool,
+        brief: bool,
+        told: Told,
+        terminal: &mut Templates,
+    ) -> Result<Fitted> {
+        let overview = &self.outcome.overview;
+        let mut json = Map::new();
+        let project = json!({
+            "sessions": overview.sessions,
+            "active_sessions": overview.active_sessions.len(),
+            "agents": overview.agents,
+        });
+        json.insert("project".to_owned(), project);
+        if !brief {
+            json.insert("own_session_id".to_owned(), json!(overview.own.as_ref().map(|(id, _)| id)));
+        }
+        let message = (overview.sessions == 0).then_some(NOTHING);
+        json.extend(message.map(|message| ("message".to_owned(), json!(message))));
+        // an empty list says that there is nothing; one that is left out is named below
+        let is_told = |list: &&List| !list.entries.is_empty() || (list.omitted == 0 && told == Told::Lists);
+        for list in lists.iter().filter(is_told) {
+            let entries = list.entries.iter().map(|entry| entry.json.clone()).collect();
+            json.insert(list.key.to_owned(), Value::Array(entries));
+        }
+        let left = self.left_out(lists, shortened, told, &mut json);
+        let text = match self.form {
+            Form::Text => self.text(lists, message, &left, told, terminal)?,
+            Form::Json => String::new(),
+        };
+        Ok(Fitted { text, json })
+    }
+
+    /// What is said of what is not there: in JSON under `omitted`, and in text.
+    fn left_out(&self, lists: &[List], shortened: bool, told: Told, json: &mut Map<String, Value>) -> String {
+        let (mut omitted, mut left) = (Map::new(), Vec::new());
+        match told {
+            Told::Lists => {
+                for list in lists.iter().filter(|list| list.omitted > 0) {
+                    omitted.insert(list.key.to_owned(), json!(list.omitted));
+                    left.push(format!("{} ({})", list.title.to_lowercase(), list.omitted));
+                }
+            }
+            Told::Sum => {
+                let sum: usize = lists.iter().map(|list| list.omitted).sum();
+                omitted.insert("entries".to_owned(), json!(sum));
+                left.push(if sum == 1 { "1 entry".to_owned() } else { format!("{sum} entries") });
+            }
+        }
+        if shortened {
+            omitted.insert("shortened".to_owned(), json!(true));
+            left.extend((told == Told::Lists).then(|| "the rest of shortened texts".to_owned()));
+        }
+        if left.is_empty() {
+            return String::new();
+        }
+        omitted.insert("command".to_owned(), json!(self.command));
+        json.insert("omitted".to_owned(), Value::Object(omitted));
+        format!("Left out: {}. All of it: {}", left.join(", "), self.command)
+    }
+
+    fn text(
+        &self,
+        lists: &[List],
+        message: Option<&str>,
+        left: &str,
+        told: Told,
+        terminal: &mut Templates,
+    ) -> Result<String> {
+        let overview = &self.outcome.overview;
+        let counts = [
+            words::count(overview.agents, "agent"),
+            words::count(overview.sessions, "session"),
+            format!("{} active", overview.active_sessions.len()),
+        ];
+        let shown = lists.iter().filter(|list| !list.entries.is_empty());
+        let texts = |entries: &[Entry]| entries.iter().map(|entry| entry.text.clone()).collect::<Vec<_>>();
+        let view = json!({
+            "counts": counts.join(", "),
+            "own": overview.own.as_ref().filter(|_| told == Told::Lists).map(|(id, ai)| json!({"short": id.short(), "ai": project::name(ai)})),
+            "message": message,
+            "lists": shown.map(|list| json!({"title": list.title, "entries": texts(&list.entries)})).collect::<Vec<_>>(),
+            "omitted_text": left,
+        });
+        Ok(terminal.render("bootstrap.md", view)?.trim_end().to_owned() + "\n")
+    }
+}

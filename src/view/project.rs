@@ -1,0 +1,295 @@
+//! The lists of a project for `bootstrap`, each entry as text and as JSON, with their order of importance.
+
+use serde_json::{Value, json};
+
+use super::fit::{Entry, List, brief, entry, list};
+use super::{safe, words};
+use crate::epistemics::overview::{Active, HandedOver, Learned, Member, Noted, OpenGoal, Overview};
+use crate::epistemics::tokens;
+use crate::model::Head;
+use crate::model::journal::{DeadEnd, Decision, Mistake, Unknown};
+use crate::ops::show::short_commit;
+
+/// What matters most, first: in every round so many entries of each list. Those of the first round that are marked stay
+/// longest.
+const ROUNDS: [(&str, usize, bool); 9] = [
+    ("goals", 3, true),
+    ("unknowns", 3, true),
+    ("mistakes", 2, true),
+    ("team", 3, false),
+    ("findings", 4, false),
+    ("dead_ends", 2, false),
+    ("handoffs", 2, false),
+    ("decisions", 1, false),
+    ("active_sessions", 2, false),
+];
+/// More than there are entries of one round.
+const ROUND: usize = 100;
+
+/// The lists in the order they are shown.
+pub fn lists(overview: &Overview) -> Vec<List> {
+    let mut lists = vec![
+        list("active_sessions", "Active sessions", overview.active_sessions.iter().map(active).collect()),
+        list("team", "Team", overview.team.iter().map(member).collect()),
+        list("goals", "Goals", overview.goals.iter().map(goal).collect()),
+        list("unknowns", "Unknowns", overview.unknowns.iter().map(unknown).collect()),
+        list("findings", "Findings", overview.findings.iter().map(finding).collect()),
+        list("dead_ends", "Dead ends", overview.dead_ends.iter().map(dead_end).collect()),
+        list("mistakes", "Mistakes", overview.mistakes.iter().map(mistake).collect()),
+        list("decisions", "Decisions", overview.decisions.iter().map(decision).collect()),
+        list("handoffs", "Handoffs", overview.handoffs.iter().map(handoff).collect()),
+    ];
+    for list in &mut lists {
+        let place = ROUNDS.iter().position(|(key, ..)| *key == list.key).unwrap_or(ROUNDS.len());
+        let (share, stays) = ROUNDS.get(place).map_or((1, false), |(_, share, stays)| (*share, *stays));
+        for (at, entry) in list.entries.iter_mut().enumerate() {
+            let round = at / share;
+            entry.must = stays && round == 0;
+            // within a round the first of each list comes before the second of any
+            entry.rank = round * ROUND + (at % share) * ROUNDS.len() + place;
+        }
+    }
+    lists
+}
+
+fn insert(json: &mut Value, key: &str, value: Value) {
+    if let Value::Object(map) = json {
+        map.insert(key.to_owned(), value);
+    }
+}
+
+/// An entry with its whole and its brief JSON, which both say whether it is the own session's.
+fn both(text: String, mut whole: Value, mut short: Value, own: bool) -> Entry {
+    insert(&mut whole, "own", json!(own));
+    if own {
+        insert(&mut short, "own", json!(true));
+    }
+    brief(entry(text, whole), short)
+}
+
+/// The most tokens of an agent's name in a text: a longer one would leave no room for what the agent said.
+const NAME: usize = 12;
+
+/// An agent's name, safe to show.
+pub fn name(ai: &str) -> String {
+    match tokens::truncate_to(ai, NAME) {
+        (whole, false) => safe::words(whole),
+        (part, true) => format!("{}…", safe::words(part)),
+    }
+}
+
+fn agent(ai: &str, own: bool) -> String {
+    format!("{}{}", if own { "own, " } else { "" }, name(ai))
+}
+
+/// What every entry of the journal carries.
+fn envelope(head: &Head, count: usize) -> Value {
+    json!({
+        "id": head.id,
+        "ai_id": head.ai,
+        "session_id": head.session,
+        "timestamp": head.at,
+        "count": count,
+    })
+}
+
+/// What stands in parentheses after a text; nothing when there is nothing.
+fn aside(parts: impl IntoIterator<Item = Option<String>>) -> String {
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+}
+
+fn times(count: usize) -> Option<String> {
+    (count > 1).then(|| format!("×{count}"))
+}
+
+fn confidence(value: Option<f64>) -> Option<String> {
+    value.map(|value| format!("confidence {value:.2}"))
+}
+
+fn on(commit: Option<&str>) -> Option<String> {
+    short_commit(commit).map(|commit| format!("on {commit}"))
+}
+
+/// An entry of the journal: its id, who said it, its text, and what else is to be known of it, which goes first when it
+/// is cut.
+fn said<T>(noted: &Noted<T>, text: &str, more: [Option<String>; 2], keys: Value, short: Value) -> Entry {
+    let mut whole = envelope(&noted.head, noted.count);
+    let mut less = json!({"short_id": noted.head.id.short()});
+    for (json, keys) in [(&mut whole, keys), (&mut less, short)] {
+        if let (Value::Object(json), Value::Object(keys)) = (json, keys) {
+            json.extend(keys);
+        }
+    }
+    let aside = aside([times(noted.count)].into_iter().chain(more));
+    let who = if noted.own { "own".to_owned() } else { name(&noted.head.ai) };
+    let text = format!("{} {who}: {}{aside}", noted.head.id.short(), safe::words(text));
+    both(text, whole, less, noted.own)
+}
+
+fn active(active: &Active) -> Entry {
+    let session = &active.session;
+    let phase = active.phase.map_or("no assessment".to_owned(), |(phase, round)| format!("{} {round}", phase.name()));
+    let text = format!(
+        "{} {}: {}{}",
+        session.id.short(),
+        agent(&session.ai, active.own),
+        task(session.task.as_deref()),
+        aside([
+            Some(phase),
+            confidence(active.overall_confidence),
+            session.worktree.as_ref().map(|worktree| format!("worktree {}", safe::words(worktree))),
+            Some(format!("since {}", words::date(&session.started_at))),
+            Some(format!("last seen {}", words::date(&active.last_seen))),
+        ]),
+    );
+    let whole = json!({
+        "session_id": session.id,
+        "ai_id": session.ai,
+        "task": session.task,
+        "phase": active.phase.map(|(phase, _)| phase),
+        "round": active.phase.map(|(_, round)| round),
+        "overall_confidence": active.overall_confidence,
+        "started_at": session.started_at,
+        "worktree": session.worktree,
+        "last_seen": active.last_seen,
+    });
+    let short = json!({"short_id": session.id.short(), "ai_id": session.ai, "task": session.task});
+    both(text, whole, short, active.own)
+}
+
+fn status(active: bool) -> &'static str {
+    if active { "active" } else { "ended" }
+}
+
+fn task(task: Option<&str>) -> String {
+    task.map_or("no task named".to_owned(), safe::words)
+}
+
+fn member(member: &Member) -> Entry {
+    let session = &member.session;
+    let next = member.next_step.as_ref().map(|next| format!("; next: {}", safe::words(next))).unwrap_or_default();
+    let text = format!(
+        "{}: {}{next}{}",
+        agent(&session.ai, member.own),
+        task(session.task.as_deref()),
+        aside([
+            Some(format!("{} session {}", status(session.is_active()), session.id.short())),
+            Some(member.calibration_status.name().to_owned()),
+            confidence(member.overall_confidence),
+            Some(format!("last seen {}", words::date(&member.last_seen))),
+        ]),
+    );
+    let whole = json!({
+        "ai_id": session.ai,
+        "session_id": session.id,
+        "task": session.task,
+        "active": session.is_active(),
+        "calibration_status": member.calibration_status,
+        "overall_confidence": member.overall_confidence,
+        "next_step": member.next_step,
+        "last_seen": member.last_seen,
+    });
+    let short = json!({
+        "ai_id": session.ai,
+        "task": session.task,
+        "active": session.is_active(),
+        "calibration_status": member.calibration_status,
+        "next_step": member.next_step,
+    });
+    both(text, whole, short, member.own)
+}
+
+fn goal(open: &OpenGoal) -> Entry {
+    let goal = &open.goal;
+    let progress = goal.progress();
+    let whose = match (&open.ai, open.own) {
+        (_, true) => ", own".to_owned(),
+        (Some(ai), false) => format!(", {}", name(ai)),
+        (None, false) => String::new(),
+    };
+    let of = open.session.as_ref().map(|id| format!("{} session {}", status(open.active), id.short()));
+    let text = format!(
+        "{} {}{whose}: {}{}",
+        goal.id.short(),
+        goal.priority.name(),
+        safe::words(&goal.text),
+        aside([times(open.count), progress.clone(), of.filter(|_| !open.own)]),
+    );
+    let whole = json!({
+        "id": goal.id,
+        "text": goal.text,
+        "priority": goal.priority,
+        "progress": progress,
+        "criteria": goal.criteria,
+        "session_id": open.session,
+        "ai_id": open.ai,
+        "session_status": open.session.as_ref().map(|_| status(open.active)),
+        "count": open.count,
+    });
+    let short = json!({"short_id": goal.id.short(), "text": goal.text, "priority": goal.priority});
+    both(text, whole, short, open.own)
+}
+
+fn unknown(noted: &Noted<Unknown>) -> Entry {
+    let text = &noted.body.text;
+    said(noted, text, [None, None], json!({"text": text}), json!({"text": text}))
+}
+
+fn finding(learned: &Learned) -> Entry {
+    let (noted, body) = (&learned.noted, &learned.noted.body);
+    let impact = body.impact.map(|impact| format!("impact {impact:.2}"));
+    let whole = json!({
+        "text": body.text,
+        "impact": body.impact,
+        "importance": learned.importance,
+        "commit": noted.head.commit,
+    });
+    said(noted, &body.text, [impact, on(noted.head.commit.as_deref())], whole, json!({"text": body.text}))
+}
+
+fn dead_end(noted: &Noted<DeadEnd>) -> Entry {
+    let DeadEnd { approach, why, .. } = &noted.body;
+    let keys = json!({"approach": approach, "why": why});
+    said(noted, &format!("{approach} — {why}"), [None, None], keys.clone(), keys)
+}
+
+fn mistake(noted: &Noted<Mistake>) -> Entry {
+    let Mistake { text, prevention, .. } = &noted.body;
+    let shown = prevention.as_ref().map(|prevention| format!("{text} — prevention: {prevention}"));
+    let keys = json!({"text": text, "prevention": prevention});
+    let short = if prevention.is_some() { keys.clone() } else { json!({"text": text}) };
+    said(noted, shown.as_ref().unwrap_or(text), [None, None], keys, short)
+}
+
+fn decision(noted: &Noted<Decision>) -> Entry {
+    let Decision { text, why, alternatives, .. } = &noted.body;
+    let whole = json!({"text": text, "why": why, "alternatives": alternatives});
+    said(noted, &words::decision(text, why, alternatives), [None, None], whole, json!({"text": text, "why": why}))
+}
+
+fn handoff(handed: &HandedOver) -> Entry {
+    let head = &handed.head;
+    let text = format!(
+        "{} {}: {}{}",
+        head.id.short(),
+        agent(&head.ai, handed.own),
+        task(Some(handed.task.as_str()).filter(|task| !task.is_empty())),
+        aside([
+            Some(words::date(&head.at)),
+            on(head.commit.as_deref()),
+            Some(handed.calibration_status.name().to_owned()),
+        ]),
+    );
+    let whole = json!({
+        "handoff_id": head.id,
+        "session_id": head.session,
+        "ai_id": head.ai,
+        "timestamp": head.at,
+        "commit": head.commit,
+        "task": handed.task,
+        "calibration_status": handed.calibration_status,
+    });
+    let short = json!({"short_id": head.id.short(), "ai_id": head.ai, "task": handed.task});
+    both(text, whole, short, handed.own)
+}
