@@ -126,6 +126,9 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
         run(&["resume", "--detail", detail]);
     }
     run(&["resume", "--budget", "200"]);
+    for budget in ["100", "300", "9000"] {
+        run(&["bootstrap", "--budget", budget]);
+    }
     run(&["log", "--handoffs", "--checkpoints", "--journal"]);
     run(&["query"]);
     let json = run(&["calibration"]);

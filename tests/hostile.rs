@@ -54,7 +54,7 @@ fn play(repo: &Repo<'_>) -> String {
     started["session_id"].as_str().expect("an id").to_owned()
 }
 
-const READERS: [&[&str]; 13] = [
+const READERS: [&[&str]; 15] = [
     &["log", "--handoffs", "--checkpoints", "--journal"],
     &["log", "--oneline"],
     &["session", "list"],
@@ -62,6 +62,8 @@ const READERS: [&[&str]; 13] = [
     &["status"],
     &["resume"],
     &["resume", "--detail", "full"],
+    &["bootstrap"],
+    &["bootstrap", "--budget", "90000"],
     &["show"],
     &["show", "--format", "compact"],
     &["query"],

@@ -9,6 +9,8 @@ mod bad_input;
 mod bad_names;
 mod calibration;
 mod calibration_clones;
+mod bootstrap;
+mod bootstrap_budget;
 mod concurrency;
 mod continuity;
 mod doctor;

@@ -97,7 +97,7 @@ fn within(outcome: &Outcome, room: usize, frame: usize, form: Form, terminal: &m
     keep(&mut all, &every[..every.len().min(room / LEAST)]);
     let every = ordered(&all);
     let musts = every.iter().filter(|(may_go, _)| !may_go).count();
-    let longest = (room / 16).max(32);
+    let longest = (room / 24).max(32);
 
     for how in [Press::Brief, Press::Texts(longest)] {
         let complete = all.iter().all(|list| list.omitted == 0);
