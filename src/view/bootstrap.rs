@@ -246,3 +246,77 @@ impl Fit<'_> {
         Ok(terminal.render("bootstrap.md", view)?.trim_end().to_owned() + "\n")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::epistemics::overview::{Noted, Overview};
+    use crate::model::journal::Mistake;
+    use crate::model::{Head, Id};
+
+    fn outcome(mistakes: u64) -> Outcome {
+        let mistake = |n: u64| Noted {
+            head: Head {
+                v: 1,
+                id: Id::at(1_700_000_000_000 + n),
+                session: None,
+                ai: "ada".to_owned(),
+                at: "2026-03-01T12:00:00.000Z".to_owned(),
+                commit: None,
+                tree: None,
+            },
+            body: Mistake { text: format!("Forgot the index of table {n}"), prevention: None },
+            own: false,
+            count: 1,
+        };
+        let mistakes = (0..mistakes).map(mistake).collect();
+        let overview = Overview { sessions: 1, agents: 1, mistakes, ..Default::default() };
+        Outcome { overview, named: false, warnings: vec!["a warning that is the other answer's affair".to_owned()] }
+    }
+
+    #[test]
+    fn a_part_of_another_answer_keeps_to_its_own_budget_in_both_forms() {
+        let mut terminal = Templates::built_in();
+        for mistakes in [0, 3, 200] {
+            let outcome = outcome(mistakes);
+            for budget in [80, 200, 800] {
+                let text = fitted(&outcome, budget, Form::Text, &mut terminal).unwrap().text;
+                assert!(
+                    text.starts_with("# Project: 1 agent, 1 session, 0 active\n") && text.ends_with('\n'),
+                    "{text}"
+                );
+                assert!(tokens::estimate(&text) <= budget, "{budget}: {text}");
+                let shown = text.matches("Forgot the index").count() as u64;
+                assert!(shown == mistakes || (shown > 0 && text.contains("Left out: ")), "{budget}: {text}");
+                let json = Value::Object(fitted(&outcome, budget, Form::Json, &mut terminal).unwrap().json);
+                assert!(tokens::estimate(&json.to_string()) <= budget, "{budget}: {json}");
+                assert!(json["ok"].is_null() && json["warnings"].is_null() && json["token_count"].is_null(), "{json}");
+                let shown = json["mistakes"].as_array().map_or(0, |list| list.len() as u64);
+                let left = json["omitted"]["mistakes"].as_u64().or(json["omitted"]["entries"].as_u64()).unwrap_or(0);
+                assert_eq!(shown + left, mistakes, "{budget}: {json}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_any_room_the_counts_and_the_command_are_left() {
+        let mut terminal = Templates::built_in();
+        let text = fitted(&outcome(200), 0, Form::Text, &mut terminal).unwrap().text;
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "# Project: 1 agent, 1 session, 0 active");
+        assert!(lines[2].starts_with("Left out: 200 entries. All of it: git empirica bootstrap --budget "), "{text}");
+        assert_eq!(lines.len(), 3);
+    }
+
+    #[test]
+    fn a_budget_that_is_enough_is_a_round_number_above_what_is_spent() {
+        for (spent, frame) in [(0, 0), (1000, 20), (12_345, 30)] {
+            let budget = enough(spent, frame);
+            let room = budget - budget / 25 - 2 - frame;
+            assert!(
+                budget.is_multiple_of(100) && room >= spent + 20 && budget < (spent + frame) * 11 / 10 + 200,
+                "{budget}"
+            );
+        }
+    }
+}
