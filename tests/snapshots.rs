@@ -107,7 +107,6 @@ fn a_session_as_people_see_it() {
     both("resume-full.txt", &repo, &["resume", "--detail", "full"]);
     both("resume-tight.txt", &repo, &["resume", "--budget", "120"]);
     both("bootstrap.txt", &repo, &["bootstrap"]);
-    both("bootstrap-tight.txt", &repo, &["bootstrap", "--budget", "200"]);
     both("log.txt", &repo, &["log", "--handoffs"]);
     both("log-oneline.txt", &repo, &["log", "--handoffs", "--checkpoints", "--journal", "--oneline"]);
     both("log-journal.txt", &repo, &["log", "--journal", "--checkpoints", "-n", "1"]);
