@@ -1,7 +1,11 @@
 //! The one error type: what happened, why, what to do, and the exit code that follows.
 
+mod path;
+
 use std::error::Error as StdError;
 use std::fmt;
+
+pub use self::path::{io_cause, move_aside, quote};
 
 /// The result of everything that can fail here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -83,6 +87,14 @@ impl Error {
         Self::new(Kind::Storage, message)
     }
 
+    /// What was to be stored is not among what was stored. A fault of the program.
+    pub fn unstored() -> Self {
+        Self::storage("the record is not among what was stored")
+            .reason("this is a fault of the program, not of what you said")
+            .suggest("See what is stored, then say it again if it is not there.")
+            .command("git empirica status")
+    }
+
     /// Why it happened, in a sentence.
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.0.reason = Some(reason.into());
@@ -105,6 +117,11 @@ impl Error {
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.0.commands.push(command.into());
         self
+    }
+
+    /// Commands, as [`Self::command`].
+    pub fn commands_of(self, commands: impl Iterator<Item = String>) -> Self {
+        commands.fold(self, |error, command| error.command(command))
     }
 
     /// The text the user gave for an alias or name.
@@ -143,9 +160,27 @@ impl Error {
         .to_owned()
     }
 
-    /// What to do, as given; empty when nothing better than the recovery commands is known.
+    /// What to do: as given, else what helps with errors of the class.
     pub fn suggestion_text(&self) -> &str {
-        self.0.suggestion.as_deref().unwrap_or("")
+        self.0.suggestion.as_deref().unwrap_or(match self.0.kind {
+            Kind::NotFound => "Use a name as the lists show it.",
+            Kind::Refused => "Put right what the reason names, then run the command again.",
+            Kind::Usage => "Look at the help of the command.",
+            Kind::NoRepository => "Change into a repository, or make one.",
+            Kind::Storage => {
+                "See what git and the reason say about the repository; your records are kept where they are."
+            }
+        })
+    }
+
+    /// Whether a suggestion was stated.
+    pub fn has_suggestion(&self) -> bool {
+        self.0.suggestion.is_some()
+    }
+
+    /// The message with those of the errors beneath it, in one line.
+    pub fn in_one_line(&self) -> String {
+        self.causes().iter().fold(self.to_string(), |text, cause| format!("{text}: {cause}"))
     }
 
     /// Values that would have worked.

@@ -208,7 +208,7 @@ fn without_a_remote_or_with_a_wrong_one_it_says_what_would_work() {
     let place = Place::new();
     let alone = place.repo("alone");
     let failed = alone.fails(1, ["sync"]);
-    assert!(failed["recovery_commands"].to_string().contains("git remote add"), "{failed}");
+    assert!(failed["suggestion"].to_string().contains("git remote add"), "{failed}");
     for name in ["b/x", "a"] {
         alone.git(["remote", "add", name, "../nowhere.git"]).ok();
     }

@@ -362,7 +362,11 @@ impl<'a> Here<'a> {
                 };
                 (entry, given.who)
             }
-            other => return Err(crate::error::Error::usage(format!("this command has no answer: {other:?}"))),
+            other => {
+                return Err(crate::error::Error::usage(format!("this command has no answer: {other:?}"))
+                    .suggest("See which commands there are.")
+                    .command("git empirica -h"));
+            }
         };
         Ok(view::small::logged(&journal::log(&self.context(who)?, entry)?))
     }

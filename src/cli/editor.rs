@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 use crate::git::Repository;
 use crate::git::process::{shell, variable};
 
@@ -16,18 +16,20 @@ pub fn edit(repo: &Repository, text: &str, out_is_terminal: bool) -> Result<Opti
     let line = variable(repo.cwd(), "GIT_EDITOR").ok_or_else(|| {
         Error::refused("there is no editor to open")
             .reason("the terminal is dumb, and neither GIT_EDITOR, core.editor, VISUAL nor EDITOR is set")
-            .suggest("Set an editor, or give the handoff with flags.")
-            .command("git config core.editor nano")
+            .suggest("Set one with git config core.editor NAME, or hand over without an editor.")
+            .command("git empirica handoff")
     })?;
     let kept = |what: &str, path: &Path| {
         Error::refused(what.to_owned())
             .reason(format!("the draft is kept in {}", path.display()))
-            .suggest("Mend the editor's setting, then edit again.")
+            .suggest("Mend the editor's setting, then edit again; or hand over without an editor.")
             .command("git var GIT_EDITOR")
-            .command("git empirica handoff --edit")
+            .command(format!("cat {}", quote(&path.to_string_lossy())))
+            .command("git empirica handoff")
     };
-    std::fs::write(&path, text)
-        .map_err(|error| Error::storage(format!("the draft {} cannot be written", path.display())).caused_by(error))?;
+    std::fs::write(&path, text).map_err(|error| {
+        Error::storage(format!("the draft {} cannot be written", path.display())).on_path(&path, error)
+    })?;
     let mut command = shell(&line, &[path.as_os_str()]);
     command.stdin(std::process::Stdio::inherit());
     if !out_is_terminal {

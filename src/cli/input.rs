@@ -19,21 +19,34 @@ impl<'a> Input<'a> {
     pub fn text(&mut self, argument: String) -> Result<String> {
         if argument == "-" {
             let stdin = self.stdin.take().ok_or_else(|| {
-                Error::usage("only one argument can be read from standard input").suggest("Use @FILE for the others.")
+                Error::usage("only one argument can be read from standard input")
+                    .reason("it ends after the first of them")
+                    .suggest("Use @FILE for the others.")
             })?;
             let mut bytes = Vec::new();
-            stdin
-                .read_to_end(&mut bytes)
-                .map_err(|error| Error::usage("standard input cannot be read").caused_by(error))?;
+            stdin.read_to_end(&mut bytes).map_err(|error| {
+                Error::usage("standard input cannot be read")
+                    .suggest("Give the text as an argument, or as @FILE.")
+                    .caused_by(error)
+            })?;
             return utf8(bytes, "standard input");
         }
         match argument.strip_prefix('@') {
             Some(literal) if literal.starts_with('@') => Ok(literal.to_owned()),
             Some(file) if !file.is_empty() => {
                 let bytes = std::fs::read(file).map_err(|error| {
-                    Error::usage(format!("the file '{file}' cannot be read"))
-                        .suggest(format!("To give the text '@{file}' itself, write '@@{file}'."))
-                        .caused_by(error)
+                    let out = Error::usage(format!("the file '{file}' cannot be read"));
+                    let out = match error.kind() {
+                        std::io::ErrorKind::PermissionDenied => out.about_path(std::path::Path::new(file), &error),
+                        _ => out,
+                    };
+                    let suggestion = format!("To give the text '@{file}' itself, write '@@{file}'.");
+                    match out.has_suggestion() {
+                        true => out.alternative(format!("@@{file}")),
+                        false => out.suggest(suggestion),
+                    }
+                    .provided(file)
+                    .caused_by(error)
                 })?;
                 utf8(bytes, file)
             }

@@ -26,7 +26,9 @@ pub fn is_broken_pipe(error: &Error) -> bool {
 }
 
 fn unwritten(error: io::Error) -> Error {
-    Error::storage("the output could not be written").caused_by(error)
+    Error::storage("the output could not be written")
+        .suggest("See whether there is room where the output goes; what the command stored is stored.")
+        .caused_by(error)
 }
 
 /// A line of standard error in its colour.

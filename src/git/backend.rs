@@ -1,11 +1,13 @@
 //! Refs and object writing behind one interface, so that a repository gix cannot write to gets another backend.
 
+use std::path::Path;
+
 use gix::bstr::ByteSlice;
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit, RefLog};
 use gix::refs::{FullName, Target};
 
 use super::Oid;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 
 /// Why a ref was not updated.
 #[derive(Debug, thiserror::Error)]
@@ -76,11 +78,30 @@ impl GixBackend {
     }
 }
 
-fn broken_ref(name: &str, error: gix::Error) -> Error {
-    Error::storage(format!("the ref {name} cannot be read"))
-        .suggest("Look at what is wrong with the repository.")
-        .command("git fsck --connectivity-only")
-        .caused_by(error)
+/// The command that removes a ref: git deletes none whose file it does not understand.
+pub fn deletion(common: &Path, name: &str) -> String {
+    let file = common.join(name);
+    let understood = std::fs::read_to_string(&file).is_ok_and(|text| super::parse_oid(text.trim()).is_some());
+    if understood || !file.exists() {
+        format!("git update-ref -d {}", quote(name))
+    } else {
+        format!("rm -f {}", quote(&file.to_string_lossy()))
+    }
+}
+
+/// An error of a ref. One of our own may go: what it held and we remember comes back with the next command.
+fn broken_ref(repo: &gix::Repository, name: &str, error: gix::Error) -> Error {
+    let out = Error::storage(format!("the ref {name} cannot be read"));
+    let common = repo.common_dir();
+    let common = common.canonicalize().unwrap_or_else(|_| common.to_owned());
+    let out = if name.starts_with("refs/notes/empirica/") && !name.ends_with('/') {
+        out.suggest("Remove the broken ref: what is remembered of it comes back with the next command.")
+            .command(deletion(&common, name))
+    } else {
+        let file = quote(&repo.git_dir().join(name).to_string_lossy());
+        out.suggest("See what is in it, and what git says about the repository.").command(format!("ls -ld {file}"))
+    };
+    out.caused_by(error)
 }
 
 impl Backend for GixBackend {
@@ -98,13 +119,13 @@ impl Backend for GixBackend {
             };
             Ok(HeadState { branch, commit, tree })
         };
-        read().map_err(|error| broken_ref("HEAD", error))
+        read().map_err(|error| broken_ref(&self.repo, "HEAD", error))
     }
 
     fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
-        let found = self.repo.try_find_reference(name).map_err(|error| broken_ref(name, error))?;
+        let found = self.repo.try_find_reference(name).map_err(|error| broken_ref(&self.repo, name, error))?;
         let id = found.map(|mut reference| reference.peel_to_id().map(|id| id.detach())).transpose();
-        id.map_err(|error| broken_ref(name, error))
+        id.map_err(|error| broken_ref(&self.repo, name, error))
     }
 
     fn list_refs(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
@@ -120,7 +141,7 @@ impl Backend for GixBackend {
             }
             Ok(out)
         };
-        read().map_err(|error| broken_ref(prefix, error))
+        read().map_err(|error| broken_ref(&self.repo, prefix, error))
     }
 
     fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {

@@ -90,7 +90,10 @@ impl History {
     /// Starts a listing. What is wrong with a revision is known when the first commit is asked for.
     fn start(repo: &Repository, selection: &Selection) -> Result<Self> {
         if let Some(bad) = selection.revisions.iter().find(|r| r.starts_with('-')) {
-            return Err(Error::usage(format!("'{bad}' is not a revision")).provided(bad));
+            return Err(Error::usage(format!("'{bad}' is not a revision"))
+                .provided(bad)
+                .reason("it begins as an option does")
+                .suggest("Give paths behind --, and options of git log to git log."));
         }
         let mut command = git(repo.cwd());
         command.args(PLAIN).args(["log", "--no-color", "--no-notes", "--no-patch", FORMAT]);
@@ -115,7 +118,7 @@ impl History {
         let Some(git) = &mut self.git else { return Ok(None) };
         let mut bytes = Vec::new();
         let read = git.stdout.read_until(0, &mut bytes);
-        read.map_err(|error| Error::storage("git's output could not be read").caused_by(error))?;
+        read.map_err(|error| super::process::unreadable_output(error))?;
         if bytes.last() != Some(&0) {
             return Ok(None);
         }
@@ -140,7 +143,7 @@ impl History {
         let mut next = || fields.next().unwrap_or_default();
         let id = next();
         // git ends each record with a line feed, which then begins the next one's first field
-        let id = parse_oid(id.trim()).ok_or_else(|| Error::storage("git log printed something that is no commit"))?;
+        let id = parse_oid(id.trim()).ok_or_else(no_commit)?;
         Ok(Some(Commit {
             id,
             short: next(),
@@ -235,4 +238,12 @@ mod tests {
         assert_eq!((since.commits[0].subject.as_str(), since.dates[0].as_str()), ("second", "2026"));
         assert_eq!(since.files, ["a b", "kept"]);
     }
+}
+
+/// The error of a listing that is not as it was asked for.
+pub(super) fn no_commit() -> Error {
+    Error::storage("git log printed something that is no commit")
+        .reason("a setting or another program changes what git log prints")
+        .suggest("See which git runs, and what it prints.")
+        .command("git version")
 }

@@ -169,5 +169,5 @@ impl Fields {
 }
 
 fn not_understood() -> Error {
-    Error::storage("git log printed something that is no commit")
+    super::history::no_commit()
 }

@@ -15,11 +15,28 @@ pub fn git(cwd: &Path) -> Command {
     command
 }
 
-fn not_started(error: std::io::Error) -> Error {
-    Error::storage("git could not be started")
-        .suggest("Make sure that git is installed and on PATH.")
-        .command("git --version")
-        .caused_by(error)
+/// The folders that git is usually installed in.
+const USUAL: [&str; 5] =
+    ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/opt/local/bin", "/run/current-system/sw/bin"];
+
+/// The error of git that cannot be started. Where it lies in a usual folder, the command puts that on PATH.
+pub fn not_started(error: std::io::Error) -> Error {
+    let out = Error::storage("git could not be started");
+    let found = USUAL.iter().find(|folder| Path::new(folder).join("git").is_file());
+    let out = match (error.kind(), found) {
+        (std::io::ErrorKind::NotFound, Some(folder)) => out
+            .reason("no program called git is in the folders of PATH; what needs no git works all the same")
+            .suggest(format!("Put the folder of git on PATH, in this shell: it lies in {folder}."))
+            .command(format!("export PATH=\"${{PATH:+$PATH:}}{folder}\"")),
+        (std::io::ErrorKind::NotFound, None) => out
+            .reason("no program called git is in the folders of PATH; what needs no git works all the same")
+            .suggest("Install git, or put its folder on PATH.")
+            .command("echo \"PATH is $PATH\""),
+        _ => out
+            .suggest("See which git is found first on PATH, and who may run it.")
+            .command("command -v git || echo \"PATH is $PATH\""),
+    };
+    out.caused_by(error)
 }
 
 /// Runs git to its end and returns its standard output. A failure carries git's own words.
@@ -164,8 +181,17 @@ fn parents() -> Vec<(u32, u32)> {
 fn said(stderr: &[u8]) -> Error {
     let text = String::from_utf8_lossy(stderr);
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("git failed and said nothing");
-    Error::refused(line.trim_start_matches("fatal: ").trim_start_matches("error: ").to_owned())
-        .reason("git refused the request")
+    let line = line.trim_start_matches("fatal: ").trim_start_matches("error: ");
+    let out = Error::refused(line.to_owned());
+    if line.contains("unknown revision") || line.contains("bad revision") {
+        return out
+            .reason("git knows no such revision here")
+            .suggest("Use a branch, tag or commit that git knows; paths go behind --.")
+            .command("git for-each-ref --count=20 --sort=-committerdate refs/heads refs/tags refs/remotes");
+    }
+    out.reason("git refused the request")
+        .suggest("Put right what git names, then run the command again.")
+        .command("git version")
 }
 
 /// Git whose output is read while it runs; ended when dropped.
@@ -180,7 +206,9 @@ impl Running {
     pub fn start(command: &mut Command) -> Result<Self> {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started)?;
         let stdout = child.stdout.take().map(BufReader::new);
-        stdout.map(|stdout| Running { child, stdout }).ok_or_else(|| Error::storage("git's output could not be read"))
+        stdout
+            .map(|stdout| Running { child, stdout })
+            .ok_or_else(|| unreadable_output(std::io::ErrorKind::BrokenPipe.into()))
     }
 
     /// Starts git with something on its standard input.
@@ -231,7 +259,10 @@ pub fn pipe(first: &mut Command, input: Vec<u8>, second: &mut Command) -> Result
 
 /// The error of a pipe from git that breaks.
 pub fn unreadable_output(error: std::io::Error) -> Error {
-    Error::storage("git's output could not be read").caused_by(error)
+    Error::storage("git's output could not be read")
+        .suggest("Run the command again; when it stays so, see which git runs.")
+        .command("git version")
+        .caused_by(error)
 }
 
 /// What git would use as `GIT_PAGER` or `GIT_EDITOR`; `None` when git cannot be asked or has none.

@@ -104,6 +104,14 @@ pub fn tracking(remote: &str) -> String {
     }
 }
 
+/// The name under which what is fetched from a remote, a URL or a path is kept, as [`place`] says it; git is not asked.
+pub fn kept_under(repo: &Repository, given: &str) -> String {
+    let names = names(repo);
+    let is_it = |name: &&String| *name == given || repo.config(&format!("remote.{name}.url")).as_deref() == Some(given);
+    let named = names.iter().find(|name| *name == given).or_else(|| names.iter().find(is_it));
+    named.map_or_else(|| derived("url", given), |name| tracking(name))
+}
+
 fn derived(what: &str, text: &str) -> String {
     format!("{what}-{:016x}", fnv(text.as_bytes()))
 }
@@ -120,7 +128,11 @@ pub fn is_partial(repo: &Repository) -> bool {
 fn unknown(given: &str, names: &[String]) -> Error {
     let error = Error::not_found(format!("there is no remote '{given}'")).provided(given);
     let error = names.iter().fold(error, |error, name| error.alternative(name));
-    error.suggest("Name a remote, or give a URL.").command("git remote -v")
+    let error = match names {
+        [] => error.reason("no remote is configured in this repository"),
+        names => error.reason(format!("the remotes are {}", names.join(", "))).command("git remote -v"),
+    };
+    error.suggest("Name a remote, or give a URL or a path that exists.")
 }
 
 #[cfg(test)]

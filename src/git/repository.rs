@@ -7,8 +7,10 @@ use gix::bstr::ByteSlice;
 use super::Oid;
 use super::backend::{Backend, GixBackend, HeadState, Identity, RefUpdate, UpdateError, signature};
 use super::parameters::parameters;
+pub use crate::error::quote;
+
 use crate::env::Env;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, io_cause};
 
 /// The extensions under which reading and writing as this program does is right.
 const KNOWN_EXTENSIONS: &[&str] =
@@ -173,7 +175,7 @@ impl Repository {
 
     /// Stores a blob.
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
-        self.backend.write_object(gix::objs::Kind::Blob, bytes).map_err(unwritable)
+        self.backend.write_object(gix::objs::Kind::Blob, bytes).map_err(|error| self.unwritable(error))
     }
 
     /// The tree of a commit.
@@ -214,11 +216,40 @@ impl Repository {
             message: message.into(),
             extra_headers: Vec::new(),
         };
-        let id = gix::objs::Write::write(self, &commit).map_err(unwritable)?;
+        let id = gix::objs::Write::write(self, &commit).map_err(|error| self.unwritable(error))?;
         if !self.has_object(id) || !self.has_object(tree) {
-            return Err(Error::storage("a notes commit was written and is not in the object store"));
+            return Err(Error::storage("a notes commit was written and is not in the object store")
+                .reason("something removes objects while they are written, or the file system loses them")
+                .suggest("Stop what prunes the repository, then write again.")
+                .command("git empirica flush"));
         }
         Ok(id)
+    }
+
+    /// The error of a ref that names a commit which is not here.
+    pub fn lost_tip(&self, name: &str, tip: Oid) -> Error {
+        Error::storage(format!("the ref {name} names {tip}, which is not here"))
+            .reason("the object was removed or never came; the ref cannot be written while it stands")
+            .suggest(
+                "Fetch the object if another clone has it; else remove the ref: what is remembered of it comes back.",
+            )
+            .command(super::backend::deletion(&self.common_dir(), name))
+    }
+
+    /// The folder objects are written to.
+    pub fn objects(&self) -> PathBuf {
+        self.absolute(self.inner.objects.store_ref().path())
+    }
+
+    fn unwritable(&self, error: gix::Error) -> Error {
+        let out = Error::storage("the object store cannot be written");
+        let out = match io_cause(&error) {
+            Some(cause) => out.about_path(&self.objects(), cause),
+            None => out
+                .suggest("See whether there is room, and who may write there.")
+                .command(format!("ls -ld {}", quote(&self.objects().to_string_lossy()))),
+        };
+        out.caused_by(error)
     }
 
     /// When a commit was made, in seconds since 1970.
@@ -355,16 +386,6 @@ fn no_repository(cwd: &Path, error: gix::Error) -> Error {
         .caused_by(error)
 }
 
-/// A word as a shell takes it.
-pub fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 /// What is made in a shared repository is for the group, or for all, as `core.sharedRepository` says: the mask of this
 /// process lets them.
 fn share(repo: &gix::Repository) {
@@ -411,11 +432,7 @@ fn refuse_unknown_formats(repo: &gix::Repository) -> Result<()> {
 
 pub(super) fn unreadable(id: Oid, error: gix::Error) -> Error {
     Error::storage(format!("the object {id} cannot be read"))
-        .suggest("Look at what is wrong with the repository.")
-        .command("git fsck --connectivity-only")
+        .suggest("See what is missing; another clone, or git fetch, may have it.")
+        .command("git fsck --connectivity-only || true")
         .caused_by(error)
-}
-
-fn unwritable(error: gix::Error) -> Error {
-    Error::storage("the object store cannot be written").caused_by(error)
 }

@@ -188,8 +188,8 @@ fn outcome(line: &str, name: &str) -> Option<Pushed> {
 fn timed_out(place: &Place) -> Error {
     Error::refused(format!("{} did not answer in time", place.name))
         .reason("git was ended when the time for it was over (empirica.syncTimeout)")
-        .suggest("Your records are safe here. Send them when the remote answers again.")
-        .command(format!("git empirica sync {}", super::repository::quote(&place.name)))
+        .suggest("Your records are safe here. Give it more time, or send them when the remote answers again.")
+        .command(format!("git -c empirica.syncTimeout=10m empirica sync {}", super::repository::quote(&place.name)))
 }
 
 /// Git's own words, and what they usually mean.
@@ -217,8 +217,7 @@ fn failed(place: &Place, what: &str, stderr: &[u8]) -> Error {
     Error::refused(format!("the notes could not be {what} {}", place.name))
         .reason(reason)
         .suggest(advice)
-        .command("git remote -v")
-        .command(format!("git empirica sync {}", super::repository::quote(&place.name)))
+        .commands_of((place.name != place.push).then(|| "git remote -v".to_owned()).into_iter())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::current;
 use crate::epistemics::journal::sessions;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 use crate::model::session::Session;
 use crate::model::{Id, Record, SessionId, Shelf};
 
@@ -47,17 +47,18 @@ pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
     }
     let mut parts = given.split(':');
     if parts.next() == Some("latest") {
+        const FORM: &str = "an alias is of the form latest, latest:active, latest:<ai> or latest:active:<ai>";
         let rest: Vec<&str> = parts.collect();
         let (active, ai) = match rest.as_slice() {
             [] => (false, None),
             ["active"] => (true, None),
-            ["active", ai] => (true, Some(*ai)),
-            [ai] => (false, Some(*ai)),
-            _ => return Err(unknown(all, given, "it is not of the form latest[:active][:<ai>]")),
+            ["active", ai] if !ai.is_empty() => (true, Some(*ai)),
+            [ai] if !ai.is_empty() => (false, Some(*ai)),
+            _ => return Err(unknown(all, given, FORM)),
         };
         let fits = |s: &&Session| (!active || s.is_active()) && ai.is_none_or(|ai| s.ai == ai);
         let newest = all.iter().rev().find(fits);
-        return newest.ok_or_else(|| unknown(all, given, "no session fits it"));
+        return newest.ok_or_else(|| none_of(all, given, active, ai));
     }
     // an agent's tool may use its id again: the active session of that id, else the newest
     let external = |s: &&Session| s.external_id.as_deref() == Some(given);
@@ -88,14 +89,60 @@ pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
 }
 
 fn unknown(all: &[Session], given: &str, why: &str) -> Error {
-    let mut error = Error::not_found(format!("there is no session '{given}'"))
+    let error = Error::not_found(format!("there is no session '{given}'"))
         .provided(given)
         .reason(why)
         .suggest("Use an id from the list, or latest, latest:active, latest:<ai>, latest:active:<ai>.");
-    for session in all.iter().rev().take(3) {
-        error = error.alternative(session.id.as_str());
+    newest(all, error).command("git empirica session list")
+}
+
+/// The error of an alias that stands for no session: none is stored, none is active, the agent has none.
+fn none_of(all: &[Session], given: &str, active: bool, ai: Option<&str>) -> Error {
+    let which = if active { "active sessions" } else { "sessions" };
+    let whose = ai.map(|ai| format!(" for ai_id '{ai}'")).unwrap_or_default();
+    let start = start_command(ai);
+    let mut error = Error::not_found(format!("there is no session '{given}'"))
+        .provided(given)
+        .reason(format!("No {which} are stored here{whose}"))
+        .suggest(format!(
+            "Start one: {start}. Or use an id from the list, or latest, latest:active, latest:<ai>, latest:active:<ai>."
+        ));
+    if let Some(ai) = ai.filter(|ai| active && all.iter().any(|session| session.ai == *ai)) {
+        error = error.alternative(format!("latest:{ai}"));
     }
-    error.command("git empirica session list")
+    if ai.is_some() && all.iter().any(Session::is_active) {
+        error = error.alternative("latest:active");
+    }
+    if !all.is_empty() {
+        error = error.alternative("latest");
+    }
+    newest(all, error).command(start).command("git empirica session list")
+}
+
+/// The ids of the newest sessions, as alternatives.
+fn newest(all: &[Session], error: Error) -> Error {
+    all.iter().rev().take(3).fold(error, |error, session| error.alternative(session.id.as_str()))
+}
+
+/// The command that starts a session, of that very agent when one was named.
+pub fn start_command(ai: Option<&str>) -> String {
+    // a name that looks like an option is joined to its own
+    let join = |ai: &str| if ai.starts_with('-') { '=' } else { ' ' };
+    let who = ai.map(|ai| format!(" --ai{}{}", join(ai), quote(ai))).unwrap_or_default();
+    format!("git empirica session start{who} --task \"<what you are going to do>\"")
+}
+
+/// The error of a record that is not there. `what` it should have been: goal, checkpoint, record, …
+pub fn no_record(given: &str, what: &str, why: &str) -> Error {
+    Error::not_found(format!("there is no {what} '{given}'"))
+        .provided(given)
+        .reason(why)
+        .suggest("Use an id as the lists show it.")
+        .command(match what {
+            "goal" => "git empirica goal list",
+            "checkpoint" => "git empirica checkpoint list",
+            _ => "git empirica log --journal",
+        })
 }
 
 /// Resolves a record on one of `shelves` that `fits`: its full id, or 4 or more characters that only its short form
@@ -108,13 +155,7 @@ pub fn record(
     fits: impl Fn(&Record) -> bool,
 ) -> Result<Record> {
     let given = given.trim().to_ascii_lowercase();
-    let absent = |why: &str| {
-        Error::not_found(format!("there is no {what} '{given}'"))
-            .provided(given.clone())
-            .reason(why.to_owned())
-            .suggest("Use an id as the lists show it.")
-            .command(if what == "goal" { "git empirica goal list" } else { "git empirica log --journal" })
-    };
+    let absent = |why: &str| no_record(&given, what, why);
     let hexish = given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     if !hexish || given.len() < SHORTEST {
         return Err(absent("an id is hexadecimal and has 4 characters or more"));
@@ -142,6 +183,9 @@ pub fn record(
                 .suggest("Give more characters.");
             for record in many.iter().take(5) {
                 error = error.alternative(record.head.id.as_str());
+            }
+            for record in many.iter().take(2) {
+                error = error.command(format!("git empirica show {}", record.head.id.as_str()));
             }
             Err(error)
         }

@@ -120,7 +120,7 @@ pub fn run(context: &Context<'_>, phase: Phase, request: Request, hand_over: Opt
         _ => None,
     });
     let Some((checkpoint_id, assessment)) = assessed else {
-        return Err(Error::storage("the assessment was not stored"));
+        return Err(Error::unstored());
     };
     let goals = proposed.in_order(journal::goals(&records).into_iter().map(|owned| owned.goal));
     let said: Vec<&Record> = scan.records().chain(&records).collect();
@@ -201,7 +201,7 @@ fn ended(gathered: &Gathered) -> Error {
     Error::refused(format!("the session {} has ended", gathered.session.id.short()))
         .reason("an assessment belongs to work that is going on")
         .suggest("Start a new session.")
-        .command("git empirica session start --task \"<what you are going to do>\"")
+        .command(super::alias::start_command(Some(&gathered.session.ai)))
 }
 
 /// A wrong vector argument as an error for the user.
@@ -220,8 +220,13 @@ pub fn vector_error(error: &VectorError) -> Error {
             .provided(value.clone())
             .reason("a vector says how sure you are, from 0 (not at all) to 1 (entirely)")
             .suggest("Give a number from 0 to 1, with a point: 0.7."),
-        VectorError::Form(given) => base.provided(given.clone()).suggest("Write it as know=0.6,uncertainty=0.4."),
-        VectorError::Twice(_) => base.suggest("Give each vector once."),
+        VectorError::Form(given) => base
+            .provided(given.clone())
+            .reason("a vector is given as NAME=VALUE, several with commas between them")
+            .suggest("Write it as know=0.6,uncertainty=0.4."),
+        VectorError::Twice(_) => {
+            base.reason("it is not known which of the two values is meant").suggest("Give each vector once.")
+        }
         VectorError::Empty => base
             .reason(format!("an assessment needs one vector or more of {}", names.join(", ")))
             .suggest("Give the vectors you can judge: -v know=0.6,uncertainty=0.4"),

@@ -186,7 +186,7 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
             checkpoint: *checkpoint,
             stored,
         }),
-        _ => Err(Error::storage("the checkpoint was not stored")),
+        _ => Err(Error::unstored()),
     }
 }
 
@@ -211,9 +211,12 @@ pub fn show(context: &Context<'_>, given: Option<&str>) -> Result<(Record, Vec<S
     let Some(given) = given else {
         let (records, warnings) = list(context)?;
         let newest = records.into_iter().next();
-        return newest
-            .map(|record| (record, warnings))
-            .ok_or_else(|| Error::not_found("no checkpoint is stored here").command("git empirica checkpoint"));
+        return newest.map(|record| (record, warnings)).ok_or_else(|| {
+            Error::not_found("no checkpoint is stored here")
+                .reason("no assessment or checkpoint was made here, or none that fits --session and --ai")
+                .suggest("See all that there are, or make one in an active session with git empirica checkpoint.")
+                .command("git empirica checkpoint list")
+        });
     };
     let warnings = context.store.settle();
     let fits = |r: &Record| matches!(r.body, Body::Assessment(_) | Body::Checkpoint(_));

@@ -99,7 +99,7 @@ impl<'a> Context<'a> {
                     self.store.paths().worktree()
                 ))
                 .suggest("Start one, or name a session with --session.")
-                .command("git empirica session start --task \"<what you are going to do>\"")
+                .command(alias::start_command(self.named_ai()))
                 .command("git empirica session list"));
         }
         let named: Vec<String> = agents

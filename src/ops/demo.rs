@@ -147,10 +147,13 @@ impl Play<'_> {
 
     fn run(&self, folder: &Path, program: &Path, arguments: &[&str]) -> Result<String> {
         let mut command = self.prepared(folder, program);
-        let out = command
-            .args(arguments)
-            .output()
-            .map_err(|error| Error::refused(format!("{} could not be started", program.display())).caused_by(error))?;
+        let out = command.args(arguments).output().map_err(|error| {
+            let out = Error::refused(format!("{} could not be started", program.display()));
+            match program.is_absolute() {
+                true => out.on_path(program, error),
+                false => crate::git::process::not_started(error),
+            }
+        })?;
         let text = String::from_utf8_lossy(&out.stdout).into_owned();
         if out.status.success() {
             return Ok(text);

@@ -56,7 +56,8 @@ fn lines(text: &str) -> String {
 pub fn given_up() -> Error {
     Error::refused("the handoff was given up: the draft is empty")
         .reason("nothing was stored")
-        .command("git empirica handoff --edit")
+        .suggest("Leave the task in the draft, or hand over without an editor.")
+        .command("git empirica handoff")
 }
 
 /// Reads an edited draft. A line outside every section is an error; a draft without a task is given up.
@@ -74,7 +75,8 @@ pub fn read(text: &str) -> Result<Said> {
         } else if !line.trim().is_empty() {
             return Err(Error::usage(format!("line {} of the draft belongs to no section", number + 1))
                 .provided(line)
-                .reason(format!("the sections are {}", SECTIONS.join(" "))));
+                .reason(format!("the sections are {}", SECTIONS.join(" ")))
+                .suggest("Put every line below a heading."));
         }
     }
     let prose = |at: usize| sections[at].join("\n").trim().to_owned();

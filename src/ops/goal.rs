@@ -77,6 +77,7 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
             concerned = goals(scan.records()).into_iter().filter(open).map(|owned| owned.goal.id).collect();
             if concerned.is_empty() {
                 return Err(Error::not_found(format!("the session {} has no open goal", from.short()))
+                    .reason("its goals are closed, or another session has them now")
                     .suggest("List what is open.")
                     .command("git empirica goal list --open"));
             }
@@ -94,7 +95,7 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     };
     let kind = body.kind();
     let (records, stored) = context.store(&who, vec![body], When::Later)?;
-    let record = records.into_iter().next().ok_or_else(|| Error::storage("nothing was stored"))?;
+    let record = records.into_iter().next().ok_or_else(|| Error::unstored())?;
     if is_goal(&record) {
         concerned.push(record.head.id.clone());
     }
@@ -180,5 +181,5 @@ pub fn show(context: &Context<'_>, given: &str) -> Result<(Owned, Vec<String>)> 
     let found = goals(scan.records()).into_iter().find(|owned| owned.goal.id == record.head.id);
     found
         .map(|owned| (owned, warnings))
-        .ok_or_else(|| Error::not_found(format!("there is no goal '{given}'")).command("git empirica goal list"))
+        .ok_or_else(|| alias::no_record(given, "goal", "no stored id has it at its beginning or end"))
 }

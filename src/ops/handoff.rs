@@ -174,7 +174,7 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said) -> Result<Out
     let record = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff)));
     let mut written = context.store.hand_over(record, set_aside(&scan, who))?;
     stored.add(&mut written);
-    let record = written.records.into_iter().next().ok_or_else(|| Error::storage("the handoff was not stored"))?;
+    let record = written.records.into_iter().next().ok_or_else(Error::unstored)?;
     if let Seen::All(Changes { files_added, files_modified, files_deleted, .. }) = seen {
         let paths = files_added.into_iter().chain(files_modified).chain(files_deleted).collect();
         context.store.remember_pending(&record.head.id, paths);

@@ -3,6 +3,7 @@
 pub mod alias;
 pub mod arrival;
 pub mod assess;
+pub mod backlog;
 pub mod bootstrap;
 pub mod calibration;
 pub mod checkpoint;
@@ -33,13 +34,17 @@ pub mod uncommitted;
 
 pub use context::{Asked, Context};
 
-use crate::store::{Replaced, Written};
+use crate::store::{Replaced, Storage, Written};
 
 /// What storing something left to say.
 #[derive(Debug, Default)]
 pub struct Stored {
-    /// The notes could not be written: the records wait in the log.
+    /// The records are not where they should be: the notes could not be written, or not even the repository's log.
     pub degraded_mode: bool,
+    /// Where the records are now; `None` when nothing was stored.
+    pub storage: Option<Storage>,
+    /// What to do when they are not where they should be, and the commands that do it or show more.
+    pub remedies: Vec<(String, Vec<String>)>,
     /// What the user should know, a sentence each.
     pub warnings: Vec<String>,
     /// The secrets that were replaced.
@@ -47,15 +52,28 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Takes in what one append left to say.
+    /// Takes in what one append left to say. A later one that reached the notes took the earlier records along.
     pub fn add(&mut self, written: &mut Written) {
         if let Some(error) = &written.degraded {
             self.degraded_mode = true;
-            let causes = error.causes();
-            let why = causes.iter().fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
+            let (what, place) = match written.storage {
+                Some(Storage::UserState) => {
+                    ("the repository cannot take the record", "the log of the user's state folder")
+                }
+                _ => ("the notes could not be written", "the log"),
+            };
             self.warnings.push(format!(
-                "the notes could not be written ({why}); the record waits in the log and the next command writes it"
+                "{what} ({}); the record waits in {place} and the next command writes it",
+                error.in_one_line()
             ));
+            self.remedies.push((error.suggestion_text().to_owned(), error.commands().to_vec()));
+        }
+        self.storage = match (written.storage, self.storage) {
+            (Some(Storage::Log), Some(Storage::UserState)) => Some(Storage::UserState),
+            (now, before) => now.or(before),
+        };
+        if self.storage == Some(Storage::GitNotes) {
+            self.degraded_mode = false;
         }
         self.warnings.append(&mut written.warnings);
         for replaced in &written.redacted {

@@ -49,6 +49,7 @@ fn pattern(text: &str) -> Result<regex::Regex> {
     regex::RegexBuilder::new(text).case_insensitive(true).size_limit(1 << 20).build().map_err(|error| {
         Error::usage(format!("'{text}' is not a regular expression that can be used"))
             .provided(text)
+            .reason("--task takes a regular expression")
             .suggest("Escape characters such as ( [ * + ? with a backslash to find them as they are.")
             .caused_by(error)
     })

@@ -211,10 +211,14 @@ fn choice(context: &Context<'_>, all: &Scan, from: &str, to: &str) -> Result<Cho
             .provided(to)
             .reason("git knows no such revision here")
             .suggest("Name the commit that took the place as git log shows it.")
-            .command("git log --oneline")
+            .command("git log --oneline -20")
     })?;
     if from == to {
-        return Err(Error::usage(format!("{from} cannot take its own place")).provided(from.to_string()));
+        return Err(Error::usage(format!("{from} cannot take its own place"))
+            .provided(from.to_string())
+            .reason("the commit that has the records and the one that shall have them are the same")
+            .suggest("Name another commit behind the =.")
+            .command("git log --oneline -20"));
     }
     let here = || all.entries().filter(|entry| entry.on.contains(&from) && is_said(&entry.record));
     let of_shelf = here().filter(|entry| entry.record.body.shelf() == Some(Shelf::Handoffs));
@@ -247,7 +251,8 @@ fn annotated(context: &Context<'_>, all: &Scan, given: &str) -> Result<Oid> {
             .reason("an abbreviated id must be unique")
             .suggest("Give more digits.")
             .alternative(first.to_string())
-            .alternative(second.to_string()));
+            .alternative(second.to_string())
+            .command("git empirica repair"));
     }
     let meant = named.first().map(|on| **on).or_else(|| context.repo.resolve_commit(given));
     meant.filter(|on| places.contains(on)).ok_or_else(|| {

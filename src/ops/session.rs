@@ -109,7 +109,7 @@ pub fn end(context: &Context<'_>, reason: Option<String>) -> Result<Ended> {
         return Err(Error::refused(format!("the session {} has ended already", who.id.short()))
             .reason(format!("it ended at {ended}"))
             .suggest("Start a new one for new work.")
-            .command("git empirica session start --task \"<what you are going to do>\""));
+            .command(alias::start_command(Some(&who.ai))));
     }
     let (records, stored) = context.store(&who, vec![Body::SessionEnd(SessionEnd { reason })], When::Now)?;
     current::end(context, &who.id);
@@ -142,7 +142,10 @@ pub fn gather(context: &Context<'_>, id: &SessionId) -> Result<Gathered> {
 pub fn gather_from(scan: &Scan, id: &SessionId) -> Result<Gathered> {
     let records: Vec<_> = scan.records().collect();
     Gathered::collect(records.iter().copied(), id).ok_or_else(|| {
-        Error::not_found(format!("nothing is stored of the session {id}")).command("git empirica session list")
+        Error::not_found(format!("nothing is stored of the session {id}"))
+            .reason("its records are in another clone, or were removed from the notes")
+            .suggest("Use a session of the list, or fetch the others with git empirica sync.")
+            .command("git empirica session list")
     })
 }
 

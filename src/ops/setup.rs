@@ -1,9 +1,10 @@
 //! User-level set-up: manual pages and completions where man and the shells look for them.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::env::Env;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 
 /// A file to install, below one of the places.
 #[derive(Debug, Clone)]
@@ -60,10 +61,7 @@ pub fn run(env: &Env, files: &[File], dry_run: bool) -> Result<Outcome> {
                 Ok(())
             };
             write().map_err(|error| {
-                Error::refused(format!("{} cannot be written", path.display()))
-                    .suggest("Give write permission to the folder, or set XDG_DATA_HOME to one that can be written.")
-                    .command(format!("ls -ld {}", crate::git::repository::quote(&folder.to_string_lossy())))
-                    .caused_by(error)
+                Error::refused(format!("{} cannot be written", path.display())).on_path(&path, error)
             })?;
         }
         written.push(path);
@@ -105,5 +103,13 @@ fn no_home() -> Error {
     Error::refused("there is no home folder to install into")
         .reason("HOME is not set")
         .suggest("Set HOME, or XDG_DATA_HOME and XDG_CONFIG_HOME.")
-        .command("HOME=/root git empirica setup")
+        .commands_of(home().map(|home| format!("HOME={} git empirica setup", quote(&home))).into_iter())
+}
+
+/// The home folder that the system has written down for us.
+fn home() -> Option<String> {
+    let own = std::fs::symlink_metadata("/proc/self").ok()?.uid().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let fields = users.lines().map(|line| line.split(':').collect::<Vec<&str>>());
+    fields.into_iter().find(|fields| fields.get(2) == Some(&own.as_str()))?.get(5).map(|home| (*home).to_owned())
 }

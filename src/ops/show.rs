@@ -41,8 +41,9 @@ pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Str
         return match newest {
             Some(listed) => Ok((handoff(context, listed, &mut warnings)?, warnings)),
             None => Err(Error::not_found("no handoff is stored here")
-                .suggest("Write one at the end of a session.")
-                .command("git empirica handoff")),
+                .reason("no session has handed over here yet")
+                .suggest("See which sessions there are; a session hands over with git empirica handoff.")
+                .command("git empirica session list")),
         };
     };
     let as_session = alias::session(context, given);

@@ -1,5 +1,6 @@
 //! Where things stand: the sessions of this worktree, what waits, what is stored.
 
+use super::backlog::{self, Unsynced, Waiting};
 use super::context::Context;
 use super::current::Current;
 use super::session::gather;
@@ -23,8 +24,10 @@ pub struct Outcome {
     pub total_sessions: usize,
     /// How many handoffs are in force.
     pub handoffs: usize,
-    /// How many records wait in the logs.
-    pub unflushed: usize,
+    /// The records that wait in the logs.
+    pub waiting: Waiting,
+    /// The records that have not reached a remote; `None` when none is set to go anywhere, or it cannot be told.
+    pub unsynced: Option<Unsynced>,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -44,6 +47,10 @@ pub fn run(context: &Context<'_>) -> Result<Outcome> {
     for id in &scan.doubled {
         warnings.push(format!("two versions of the record {id} are stored; the one with the greater bytes is shown"));
     }
+    let unsynced = backlog::unsynced(context, &scan).unwrap_or_else(|error| {
+        warnings.push(format!("what has not reached the remotes cannot be told: {}", error.in_one_line()));
+        None
+    });
     let head = context.store.head();
     let aside = crate::epistemics::journal::superseded(scan.records());
     let handoffs = scan.records().filter(|r| r.body.shelf() == Some(Shelf::Handoffs) && r.body.kind() == "handoff");
@@ -54,7 +61,8 @@ pub fn run(context: &Context<'_>) -> Result<Outcome> {
         sessions: active,
         total_sessions: sessions(scan.records()).len(),
         handoffs: handoffs.filter(|r| !aside.contains(&r.head.id)).count(),
-        unflushed: context.store.unflushed(),
+        waiting: Waiting::look(context),
+        unsynced,
         warnings,
     })
 }

@@ -232,8 +232,7 @@ fn no_remote(repo: &Repository) -> Error {
     if names.is_empty() {
         return error
             .reason("no remote is configured in this repository")
-            .suggest("Add one, or give a URL.")
-            .command("git remote add origin <url>");
+            .suggest("Add one with git remote add origin URL, or give the URL or path: git empirica sync URL");
     }
     let error = names.iter().fold(error, |error, name| error.alternative(name));
     error

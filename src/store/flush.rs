@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::epoch::Epoch;
-use super::lock::{Lock, pause};
-use super::log::{self, Waiting};
+use super::lock::{Lock, left_behind, pause};
+use super::log::{self, Unusable, Waiting};
 use super::merge::form_of;
 use super::tips::Tips;
-use super::{MARKDOWN_REF, Store, data_ref, touched};
+use super::{MARKDOWN_REF, PREFIX, Store, data_ref, touched};
 use crate::error::{Error, Result};
 use crate::git::backend::Identity;
 use crate::git::notes::Unite;
@@ -24,6 +24,8 @@ pub struct Flushed {
     pub records: usize,
     /// Why nothing could be written; the records stay in the log.
     pub degraded: Option<Error>,
+    /// The logs that could not be taken or read; what is in them waits.
+    pub left: Vec<Unusable>,
     /// What else went wrong without losing anything.
     pub warnings: Vec<String>,
 }
@@ -74,9 +76,10 @@ impl Store<'_> {
     fn try_flush(&self, beside: Beside, flushed: &mut Flushed) -> Result<()> {
         let _lock = Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))?;
         let mut tips = self.heal_locked(&mut flushed.warnings)?;
-        let (waiting, taken) = log::read_taken(log::take(&self.paths, self.lock_timeout));
-        touched::add_waiting(&self.paths, &waiting)
-            .map_err(|error| Error::storage("the lists of the sessions' notes cannot be written").caused_by(error))?;
+        let (files, mut left) = log::take(&self.paths, self.lock_timeout);
+        let (waiting, taken) = log::read_taken(files, &mut left);
+        flushed.left = left;
+        touched::add_waiting(&self.paths, &waiting).map_err(|error| touched::unusable(&self.paths, error))?;
         self.write_waiting(&waiting, beside, &mut tips, &mut flushed.warnings)?;
         tips.save(&self.paths);
         log::discard(&taken);
@@ -173,7 +176,13 @@ impl Store<'_> {
             let mut updates = Vec::new();
             for (at, name) in names.iter().map(|name| (*name).to_owned()).enumerate() {
                 let tip = self.repo.find_ref(&name)?;
-                match (stage(at, tip, tips)?, tip) {
+                let staged = stage(at, tip, tips);
+                let lost = tip.filter(|tip| staged.is_err() && !self.repo.has_object(*tip));
+                let staged = staged.map_err(|error| match lost {
+                    Some(tip) => self.repo.lost_tip(&name, tip).caused_by(error),
+                    None => error,
+                })?;
+                match (staged, tip) {
                     (Some(new), _) => updates.push(RefUpdate { name, new, expected: tip }),
                     (None, Some(tip)) => drop(tips.refs.insert(name, tip)),
                     (None, None) => drop(tips.refs.remove(&name)),
@@ -225,16 +234,13 @@ impl Store<'_> {
 
     fn not_updated(&self, updates: &[RefUpdate], error: UpdateError) -> Error {
         let names: Vec<&str> = updates.iter().map(|update| update.name.as_str()).collect();
-        let locks = names.iter().map(|name| self.repo.common_dir().join(format!("{name}.lock")));
+        let mut locks = names.iter().map(|name| self.repo.common_dir().join(format!("{name}.lock")));
         let error = Error::storage(format!("{} cannot be updated", names.join(", "))).caused_by(error);
-        match locks.into_iter().find(|lock| lock.exists()) {
-            None => error,
-            Some(lock) => {
-                let path = lock.display();
-                error
-                    .suggest(format!("If no git process is running, remove the stale lock {path}."))
-                    .command(format!("rm {}", crate::git::repository::quote(&path.to_string())))
-            }
+        match locks.find(|lock| lock.exists()) {
+            None => error
+                .suggest("See which refs are there, and who may write them; git empirica doctor knows more.")
+                .command(format!("git for-each-ref {PREFIX}")),
+            Some(lock) => left_behind(error, &lock),
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::files::{append, read_lines};
-use super::flush::{Beside, Flushed, Notes};
+use super::flush::{Beside, Notes};
 use super::log::{self, Waiting};
 use super::{Lookup, MARKDOWN_REF, Store, Written};
 use crate::error::Result;
@@ -57,16 +57,20 @@ impl Store<'_> {
         if waiting.is_empty() && beside.is_empty() {
             return Ok(written);
         }
-        if !waiting.is_empty() {
-            log::append(&self.paths, &waiting, self.lock_timeout).map_err(|error| self.nowhere(error))?;
-        }
+        let append = || log::append(&self.paths, &waiting, self.lock_timeout).map_err(|failed| self.nowhere(failed));
+        let appended = (!waiting.is_empty()).then(append).transpose()?;
         let more = !beside.is_empty();
-        let Flushed { degraded, warnings, .. } = self.flush_with(beside);
-        if more && degraded.is_some() {
+        let flushed = self.flush_with(beside);
+        if more && flushed.degraded.is_some() {
             self.remember_moves(moves);
         }
-        written.degraded = degraded;
-        written.warnings.extend(warnings);
+        match appended {
+            Some(appended) => self.settle_on(&mut written, appended, Some(flushed)),
+            None => {
+                written.degraded = flushed.degraded;
+                written.warnings.extend(flushed.warnings);
+            }
+        }
         Ok(written)
     }
 

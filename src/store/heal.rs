@@ -9,7 +9,7 @@ use super::flush::{Change, Notes};
 use super::lock::Lock;
 use super::tips::Tips;
 use super::{PREFIX, Store, our_refs, touched, tracked};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::git::difference::differences;
 use crate::git::{Oid, notes};
 
@@ -76,9 +76,7 @@ impl Store<'_> {
             foreign |= self.unite_tracking(&mut tips, warnings);
         }
         if foreign {
-            touched::forget_all(&self.paths).map_err(|error| {
-                Error::storage("the lists of the sessions' notes cannot be removed").caused_by(error)
-            })?;
+            touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
         }
         Ok(tips)
     }
@@ -101,7 +99,7 @@ impl Store<'_> {
                 let united = if self.repo.has_object(theirs) {
                     self.unite_tip(&name, theirs, false, tips)
                 } else {
-                    Err(Error::storage(format!("the object {theirs} is not here")))
+                    Err(self.repo.lost_tip(&tracking, theirs))
                 };
                 foreign |= united.is_err() || tips.refs.get(&name).copied() != before;
                 if let Err(error) = united {

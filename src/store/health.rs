@@ -1,11 +1,13 @@
-//! What can be looked at from outside without changing anything.
+//! What can be looked at from outside without changing anything: what is remembered, what can be written, what is in the way.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::PathBuf;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
-use super::Store;
 use super::tips::Tips;
+use super::{Store, own_refs};
+use crate::error::Error;
 use crate::git::Oid;
 
 impl Store<'_> {
@@ -18,8 +20,68 @@ impl Store<'_> {
     pub fn probe(&self) -> Result<(), (PathBuf, io::Error)> {
         let state = self.paths.state();
         let folder = if state.symlink_metadata().is_ok() { state } else { state.parent().unwrap_or(state) };
-        let probe = folder.join(format!(".probe.{}", std::process::id()));
-        let made = std::fs::File::create_new(&probe).and_then(|_| std::fs::remove_file(&probe));
-        made.map_err(|error| (folder.to_owned(), error))
+        probe(folder, ".probe").map_err(|error| (folder.to_owned(), error))
     }
+
+    /// What would keep a flush from writing the notes, as far as it can be seen without one: the first of a folder or object
+    /// store that cannot be written, a lock that is held, a ref that is locked, broken, or has another in its way. `None`
+    /// when nothing of that is so.
+    pub fn obstacle(&self) -> Option<Error> {
+        if let Err((folder, error)) = self.probe() {
+            return Some(Error::storage(format!("{} cannot be written", folder.display())).on_path(&folder, error));
+        }
+        let lock = self.paths.lock();
+        if let Ok(file) = File::open(&lock)
+            && let Err(TryLockError::WouldBlock) = file.try_lock_shared()
+        {
+            return Some(super::lock::held(&lock));
+        }
+        self.objects_refused().or_else(|| own_refs().iter().find_map(|name| self.ref_refused(name)))
+    }
+
+    fn objects_refused(&self) -> Option<Error> {
+        let objects = self.repo.objects();
+        let refused = |path: &Path, error| Error::storage("the object store cannot be written").on_path(path, error);
+        let entries = match fs::read_dir(&objects) {
+            Ok(entries) => entries,
+            Err(error) => return Some(refused(&objects, error)),
+        };
+        let is_fan_out = |path: &PathBuf| path.file_name().is_some_and(|name| name.len() == 2);
+        let in_the_way = entries.flatten().map(|entry| entry.path()).find(|path| is_fan_out(path) && !path.is_dir());
+        if let Some(path) = in_the_way {
+            return Some(refused(&path.join("object"), io::ErrorKind::NotADirectory.into()));
+        }
+        // named as git names what it has not finished, so that it is swept up when we are killed
+        probe(&objects, "tmp_obj_empirica").err().map(|error| refused(&objects, error))
+    }
+
+    fn ref_refused(&self, name: &str) -> Option<Error> {
+        let tip = match self.repo.find_ref(name) {
+            Ok(tip) => tip,
+            Err(error) => return Some(error),
+        };
+        if let Some(tip) = tip.filter(|tip| !self.repo.has_object(*tip)) {
+            return Some(self.repo.lost_tip(name, tip));
+        }
+        let lock = self.repo.common_dir().join(format!("{name}.lock"));
+        if lock.exists() {
+            return Some(super::lock::left_behind(Error::storage(format!("{name} is locked")), &lock));
+        }
+        let below = self.repo.list_refs(&format!("{name}/")).unwrap_or_default();
+        let (other, _) = below.first()?;
+        Some(
+            Error::storage(format!("{name} cannot be made"))
+                .reason(format!("the ref {other} stands where it needs the name"))
+                .suggest("See which refs are there; git empirica doctor names the commands that rename it.")
+                .command(format!("git for-each-ref {}", super::PREFIX)),
+        )
+    }
+}
+
+/// Puts a file with something in it into a folder, and removes it.
+fn probe(folder: &Path, name: &str) -> io::Result<()> {
+    let path = folder.join(format!("{name}.{}", std::process::id()));
+    let written = File::create_new(&path).and_then(|mut file| file.write_all(b"probe\n"));
+    let removed = fs::remove_file(&path);
+    written.and(removed)
 }

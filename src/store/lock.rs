@@ -4,11 +4,27 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 
 /// The lock, held until dropped.
 pub struct Lock {
     _file: File,
+}
+
+/// The error of a lock that another process holds.
+pub fn held(path: &Path) -> Error {
+    Error::storage(format!("another process holds {}", path.display()))
+        .reason("it writes to the notes, or hangs while it does; the lock goes when it ends")
+        .suggest("Write again when it has ended; empirica.lockTimeout says how long to wait for it.")
+        .command("git empirica flush")
+}
+
+/// An error that a lock file of git's explains, which a process that died may have left.
+pub fn left_behind(error: Error, lock: &Path) -> Error {
+    error
+        .reason(format!("the lock {} is there", lock.display()))
+        .suggest(format!("If no git process is running, remove the stale lock {}.", lock.display()))
+        .command(format!("rm -f {}", quote(&lock.to_string_lossy())))
 }
 
 /// The pause before try number `round`, 1 to 64 ms with jitter, so that waiting writers do not march in step.
@@ -23,7 +39,7 @@ impl Lock {
     /// Takes the lock, trying for `timeout`.
     pub fn acquire(path: &Path, timeout: Duration) -> Result<Self> {
         let unusable = |error: std::io::Error| {
-            Error::storage(format!("the lock {} cannot be used", path.display())).caused_by(error)
+            Error::storage(format!("the lock {} cannot be used", path.display())).on_path(path, error)
         };
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(unusable)?;
@@ -36,11 +52,7 @@ impl Lock {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(pause(round)),
                 Err(TryLockError::WouldBlock) => {
-                    return Err(Error::storage(format!(
-                        "another process has held {} for {} ms",
-                        path.display(),
-                        timeout.as_millis()
-                    )));
+                    return Err(held(path).caused_by(format!("it was waited for {} ms", timeout.as_millis())));
                 }
                 Err(TryLockError::Error(error)) => return Err(unusable(error)),
             }

@@ -3,6 +3,7 @@
 //! A line is `<shelf> <object id> <record>`. Each append begins with a line feed, so that a line torn by a kill spoils
 //! nothing but itself. A flush first renames the file away; what it has taken is still read by everyone.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::lock::pause;
 use super::paths::Paths;
+use crate::error::Error;
 use crate::git::{Oid, parse_oid};
 use crate::model::{Id, Shelf};
 use crate::wire::lines;
@@ -33,17 +35,69 @@ pub struct Waiting {
     pub line: Vec<u8>,
 }
 
+/// A log that cannot be used now.
+#[derive(Debug)]
+pub struct Unusable {
+    /// The log.
+    pub path: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
+
+impl Unusable {
+    /// Why what is in it waits.
+    pub fn untaken(self) -> Error {
+        let error = Error::storage(format!("the log {} cannot be taken to the notes", self.path.display()));
+        match self.error.kind() {
+            io::ErrorKind::TimedOut => error
+                .reason("another process is writing to it")
+                .suggest("Run it again when that is over.")
+                .command("git empirica flush")
+                .caused_by(self.error),
+            // it is moved into a folder beside it
+            _ if !is_taken(&self.path) => {
+                let folder = self.path.parent().unwrap_or(Path::new(".")).join(TAKEN);
+                error.on_path(&folder.join("log"), self.error)
+            }
+            _ => error.on_path(&self.path, self.error),
+        }
+    }
+}
+
 /// Where an append went.
 #[derive(Debug)]
 pub struct Appended {
+    /// The log.
+    pub path: PathBuf,
     /// The size of the log afterwards, in bytes.
     pub size: u64,
     /// Why the usual log could not be written, when the fallback was taken.
-    pub fallback: Option<io::Error>,
+    pub fallback: Option<Unusable>,
 }
 
-/// Appends records in one write. Tries the usual log, then the one in the user's state folder.
-pub fn append(paths: &Paths, records: &[Waiting], timeout: Duration) -> io::Result<Appended> {
+/// What waits in the logs, by where it lies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// In the repository's logs, of all worktrees.
+    pub log: usize,
+    /// In the log of the user's state folder.
+    pub user_state: usize,
+    /// In logs that a flush took and did not get to the notes: it failed, was interrupted, or is at it.
+    pub interrupted: usize,
+    /// The time of the oldest record, as it says itself; `None` when nothing waits or it cannot be told.
+    pub since: Option<String>,
+}
+
+impl Counted {
+    /// How many wait in all.
+    pub fn all(&self) -> usize {
+        self.log + self.user_state + self.interrupted
+    }
+}
+
+/// Appends records in one write. Tries the usual log, then the one in the user's state folder. An error is that of the
+/// usual log, with its path.
+pub fn append(paths: &Paths, records: &[Waiting], timeout: Duration) -> Result<Appended, Vec<Unusable>> {
     let mut text = Vec::new();
     for record in records {
         text.push(b'\n');
@@ -51,14 +105,15 @@ pub fn append(paths: &Paths, records: &[Waiting], timeout: Duration) -> io::Resu
         text.extend_from_slice(&record.line);
     }
     text.push(b'\n');
-    let mut first = None;
+    let mut failed: Vec<Unusable> = Vec::new();
     for folder in paths.logs() {
+        let path = folder.join(paths.log_name());
         match append_in(&folder, paths.log_name(), &text, timeout) {
-            Ok(size) => return Ok(Appended { size, fallback: first }),
-            Err(error) => first = first.or(Some(error)),
+            Ok(size) => return Ok(Appended { path, size, fallback: failed.pop() }),
+            Err(error) => failed.push(Unusable { path, error }),
         }
     }
-    Err(first.unwrap_or_else(|| io::Error::other("there is no folder for the log")))
+    Err(failed)
 }
 
 fn append_in(folder: &Path, name: &str, text: &[u8], timeout: Duration) -> io::Result<u64> {
@@ -72,10 +127,21 @@ fn append_in(folder: &Path, name: &str, text: &[u8], timeout: Duration) -> io::R
         if same {
             let written = file.write(text)?;
             if written < text.len() {
+                take_back(&mut file, written as u64, timeout);
                 return Err(io::Error::new(io::ErrorKind::StorageFull, "the log took only a part of the record"));
             }
             return Ok(file.metadata()?.len());
         }
+    }
+}
+
+/// Removes the part of an append that was written before the disk was full, if nothing came after it: a command that fails
+/// leaves no half of what it said. A part that stays is a torn line like any other.
+fn take_back(file: &mut File, written: u64, timeout: Duration) {
+    let Ok(end) = file.stream_position() else { return };
+    let alone = locked(timeout, || file.try_lock()).is_ok();
+    if alone && file.metadata().is_ok_and(|now| now.len() == end) {
+        let _ = file.set_len(end.saturating_sub(written));
     }
 }
 
@@ -94,10 +160,19 @@ fn locked(timeout: Duration, mut try_lock: impl FnMut() -> Result<(), TryLockErr
 }
 
 /// Moves all logs, of all worktrees, to where nobody appends to them; returns them with those that an interrupted
-/// flush had left. One that cannot be moved now waits for the next flush.
-pub fn take(paths: &Paths, timeout: Duration) -> Vec<PathBuf> {
-    let (taken, open): (Vec<PathBuf>, Vec<PathBuf>) = files(paths).into_iter().partition(|path| is_taken(path));
-    taken.into_iter().chain(open.iter().filter_map(|path| take_one(path, timeout).ok())).collect()
+/// flush had left, and those that cannot be moved now and wait for the next flush.
+pub fn take(paths: &Paths, timeout: Duration) -> (Vec<PathBuf>, Vec<Unusable>) {
+    let (mut taken, open): (Vec<PathBuf>, Vec<PathBuf>) = files(paths).into_iter().partition(|path| is_taken(path));
+    let mut left = Vec::new();
+    for path in open {
+        match take_one(&path, timeout) {
+            Ok(moved) => taken.push(moved),
+            // its worktree was removed meanwhile, or somebody else took it
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !path.exists() => {}
+            Err(error) => left.push(Unusable { path, error }),
+        }
+    }
+    (taken, left)
 }
 
 fn take_one(path: &Path, timeout: Duration) -> io::Result<PathBuf> {
@@ -142,6 +217,37 @@ pub fn read(paths: &Paths) -> Vec<Waiting> {
     }
 }
 
+/// Counts what waits, by where it lies; a record that two logs hold counts once, where it was found first.
+pub fn count(paths: &Paths) -> Counted {
+    let usual = paths.logs().into_iter().next().unwrap_or_default();
+    let mut counted = Counted::default();
+    let mut known = BTreeSet::new();
+    for path in files(paths) {
+        // what leaves a log meanwhile waits no longer
+        for waiting in fs::read(&path).map(|bytes| parse_all(&bytes)).unwrap_or_default() {
+            let at = at(&waiting.line);
+            if !known.insert((waiting.shelf, waiting.on, waiting.line)) {
+                continue;
+            }
+            match (is_taken(&path), path.starts_with(&usual)) {
+                (true, _) => counted.interrupted += 1,
+                (_, true) => counted.log += 1,
+                (_, false) => counted.user_state += 1,
+            }
+            if at.is_some() && (counted.since.is_none() || at < counted.since) {
+                counted.since = at;
+            }
+        }
+    }
+    counted
+}
+
+/// The time that a record says it was made at.
+fn at(line: &[u8]) -> Option<String> {
+    let value: serde_json::Value = serde_json::from_slice(line).ok()?;
+    Some(value.get("at")?.as_str()?.to_owned())
+}
+
 /// A log that a flush has taken and read.
 pub struct Taken {
     path: PathBuf,
@@ -149,12 +255,19 @@ pub struct Taken {
     rest: Vec<u8>,
 }
 
-/// The records in these logs, and the logs that could be read. Torn lines were never acknowledged and are passed over.
-pub fn read_taken(files: Vec<PathBuf>) -> (Vec<Waiting>, Vec<Taken>) {
+/// The records in these logs, and the logs that could be read; the others are added to `left`. Torn lines were never
+/// acknowledged and are passed over.
+pub fn read_taken(files: Vec<PathBuf>, left: &mut Vec<Unusable>) -> (Vec<Waiting>, Vec<Taken>) {
     let mut waiting = Vec::new();
     let mut read = Vec::new();
     for path in files {
-        let Ok(bytes) = fs::read(&path) else { continue };
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                left.push(Unusable { path, error });
+                continue;
+            }
+        };
         let mut rest = Vec::new();
         for line in whole_lines(&bytes) {
             match parse(line) {

@@ -35,12 +35,13 @@ use crate::model::{Id, Record, Shelf};
 pub use self::epoch::{Epoch, Form};
 pub use self::follow::Follow;
 pub use self::lock::pause;
+pub use self::log::Counted;
 pub use self::paths::Paths;
 pub use self::pending::Pending;
 pub use self::read::{Entry, Homes, Lookup, Scan};
 pub use self::remote::{Line, Standing, Travelling};
 pub use self::secrets::Replaced;
-pub use self::write::{When, Written};
+pub use self::write::{Storage, When, Written};
 
 /// Renders what the notes show to people. Given by the floor that has the templates.
 pub trait Render {

@@ -292,9 +292,14 @@ impl Store<'_> {
         }
     }
 
+    /// What waits in the logs.
+    pub fn waiting(&self) -> log::Counted {
+        log::count(&self.paths)
+    }
+
     /// How many records wait in the logs.
     pub fn unflushed(&self) -> usize {
-        log::read(&self.paths).len()
+        self.waiting().all()
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::epoch::Epoch;
 use super::lock::Lock;
 use super::merge::form_of;
-use super::{Form, Store, data_ref, log, our_refs, secrets, tracking_ref};
+use super::{Form, PREFIX, Store, data_ref, log, our_refs, secrets, tracking_ref};
 use crate::error::{Error, Result};
 use crate::git::difference::differences;
 use crate::git::reach::is_ancestor;
@@ -156,7 +156,12 @@ impl Store<'_> {
         match self.repo.update_refs(&moved, "notes: pushed by 'git empirica'", &self.repo.identity()) {
             // somebody fetched meanwhile: as good
             Ok(()) | Err(UpdateError::Contended(_)) => {}
-            Err(error) => return Err(Error::storage("the tracking refs cannot be updated").caused_by(error)),
+            Err(error) => {
+                return Err(Error::storage("the tracking refs cannot be updated")
+                    .suggest("The remote has the records; see which refs are there, and who may write them.")
+                    .command(format!("git for-each-ref {PREFIX}"))
+                    .caused_by(error));
+            }
         }
         tips.save(&self.paths);
         Ok(())

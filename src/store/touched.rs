@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use super::files::{read_lines, replace};
 use super::log::Waiting;
 use super::paths::Paths;
+use crate::error::Error;
 use crate::git::{Oid, parse_oid};
 use crate::model::{SessionId, Shelf};
 use crate::wire;
@@ -66,6 +67,11 @@ pub fn add_waiting(paths: &Paths, waiting: &[Waiting]) -> io::Result<()> {
         }
     }
     lists.iter().try_for_each(|(session, places)| add(paths, session, places))
+}
+
+/// The error of lists that can neither be written nor forgotten.
+pub fn unusable(paths: &Paths, error: io::Error) -> Error {
+    Error::storage("the lists of the sessions' notes cannot be written").on_path(&paths.sessions(), error)
 }
 
 /// Forgets all lists, because the refs changed by other hands.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::flush::Flushed;
-use super::log::{self, Waiting};
+use super::flush::{Beside, Flushed};
+use super::log::{self, Appended, Unusable, Waiting};
 use super::{Entry, Replaced, Store, secrets, touched, unborn};
 use crate::error::{Error, Result};
 use crate::git::Oid;
@@ -20,6 +20,28 @@ pub enum When {
     Now,
 }
 
+/// Where records are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    /// In the notes.
+    GitNotes,
+    /// In the repository's log, from where the next flush writes them to the notes.
+    Log,
+    /// In the log of the user's state folder, because the repository's could not be written.
+    UserState,
+}
+
+impl Storage {
+    /// The word of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Storage::GitNotes => "git_notes",
+            Storage::Log => "log",
+            Storage::UserState => "user_state",
+        }
+    }
+}
+
 /// What became of an append. The records are safe in every case.
 #[derive(Debug, Default)]
 pub struct Written {
@@ -27,7 +49,9 @@ pub struct Written {
     pub records: Vec<Record>,
     /// The secrets that were replaced.
     pub redacted: Vec<Replaced>,
-    /// Why the notes could not be written, when the records wait in the log.
+    /// Where the records are now; `None` when there were none to store.
+    pub storage: Option<Storage>,
+    /// Why the records are not where they should be: the notes could not be written, or the repository's log.
     pub degraded: Option<Error>,
     /// What else went wrong without losing anything.
     pub warnings: Vec<String>,
@@ -82,21 +106,39 @@ impl Store<'_> {
             waiting.push(Waiting { shelf, on, line });
             written.records.push(record);
         }
-        let appended = log::append(&self.paths, &waiting, self.lock_timeout).map_err(|error| self.nowhere(error))?;
-        if let Some(error) = appended.fallback {
-            written.warnings.push(format!(
-                "the repository's log cannot be written ({error}); the record waits in the user's state folder"
-            ));
-        }
+        let appended = log::append(&self.paths, &waiting, self.lock_timeout).map_err(|failed| self.nowhere(failed))?;
         for (record, waiting) in written.records.iter().zip(&waiting) {
             self.note_new(record, waiting);
         }
-        if when == When::Now || appended.size >= log::FLUSH_BYTES {
-            let Flushed { degraded, warnings, .. } = self.flush();
-            written.degraded = degraded;
-            written.warnings.extend(warnings);
-        }
+        let flushed =
+            (when == When::Now || appended.size >= log::FLUSH_BYTES).then(|| self.flush_with(Beside::default()));
+        self.settle_on(&mut written, appended, flushed);
         Ok(written)
+    }
+
+    /// Says where records that were appended are now, and why they are not in the notes when a flush was to bring them there.
+    pub(super) fn settle_on(&self, written: &mut Written, appended: Appended, flushed: Option<Flushed>) {
+        let is_flushed = flushed.is_some();
+        let Flushed { degraded, left, warnings, .. } = flushed.unwrap_or_default();
+        let is_left = left.iter().any(|log| log.path == appended.path);
+        written.degraded = degraded;
+        for log in left {
+            match log.path == appended.path && written.degraded.is_none() {
+                true => written.degraded = Some(log.untaken()),
+                false => written.warnings.push(log.untaken().in_one_line()),
+            }
+        }
+        written.warnings.extend(warnings);
+        let waits = !is_flushed || is_left || written.degraded.is_some();
+        written.storage = Some(match (waits, appended.fallback) {
+            (false, _) => Storage::GitNotes,
+            (true, None) => Storage::Log,
+            (true, Some(log)) => {
+                let error = Error::storage("the repository's log cannot be written").on_path(&log.path, log.error);
+                written.degraded = written.degraded.take().or(Some(error));
+                Storage::UserState
+            }
+        });
     }
 
     /// The object whose note a new record belongs to: its commit, or the empty tree on an unborn HEAD.
@@ -110,7 +152,7 @@ impl Store<'_> {
         let mut keys = serde_json::Value::Object(wire::record::body_to_map(&record.body));
         let found = if self.scan_secrets { secrets::redact_value(&mut keys) } else { Vec::new() };
         let serde_json::Value::Object(map) = keys else {
-            return Err(Error::storage("a record is no longer a record after its secrets were replaced"));
+            return Err(unredactable());
         };
         let mut head = record.head.clone();
         if let Some((ai, rules)) = self.scan_secrets.then(|| secrets::redact_text(&head.ai)).flatten() {
@@ -122,8 +164,7 @@ impl Store<'_> {
             return Ok((record, line));
         }
         redacted.extend(found);
-        let stored = wire::record::decode(&line)
-            .ok_or_else(|| Error::storage("a record could not be read back after its secrets were replaced"))?;
+        let stored = wire::record::decode(&line).ok_or_else(unredactable)?;
         Ok((stored, line))
     }
 
@@ -150,16 +191,29 @@ impl Store<'_> {
             let shelf = entry.record.body.shelf().unwrap_or(Shelf::Journal);
             places.extend(entry.on.iter().map(|on| (shelf, *on)));
         }
-        touched::add(&self.paths, session, &places)
-            .map_err(|error| Error::storage("the list of the session's notes cannot be written").caused_by(error))
+        touched::add(&self.paths, session, &places).map_err(|error| touched::unusable(&self.paths, error))
     }
 
-    pub(super) fn nowhere(&self, error: std::io::Error) -> Error {
-        Error::storage("the record could not be stored anywhere")
-            .reason(format!("neither the repository's log nor the user's state folder can be written: {error}"))
-            .suggest("Make room or give write permission, then run the command again.")
-            .command(format!("ls -ld {}", crate::git::repository::quote(&self.paths.state().to_string_lossy())))
-            .command("df -h .")
-            .caused_by(error)
+    pub(super) fn nowhere(&self, failed: Vec<Unusable>) -> Error {
+        let mut out = Error::storage("the record could not be stored anywhere");
+        let mut reasons = Vec::new();
+        for log in failed {
+            // each says what is wrong with it; mending one is enough
+            let one = Error::storage("").on_path(&log.path, log.error);
+            out = one.commands().iter().fold(out, |out, command| out.command(command));
+            reasons.push(one.reason_text());
+        }
+        out.reason(format!(
+            "neither the repository's log nor the user's state folder can be written: {}",
+            reasons.join("; ")
+        ))
+        .suggest("Put one of the two right, then run the command again.")
     }
+}
+
+fn unredactable() -> Error {
+    Error::storage("the record cannot be stored with its secrets replaced")
+        .reason("what is left without them is no record; nothing was stored")
+        .suggest("Say it without the secret; or, when it is none, turn the scan off for once.")
+        .command("git config --get-regexp '^empirica\\.' || true")
 }

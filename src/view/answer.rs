@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 use crate::ops::Stored;
+use crate::store::Storage;
 
 /// The exit code when a gate says stop.
 const GATE: u8 = 3;
@@ -69,15 +70,39 @@ impl Answer {
         self
     }
 
-    /// Takes in what storing left to say: `degraded_mode`, `redacted` and the warnings.
+    /// Takes in what storing left to say: `degraded_mode`, `storage`, `redacted`, the warnings, and what to do about them.
+    /// The last call says where the records are.
     pub fn stored(mut self, stored: &Stored) -> Self {
         self.json.insert("degraded_mode".to_owned(), json!(stored.degraded_mode));
+        self.json.insert("storage".to_owned(), json!(stored.storage.map(Storage::name)));
+        self.json.remove("recovery_commands");
+        if stored.degraded_mode {
+            self.advise(&stored.remedies);
+        }
         let redacted: Vec<Value> = stored.redacted.iter().map(|r| json!({"field": r.field, "rule": r.rule})).collect();
         if !redacted.is_empty() {
             self.json.insert("redacted".to_owned(), Value::Array(redacted));
         }
         self.warnings.extend(stored.warnings.iter().cloned());
         self
+    }
+
+    /// Says what to do about what is degraded: as hints, and as `recovery_commands`.
+    pub fn advise(&mut self, remedies: &[(String, Vec<String>)]) {
+        let mut all: Vec<&String> = Vec::new();
+        for (suggestion, commands) in remedies {
+            for said in [suggestion].into_iter().chain(commands).filter(|said| !said.is_empty()) {
+                if !self.hints.contains(said) {
+                    self.hints.push(said.clone());
+                }
+            }
+            for command in commands {
+                if !all.contains(&command) {
+                    all.push(command);
+                }
+            }
+        }
+        self.json.insert("recovery_commands".to_owned(), json!(all));
     }
 
     /// The exit code of the command.
@@ -120,15 +145,11 @@ pub fn failure(error: &Error) -> Value {
 pub fn failure_text(error: &Error) -> String {
     let mut out = format!("error: {}\n", super::safe::lines(&error.to_string()));
     let causes = error.causes();
-    if error.has_reason() || !causes.is_empty() {
-        out.push_str(&format!("reason: {}\n", super::safe::lines(&error.reason_text())));
-    }
+    out.push_str(&format!("reason: {}\n", super::safe::lines(&error.reason_text())));
     if error.has_reason() {
         causes.iter().for_each(|cause| out.push_str(&format!("caused by: {}\n", super::safe::lines(cause))));
     }
-    if !error.suggestion_text().is_empty() {
-        out.push_str(&format!("hint: {}\n", super::safe::lines(error.suggestion_text())));
-    }
+    out.push_str(&format!("hint: {}\n", super::safe::lines(error.suggestion_text())));
     for other in error.alternatives() {
         out.push_str(&format!("hint:   {}\n", super::safe::lines(other)));
     }

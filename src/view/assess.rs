@@ -145,7 +145,8 @@ pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
         json["calibration_status"] = json!(calibration);
         text.push_str(&format!("Calibration: {}\n", calibration.name().replace('_', " ")));
     }
-    let mut answer = Answer::new(json);
+    // the handoff is stored after the assessment: it says where both are
+    let mut answer = Answer::new(json).stored(&outcome.stored);
     answer.stops = outcome.gate.as_ref().is_some_and(|gate| !gate.drift.is_safe());
     match &outcome.handoff {
         None if outcome.phase == Phase::Postflight => {
@@ -167,10 +168,5 @@ pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
             answer.warnings.push(format!("the assessment is stored, but the handoff was not written: {error}{causes}"));
         }
     }
-    let degraded = answer.json.get("degraded_mode") == Some(&json!(true));
-    answer = answer.text(text).hint(outcome.next_step.clone()).stored(&outcome.stored);
-    if degraded {
-        answer.json.insert("degraded_mode".to_owned(), json!(true));
-    }
-    Ok(answer)
+    Ok(answer.text(text).hint(outcome.next_step.clone()))
 }

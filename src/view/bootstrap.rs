@@ -265,7 +265,7 @@ mod tests {
                 commit: None,
                 tree: None,
             },
-            body: Mistake { text: format!("Forgot the index of table {n}"), prevention: None },
+            body: Mistake { text: format!("Forgot the index of table {n}"), prevention: None, led_from: None },
             own: false,
             count: 1,
         };

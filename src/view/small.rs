@@ -224,11 +224,8 @@ pub fn flushed(outcome: &flush::Outcome) -> Answer {
         ))
         .warn(outcome.warnings.clone());
     if let Some(error) = &outcome.degraded {
-        let causes = error.causes().iter().map(|cause| format!(": {cause}")).collect::<String>();
-        answer.warnings.push(format!("the notes could not be written: {error}{causes}"));
-        if !error.suggestion_text().is_empty() {
-            answer.hints.push(error.suggestion_text().to_owned());
-        }
+        answer.warnings.push(format!("the notes could not be written: {}", error.in_one_line()));
+        answer.advise(&[(error.suggestion_text().to_owned(), error.commands().to_vec())]);
     }
     answer
 }

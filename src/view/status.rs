@@ -7,8 +7,9 @@ use super::{Answer, words};
 use crate::epistemics::confidence::overall;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::duration;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::goal::GoalStatus;
+use crate::ops::backlog::{Unsynced, Waiting};
 use crate::ops::session::seconds_between;
 use crate::ops::show::short_commit;
 use crate::ops::status::Outcome;
@@ -79,6 +80,66 @@ fn session_view(gathered: &Gathered) -> Value {
     })
 }
 
+const FLUSH: &str = "git empirica flush";
+
+fn waiting_json(waiting: &Waiting) -> Value {
+    let counted = &waiting.counted;
+    let obstacle = waiting.obstacle.as_ref();
+    json!({
+        "log": counted.log,
+        "user_state": counted.user_state,
+        "interrupted": counted.interrupted,
+        "since": counted.since,
+        "reason": obstacle.map(why),
+        "command": (counted.all() > 0).then_some(FLUSH),
+        "recovery_commands": obstacle.map_or(&[][..], |error| error.commands()),
+    })
+}
+
+fn why(obstacle: &Error) -> String {
+    format!("{obstacle}: {}", obstacle.reason_text())
+}
+
+/// Where records wait, since when, why, and what writes them; `None` when none does.
+fn waiting_text(waiting: &Waiting) -> Option<String> {
+    let counted = &waiting.counted;
+    let places = [
+        (counted.log, "in the log"),
+        (counted.user_state, "in the log of the user's state folder"),
+        (counted.interrupted, "in logs that a flush took and did not write"),
+    ];
+    let places: Vec<String> =
+        places.iter().filter(|(number, _)| *number > 0).map(|(number, place)| format!("{number} {place}")).collect();
+    let since = counted.since.as_ref().map(|at| format!(", since {}", words::date(at))).unwrap_or_default();
+    let why = waiting.obstacle.as_ref().map(|error| format!("; {}", why(error))).unwrap_or_default();
+    (!places.is_empty()).then(|| format!("{}{since}{why}; to write them: {FLUSH}", places.join(", ")))
+}
+
+fn unsynced_json(unsynced: &Unsynced) -> Value {
+    let remote = |(name, records, handoffs): &(String, usize, usize)| json!({"remote": name, "records": records, "handoffs": handoffs});
+    json!({
+        "records": unsynced.records.len(),
+        "handoffs": unsynced.handoffs.len(),
+        "remotes": unsynced.remotes.iter().map(remote).collect::<Vec<_>>(),
+    })
+}
+
+/// What each remote lacks, as far as is known here; `None` when none lacks anything.
+fn unsynced_text(unsynced: &Unsynced) -> Option<String> {
+    let lacking = unsynced.remotes.iter().filter(|(_, records, _)| *records > 0);
+    let said: Vec<String> = lacking
+        .map(|(name, records, handoffs)| {
+            let among = if *handoffs > 0 {
+                format!(", {} among them,", words::count(*handoffs, "handoff"))
+            } else {
+                String::new()
+            };
+            format!("{}{among} not on {name} yet", words::count(*records, "record"))
+        })
+        .collect();
+    (!said.is_empty()).then(|| format!("{}; to send them: git empirica sync", said.join("; ")))
+}
+
 /// Answers.
 pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
     let json = json!({
@@ -88,7 +149,9 @@ pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
         "sessions": outcome.sessions.iter().map(session_json).collect::<Vec<_>>(),
         "total_sessions": outcome.total_sessions,
         "handoffs": outcome.handoffs,
-        "unflushed": outcome.unflushed,
+        "unflushed": outcome.waiting.counted.all(),
+        "waiting": waiting_json(&outcome.waiting),
+        "unsynced": outcome.unsynced.as_ref().map(unsynced_json),
     });
     let data = json!({
         "branch": outcome.branch,
@@ -96,11 +159,17 @@ pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
         "worktree": outcome.worktree,
         "total_sessions": outcome.total_sessions,
         "handoffs": outcome.handoffs,
-        "unflushed": outcome.unflushed,
+        "unflushed": outcome.waiting.counted.all(),
+        "waiting": waiting_text(&outcome.waiting),
+        "unsynced": outcome.unsynced.as_ref().and_then(unsynced_text),
         "sessions": outcome.sessions.iter().map(session_view).collect::<Vec<_>>(),
     });
     let text = terminal.render("status.txt", data)?.trim_end().to_owned() + "\n";
-    let answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    if let Some(obstacle) = &outcome.waiting.obstacle {
+        let commands = obstacle.commands().iter().cloned();
+        answer.hints.extend(std::iter::once(obstacle.suggestion_text().to_owned()).chain(commands));
+    }
     Ok(if outcome.sessions.is_empty() {
         answer.hint("start a session: git empirica session start --task \"<what you are going to do>\"")
     } else {

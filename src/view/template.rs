@@ -9,7 +9,7 @@ use minijinja::{Environment, Error as TemplateError};
 use serde_json::Value as Json;
 
 use super::{safe, words};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, move_aside};
 
 /// The templates that come with the program, by name.
 const BUILT_IN: [(&str, &str); 10] = [
@@ -62,8 +62,8 @@ impl Templates {
         let broken = |error: TemplateError| {
             let shown = file.as_ref().map_or_else(|| name.to_owned(), |file| file.display().to_string());
             Error::refused(format!("the template {shown} cannot be used"))
-                .suggest("Mend the template, or remove it to use the built-in one.")
-                .command("git config --get empirica.templateDir")
+                .suggest("Mend the template, or move it aside to use the built-in one.")
+                .commands_of(file.iter().map(|file| move_aside(file)))
                 .caused_by(error)
         };
         let data = Value::from(Serde(data));
@@ -74,7 +74,15 @@ impl Templates {
         let source = match &file {
             None => built_in.to_owned(),
             Some(file) => std::fs::read_to_string(file).map_err(|error| {
-                Error::refused(format!("the template {} cannot be read", file.display())).caused_by(error)
+                let out = Error::refused(format!("the template {} cannot be read", file.display()));
+                match error.kind() {
+                    std::io::ErrorKind::InvalidData => out
+                        .reason("it is not valid UTF-8")
+                        .suggest("Convert it to UTF-8, or move it aside to use the built-in one.")
+                        .command(move_aside(file))
+                        .caused_by(error),
+                    _ => out.on_path(file, error),
+                }
             })?,
         };
         self.environment.add_template_owned(name.to_owned(), source).map_err(broken)?;

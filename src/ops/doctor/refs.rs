@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::Check;
-use crate::git::remotes::tracking;
+use crate::git::Repository;
+use crate::git::backend::deletion;
+use crate::git::remotes::kept_under;
 use crate::git::repository::quote;
-use crate::git::{Repository, parse_oid};
 use crate::ops::Context;
 use crate::ops::init::scripts::shell_path;
 use crate::ops::sync::{Leaves, destinations};
@@ -48,17 +49,6 @@ fn troubles(context: &Context<'_>) -> Option<Check> {
 
 fn words(lines: usize) -> String {
     if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
-}
-
-fn deleted(repo: &Repository, name: &str) -> String {
-    let file = repo.common_dir().join(name);
-    // git deletes no ref whose file it does not understand
-    let understood = std::fs::read_to_string(&file).is_ok_and(|text| parse_oid(text.trim()).is_some());
-    if understood || !file.exists() {
-        format!("git update-ref -d {}", quote(name))
-    } else {
-        format!("rm -f {}", shell_path(&file))
-    }
 }
 
 /// Refs that stand where ours need a folder, or below where ours need a name. They are other programs': renamed.
@@ -105,12 +95,12 @@ fn broken(context: &Context<'_>) -> Vec<Check> {
             Ok(Some(id)) if repo.has_object(id) && repo.tree_of(id).is_ok() => {}
             Ok(Some(id)) => {
                 let what = format!("the ref {name} names {id}, which is no notes commit here");
-                out.push(Check::wrong("refs", what).command(format!("{}{mend}", deleted(repo, &name))));
+                out.push(Check::wrong("refs", what).command(format!("{}{mend}", deletion(&repo.common_dir(), &name))));
             }
             Err(error) => {
                 let causes: String = error.causes().iter().map(|cause| format!(": {cause}")).collect();
                 let check = Check::wrong("refs", format!("{error}{causes}"));
-                out.push(check.command(format!("{}{mend}", deleted(repo, &name))));
+                out.push(check.command(format!("{}{mend}", deletion(&repo.common_dir(), &name))));
             }
         }
     }
@@ -179,7 +169,7 @@ fn unsynced(context: &Context<'_>) -> Check {
     };
     let remotes = destinations(repo);
     let differs = |remote: &&String| {
-        let standings = context.store.standing(&tracking(remote), None).unwrap_or_default();
+        let standings = context.store.standing(&kept_under(repo, remote), None).unwrap_or_default();
         standings.iter().any(|ours| ours.ours.is_some() && !ours.equal && leaves.may(&ours.name))
     };
     match (remotes.iter().find(differs), remotes.first()) {

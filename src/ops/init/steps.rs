@@ -126,9 +126,5 @@ pub fn is_executable(path: &Path) -> bool {
 
 /// A file or folder could not be changed.
 pub fn unwritten(path: &Path, error: io::Error) -> Error {
-    let folder = path.parent().unwrap_or(path).to_string_lossy();
-    Error::refused(format!("{} cannot be written", path.display()))
-        .suggest("Give write permission to the folder, then run the command again: it takes up where it stopped.")
-        .command(format!("ls -ld {}", crate::git::repository::quote(&folder)))
-        .caused_by(error)
+    Error::refused(format!("{} cannot be written", path.display())).on_path(path, error)
 }

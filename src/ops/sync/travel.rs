@@ -214,9 +214,8 @@ impl Trip<'_, '_> {
             return Err(Error::refused(format!("{} does not take {name}", self.place.name))
                 .reason(words.clone())
                 .suggest(
-                    "Your records are safe here. Ask who runs the server to allow refs/notes/empirica/*, or sync elsewhere.",
+                    "Your records are safe here. Ask who runs the server to allow refs/notes/empirica/*, or set empirica.remote to another remote.",
                 )
-                .command("git config empirica.remote <remote>")
                 .command("git config empirica.sync off"));
         }
         if let Some((id, rule)) = secret {

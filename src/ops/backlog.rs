@@ -1,0 +1,112 @@
+//! What is not where it shall be yet: records that wait in a log, and records that no remote has. Looked at, without network.
+
+use std::collections::BTreeSet;
+
+use super::context::Context;
+use super::sync::{Leaves, destinations};
+use crate::error::{Error, Result};
+use crate::git::remotes::kept_under;
+use crate::model::Shelf;
+use crate::store::{Counted, Scan, Standing, data_ref};
+use crate::wire;
+
+/// Records that wait for the notes.
+#[derive(Debug, Default)]
+pub struct Waiting {
+    /// How many, where, since when.
+    pub counted: Counted,
+    /// Why a flush would leave them there, as far as that can be known by looking; `None` when nothing is in its way.
+    pub obstacle: Option<Error>,
+}
+
+impl Waiting {
+    /// Looks into the logs, and for an obstacle when there is something in them.
+    pub fn look(context: &Context<'_>) -> Self {
+        let counted = context.store.waiting();
+        let obstacle = (counted.all() > 0).then(|| context.store.obstacle()).flatten();
+        Waiting { counted, obstacle }
+    }
+}
+
+/// Records that have not reached the remotes that they are set to go to, as far as the tracking refs tell. Ids, so that a
+/// record that several remotes lack counts once.
+#[derive(Debug, Default)]
+pub struct Unsynced {
+    /// All records that some remote lacks, handoffs among them.
+    pub records: BTreeSet<String>,
+    /// The handoffs among them.
+    pub handoffs: BTreeSet<String>,
+    /// What each remote lacks: its name, records, handoffs among them.
+    pub remotes: Vec<(String, usize, usize)>,
+}
+
+/// What has not left yet; `None` when there is no remote, or nothing is set to leave. `all` are the records that are stored
+/// here. Of a remote that has notes of ours only the notes that differ are read; no more than all of them in any case.
+pub fn unsynced(context: &Context<'_>, all: &Scan) -> Result<Option<Unsynced>> {
+    let leaves = Leaves::configured(context.repo)?;
+    let names = destinations(context.repo);
+    if leaves == Leaves::Nothing || names.is_empty() {
+        return Ok(None);
+    }
+    let mut out = Unsynced::default();
+    for name in names {
+        let mut lacks = Lacking::default();
+        let standings = context.store.standing(&kept_under(context.repo, &name), None)?;
+        if leaves == Leaves::All && standings.iter().all(|standing| standing.theirs.is_none()) {
+            lacks.add(all);
+        } else {
+            for standing in standings.iter().filter(|standing| leaves.may(&standing.name)) {
+                lacks.compare(context, standing)?;
+            }
+        }
+        out.remotes.push((name, lacks.records.len(), lacks.handoffs.len()));
+        out.records.extend(lacks.records);
+        out.handoffs.extend(lacks.handoffs);
+    }
+    Ok(Some(out))
+}
+
+/// What one remote lacks.
+#[derive(Default)]
+struct Lacking {
+    records: BTreeSet<String>,
+    handoffs: BTreeSet<String>,
+}
+
+impl Lacking {
+    fn add(&mut self, scan: &Scan) {
+        for record in scan.records() {
+            self.put(record.head.id.as_str(), record.body.kind() == "handoff");
+        }
+    }
+
+    fn put(&mut self, id: &str, is_handoff: bool) {
+        self.records.insert(id.to_owned());
+        if is_handoff {
+            self.handoffs.insert(id.to_owned());
+        }
+    }
+
+    fn compare(&mut self, context: &Context<'_>, standing: &Standing) -> Result<()> {
+        let Some(shelf) = Shelf::ALL.into_iter().find(|shelf| data_ref(*shelf) == standing.name) else {
+            // the Markdown is made of the records
+            return Ok(());
+        };
+        if standing.theirs.is_none() {
+            self.add(&context.store.scan(shelf)?);
+            return Ok(());
+        }
+        if !context.store.is_whole(standing) {
+            return Err(Error::storage(format!("not all notes of {} are here", standing.name))
+                .reason("the notes were fetched without their content, as a partial clone does")
+                .suggest("Fetch them whole.")
+                .command("git empirica sync"));
+        }
+        let (_, outgoing) = context.store.travelling(standing)?;
+        for line in outgoing.lines {
+            let is_handoff = wire::record::decode(&line.bytes).is_some_and(|record| record.body.kind() == "handoff");
+            line.id.iter().for_each(|id| self.put(id, is_handoff));
+        }
+        Ok(())
+    }
+}
