@@ -111,7 +111,7 @@ fn drains(place: &mut Place, made_on: &str, ids: &[String]) {
     assert_eq!(status["waiting"]["command"], Value::Null);
     assert_eq!(status["waiting"]["since"], Value::Null);
     for id in ids {
-        let quoted = format!("\"id\":\"{id}\"");
+        let quoted = format!("\"id\":\"{id}\",\"kind\"");
         let found: Vec<Value> = ["journal", "checkpoints", "handoffs"]
             .iter()
             .flat_map(|shelf| repo.lines(shelf))
@@ -232,7 +232,8 @@ fn a_read_only_object_store_loses_nothing() {
         let repo = begun(&place);
         let objects = repo.path.join(".git/objects");
         let set = |mode: u32| {
-            let folders = repo.place.command("find", &objects).args(["-type", "d"]).output().expect("find");
+            let folders =
+                repo.place.command("find", &repo.path).arg(&objects).args(["-type", "d"]).output().expect("find");
             for folder in String::from_utf8_lossy(&folders.stdout).lines() {
                 fs::set_permissions(folder, fs::Permissions::from_mode(mode)).expect("a mode");
             }
@@ -533,6 +534,7 @@ fn a_log_that_cannot_be_taken_to_the_notes_is_not_said_to_be_there() {
 fn everything_failing_at_once_is_said_with_commands_that_mend_it() {
     let place = Place::new();
     let repo = begun(&place);
+    repo.git(["repack", "-adq"]).ok();
     in_the_way(&repo, true);
     let empirica = repo.path.join(".git/empirica");
     fs::remove_dir_all(&empirica).expect("a folder");
@@ -576,7 +578,11 @@ fn without_git_on_the_path_every_local_command_works_or_says_what_is_missing() {
     let empty = place.path().join("empty");
     fs::create_dir(&empty).expect("a folder");
     let path = empty.to_str().expect("UTF-8").to_owned();
-    let run = |arguments: &[&str]| repo.run_with_env(&[("PATH", &path)], arguments.iter().copied().chain(["--json"]));
+    let run = |arguments: &[&str]| {
+        let at = arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len());
+        let (before, paths) = arguments.split_at(at);
+        repo.run_with_env(&[("PATH", &path)], [before, &["--json"], paths].concat())
+    };
     let session = run(&["session", "start", "--ai", "ada", "--task", "Work"]).ok().json();
     assert_eq!((&session["storage"], &session["degraded_mode"]), (&Value::from("log"), &Value::from(false)));
     for command in [

@@ -33,6 +33,7 @@ mod kills;
 mod log;
 mod manual;
 mod properties;
+mod recovery;
 mod regressions;
 mod repair;
 mod repair_choices;

@@ -219,10 +219,10 @@ fn parse_since(bytes: &[u8]) -> Since {
 
 /// A point in time as git understands it ("7 days ago", "2026-01-31", "yesterday"), in seconds since 1970.
 /// `None` when git makes nothing of it.
-pub fn parse_date(repo: &Repository, text: &str) -> Option<i64> {
-    let out = output(git(repo.cwd()).args(["rev-parse", &format!("--since={text}")])).ok()?;
-    let text = String::from_utf8(out).ok()?;
-    text.trim().strip_prefix("--max-age=")?.parse().ok()
+pub fn parse_date(repo: &Repository, text: &str) -> Result<Option<i64>> {
+    let out = output(git(repo.cwd()).args(["rev-parse", &format!("--since={text}")]))?;
+    let text = String::from_utf8_lossy(&out);
+    Ok(text.trim().strip_prefix("--max-age=").and_then(|seconds| seconds.parse().ok()))
 }
 
 #[cfg(test)]

@@ -116,7 +116,8 @@ fn date(context: &Context<'_>, name: &str, text: &str) -> Result<i64> {
     let known = |word: &str| WORDS.iter().any(|known| *known == word || (word.len() >= 3 && known.starts_with(word)));
     let words = || lower.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
     let sensible = words().all(known) && (words().next().is_some() || lower.contains(|c: char| c.is_ascii_digit()));
-    sensible.then(|| parse_date(context.repo, text)).flatten().ok_or_else(|| {
+    let read = if sensible { parse_date(context.repo, text)? } else { None };
+    read.ok_or_else(|| {
         Error::usage(format!("'{text}' is not a date that can be used for --{name}"))
             .provided(text)
             .reason("dates are taken as git takes them")
