@@ -136,6 +136,17 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     run(&["flush"]);
     repo.git(["init", "-q", "--bare", "../hub.git"]).ok();
     run(&["sync", "../hub.git"]);
+    repo.git(["remote", "add", "hub", "../hub.git"]).ok();
+    assert!(run(&["status"])["unsynced"]["remotes"][0]["remote"].is_string());
+    repo.git(["remote", "remove", "hub"]).ok();
+    let lock = repo.path.join(".git/refs/notes/empirica/data/journal.lock");
+    fs::write(&lock, "").expect("a lock");
+    run(&["finding", "f"]);
+    repo.git(["config", "empirica.lockTimeout", "50ms"]).ok();
+    assert_eq!(run(&["flush"])["degraded_mode"], true);
+    assert!(run(&["status"])["waiting"]["reason"].is_string());
+    fs::remove_file(&lock).expect("a lock");
+    repo.git(["config", "--unset", "empirica.lockTimeout"]).ok();
     run(&["session", "end", "--reason", "done"]);
     run(&["session", "start", "--ai", "bob"]);
     run(&["goal", "take", "latest:ada"]);

@@ -24,7 +24,7 @@ enum At {
 }
 
 const SESSION: &[&str] = &["session_id", "ai_id", "started_at"];
-const ENTRY: &[&str] = &["id", "kind", "session_id", "degraded_mode"];
+const ENTRY: &[&str] = &["id", "kind", "session_id", "degraded_mode", "storage"];
 const GOAL: &[&str] = &["id", "kind", "session_id", "goals", "/goals/0/text"];
 const HANDOFF: &[&str] = &[
     "handoff_id",
@@ -37,6 +37,7 @@ const HANDOFF: &[&str] = &[
     "markdown",
     "missing",
     "degraded_mode",
+    "storage",
 ];
 /// The keys of a handoff shown whole.
 const WHOLE: &[&str] = &[
@@ -206,7 +207,7 @@ const WORKS: &[Row] = &[
     (&["log", "--journal"], &["commits", "/commits/0/journal/0/id"], "Journal:", ""),
     (&["query", "--ai", "ada", "--task", "main"], &["reports", "total_found", "/reports/0/epistemic_growth", "/reports/0/task"], "Main work", ""),
     (&["calibration"], &["sessions", "total_sessions", "overall", "agents", "/sessions/0/calibration_status", "/sessions/0/why", "/overall/brier_score", "/overall/reliability/4/observed", "/overall/trend/direction", "/overall/vectors/0/tendency", "/overall/small_sample", "/agents/0/ai_id"], "Well calibrated", ""),
-    (&["status"], &["branch", "commit", "sessions", "total_sessions", "handoffs", "unflushed"], "branch main", ""),
+    (&["status"], &["branch", "commit", "sessions", "total_sessions", "handoffs", "unflushed", "/waiting/log", "/waiting/user_state", "/waiting/interrupted", "/waiting/since", "/waiting/reason", "/waiting/command", "/waiting/recovery_commands", "unsynced"], "branch main", ""),
     (&["flush"], &["flushed", "waiting", "degraded_mode"], "written to the notes", ""),
     (&["init"], &["hooks", "hooks_folder", "remote", "dry_run", "changes", "/changes/0/change"], "add notes.displayRef", "deinit takes them back"),
     (&["init", "--dry-run"], &["hooks", "hooks_folder", "remote", "dry_run", "changes"], "would add notes.displayRef", "would be made"),

@@ -189,8 +189,8 @@ const CASES: &[Case] = &[
     ("an id of no checkpoint", ended, &["checkpoint", "show", "ffffffff"], 1, "no checkpoint", &[Shown]),
     ("an id of nothing", with_handoff, &["show", "ffffffff"], 1, "no handoff, session or commit", &[Shown, Shown]),
     ("no handoff to show", active, &["show"], 1, "no handoff", &[Shown]),
-    ("no checkpoint to show", nothing, &["checkpoint", "show"], 1, "no checkpoint", &[]),
-    ("a session without open goals", closed_goal, &["goal", "take", "latest"], 1, "no open goal", &[]),
+    ("no checkpoint to show", nothing, &["checkpoint", "show"], 1, "no checkpoint", &[Shown]),
+    ("a session without open goals", closed_goal, &["goal", "take", "latest"], 1, "no open goal", &[Shown]),
     ("a revision that git does not know", active, &["log", "no-such-branch"], 1, "no-such-branch", &[Shown]),
     (
         "a commit that is none",
@@ -239,7 +239,7 @@ const CASES: &[Case] = &[
         "its own place",
         &[Shown],
     ),
-    ("no compact form", active, &["show", "latest", "--format", "compact"], 2, "compact", &[]),
+    ("no compact form", active, &["show", "latest", "--format", "compact"], 2, "compact", &[Shown]),
     // permission denied, and what is like it
     (
         "no place for any record",
@@ -282,7 +282,8 @@ fn fails(repo: &Repo<'_>, what: &str, given: &[&str], code: i32, said: &str) -> 
 #[track_caller]
 fn text_says_it(repo: &Repo<'_>, what: &str, given: &[&str], code: i32, json: &Value) {
     let ran = repo.run(given).code(code);
-    assert!(ran.err.starts_with("error: ") && ran.out.is_empty(), "{what}: {} {}", ran.out, ran.err);
+    let line = |start: &str| ran.err.lines().any(|line| line.starts_with(start));
+    assert!(line("error: ") && ran.out.is_empty(), "{what}: {} {}", ran.out, ran.err);
     assert!(ran.err.contains("\nreason: ") && ran.err.contains("\nhint: "), "{what}: {}", ran.err);
     for said in ["alternatives", "recovery_commands"].iter().flat_map(|key| json[key].as_array().expect("a list")) {
         let said = said.as_str().expect("a text");

@@ -16,6 +16,7 @@ mod continuity;
 mod doctor;
 mod durable;
 mod faults;
+mod faults_logs;
 mod floors;
 mod followed;
 mod format;

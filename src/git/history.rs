@@ -118,7 +118,7 @@ impl History {
         let Some(git) = &mut self.git else { return Ok(None) };
         let mut bytes = Vec::new();
         let read = git.stdout.read_until(0, &mut bytes);
-        read.map_err(|error| super::process::unreadable_output(error))?;
+        read.map_err(super::process::unreadable_output)?;
         if bytes.last() != Some(&0) {
             return Ok(None);
         }
@@ -225,6 +225,14 @@ pub fn parse_date(repo: &Repository, text: &str) -> Result<Option<i64>> {
     Ok(text.trim().strip_prefix("--max-age=").and_then(|seconds| seconds.parse().ok()))
 }
 
+/// The error of a listing that is not as it was asked for.
+pub(super) fn no_commit() -> Error {
+    Error::storage("git log printed something that is no commit")
+        .reason("a setting or another program changes what git log prints")
+        .suggest("See which git runs, and what it prints.")
+        .command("git version")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,12 +246,4 @@ mod tests {
         assert_eq!((since.commits[0].subject.as_str(), since.dates[0].as_str()), ("second", "2026"));
         assert_eq!(since.files, ["a b", "kept"]);
     }
-}
-
-/// The error of a listing that is not as it was asked for.
-pub(super) fn no_commit() -> Error {
-    Error::storage("git log printed something that is no commit")
-        .reason("a setting or another program changes what git log prints")
-        .suggest("See which git runs, and what it prints.")
-        .command("git version")
 }

@@ -95,7 +95,7 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     };
     let kind = body.kind();
     let (records, stored) = context.store(&who, vec![body], When::Later)?;
-    let record = records.into_iter().next().ok_or_else(|| Error::unstored())?;
+    let record = records.into_iter().next().ok_or_else(Error::unstored)?;
     if is_goal(&record) {
         concerned.push(record.head.id.clone());
     }

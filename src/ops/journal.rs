@@ -38,7 +38,7 @@ pub fn log(context: &Context<'_>, entry: Entry) -> Result<Logged> {
     let body = body(context, &who, entry)?;
     let kind = body.kind();
     let (records, stored) = context.store(&who, vec![body], When::Later)?;
-    let record = records.into_iter().next().ok_or_else(|| Error::unstored())?;
+    let record = records.into_iter().next().ok_or_else(Error::unstored)?;
     Ok(Logged { id: record.head.id, kind, session_id: who.id, stored })
 }
 
