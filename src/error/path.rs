@@ -124,7 +124,7 @@ fn aside(path: &Path) -> PathBuf {
 }
 
 fn refused(path: &Path, there: &Path) -> Remedy {
-    let own = symlink_metadata("/proc/self").ok().map(|process| process.uid());
+    let own = std::fs::metadata("/proc/self").ok().map(|process| process.uid());
     let wanted = |metadata: &Metadata| if metadata.is_dir() { ("rwx", 0o700) } else { ("rw", 0o600) };
     // a file may be written and its folder not
     for place in [Some(there), there.parent().filter(|_| there == path)].into_iter().flatten() {

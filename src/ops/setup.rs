@@ -108,7 +108,7 @@ fn no_home() -> Error {
 
 /// The home folder that the system has written down for us.
 fn home() -> Option<String> {
-    let own = std::fs::symlink_metadata("/proc/self").ok()?.uid().to_string();
+    let own = std::fs::metadata("/proc/self").ok()?.uid().to_string();
     let users = std::fs::read_to_string("/etc/passwd").ok()?;
     let fields = users.lines().map(|line| line.split(':').collect::<Vec<&str>>());
     fields.into_iter().find(|fields| fields.get(2) == Some(&own.as_str()))?.get(5).map(|home| (*home).to_owned())
