@@ -31,7 +31,8 @@ pub struct Overview {
     pub active_sessions: Vec<Active>,
     /// Each agent once: active ones first, then the last seen.
     pub team: Vec<Member>,
-    /// The open goals of all sessions: by priority, those of active sessions first, then the newest.
+    /// The open goals of all sessions: those that agents set before those that were proposed to active sessions, then by
+    /// priority, those of active sessions first, then the newest.
     pub goals: Vec<OpenGoal>,
     /// The questions nobody has answered, newest first.
     pub unknowns: Vec<Noted<Unknown>>,
@@ -288,9 +289,11 @@ fn open_goals<'a>(
                 count: 1,
             }
         })
+        // what was proposed to a session that is over is nobody's any more
+        .filter(|goal: &OpenGoal| goal.goal.vector.is_none() || goal.active)
         .collect();
     out.sort_by(|a, b| {
-        let key = |goal: &OpenGoal| (!goal.own, goal.goal.priority, !goal.active);
+        let key = |goal: &OpenGoal| (!goal.own, goal.goal.vector.is_some(), goal.goal.priority, !goal.active);
         key(a).cmp(&key(b)).then_with(|| b.goal.id.cmp(&a.goal.id))
     });
     out

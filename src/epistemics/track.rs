@@ -86,7 +86,7 @@ impl LeftOut {
 pub struct Ending {
     /// Whether it is still going on: nothing is known yet.
     pub going_on: bool,
-    /// The goals it has now and did not drop.
+    /// The goals it has now, were not proposed to it and it did not drop.
     pub goals: usize,
     /// Those of them that are done.
     pub goals_done: usize,
@@ -96,9 +96,11 @@ pub struct Ending {
     pub passed: usize,
 }
 
-/// How a session ended. A goal that another session took over counts there, a dropped one nowhere.
+/// How a session ended. A goal that another session took over counts there, a dropped one nowhere, nor does one that a
+/// PREFLIGHT proposed: what was to be investigated is not what was to be reached.
 pub fn ending(session: &Gathered) -> Ending {
-    let with = |status: GoalStatus| session.goals.iter().filter(|goal| goal.status == status).count();
+    let own = || session.goals.iter().filter(|goal| goal.vector.is_none());
+    let with = |status: GoalStatus| own().filter(|goal| goal.status == status).count();
     Ending {
         going_on: session.session.is_active() && session.after().is_none(),
         goals: with(GoalStatus::Open) + with(GoalStatus::Done),
