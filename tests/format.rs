@@ -108,6 +108,11 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     repo.git(["commit", "-q", "--amend", "-m", "Add b, said better"]).ok();
     run(&["log", "--handoffs"]);
     run(&["checkpoint", "--trigger", "pre_compact", "--reasoning", "r", "--tag", "b", "--meta", "own=1"]);
+    repo.write("b", "b, changed\n");
+    run(&["diff"]);
+    run(&["checkpoint", "--trigger", "post_compact"]);
+    run(&["check", "-v", "know=0.5,uncertainty=0.4"]);
+    repo.git(["checkout", "-q", "b"]).ok();
     run(&["checkpoint", "--phase", "act"]);
     run(&["checkpoint", "list"]);
     run(&["checkpoint", "show"]);

@@ -275,6 +275,7 @@ fn body() -> impl Strategy<Value = Body> {
                     round,
                     trigger: Trigger::PreCompact,
                     vectors,
+                    compared_with: vectors_from.clone(),
                     vectors_from,
                     said,
                     tags,

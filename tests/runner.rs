@@ -13,6 +13,7 @@ mod calibration;
 mod calibration_clones;
 mod concurrency;
 mod continuity;
+mod diff;
 mod doctor;
 mod durable;
 mod faults;

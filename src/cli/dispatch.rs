@@ -9,11 +9,11 @@ use crate::env::Env;
 use crate::error::Result;
 use crate::git::Repository;
 use crate::git::history::Selection;
-use crate::model::{Phase, Shelf};
+use crate::model::{Phase, Shelf, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
-    Asked, Context, assess, bootstrap, calibration, checkpoint, deinit, demo, doctor, drift, flush, goal, handoff,
-    hook, init, journal, log, query, repair, resume, session, setup, show, status, sync,
+    Asked, Context, assess, bootstrap, calibration, checkpoint, compaction, deinit, demo, diff, doctor, drift, flush,
+    goal, handoff, hook, init, journal, log, query, repair, resume, session, setup, show, status, sync,
 };
 use crate::view::block::BuiltIn;
 use crate::view::fit::Form;
@@ -106,6 +106,10 @@ impl<'a> Here<'a> {
                 let context = self.context(Asked::default())?;
                 let (shown, warnings) = show::run(&context, given.name.as_deref())?;
                 view::small::shown(&shown, given.format.into(), warnings, &mut self.terminal)?
+            }
+            Command::Diff(given) => {
+                let context = self.context(given.who)?;
+                view::diff::answer(&diff::run(&context, given.a.as_deref(), given.b.as_deref())?)
             }
             Command::Resume(given) => {
                 let wanted = view::resume::Wanted {
@@ -233,7 +237,15 @@ impl<'a> Here<'a> {
                     tags: said.tags,
                     metadata: said.meta,
                 };
-                view::snapshot::taken(&checkpoint::run(&self.context(asked)?, request)?)
+                let budget = requests::block_budget(given.budget, request.trigger)?;
+                let context = self.context(asked)?;
+                let taken = checkpoint::run(&context, request)?;
+                if taken.checkpoint.trigger != Trigger::PostCompact {
+                    return Ok(view::snapshot::taken(&taken));
+                }
+                let outcome = compaction::run(&context, &taken)?;
+                let form = if self.output.as_json { Form::Json } else { Form::Text };
+                view::compaction::answer(&taken, &outcome, budget, form, &mut self.terminal)?
             }
             Some(CheckpointCommand::List { filter, .. }) => {
                 let (records, warnings) = checkpoint::list(&self.context(filter)?)?;

@@ -116,6 +116,17 @@ pub fn about(about: args::About, input: &mut Input<'_>) -> Result<(Request, Aske
     Ok((request, about.who.into()))
 }
 
+/// The budget of what is printed after a compaction; given for another checkpoint, which prints no such thing, it is an
+/// error.
+pub fn block_budget(given: Option<u32>, trigger: Trigger) -> Result<usize> {
+    if given.is_some() && trigger != Trigger::PostCompact {
+        return Err(Error::usage("--budget is for checkpoints after a compaction")
+            .reason("only with --trigger post_compact is there anything to bound")
+            .suggest("Leave it out, or add --trigger post_compact."));
+    }
+    Ok(given.map_or(crate::view::compaction::BUDGET, |budget| budget as usize))
+}
+
 /// What a handoff says.
 pub fn said(said: args::Said, input: &mut Input<'_>) -> Result<Said> {
     Ok(Said {

@@ -2,6 +2,7 @@
 
 pub mod backend;
 mod beside;
+pub mod between;
 pub mod config;
 pub mod content;
 pub mod difference;

@@ -111,6 +111,9 @@ pub struct Checkpoint {
     /// The assessment the vectors were taken from, when they were not given with the checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vectors_from: Option<Id>,
+    /// The snapshot before the compaction that it was compared with; of a checkpoint after one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared_with: Option<Id>,
     /// Why it is so, as the agent says with the checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Stored;
+use super::compaction;
 use super::context::{Context, Working};
 use super::drift::{Gate, gate_of};
 use super::handoff::{self, Outcome as HandoffOutcome};
@@ -58,6 +59,8 @@ pub struct Outcome {
     pub goals: Vec<GoalState>,
     /// After that: the proposed goals that it ends.
     pub goals_reached: Vec<GoalDone>,
+    /// The first one after a compaction: its vectors beside those of the snapshot before it.
+    pub compaction: Option<compaction::Since>,
     /// Before acting: drift, and whether to act.
     pub gate: Option<Gate>,
     pub next_step: String,
@@ -116,10 +119,10 @@ pub fn run(context: &Context<'_>, phase: Phase, request: Request, hand_over: Opt
 
     let (records, mut stored) = context.store(&who, bodies, When::Now)?;
     let assessed = records.iter().find_map(|record| match &record.body {
-        Body::Assessment(assessment) => Some((record.head.id.clone(), (**assessment).clone())),
+        Body::Assessment(assessment) => Some((record.head.clone(), (**assessment).clone())),
         _ => None,
     });
-    let Some((checkpoint_id, assessment)) = assessed else {
+    let Some((assessed, assessment)) = assessed else {
         return Err(Error::unstored());
     };
     let goals = proposed.in_order(journal::goals(&records).into_iter().map(|owned| owned.goal));
@@ -134,6 +137,11 @@ pub fn run(context: &Context<'_>, phase: Phase, request: Request, hand_over: Opt
         }
     }
     let gate = (phase == Phase::Check).then_some(gate);
+    let compaction = compaction::since(context, &gathered, &assessed, &assessment).unwrap_or_else(|error| {
+        // the assessment stands all the same
+        stored.warnings.push(format!("the vectors are not compared with those before the compaction: {error}"));
+        None
+    });
     let vectors = assessment.vectors;
     let handoff = hand_over.map(|said| written(context, &who, said));
     let before = gathered.before();
@@ -142,7 +150,7 @@ pub fn run(context: &Context<'_>, phase: Phase, request: Request, hand_over: Opt
     let recommendation = first.or(gate.as_ref().and_then(|gate| gate.recommendation));
     Ok(Outcome {
         session_id: who.id,
-        checkpoint_id,
+        checkpoint_id: assessed.id,
         phase,
         round,
         overall_confidence: overall(&vectors),
@@ -153,6 +161,7 @@ pub fn run(context: &Context<'_>, phase: Phase, request: Request, hand_over: Opt
         recommendation,
         goals,
         goals_reached,
+        compaction,
         gate,
         deltas: trajectory::deltas(&trajectory::rows(before, Some(&vectors), Calibration::NotAssessable)),
         calibration_status: (phase == Phase::Postflight).then(|| calibration::status(before, Some(&vectors))),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Stored;
+use super::compaction;
 use super::context::Context;
 use super::session::gather_from;
 use crate::epistemics::confidence::overall;
@@ -152,6 +153,10 @@ pub(super) fn take(
         trigger: request.trigger,
         vectors,
         vectors_from,
+        compared_with: match request.trigger {
+            Trigger::PostCompact => compaction::before(scan, gathered),
+            Trigger::Manual | Trigger::PreCompact => None,
+        },
         said: request.reasoning,
         tags: request.tags,
         metadata: request.metadata,

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::diff::deltas_json;
 use super::handoff::{markdown, outcome_json};
 use super::template::Templates;
 use super::{Answer, safe, words};
@@ -119,6 +120,22 @@ pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
             let evidence = done.evidence.as_deref().unwrap_or_default();
             text.push_str(&format!("Goal reached: {} ({})\n", done.of.short(), safe::line(evidence)));
         }
+    }
+    if let Some(since) = &outcome.compaction {
+        json["since_compaction"] = json!({
+            "pre_checkpoint_id": since.pre_checkpoint,
+            "post_checkpoint_id": since.post_checkpoint,
+            "summary": since.comparison.summary,
+            "vector_deltas": deltas_json(&since.comparison),
+        });
+        let shown = since.comparison.vector_deltas.iter().flatten();
+        let shown: Vec<String> =
+            shown.map(|(vector, delta)| format!("{vector} {}", words::signed(Some(*delta)))).collect();
+        text.push_str(&format!(
+            "Since checkpoint {}, before the compaction: {}\n",
+            since.pre_checkpoint.short(),
+            shown.join(", ")
+        ));
     }
     if let Some(gate) = &outcome.gate {
         add_gate(&mut json, gate);

@@ -39,13 +39,29 @@ impl Paint {
         self.style(text, Style::new().cyan())
     }
 
-    /// A whole text: Markdown headings and the titles of lists stand out.
+    /// A line of a text diff, as git paints it.
+    fn difference(self, line: &str) -> String {
+        match line.as_bytes().first() {
+            Some(b'+') if !line.starts_with("+++ ") => self.style(line, Style::new().green()),
+            Some(b'-') if !line.starts_with("--- ") => self.style(line, Style::new().red()),
+            Some(b'@') => self.style(line, Style::new().cyan()),
+            Some(b'+' | b'-') => self.heading(line),
+            _ => line.to_owned(),
+        }
+    }
+
+    /// A whole text: Markdown headings and the titles of lists stand out, and what was lost; a text diff, which begins with
+    /// `--- ` and ends the text, is painted as git does.
     pub fn text(self, text: &str) -> String {
         if !self.on {
             return text.to_owned();
         }
+        let mut is_diff = false;
         let paint = |line: &str| {
-            if line.starts_with('#')
+            is_diff |= line.starts_with("--- ");
+            if is_diff {
+                self.difference(line)
+            } else if line.starts_with('#')
                 || line.starts_with("Handoff ")
                 || line.starts_with("session ")
                 || line.starts_with("Session ")
@@ -53,7 +69,7 @@ impl Paint {
                 self.heading(line)
             } else if line.starts_with("commit ") {
                 self.commit(line)
-            } else if line.contains("FAILED") {
+            } else if line.contains("FAILED") || line.starts_with("lost ") {
                 self.bad(line)
             } else {
                 line.to_owned()

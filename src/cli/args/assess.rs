@@ -139,6 +139,9 @@ pub struct Checkpoint {
     /// Why it is taken
     #[arg(long, value_name = "TRIGGER", default_value = "manual")]
     pub trigger: TriggerWord,
+    /// The most tokens of what is printed after a compaction, 200 or more [default: 1500]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(200..))]
+    pub budget: Option<u32>,
     #[command(flatten)]
     pub about: About,
 }

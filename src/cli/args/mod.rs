@@ -19,7 +19,7 @@ pub use care::{Completions, Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, S
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, Said};
 pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
-pub use read::{Bootstrap, DetailWord, FormatWord, Log, Query, Resume, Show};
+pub use read::{Bootstrap, DetailWord, Diff, FormatWord, Log, Query, Resume, Show};
 pub use repair::Repair;
 pub use session::{List as ListSessions, SessionCommand};
 pub use sync::Sync;
@@ -80,6 +80,7 @@ pub enum Command {
     Goal(GoalCommand),
     Handoff(Handoff),
     Show(Show),
+    Diff(Diff),
     Resume(Resume),
     #[command(visible_alias = "project-bootstrap")]
     Bootstrap(Bootstrap),

@@ -1,8 +1,8 @@
-//! Reading: `show`, `resume`, `bootstrap`, `log`, `query`.
+//! Reading: `show`, `diff`, `resume`, `bootstrap`, `log`, `query`.
 
 use clap::{Args, ValueEnum};
 
-use super::{Filter, Form};
+use super::{Filter, Form, Who};
 
 /// Show a handoff, a session or what stands on a commit, whole
 #[derive(Debug, Args)]
@@ -25,6 +25,25 @@ pub enum FormatWord {
     Markdown,
     Json,
     Compact,
+}
+
+/// Compare two snapshots or handoffs in all dimensions, and say what was lost
+///
+/// A name is that of a checkpoint, assessment or handoff, or of a session, of which the newest of these is meant. What is
+/// not named is the present state; without any name the newest checkpoint of the active session is compared with it.
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Diff {
+    /// The earlier one
+    #[arg(value_name = "A")]
+    pub a: Option<String>,
+    /// The later one
+    #[arg(value_name = "B")]
+    pub b: Option<String>,
+    #[command(flatten)]
+    pub who: Who,
+    #[command(flatten)]
+    pub form: Form,
 }
 
 /// Resume: what earlier sessions hand over

@@ -1,0 +1,99 @@
+//! After a compaction: what was lost since the snapshot before it, and what a new context needs.
+
+use super::bootstrap;
+use super::checkpoint::Outcome as Taken;
+use super::context::Context;
+use super::diff::{self, compared};
+use crate::epistemics::compare::{Comparison, Way, compare};
+use crate::epistemics::gathered::Gathered;
+use crate::epistemics::side::Side;
+use crate::error::Result;
+use crate::model::assessment::Trigger;
+use crate::model::{Assessment, Body, Checkpoint, Head, Id, Record, SessionId, Shelf};
+use crate::store::Scan;
+
+/// What a new context is told.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The comparison with the snapshot before the compaction; `None` when there is none.
+    pub compared: Option<diff::Outcome>,
+    /// The project.
+    pub bootstrap: bootstrap::Outcome,
+}
+
+/// The snapshot before the compaction that a session has just been through: its own newest one, else, when the agent
+/// goes on in a new session, the newest of an agent of that name in this worktree.
+pub(super) fn before(scan: &Scan, gathered: &Gathered) -> Option<Id> {
+    let session = &gathered.session;
+    let mut here: Vec<&SessionId> = Vec::new();
+    let mut snapshots: Vec<&Record> = Vec::new();
+    for record in scan.records().filter(|record| record.head.ai == session.ai) {
+        match (&record.body, &record.head.session) {
+            (Body::SessionStart(start), Some(id)) if session.place.as_ref() == Some(&start.place) => here.push(id),
+            (Body::Checkpoint(checkpoint), _) if checkpoint.trigger == Trigger::PreCompact => snapshots.push(record),
+            _ => {}
+        }
+    }
+    let of = |sessions: &[&SessionId]| {
+        let within = |record: &&&Record| record.head.session.as_ref().is_some_and(|id| sessions.contains(&id));
+        snapshots.iter().rev().find(within).map(|record| record.head.id.clone())
+    };
+    of(&[&session.id]).or_else(|| of(&here))
+}
+
+/// Looks at what a checkpoint after a compaction found.
+pub fn run(context: &Context<'_>, taken: &Taken) -> Result<Outcome> {
+    let bootstrap = bootstrap::run(context, &bootstrap::Request { own: Some(taken.session_id.clone()) })?;
+    let scan = context.store.scan_all()?;
+    let earlier = taken.checkpoint.compared_with.as_ref().and_then(|id| scan.get(id));
+    let earlier = earlier.and_then(|entry| match &entry.record.body {
+        Body::Checkpoint(checkpoint) => Some(Side::checkpoint(&entry.record.head, checkpoint)),
+        _ => None,
+    });
+    let compared = earlier.map(|a| {
+        let b = Side::checkpoint(&taken.head, &taken.checkpoint);
+        let comparison = compared(context, &scan, &a, &b);
+        diff::Outcome { a, b, comparison, warnings: Vec::new() }
+    });
+    Ok(Outcome { compared, bootstrap })
+}
+
+/// The vectors of the first assessment after a compaction, beside those of the snapshot before it.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Since {
+    pub pre_checkpoint: Id,
+    pub post_checkpoint: Id,
+    pub comparison: Comparison,
+}
+
+/// Compares an assessment that is the session's first one after a compaction with the snapshot before that, when it had
+/// vectors; `None` for any other assessment. `gathered` is the session before it.
+pub(super) fn since(
+    context: &Context<'_>,
+    gathered: &Gathered,
+    head: &Head,
+    assessment: &Assessment,
+) -> Result<Option<Since>> {
+    let last = gathered.last().map(|(head, _)| &head.id);
+    let after = |(head, checkpoint): &&(Head, Checkpoint)| {
+        checkpoint.trigger == Trigger::PostCompact && last.is_none_or(|last| head.id > *last)
+    };
+    let Some((post, checkpoint)) = gathered.checkpoints.iter().rev().find(after) else { return Ok(None) };
+    // vectors of its own were compared when it was taken
+    let own_vectors = checkpoint.vectors_from.is_none() && !checkpoint.vectors.is_empty();
+    let Some(pre) = checkpoint.compared_with.clone().filter(|_| !own_vectors) else { return Ok(None) };
+    let scan = context.store.scan(Shelf::Checkpoints)?;
+    let found = scan.get(&pre).map(|entry| &entry.record.body);
+    let Some(vectors) = found.and_then(|body| match body {
+        Body::Checkpoint(checkpoint) => Some(checkpoint.vectors.clone()).filter(|vectors| !vectors.is_empty()),
+        _ => None,
+    }) else {
+        return Ok(None);
+    };
+    // only the vectors: everything else was compared at once
+    let a = Side { vectors, session: head.session.clone(), ..Side::default() };
+    let b = Side { vectors: assessment.vectors.clone(), session: head.session.clone(), ..Side::default() };
+    let comparison = compare(&a, &b, &Way::default(), &|_| true);
+    Ok(Some(Since { pre_checkpoint: pre, post_checkpoint: post.id.clone(), comparison }))
+}

@@ -1,0 +1,119 @@
+//! Two snapshots or handoffs compared in all dimensions; what is not named is the present state.
+
+use super::alias;
+use super::checkpoint::{AskedGit, Request as Taken, take};
+use super::context::Context;
+use super::session::gather_from;
+use crate::epistemics::compare::{Comparison, Way, compare};
+use crate::epistemics::side::Side;
+use crate::error::{Error, Result};
+use crate::git::between::between;
+use crate::git::parse_oid;
+use crate::model::{Body, Record, SessionId, Shelf};
+use crate::store::Scan;
+
+/// What is compared.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Outcome {
+    pub a: Side,
+    pub b: Side,
+    pub comparison: Comparison,
+    pub warnings: Vec<String>,
+}
+
+/// Compares `a` with `b`: checkpoints, assessments or handoffs by id, or sessions, of which the newest of these is meant.
+/// Without `b` the present state, as git compares with the work tree; without either, the newest checkpoint of the
+/// session at work here with it.
+pub fn run(context: &Context<'_>, a: Option<&str>, b: Option<&str>) -> Result<Outcome> {
+    let warnings = context.store.settle();
+    let scan = context.store.scan_all()?;
+    let a = match a {
+        Some(given) => named(context, &scan, given)?,
+        None => newest_checkpoint(context, &scan)?,
+    };
+    let b = match b {
+        Some(given) => named(context, &scan, given)?,
+        None => now(context, &scan, a.session.as_ref())?,
+    };
+    let comparison = compared(context, &scan, &a, &b);
+    Ok(Outcome { a, b, comparison, warnings })
+}
+
+/// Compares two sides with what git and the records know.
+pub(super) fn compared(context: &Context<'_>, scan: &Scan, a: &Side, b: &Side) -> Comparison {
+    let head = |side: &Side| side.git.as_ref()?.head_commit.as_deref().and_then(parse_oid);
+    let found = match (head(a), head(b)) {
+        (Some(first), Some(second)) => between(context.repo, first, second),
+        // both before the first commit
+        (None, None) if a.git.is_some() && b.git.is_some() => Some(Default::default()),
+        _ => None,
+    };
+    let way = found.map_or_else(Way::default, |found| Way {
+        added: Some(found.added),
+        gone: Some(found.gone),
+        committed: found.files,
+    });
+    compare(a, b, &way, &|id| scan.get(id).is_some())
+}
+
+/// A record as a side; `None` for those that cannot be compared.
+fn side(record: &Record) -> Option<Side> {
+    match &record.body {
+        Body::Checkpoint(checkpoint) => Some(Side::checkpoint(&record.head, checkpoint)),
+        Body::Assessment(assessment) => Some(Side::assessment(&record.head, assessment)),
+        Body::Handoff(handoff) => Some(Side::handoff(&record.head, handoff)),
+        _ => None,
+    }
+}
+
+fn named(context: &Context<'_>, scan: &Scan, given: &str) -> Result<Side> {
+    let fits = |record: &Record| side(record).is_some();
+    let record = match context.record(given, "checkpoint or handoff", &[Shelf::Checkpoints, Shelf::Handoffs], fits) {
+        Ok(record) => Some(record),
+        Err(error) => {
+            // a session, then: when it is none either, what was said of the record is nearer
+            let Ok(session) = alias::session(context, given) else { return Err(error) };
+            let of_session = |record: &&Record| record.head.session.as_ref() == Some(&session.id) && fits(record);
+            scan.records().rev().find(of_session).cloned()
+        }
+    };
+    record.as_ref().and_then(side).ok_or_else(|| {
+        Error::not_found(format!("the session '{given}' has nothing that can be compared"))
+            .provided(given)
+            .reason("it made no checkpoint, assessment or handoff")
+            .suggest("Name another one.")
+            .command("git empirica checkpoint list")
+    })
+}
+
+fn newest_checkpoint(context: &Context<'_>, scan: &Scan) -> Result<Side> {
+    let who = context.working()?;
+    let own =
+        |record: &&Record| record.head.session.as_ref() == Some(&who.id) && matches!(record.body, Body::Checkpoint(_));
+    scan.records().rev().find(own).and_then(side).ok_or_else(|| {
+        Error::not_found(format!("the session {} has no checkpoint yet", who.id.short()))
+            .reason("without a name, the newest checkpoint is compared with the present state")
+            .suggest("Take one, or name what to compare.")
+            .command("git empirica checkpoint")
+            .command("git empirica checkpoint list")
+    })
+}
+
+/// The present state: of the session of the other side while it is active, else of the session at work here, else of
+/// the other side's all the same.
+fn now(context: &Context<'_>, scan: &Scan, other: Option<&SessionId>) -> Result<Side> {
+    let asked = AskedGit::ask(context);
+    let of_other = other.and_then(|id| gather_from(scan, id).ok());
+    let gathered = match of_other {
+        Some(gathered) if gathered.session.is_active() => gathered,
+        ended => match (context.working(), ended) {
+            (Ok(who), _) => gather_from(scan, &who.id)?,
+            (Err(_), Some(ended)) => ended,
+            (Err(error), None) => return Err(error),
+        },
+    };
+    let (id, ai) = (gathered.session.id.clone(), gathered.session.ai.clone());
+    let (checkpoint, _) = take(context, scan, &gathered, &ai, Taken::default(), asked)?;
+    Ok(Side::now(&context.store.new_head(Some(&id), &ai), &checkpoint))
+}
