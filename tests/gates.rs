@@ -277,3 +277,30 @@ fn an_assessment_ends_the_proposals_it_meets_when_something_was_learned() {
     // what was investigated is not what was accomplished
     assert_eq!(list(&handoff["accomplished"]), Vec::<Value>::new());
 }
+
+#[test]
+fn status_shows_it_all_on_one_screen() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("ada", "t");
+    assert!(!repo.run(["status"]).ok().out.contains("Drift"), "nothing was assessed");
+    repo.json(["preflight", "-v", "know=0.8"]);
+    assert!(repo.run(["status"]).ok().out.contains("  Drift: none yet; it takes two assessments\n"));
+    check(&repo, 0, "know=0.95", &[]);
+    let mut goals = Vec::new();
+    for n in 0..9 {
+        goals.push(text(&repo.json(["goal", "add", &format!("Goal {n}")]), "id").to_owned());
+        repo.json(["unknown", &format!("Why {n}?")]);
+    }
+    repo.json(["goal", "done", &goals[0]]);
+    let out = repo.run(["status"]).ok().out;
+    assert!(out.contains("  Drift: moderate, overconfidence: Confidence increasing faster"), "{out}");
+    assert!(out.contains("know               ███████████████████░ 0.95\n"), "{out}");
+    assert_eq!((out.matches("  goal ").count(), out.matches("  unknown ").count()), (5, 5), "{out}");
+    assert!(out.contains("Why 8?") && !out.contains("Why 0?"), "the newest are named: {out}");
+    assert!(out.ends_with("  and 3 open goals, 4 unknowns, 1 done\n"), "{out}");
+    assert!(out.lines().count() <= 24, "{out}");
+    let session = &repo.json(["status"])["sessions"][0];
+    assert_eq!(session["drift_analysis"], repo.json(["drift"])["drift_analysis"]);
+    assert_eq!(session["safe_to_proceed"], true);
+}

@@ -3,11 +3,22 @@
 use super::backlog::{self, Unsynced, Waiting};
 use super::context::Context;
 use super::current::Current;
-use super::session::gather;
+use super::drift::{Gate, gate};
+use super::session::gather_from;
+use crate::epistemics::drift::WINDOW;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::journal::sessions;
 use crate::error::Result;
 use crate::model::Shelf;
+
+/// A session somebody works in.
+#[derive(Debug)]
+pub struct AtWork {
+    /// What it said.
+    pub gathered: Gathered,
+    /// How its confidence moved, and what that means for acting.
+    pub gate: Gate,
+}
 
 /// Where things stand.
 #[derive(Debug)]
@@ -19,7 +30,7 @@ pub struct Outcome {
     /// The worktree's name.
     pub worktree: String,
     /// The active sessions of this worktree, newest first.
-    pub sessions: Vec<Gathered>,
+    pub sessions: Vec<AtWork>,
     /// How many sessions are stored.
     pub total_sessions: usize,
     /// How many handoffs are in force.
@@ -38,8 +49,9 @@ pub fn run(context: &Context<'_>) -> Result<Outcome> {
     let current = Current::load(context)?;
     let mut active = Vec::new();
     for session in current.active.iter().rev() {
-        match gather(context, &session.id) {
-            Ok(gathered) => active.push(gathered),
+        let scan = context.store.session(&session.id)?;
+        match gather_from(&scan, &session.id) {
+            Ok(gathered) => active.push(AtWork { gate: gate(&scan, &session.id, WINDOW), gathered }),
             Err(error) => warnings.push(error.to_string()),
         }
     }

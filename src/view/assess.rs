@@ -47,20 +47,29 @@ pub fn drift_json(drift: &Drift) -> Value {
     })
 }
 
-/// Drift in a line or two.
-pub fn drift_lines(drift: &Drift) -> String {
+/// Drift in a line.
+pub fn drift_line(drift: &Drift) -> String {
+    match (drift.analyzed, drift.detected) {
+        (0 | 1, _) => "Drift: none yet; it takes two assessments".to_owned(),
+        (_, false) => format!("Drift: none: {}", drift.kind.pattern()),
+        (_, true) => {
+            let kind = drift.kind.name().replace('_', " ");
+            format!("Drift: {}, {kind}: {}", drift.severity.name(), drift.kind.pattern())
+        }
+    }
+}
+
+/// Drift with what it was seen from.
+fn drift_lines(drift: &Drift) -> String {
+    let line = drift_line(drift);
     if drift.analyzed < 2 {
-        return "Drift: none yet; it takes two assessments\n".to_owned();
+        return line + "\n";
     }
     let deltas: Vec<String> =
         drift.deltas.iter().map(|(vector, delta)| format!("{vector} {}", words::signed(Some(*delta)))).collect();
-    let learned = if drift.learned { "" } else { "; nothing was learned since the last one" };
-    let what = match drift.detected {
-        true => format!("{}, {}: {}", drift.severity.name(), drift.kind.name().replace('_', " "), drift.kind.pattern()),
-        false => format!("none: {}", drift.kind.pattern()),
-    };
     let compared = if deltas.is_empty() { "nothing to compare".to_owned() } else { deltas.join(", ") };
-    format!("Drift: {what}\n  over {} assessments: {compared}{learned}\n", drift.analyzed)
+    let learned = if drift.learned { "" } else { "; nothing was learned since the last one" };
+    format!("{line}\n  over {} assessments: {compared}{learned}\n", drift.analyzed)
 }
 
 fn add_gate(json: &mut Value, gate: &Gate) {

@@ -55,7 +55,7 @@ fn ranked(mut lists: Vec<List>) -> Vec<List> {
         for (at, entry) in list.entries.iter_mut().enumerate() {
             // recommendations are derived from what else is there
             let base = if list.key == "next_steps" && !entry.must { DERIVED } else { base };
-            entry.rank = base + at * 20 + order;
+            entry.rank += base + at * 20 + order;
         }
     }
     lists
@@ -84,10 +84,13 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
         let evidence = goal.evidence.as_ref().map(|e| format!(" — {}", safe::item(e))).unwrap_or_default();
         let shown =
             entry(format!("{}: {}{progress}{evidence}", goal.status.name(), safe::item(&goal.text)), goal_json(goal));
-        brief(shown, json!({"text": goal.text, "status": goal.status}))
+        let mut shown = brief(shown, json!({"text": goal.text, "status": goal.status}));
+        // what was proposed to the session goes as soon as what is derived
+        shown.rank = if goal.vector.is_some() { DERIVED } else { 0 };
+        shown
     };
     let mut goals: Vec<&GoalState> = handoff.goals.iter().collect();
-    goals.sort_by_key(|goal| (goal.status != GoalStatus::Open, goal.priority));
+    goals.sort_by_key(|goal| (goal.vector.is_some(), goal.status != GoalStatus::Open, goal.priority));
     let decision = |d: &crate::model::handoff::Choice| {
         let text = words::decision(&d.text, &d.why, &d.alternatives);
         entry(safe::item(&text), json!(d))

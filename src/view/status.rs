@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
+use super::assess::{drift_json, drift_line};
 use super::template::Templates;
 use super::{Answer, words};
 use crate::epistemics::confidence::overall;
-use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::duration;
 use crate::error::{Error, Result};
-use crate::model::goal::GoalStatus;
+use crate::model::goal::{GoalState, GoalStatus};
 use crate::ops::backlog::{Unsynced, Waiting};
 use crate::ops::session::seconds_between;
 use crate::ops::show::short_commit;
-use crate::ops::status::Outcome;
+use crate::ops::status::{AtWork, Outcome};
 
 const BAR: usize = 20;
 
@@ -21,13 +21,15 @@ fn bar(value: f64) -> String {
     "█".repeat(full.min(BAR)) + &"░".repeat(BAR - full.min(BAR))
 }
 
-fn session_json(gathered: &Gathered) -> Value {
+fn session_json(AtWork { gathered, gate }: &AtWork) -> Value {
     let last = gathered.last();
     let mut json = super::session::json_of(&gathered.session);
     json["phase"] = json!(last.map(|(_, a)| a.phase));
     json["round"] = json!(last.map(|(_, a)| a.round));
     json["vectors"] = json!(last.map(|(_, a)| &a.vectors));
     json["overall_confidence"] = json!(last.and_then(|(_, a)| overall(&a.vectors)));
+    json["drift_analysis"] = drift_json(&gate.drift);
+    json["safe_to_proceed"] = json!(gate.drift.is_safe());
     json["findings"] = json!(gathered.findings.len());
     json["unknowns"] = json!(gathered.unknowns.len());
     json["dead_ends"] = json!(gathered.dead_ends.len());
@@ -39,7 +41,10 @@ fn session_json(gathered: &Gathered) -> Value {
     json
 }
 
-fn session_view(gathered: &Gathered) -> Value {
+/// How many goals and unknowns the screen names, each.
+const NAMED: usize = 5;
+
+fn session_view(AtWork { gathered, gate }: &AtWork) -> Value {
     let mut bars: Vec<Value> = Vec::new();
     if let Some((_, assessment)) = gathered.last() {
         for (vector, value) in assessment.vectors.iter() {
@@ -57,16 +62,27 @@ fn session_view(gathered: &Gathered) -> Value {
         words::count(gathered.mistakes.len(), "mistake"),
         words::count(gathered.in_force(), "handoff"),
     ];
-    let goals: Vec<Value> = gathered
-        .goals
+    let is_open = |goal: &&GoalState| goal.status == GoalStatus::Open;
+    let ended = gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Done).count();
+    let open: Vec<&GoalState> = gathered.goals.iter().filter(is_open).collect();
+    let goals: Vec<Value> = open
         .iter()
+        .take(NAMED)
         .map(|g| json!({"short": g.id.short(), "status": g.status.name(), "text": g.text, "progress": g.progress()}))
         .collect();
     let unknowns: Vec<Value> = gathered
         .unknowns
         .iter()
+        .rev()
+        .take(NAMED)
         .filter_map(|u| u.id.as_ref().map(|id| json!({"short": id.short(), "text": u.text})))
         .collect();
+    let mut more = Vec::new();
+    for (left, noun) in [(open.len() - goals.len(), "open goal"), (gathered.unknowns.len() - unknowns.len(), "unknown")]
+    {
+        more.extend((left > 0).then(|| words::count(left, noun)));
+    }
+    more.extend((ended > 0).then(|| format!("{ended} done")));
     json!({
         "short": gathered.session.id.short(),
         "ai": gathered.session.ai,
@@ -74,7 +90,9 @@ fn session_view(gathered: &Gathered) -> Value {
         "duration": duration(seconds_between(&gathered.session.started_at, &gathered.last_at)),
         "phase": gathered.last().map_or_else(|| "none yet".to_owned(), |(_, a)| format!("{} {}", a.phase.name(), a.round)),
         "bars": bars,
+        "drift": gathered.last().map(|_| drift_line(&gate.drift)),
         "counts": counts.join(", "),
+        "more": more.join(", "),
         "goals": goals,
         "unknowns": unknowns,
     })
