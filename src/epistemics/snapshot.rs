@@ -11,7 +11,7 @@ use super::journal::{answers, sessions, superseded};
 use super::short::short;
 use super::{drift, gate};
 use crate::model::assessment::{Checkpoint, Trigger};
-use crate::model::goal::{GoalState, GoalStatus};
+use crate::model::goal::{GoalState, GoalStatus, completion_rate};
 use crate::model::snapshot::*;
 use crate::model::{Body, Id, Phase, Record, SessionId, Vector, Vectors};
 
@@ -209,7 +209,6 @@ fn breadcrumbs(records: &[&Record], id: &SessionId) -> Breadcrumbs {
 fn goals(goals: &[GoalState], own: &[&Record]) -> Goals {
     let with = |status: GoalStatus| goals.iter().filter(|goal| goal.status == status).count();
     let (active, completed) = (with(GoalStatus::Open), with(GoalStatus::Done));
-    let counted = active + completed;
     // the newest record that is about a goal or a step of it
     let touched = |goal: &GoalState| {
         let is_about = |record: &&&Record| {
@@ -224,7 +223,7 @@ fn goals(goals: &[GoalState], own: &[&Record]) -> Goals {
         total: goals.len() as u64,
         active: active as u64,
         completed: completed as u64,
-        completion_rate: (counted > 0).then(|| (completed as f64 / counted as f64 * 100.0).round() / 100.0),
+        completion_rate: completion_rate(goals),
         current: current.map(|goal| CurrentGoal {
             id: goal.id.clone(),
             objective: goal.text.clone(),

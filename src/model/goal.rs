@@ -167,3 +167,11 @@ impl GoalState {
         (all > 0).then(|| format!("{done}/{all} subtasks"))
     }
 }
+
+/// The share of goals that are done, of those not dropped, with 2 decimals; `None` when there is none.
+pub fn completion_rate<'g>(goals: impl IntoIterator<Item = &'g GoalState>) -> Option<f64> {
+    let counted = goals.into_iter().filter(|goal| goal.status != GoalStatus::Dropped);
+    let (done, all) =
+        counted.fold((0, 0), |(done, all), goal| (done + u32::from(goal.status == GoalStatus::Done), all + 1));
+    (all > 0).then(|| (f64::from(done) / f64::from(all) * 100.0).round() / 100.0)
+}

@@ -8,6 +8,7 @@ use super::{Answer, safe, words};
 use crate::epistemics::confidence::overall;
 use crate::epistemics::journal::Owned;
 use crate::error::{Error, Result};
+use crate::model::goal::completion_rate;
 use crate::model::{Body, Phase, Record};
 use crate::ops::handoff::Listed;
 use crate::ops::show::Shown;
@@ -129,15 +130,18 @@ pub fn goal_changed(outcome: &goal::Outcome) -> Answer {
 
 /// The answer of `goal list`.
 pub fn goals(goals: &[Owned], warnings: Vec<String>) -> Answer {
-    let done = goals.iter().filter(|owned| owned.goal.status.name() == "done").count();
-    let counted = goals.iter().filter(|owned| owned.goal.status.name() != "dropped").count();
+    let rate = completion_rate(goals.iter().map(|owned| &owned.goal));
     let json = json!({
         "goals": goals.iter().map(goal_json).collect::<Vec<_>>(),
         "total_found": goals.len(),
-        "completion_rate": (counted > 0).then(|| (done as f64 / counted as f64 * 100.0).round() / 100.0),
+        "completion_rate": rate,
     });
     let answer = Answer::new(json).text(goals.iter().map(goal_lines).collect::<String>()).warn(warnings).paged();
-    if goals.is_empty() { answer.say("There is no goal.") } else { answer }
+    match rate {
+        _ if goals.is_empty() => answer.say("There is no goal."),
+        Some(rate) => answer.say(format!("{:.0} % done.", rate * 100.0)),
+        None => answer.say("All were dropped."),
+    }
 }
 
 /// The answer of `goal show`.
