@@ -105,8 +105,54 @@ fn two_snapshots_are_compared_with_their_vectors_and_texts() {
     assert!(lost[0] == "1 finding is missing" && lost.contains(&"what was reached of the goals was forgotten".into()));
     assert_eq!(back["lost"][0]["items"], json!(["And it is UTC"]));
     let same = repo.json(["diff", &first, &first]);
-    assert_eq!(same["summary"], "Nothing changed; the vectors are compared at the next assessment");
+    assert_eq!(same["summary"], "Nothing changed");
     assert_eq!(same["text_diff"], "");
+}
+
+#[test]
+fn a_commit_that_was_amended_is_not_lost() {
+    let place = Place::new();
+    let repo = place.set_up("r");
+    repo.start("ada", "t");
+    repo.commit("a", "a\n", "One");
+    let before = id(&repo.json(["checkpoint"]), "checkpoint_id");
+    repo.git(["commit", "-q", "--amend", "-m", "Better"]).ok();
+    let json = repo.json(["diff", &before]);
+    assert_eq!(told(&json, "lost"), Vec::<String>::new(), "{json}");
+    repo.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
+    assert_eq!(told(&repo.json(["diff", &before]), "lost"), ["1 commit is no longer in HEAD's history"]);
+}
+
+#[test]
+fn a_handoff_beside_the_present_says_nothing_that_is_not_so() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let (session, _) = at_work(&repo);
+    repo.json(["goal", "add", "Second"]);
+    repo.json(["goal", "add", "Third"]);
+    repo.json(["finding", "I found that it is UTC"]);
+    let question = id(&repo.json(["unknown", "Which clock?"]), "id");
+    repo.json(["resolve", &question, "The system's"]);
+    let handoff = id(&repo.json(["handoff", "--context", "c", "--next", "n"]), "handoff_id");
+    let json = repo.json(["diff", &handoff]);
+    assert_eq!(json["summary"], "Nothing changed; the vectors are compared at the next assessment", "{json}");
+    repo.json(["session", "end"]);
+    // another session takes the goals over and ends one of them
+    repo.start("bob", "Go on");
+    let text = told(&repo.json(["diff", &handoff]), "lost");
+    assert_eq!(text, ["3 open goals were not taken over", "the reasoning was forgotten"]);
+    repo.json(["goal", "take", &session]);
+    let open = repo.json(["goal", "list", "--open"]);
+    repo.json(["goal", "done", &id(&open["goals"][2], "id")]);
+    repo.commit("c", "c\n", "Go on");
+    let json = repo.json(["diff", &handoff]);
+    assert_eq!(told(&json, "lost"), ["the reasoning was forgotten"], "{json}");
+    assert_eq!(told(&json, "gained"), ["1 commit more"]);
+    assert!(json["compared"].as_array().expect("a list").contains(&json!("git_state")), "{json}");
+    let later = id(&repo.json(["handoff", "--context", "d"]), "handoff_id");
+    let json = repo.json(["diff", &handoff, &later]);
+    assert!(told(&json, "changed").contains(&"task, context or next steps are different".to_owned()), "{json}");
+    assert!(!json["summary"].as_str().expect("words").contains("next assessment"), "{json}");
 }
 
 #[test]

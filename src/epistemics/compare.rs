@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::confidence::round4;
-use super::side::{Known, SeenGoals, Side};
+use super::side::{Known, Side};
 use crate::model::{Id, Vector};
 
 /// What happened to something from one side to the other.
@@ -54,7 +54,7 @@ pub const DIMENSIONS: [&str; 9] = [
 /// From this fall on a vector is told of in the sentence.
 const FELL: f64 = 0.15;
 
-/// How the commits of two sides lie to each other, as git knows.
+/// What lies between two sides, as git and the records know.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Way {
     /// Commits that only the later side's HEAD has; `None` when one of both is not here.
@@ -63,6 +63,8 @@ pub struct Way {
     pub gone: Option<u64>,
     /// Files that were committed in between, on either side.
     pub committed: BTreeSet<String>,
+    /// Goals that are done or dropped by now, whoever did it.
+    pub closed: BTreeSet<Id>,
 }
 
 /// What the comparison came to.
@@ -102,7 +104,7 @@ pub fn compare(a: &Side, b: &Side, way: &Way, exists: &dyn Fn(&Id) -> bool) -> C
     }
     all.number("breadcrumbs", ("answer", "answers"), a.resolved, b.resolved);
     all.git(a, b, way);
-    all.goals(a, b, exists);
+    all.goals(a, b, way, exists);
     all.reasoning(a, b);
     let vector_deltas = all.vectors(a, b);
     all.session(a, b);
@@ -116,7 +118,8 @@ pub fn compare(a: &Side, b: &Side, way: &Way, exists: &dyn Fn(&Id) -> bool) -> C
     all.differ("project", "active sessions", a.active, b.active);
     let order = |change: &Change| DIMENSIONS.iter().position(|dimension| *dimension == change.dimension);
     all.list.sort_by_key(|change| (change.turn as u8, order(change)));
-    let is_waiting = vector_deltas.is_none() && !a.vectors.is_empty() && !b.vectors.is_empty();
+    // what is stored already is never assessed anew
+    let is_waiting = b.is_present && vector_deltas.is_none() && !a.vectors.is_empty() && !b.vectors.is_empty();
     Comparison {
         summary: summary(&all.list, is_waiting),
         compared: DIMENSIONS.into_iter().filter(|dimension| all.compared.contains(dimension)).collect(),
@@ -234,12 +237,10 @@ impl Changes {
     }
 
     fn git(&mut self, a: &Side, b: &Side, way: &Way) {
-        let (Some(was), Some(is)) = (&a.git, &b.git) else { return };
         let dimension = "git_state";
-        self.compared.push(dimension);
-        self.differ(dimension, "branch", was.branch.as_ref(), is.branch.as_ref());
         match (way.gone, way.added) {
             (Some(gone), Some(added)) => {
+                self.compared.push(dimension);
                 if gone > 0 {
                     let what = match gone {
                         1 => "1 commit is no longer in HEAD's history".to_owned(),
@@ -248,16 +249,15 @@ impl Changes {
                     self.add(dimension, Turn::Lost, what, Vec::new());
                 }
                 if added > 0 {
-                    self.add(
-                        dimension,
-                        Turn::Gained,
-                        format!("{} more", counted(added, ("commit", "commits"))),
-                        Vec::new(),
-                    );
+                    let what = format!("{} more", counted(added, ("commit", "commits")));
+                    self.add(dimension, Turn::Gained, what, Vec::new());
                 }
             }
-            _ => self.differ(dimension, "HEAD", was.head_commit.as_ref(), is.head_commit.as_ref()),
+            _ => self.differ(dimension, "HEAD", a.commit.as_ref(), b.commit.as_ref()),
         }
+        let (Some(was), Some(is)) = (&a.git, &b.git) else { return };
+        self.compared.push(dimension);
+        self.differ(dimension, "branch", was.branch.as_ref(), is.branch.as_ref());
         let (before, after) = (&was.uncommitted_changes, &is.uncommitted_changes);
         // git names a new folder instead of the files in it
         let like = |one: &str, other: &str| {
@@ -290,67 +290,14 @@ impl Changes {
         self.differ(dimension, "uncommitted lines", Some(lines(before)), Some(lines(after)));
     }
 
-    fn goals(&mut self, a: &Side, b: &Side, exists: &dyn Fn(&Id) -> bool) {
-        let (Some(was), Some(is)) = (&a.goals, &b.goals) else { return };
-        let dimension = "goals";
-        self.compared.push(dimension);
-        if !self.same_session {
-            let has = |id: &Id| is.open.iter().any(|goal| goal.id == *id);
-            let left = was.open.iter().filter(|goal| !has(&goal.id));
-            let left: Vec<String> = left.map(|goal| goal.text.clone()).collect();
-            if !left.is_empty() {
-                let verb = if left.len() == 1 { "was" } else { "were" };
-                let words = ("open goal", "open goals");
-                let what = format!("{} {verb} not taken over", counted(left.len() as u64, words));
-                self.add(dimension, Turn::Lost, what, left);
-            }
-            return;
-        }
-        let SeenGoals { total, completed, .. } = *was;
-        if is.total < total {
-            self.missing(dimension, ("goal", "goals"), total - is.total, Vec::new());
-        } else if is.total > total {
-            self.add(
-                dimension,
-                Turn::Gained,
-                format!("{} more", counted(is.total - total, ("goal", "goals"))),
-                Vec::new(),
-            );
-        }
-        if is.completed < completed {
-            self.add(dimension, Turn::Lost, "what was reached of the goals was forgotten".to_owned(), Vec::new());
-        } else if is.completed > completed {
-            let what = format!("{} done", counted(is.completed - completed, ("goal", "goals")));
-            self.add(dimension, Turn::Gained, what, Vec::new());
-        }
-        for goal in &was.open {
-            let steps = |progress: Option<(u64, u64)>| {
-                progress.map_or_else(|| "no steps".to_owned(), |(done, all)| format!("{done}/{all} subtasks"))
-            };
-            match is.open.iter().find(|now| now.id == goal.id) {
-                Some(now) if now.progress == goal.progress => {}
-                Some(now) => {
-                    let item = format!("{}: {} → {}", goal.text, steps(goal.progress), steps(now.progress));
-                    let done = |progress: Option<(u64, u64)>| progress.map_or(0, |(done, _)| done);
-                    let (turn, what) = match done(now.progress) < done(goal.progress) {
-                        true => (Turn::Lost, "the goal's progress was forgotten"),
-                        false => (Turn::Gained, "the goal made progress"),
-                    };
-                    self.add(dimension, turn, what.to_owned(), vec![item]);
-                }
-                None if !exists(&goal.id) => {
-                    self.add(dimension, Turn::Lost, "the goal was forgotten".to_owned(), vec![goal.text.clone()]);
-                }
-                // done, dropped, or no longer the one that is worked on
-                None if is.completed > completed => {}
-                None => {
-                    self.add(dimension, Turn::Changed, "another goal is worked on".to_owned(), vec![goal.text.clone()])
-                }
-            }
-        }
-    }
-
     fn reasoning(&mut self, a: &Side, b: &Side) {
+        if a.kind == "handoff" && b.kind == "handoff" {
+            self.compared.push("reasoning");
+            if a.context != b.context {
+                let what = "task, context or next steps are different".to_owned();
+                self.add("reasoning", Turn::Changed, what, Vec::new());
+            }
+        }
         if a.reasoning.is_empty() && b.reasoning.is_empty() {
             return;
         }
@@ -453,5 +400,6 @@ fn counted(count: u64, (one, many): (&str, &str)) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+mod goals;
 #[cfg(test)]
 mod tests;

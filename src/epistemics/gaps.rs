@@ -8,6 +8,8 @@ use crate::model::{Vector, Vectors};
 const GAIN: f64 = 0.15;
 /// The fall in uncertainty from which the task's uncertainty counts as filled.
 const FALL: f64 = 0.20;
+/// What a finding that settles something is called.
+const FINDING: &str = "Investigation finding";
 /// A finding with one of these whole words settles something.
 const SETTLING: &[&str] = &["learned", "discovered", "found", "validated"];
 
@@ -45,12 +47,17 @@ pub fn filled<'a>(
         confidence_change: None,
     }));
     out.extend(findings.into_iter().filter(|text| settles(text)).map(|text| Gap {
-        gap: "Investigation finding".to_owned(),
+        gap: FINDING.to_owned(),
         before: "Unknown".to_owned(),
         after: text.to_owned(),
         confidence_change: None,
     }));
     out
+}
+
+/// The questions among gaps, of which an answer filled each.
+pub fn answered(gaps: &[Gap]) -> impl Iterator<Item = &str> {
+    gaps.iter().filter(|gap| gap.confidence_change.is_none() && gap.gap != FINDING).map(|gap| gap.gap.as_str())
 }
 
 fn settles(text: &str) -> bool {

@@ -1,6 +1,7 @@
 //! A snapshot, an assessment or a handoff as one side of a comparison.
 
-use crate::model::goal::GoalStatus;
+use super::gaps::answered;
+use crate::model::goal::{GoalState, GoalStatus};
 use crate::model::snapshot::{Chain, GitState, Snapshot};
 use crate::model::{Assessment, Checkpoint, Handoff, Head, Id, Phase, SessionId, Vectors};
 
@@ -45,8 +46,12 @@ pub struct SeenGoals {
     pub total: u64,
     /// Those that are done.
     pub completed: u64,
+    /// Those that are open.
+    pub active: u64,
     /// Open ones that are named.
     pub open: Vec<SeenGoal>,
+    /// The one that is worked on; `None` when that is not known.
+    pub current: Option<Id>,
 }
 
 /// One side of a comparison. What a side does not know is `None`, or empty in lists, and is not compared.
@@ -108,6 +113,8 @@ pub struct Side {
     pub reasoning: Vec<String>,
     /// What it is about, what comes next, and what the next one must know.
     pub context: Vec<String>,
+    /// Whether work goes on from it: an assessment can follow.
+    pub is_present: bool,
 }
 
 impl Side {
@@ -153,8 +160,13 @@ impl Side {
             text: goal.objective.clone(),
             progress: goal.progress.as_deref().and_then(progress),
         });
-        let goals = SeenGoals { total: s.goals.total, completed: s.goals.completed, open: current.collect() };
-        self.goals = Some(goals);
+        self.goals = Some(SeenGoals {
+            total: s.goals.total,
+            completed: s.goals.completed,
+            active: s.goals.active,
+            open: current.collect(),
+            current: s.goals.current.as_ref().map(|goal| goal.id.clone()),
+        });
         self.handoffs = Some(s.handoffs.count);
         self.round = s.session.round;
         self.cycle = s.session.cycle;
@@ -171,8 +183,17 @@ impl Side {
     }
 
     /// The present state.
-    pub fn now(head: &Head, checkpoint: &Checkpoint) -> Self {
-        Side { kind: "now", id: None, ..Side::checkpoint(head, checkpoint) }
+    pub fn now(head: &Head, checkpoint: &Checkpoint, goals: &[GoalState]) -> Self {
+        Side { kind: "now", id: None, ..Side::taken(head, checkpoint, goals) }
+    }
+
+    /// A checkpoint that was taken just now, with all of the session's goals: it names one of them.
+    pub fn taken(head: &Head, checkpoint: &Checkpoint, goals: &[GoalState]) -> Self {
+        let mut side = Side { is_present: true, ..Side::checkpoint(head, checkpoint) };
+        if let Some(seen) = &mut side.goals {
+            seen.open = open(goals);
+        }
+        side
     }
 
     /// An assessment: vectors, place in the workflow and reasoning only.
@@ -195,20 +216,15 @@ impl Side {
             Known::whole(list.iter().map(|item| (item.id.clone(), item.text.clone())).collect())
         };
         let texts = |list: Vec<String>| Known::whole(list.into_iter().map(|text| (None, text)).collect());
-        let counted = |status| handoff.goals.iter().filter(move |goal| goal.status == status);
-        let open = counted(GoalStatus::Open).map(|goal| SeenGoal {
-            id: goal.id.clone(),
-            text: goal.text.clone(),
-            progress: goal.progress().as_deref().and_then(progress),
-        });
+        let open = open(&handoff.goals);
         let last = handoff.assessments.last();
         let mut context = vec![handoff.task.clone(), handoff.context.clone()];
         context.extend(handoff.next_steps.iter().cloned());
         context.retain(|text| !text.is_empty());
         let mut unknowns = items(&handoff.unknowns);
         // a question that was answered is not forgotten
-        let gaps = handoff.gaps_filled.iter().filter(|gap| gap.confidence_change.is_none());
-        unknowns.listed.extend(gaps.map(|gap| (None, gap.gap.clone())));
+        unknowns.listed.extend(answered(&handoff.gaps_filled).map(|question| (None, question.to_owned())));
+        unknowns.session = Some(unknowns.listed.len() as u64);
         Side {
             vectors: last.map(|assessed| assessed.vectors.clone()).unwrap_or_default(),
             vectors_from: last.map(|assessed| assessed.id.clone()),
@@ -219,8 +235,10 @@ impl Side {
             decisions: Some(texts(handoff.decisions.iter().map(|choice| choice.text.clone()).collect())),
             goals: Some(SeenGoals {
                 total: handoff.goals.len() as u64,
-                completed: counted(GoalStatus::Done).count() as u64,
-                open: open.collect(),
+                completed: handoff.goals.iter().filter(|goal| goal.status == GoalStatus::Done).count() as u64,
+                active: open.len() as u64,
+                open,
+                current: None,
             }),
             phase: last.map(|assessed| assessed.phase),
             round: last.map(|assessed| assessed.round),
@@ -230,6 +248,16 @@ impl Side {
             ..Side::of("handoff", head)
         }
     }
+}
+
+fn open(goals: &[GoalState]) -> Vec<SeenGoal> {
+    let open = goals.iter().filter(|goal| goal.status == GoalStatus::Open);
+    let seen = |goal: &GoalState| SeenGoal {
+        id: goal.id.clone(),
+        text: goal.text.clone(),
+        progress: goal.progress().as_deref().and_then(progress),
+    };
+    open.map(seen).collect()
 }
 
 /// A chain on a line.

@@ -4,6 +4,7 @@ use super::bootstrap;
 use super::checkpoint::Outcome as Taken;
 use super::context::Context;
 use super::diff::{self, compared};
+use super::session::gather_from;
 use crate::epistemics::compare::{Comparison, Way, compare};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::side::Side;
@@ -51,7 +52,8 @@ pub fn run(context: &Context<'_>, taken: &Taken) -> Result<Outcome> {
         _ => None,
     });
     let compared = earlier.map(|a| {
-        let b = Side::checkpoint(&taken.head, &taken.checkpoint);
+        let goals = gather_from(&scan, &taken.session_id).map(|gathered| gathered.goals).unwrap_or_default();
+        let b = Side::taken(&taken.head, &taken.checkpoint, &goals);
         let comparison = compared(context, &scan, &a, &b);
         diff::Outcome { a, b, comparison, warnings: Vec::new() }
     });

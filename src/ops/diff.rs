@@ -5,12 +5,14 @@ use super::checkpoint::{AskedGit, Request as Taken, take};
 use super::context::Context;
 use super::session::gather_from;
 use crate::epistemics::compare::{Comparison, Way, compare};
+use crate::epistemics::journal::goals;
 use crate::epistemics::side::Side;
 use crate::error::{Error, Result};
 use crate::git::between::between;
 use crate::git::parse_oid;
+use crate::model::goal::GoalStatus;
 use crate::model::{Body, Record, SessionId, Shelf};
-use crate::store::Scan;
+use crate::store::{Homes, Scan};
 
 /// What is compared.
 #[derive(Debug)]
@@ -42,18 +44,24 @@ pub fn run(context: &Context<'_>, a: Option<&str>, b: Option<&str>) -> Result<Ou
 
 /// Compares two sides with what git and the records know.
 pub(super) fn compared(context: &Context<'_>, scan: &Scan, a: &Side, b: &Side) -> Comparison {
-    let head = |side: &Side| side.git.as_ref()?.head_commit.as_deref().and_then(parse_oid);
-    let found = match (head(a), head(b)) {
+    let homes = Homes::new(scan);
+    // an amended commit goes on in the one that took its place
+    let commit = |side: &Side| {
+        let made_on = side.commit.as_deref().and_then(parse_oid)?;
+        let entry = side.id.as_ref().and_then(|id| scan.get(id));
+        Some(entry.map_or(made_on, |entry| homes.of(&context.store, entry)))
+    };
+    let found = match (commit(a), commit(b)) {
         (Some(first), Some(second)) => between(context.repo, first, second),
         // both before the first commit
         (None, None) if a.git.is_some() && b.git.is_some() => Some(Default::default()),
         _ => None,
     };
-    let way = found.map_or_else(Way::default, |found| Way {
-        added: Some(found.added),
-        gone: Some(found.gone),
-        committed: found.files,
-    });
+    let closed = goals(scan.records()).into_iter().filter(|owned| owned.goal.status != GoalStatus::Open);
+    let mut way = Way { closed: closed.map(|owned| owned.goal.id).collect(), ..Way::default() };
+    if let Some(found) = found {
+        (way.added, way.gone, way.committed) = (Some(found.added), Some(found.gone), found.files);
+    }
     compare(a, b, &way, &|id| scan.get(id).is_some())
 }
 
@@ -115,5 +123,5 @@ fn now(context: &Context<'_>, scan: &Scan, other: Option<&SessionId>) -> Result<
     };
     let (id, ai) = (gathered.session.id.clone(), gathered.session.ai.clone());
     let (checkpoint, _) = take(context, scan, &gathered, &ai, Taken::default(), asked)?;
-    Ok(Side::now(&context.store.new_head(Some(&id), &ai), &checkpoint))
+    Ok(Side::now(&context.store.new_head(Some(&id), &ai), &checkpoint, &gathered.goals))
 }

@@ -1,7 +1,7 @@
 //! Tests the comparison: what counts as lost in each dimension, and the sentence.
 
 use super::*;
-use crate::epistemics::side::SeenGoal;
+use crate::epistemics::side::{SeenGoal, SeenGoals};
 use crate::model::snapshot::{GitState, Uncommitted};
 use crate::model::{SessionId, Vectors};
 
@@ -18,7 +18,7 @@ fn side() -> Side {
 }
 
 fn here() -> Way {
-    Way { added: Some(0), gone: Some(0), committed: BTreeSet::new() }
+    Way { added: Some(0), gone: Some(0), ..Way::default() }
 }
 
 fn of(a: &Side, b: &Side, way: &Way) -> Comparison {
@@ -48,8 +48,9 @@ fn git(paths: &[&str]) -> Option<GitState> {
 }
 
 fn goals(total: u64, completed: u64, open: &[(u32, Option<(u64, u64)>)]) -> Option<SeenGoals> {
+    let current = open.first().map(|(n, _)| id(*n));
     let open = open.iter().map(|(n, progress)| SeenGoal { id: id(*n), text: format!("goal {n}"), progress: *progress });
-    Some(SeenGoals { total, completed, open: open.collect() })
+    Some(SeenGoals { total, completed, active: total - completed, open: open.collect(), current })
 }
 
 #[test]
@@ -134,14 +135,16 @@ fn what_is_named_and_stored_nowhere_is_missing_whatever_the_numbers_say() {
     let a = Side { findings: known(2, 9, &[2, 1]), goals: goals(1, 0, &[(7, None)]), ..side() };
     let b = Side { findings: known(3, 9, &[3, 1]), goals: goals(1, 0, &[]), ..side() };
     let comparison = compare(&a, &b, &here(), &|id| *id == self::id(1) || *id == self::id(3));
-    assert_eq!(comparison.summary, "1 finding is missing, the goal was forgotten");
+    assert_eq!(comparison.summary, "1 finding is missing, 1 goal is missing");
     assert_eq!(comparison.changes[0].items, ["text 2"]);
+    assert_eq!(comparison.changes[1].items, ["goal 7"]);
 }
 
 #[test]
 fn files_that_were_committed_did_not_go_back() {
     let (a, b) = (Side { git: git(&["a", "new/", "c"]), ..side() }, Side { git: git(&["d"]), ..side() });
-    let way = Way { added: Some(2), gone: Some(0), committed: ["a", "new/x"].map(str::to_owned).into() };
+    let way =
+        Way { added: Some(2), gone: Some(0), committed: ["a", "new/x"].map(str::to_owned).into(), ..Way::default() };
     let comparison = of(&a, &b, &way);
     assert_eq!(told(&comparison, Turn::Lost), ["1 file went back"]);
     assert_eq!(told(&comparison, Turn::Gained), ["2 commits more", "1 file more changed"]);
@@ -183,8 +186,12 @@ fn vectors_are_told_from_fifteen_hundredths_on_and_only_when_assessed_anew() {
     assert_eq!(of("uncertainty=0.3", "uncertainty=0.5", None).summary, "Uncertainty rose by 0.20");
     assert_eq!(of("know=0.8", "do=0.1", Some(2)).vector_deltas, Some(Vec::new()));
     let same = of("know=0.8", "know=0.8", Some(1));
-    assert_eq!(same.vector_deltas, None);
-    assert_eq!(same.summary, "Nothing changed; the vectors are compared at the next assessment");
+    assert_eq!((same.vector_deltas, same.summary.as_str()), (None, "Nothing changed"));
+    // work goes on from it: an assessment can follow
+    let a = Side { vectors: vectors("know=0.8"), vectors_from: Some(id(1)), ..side() };
+    let now = Side { is_present: true, ..a.clone() };
+    let waits = super::tests::of(&a, &now, &here());
+    assert_eq!(waits.summary, "Nothing changed; the vectors are compared at the next assessment");
 }
 
 #[test]
@@ -206,6 +213,33 @@ fn two_sessions_are_told_apart_and_open_goals_are_to_be_taken_over() {
     let comparison = of(&a, &b, &here());
     assert_eq!(comparison.summary, "1 open goal was not taken over");
     assert_eq!(told(&comparison, Turn::Changed), ["session: 00000001 of ada → 00000002 of ada"]);
+}
+
+#[test]
+fn goals_are_left_behind_only_when_that_is_known() {
+    let summary = |a: Option<SeenGoals>, b: Option<SeenGoals>, other: bool, way: &Way| {
+        let b = Side { goals: b, session: session(1 + u8::from(other)), ..side() };
+        let changes = of(&Side { goals: a, ..side() }, &b, way).changes;
+        let told: Vec<String> = changes.into_iter().map(|c| c.what).filter(|what| what.contains("goal")).collect();
+        told.join(", ")
+    };
+    let three = || goals(3, 0, &[(1, None), (2, None), (3, None)]);
+    let closed = Way { closed: [id(2)].into(), ..here() };
+    assert_eq!(summary(three(), goals(2, 0, &[(1, None), (3, None)]), true, &closed), "", "it is done");
+    assert_eq!(summary(three(), goals(2, 0, &[(1, None), (3, None)]), true, &here()), "1 open goal was not taken over");
+    // a stored snapshot names one of its goals
+    assert_eq!(summary(three(), goals(3, 0, &[(1, None)]), true, &here()), "");
+    assert_eq!(summary(three(), goals(2, 0, &[(1, None)]), true, &here()), "1 open goal was not taken over");
+    assert_eq!(summary(three(), goals(3, 0, &[(1, None)]), false, &here()), "");
+    let one = |n| goals(3, 0, &[(n, None)]);
+    assert_eq!(summary(one(1), one(2), false, &here()), "another goal is worked on");
+    assert_eq!(
+        summary(three(), goals(2, 0, &[(1, None), (2, None)]), false, &here()),
+        "1 goal was taken over by another session"
+    );
+    let all = |done| goals(3, 0, &[(1, Some((done, 4))), (2, Some((done, 4)))]);
+    assert_eq!(summary(all(2), all(1), false, &here()), "2 goals' progress was forgotten");
+    assert_eq!(summary(all(2), all(3), true, &here()), "2 goals made progress");
 }
 
 #[test]
