@@ -126,6 +126,23 @@ fn a_stable_check_may_proceed() {
     assert_eq!((text(&unsure, "decision"), text(&unsure, "recommendation")), ("investigate", "investigate"));
     let neither = check(&repo, 0, "uncertainty=0.3", &[]);
     assert_eq!(text(&neither, "decision"), "investigate", "there is no confidence to act on");
+    // people are told the decision and why it is so
+    for (arguments, told) in [
+        (&["check", "-v", "know=0.8", "--confidence", "0.7"][..], "Decision: proceed (confidence 0.7 is 0.70 or more)"),
+        (
+            &["check", "-v", "know=0.8", "--confidence", "0.6999"],
+            "Decision: investigate (confidence 0.6999 is below 0.70)",
+        ),
+        (&["check", "-v", "uncertainty=0.3"], "Decision: investigate (there is no confidence to act on)"),
+    ] {
+        let out = repo.run(arguments).ok().out;
+        assert!(out.contains(told), "{told}: {out}");
+    }
+    // of what was not compared nothing is said
+    let alone = check(&repo, 0, "impact=0.3", &[]);
+    let drift = &alone["drift_analysis"];
+    assert_eq!((text(drift, "severity"), text(drift, "pattern")), ("none", "There is nothing to compare yet"));
+    assert!(repo.run(["drift"]).ok().out.contains("no vector that counts is in the newest assessment"));
 }
 
 #[test]

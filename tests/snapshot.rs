@@ -172,7 +172,16 @@ fn each_part_says_what_is_so() {
         .iter()
         .find(|c| c["phase"] == "CHECK" && c["kind"] == "assessment");
     assert_eq!(json["vectors_from"], last.expect("the check")["checkpoint_id"]);
-    assert!(repo.json(["checkpoint", "-v", ALL, "--ai", "claude"])["vectors_from"].is_null());
+    let own = repo.json(["checkpoint", "-v", ALL, "--ai", "claude", "--phase", "check", "--round", "7"]);
+    assert!(own["vectors_from"].is_null());
+    assert_eq!(
+        (&own["round"], &own["session"]["round"], &own["investigation"]["round"]),
+        (&json!(7), &json!(7), &json!(7))
+    );
+    let text = repo.run(["checkpoint", "show"]).ok().out;
+    for told in ["CHECK 7, cycle 3, scope 0.50", "Decided:   CHECK-1 investigate (0.65)", "1 open, 0 done (0 %)"] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
 }
 
 #[test]

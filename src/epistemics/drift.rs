@@ -136,6 +136,11 @@ pub struct Drift {
 }
 
 impl Drift {
+    /// The pattern, a sentence. Where nothing could be compared, nothing is said of confidence.
+    pub fn pattern(&self) -> &'static str {
+        if self.deltas.is_empty() { "There is nothing to compare yet" } else { self.kind.pattern() }
+    }
+
     /// Whether one may act: not on severe drift.
     pub fn is_safe(&self) -> bool {
         self.severity != Severity::Severe

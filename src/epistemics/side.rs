@@ -158,7 +158,7 @@ impl Side {
         let current = s.goals.current.iter().map(|goal| SeenGoal {
             id: goal.id.clone(),
             text: goal.objective.clone(),
-            progress: goal.progress.as_deref().and_then(progress),
+            progress: goal.progress.as_deref().and_then(steps),
         });
         self.goals = Some(SeenGoals {
             total: s.goals.total,
@@ -252,11 +252,7 @@ impl Side {
 
 fn open(goals: &[GoalState]) -> Vec<SeenGoal> {
     let open = goals.iter().filter(|goal| goal.status == GoalStatus::Open);
-    let seen = |goal: &GoalState| SeenGoal {
-        id: goal.id.clone(),
-        text: goal.text.clone(),
-        progress: goal.progress().as_deref().and_then(progress),
-    };
+    let seen = |goal: &GoalState| SeenGoal { id: goal.id.clone(), text: goal.text.clone(), progress: goal.steps() };
     open.map(seen).collect()
 }
 
@@ -267,7 +263,7 @@ fn thread(chain: &Chain) -> String {
 }
 
 /// Reads "2/4 subtasks".
-fn progress(text: &str) -> Option<(u64, u64)> {
+fn steps(text: &str) -> Option<(u64, u64)> {
     let (done, all) = text.split_whitespace().next()?.split_once('/')?;
     Some((done.parse().ok()?, all.parse().ok()?))
 }

@@ -13,7 +13,7 @@ use super::{drift, gate};
 use crate::model::assessment::{Checkpoint, Trigger};
 use crate::model::goal::{GoalState, GoalStatus, completion_rate};
 use crate::model::snapshot::*;
-use crate::model::{Body, Id, Phase, Record, SessionId, Vector, Vectors};
+use crate::model::{Assessment, Body, Head, Id, Phase, Record, SessionId, Vector, Vectors};
 
 /// The most entries of a list of recent ones (the seed's limit).
 pub const RECENT: usize = 5;
@@ -43,6 +43,7 @@ pub struct Place {
 #[allow(missing_docs)]
 pub struct Said {
     pub phase: Option<Phase>,
+    pub round: Option<u32>,
     pub reasoning: Option<String>,
     pub tags: Vec<String>,
     pub cycle: Option<u32>,
@@ -55,14 +56,11 @@ pub fn fold(records: &[&Record], gathered: &Gathered, place: Place, said: &Said,
     let id = &gathered.session.id;
     let own: Vec<&Record> = records.iter().copied().filter(|record| record.head.session.as_ref() == Some(id)).collect();
     let last = gathered.last().map(|(_, assessment)| assessment);
-    let earlier = gathered.checkpoints.last().and_then(|(_, checkpoint)| checkpoint.snapshot.as_ref());
     let phase = said.phase.or(last.map(|assessment| assessment.phase));
-    let cycle = said.cycle.or(latest(gathered, |a| a.cycle).or(earlier.and_then(|s| s.session.cycle)));
-    let scope_depth = said.scope.or(latest(gathered, |a| a.scope).or(earlier.and_then(|s| s.session.scope_depth)));
-    let round = phase.and_then(|phase| {
-        let of_phase = gathered.assessments.iter().filter(|(_, a)| a.phase == phase).map(|(_, a)| a.round);
-        of_phase.max()
-    });
+    let cycle = said.cycle.or(last_said(gathered, |a| a.cycle, |s| s.cycle));
+    let scope_depth = said.scope.or(last_said(gathered, |a| a.scope, |s| s.scope_depth));
+    let of_phase = gathered.assessments.iter().filter(|(_, a)| phase == Some(a.phase)).map(|(_, a)| a.round);
+    let round = said.round.or(of_phase.max());
     let minutes = |from: &str| {
         let from = DateTime::parse_from_rfc3339(from).ok();
         from.map_or(0, |from| (now - from.to_utc()).num_minutes().max(0) as u64)
@@ -101,8 +99,19 @@ pub fn fold(records: &[&Record], gathered: &Gathered, place: Place, said: &Said,
     }
 }
 
-fn latest<T>(gathered: &Gathered, value: fn(&crate::model::Assessment) -> Option<T>) -> Option<T> {
-    gathered.assessments.iter().rev().find_map(|(_, assessment)| value(assessment))
+/// What was said last with an assessment or a checkpoint; a checkpoint repeats what was said before it.
+fn last_said<T>(
+    gathered: &Gathered,
+    assessed: fn(&Assessment) -> Option<T>,
+    taken: fn(&SessionState) -> Option<T>,
+) -> Option<T> {
+    let of_checkpoint = |(head, checkpoint): &(Head, Checkpoint)| {
+        Some((head.id.clone(), taken(&checkpoint.snapshot.as_ref()?.session)?))
+    };
+    let assessed =
+        gathered.assessments.iter().rev().find_map(|(head, assessment)| Some((head.id.clone(), assessed(assessment)?)));
+    let taken = gathered.checkpoints.iter().rev().find_map(of_checkpoint);
+    [assessed, taken].into_iter().flatten().max_by(|a, b| a.0.cmp(&b.0)).map(|(_, value)| value)
 }
 
 /// The last `most` of a list.
@@ -208,7 +217,6 @@ fn breadcrumbs(records: &[&Record], id: &SessionId) -> Breadcrumbs {
 
 fn goals(goals: &[GoalState], own: &[&Record]) -> Goals {
     let with = |status: GoalStatus| goals.iter().filter(|goal| goal.status == status).count();
-    let (active, completed) = (with(GoalStatus::Open), with(GoalStatus::Done));
     // the newest record that is about a goal or a step of it
     let touched = |goal: &GoalState| {
         let is_about = |record: &&&Record| {
@@ -221,8 +229,8 @@ fn goals(goals: &[GoalState], own: &[&Record]) -> Goals {
     let current = open.max_by_key(|goal| (goal.vector.is_none(), touched(goal)));
     Goals {
         total: goals.len() as u64,
-        active: active as u64,
-        completed: completed as u64,
+        active: with(GoalStatus::Open) as u64,
+        completed: with(GoalStatus::Done) as u64,
         completion_rate: completion_rate(goals),
         current: current.map(|goal| CurrentGoal {
             id: goal.id.clone(),

@@ -161,17 +161,29 @@ pub struct GoalState {
 impl GoalState {
     /// "2/4 subtasks"; `None` without subtasks. Dropped ones do not count.
     pub fn progress(&self) -> Option<String> {
+        self.steps().map(|(done, all)| format!("{done}/{all} subtasks"))
+    }
+
+    /// Steps done, of all that were not dropped; `None` without steps.
+    pub fn steps(&self) -> Option<(u64, u64)> {
         let counted = self.subtasks.iter().filter(|s| s.status != GoalStatus::Dropped);
         let (done, all) =
-            counted.fold((0, 0), |(done, all), s| (done + usize::from(s.status == GoalStatus::Done), all + 1));
-        (all > 0).then(|| format!("{done}/{all} subtasks"))
+            counted.fold((0, 0), |(done, all), s| (done + u64::from(s.status == GoalStatus::Done), all + 1));
+        (all > 0).then_some((done, all))
     }
 }
 
-/// The share of goals that are done, of those not dropped, with 2 decimals; `None` when there is none.
-pub fn completion_rate<'g>(goals: impl IntoIterator<Item = &'g GoalState>) -> Option<f64> {
-    let counted = goals.into_iter().filter(|goal| goal.status != GoalStatus::Dropped);
-    let (done, all) =
-        counted.fold((0, 0), |(done, all), goal| (done + u32::from(goal.status == GoalStatus::Done), all + 1));
-    (all > 0).then(|| (f64::from(done) / f64::from(all) * 100.0).round() / 100.0)
+/// How many of these goals are done, of how many that were not dropped.
+pub fn reached<'a>(goals: impl IntoIterator<Item = &'a GoalState>) -> (usize, usize) {
+    goals.into_iter().fold((0, 0), |(done, all), goal| match goal.status {
+        GoalStatus::Done => (done + 1, all + 1),
+        GoalStatus::Open => (done, all + 1),
+        GoalStatus::Dropped => (done, all),
+    })
+}
+
+/// The share of goals that are done among those not dropped, in [0, 1], 2 decimals; `None` when there is none.
+pub fn completion_rate<'a>(goals: impl IntoIterator<Item = &'a GoalState>) -> Option<f64> {
+    let (done, all) = reached(goals);
+    (all > 0).then(|| (done as f64 / all as f64 * 100.0).round() / 100.0)
 }

@@ -141,6 +141,7 @@ pub(super) fn take(
     // what is quoted shorter holds no part of a secret
     let said = Said {
         phase,
+        round: request.round,
         reasoning: request.reasoning.as_deref().map(|text| context.store.without_secrets(text)),
         tags: request.tags.iter().map(|tag| context.store.without_secrets(tag)).collect(),
         cycle: request.cycle,

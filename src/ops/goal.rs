@@ -3,11 +3,11 @@
 use super::Stored;
 use super::alias;
 use super::context::{Context, Working};
-use crate::epistemics::journal::{Owned, goals};
+use crate::epistemics::journal::{Owned, goals, sessions};
 use crate::error::{Error, Result};
 use crate::model::goal::{Goal, GoalDone, GoalDrop, GoalStatus, GoalTake, Priority, Subtask};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
-use crate::store::When;
+use crate::store::{Scan, When};
 
 /// What is to happen.
 #[derive(Debug, Clone)]
@@ -44,6 +44,7 @@ fn is_goal_or_subtask(record: &Record) -> bool {
 pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     let who = context.working()?;
     let mut concerned: Vec<Id> = Vec::new();
+    let mut warnings = Vec::new();
     let body = match request {
         Request::Add { text, criteria, priority } => {
             for criterion in &criteria {
@@ -71,15 +72,14 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
             Body::GoalDrop(GoalDrop { concerns: found.others(&who), of: found.id, why })
         }
         Request::Take { session } => {
+            // who takes last has them: by the id, which comes after all that were fetched
+            warnings = context.store.settle();
             let from = alias::session(context, &session)?.id;
             let scan = context.store.scan(Shelf::Journal)?;
             let open = |owned: &Owned| owned.goal.status == GoalStatus::Open && owned.session.as_ref() == Some(&from);
             concerned = goals(scan.records()).into_iter().filter(open).map(|owned| owned.goal.id).collect();
             if concerned.is_empty() {
-                return Err(Error::not_found(format!("the session {} has no open goal", from.short()))
-                    .reason("its goals are closed, or another session has them now")
-                    .suggest("List what is open.")
-                    .command("git empirica goal list --open"));
+                return Err(nothing_to_take(&scan, &from, &who.id));
             }
             // the goals, and everything that was said of them, are seen from this session now
             let of_them = |record: &Record| {
@@ -94,7 +94,8 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
         }
     };
     let kind = body.kind();
-    let (records, stored) = context.store(&who, vec![body], When::Later)?;
+    let (records, mut stored) = context.store(&who, vec![body], When::Later)?;
+    stored.warnings.append(&mut warnings);
     let record = records.into_iter().next().ok_or_else(Error::unstored)?;
     if is_goal(&record) {
         concerned.push(record.head.id.clone());
@@ -107,6 +108,35 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
         goals: all.into_iter().filter(|owned| concerned.contains(&owned.goal.id)).collect(),
         stored,
     })
+}
+
+/// Why a session has no goal that could be taken over: others took those it had, or there is none.
+fn nothing_to_take(scan: &Scan, from: &SessionId, who: &SessionId) -> Error {
+    let error = Error::not_found(format!("the session {} has no open goal", from.short()));
+    let had = |record: &Record, id: &Id| match &record.body {
+        Body::Goal(_) => record.head.id == *id,
+        Body::GoalTake(take) => take.of.contains(id),
+        _ => false,
+    };
+    let own: Vec<&Record> = scan.records().filter(|record| record.head.session.as_ref() == Some(from)).collect();
+    let open = goals(scan.records()).into_iter().filter(|owned| owned.goal.status == GoalStatus::Open);
+    let gone = open.filter(|owned| own.iter().any(|record| had(record, &owned.goal.id)));
+    let mut holders: Vec<SessionId> = gone.filter_map(|owned| owned.session).collect();
+    holders.sort();
+    holders.dedup();
+    let list = "git empirica goal list --open";
+    if holders.is_empty() {
+        return error.reason("it had none, or all are closed").suggest("List what is open.").command(list);
+    }
+    let names: Vec<&str> = holders.iter().map(SessionId::short).collect();
+    let others = holders.iter().filter(|holder| *holder != who);
+    let commands: Vec<String> = others.map(|holder| format!("git empirica goal take {}", holder.short())).collect();
+    let suggestion = match commands.is_empty() {
+        true => "They are this session's own already: go on with them.",
+        false => "Take them from the session that has them.",
+    };
+    let error = error.reason(format!("those it had are with {} now", names.join(", "))).suggest(suggestion);
+    error.commands_of(commands.into_iter()).command(list)
 }
 
 /// A goal or subtask that was named.
@@ -161,9 +191,13 @@ pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Owned>, Vec<S
         None => None,
     };
     let scan = context.store.scan(Shelf::Journal)?;
-    let of_ai = |owned: &Owned| {
-        context.asked.ai.as_ref().is_none_or(|ai| scan.get(&owned.goal.id).is_some_and(|e| e.record.head.ai == *ai))
+    let known = sessions(scan.records());
+    let setter = |id: &Id| scan.get(id).map(|entry| entry.record.head.ai.clone());
+    let agent = |owned: &Owned| {
+        let holder = owned.session.as_ref().and_then(|id| known.get(id)).map(|session| session.ai.clone());
+        holder.or_else(|| setter(&owned.goal.id))
     };
+    let of_ai = |owned: &Owned| context.asked.ai.is_none() || agent(owned) == context.asked.ai;
     let mut all = goals(scan.records());
     all.retain(|owned| {
         (!open_only || owned.goal.status == GoalStatus::Open)

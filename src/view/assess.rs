@@ -6,7 +6,9 @@ use super::diff::deltas_json;
 use super::handoff::{markdown, outcome_json};
 use super::template::Templates;
 use super::{Answer, safe, words};
+use crate::epistemics::confidence::round4;
 use crate::epistemics::drift::Drift;
+use crate::epistemics::gate::Decision;
 use crate::error::Result;
 use crate::model::Phase;
 use crate::model::goal::{GoalDone, GoalState};
@@ -39,7 +41,7 @@ pub fn drift_json(drift: &Drift) -> Value {
     json!({
         "detected": drift.detected,
         "type": drift.kind.name(),
-        "pattern": drift.kind.pattern(),
+        "pattern": drift.pattern(),
         "severity": drift.severity.name(),
         "window_size": drift.window,
         "assessments_analyzed": drift.analyzed,
@@ -51,10 +53,10 @@ pub fn drift_json(drift: &Drift) -> Value {
 pub fn drift_line(drift: &Drift) -> String {
     match (drift.analyzed, drift.detected) {
         (0 | 1, _) => "Drift: none yet; it takes two assessments".to_owned(),
-        (_, false) => format!("Drift: none: {}", drift.kind.pattern()),
+        (_, false) => format!("Drift: none: {}", drift.pattern()),
         (_, true) => {
             let kind = drift.kind.name().replace('_', " ");
-            format!("Drift: {}, {kind}: {}", drift.severity.name(), drift.kind.pattern())
+            format!("Drift: {}, {kind}: {}", drift.severity.name(), drift.pattern())
         }
     }
 }
@@ -67,9 +69,25 @@ fn drift_lines(drift: &Drift) -> String {
     }
     let deltas: Vec<String> =
         drift.deltas.iter().map(|(vector, delta)| format!("{vector} {}", words::signed(Some(*delta)))).collect();
-    let compared = if deltas.is_empty() { "nothing to compare".to_owned() } else { deltas.join(", ") };
     let learned = if drift.learned { "" } else { "; nothing was learned since the last one" };
-    format!("{line}\n  over {} assessments: {compared}{learned}\n", drift.analyzed)
+    if deltas.is_empty() {
+        return format!("{line}: no vector that counts is in the newest assessment and in one before it\n");
+    }
+    format!("{line}\n  over {} assessments: {}{learned}\n", drift.analyzed, deltas.join(", "))
+}
+
+/// What a check decides, and by what.
+fn decision_line(gate: &Gate, confidence: Option<f64>) -> String {
+    let Some(decision) = gate.decision else { return String::new() };
+    let by = match confidence {
+        Some(_) if !gate.drift.is_safe() => "the drift is severe".to_owned(),
+        Some(confidence) => match decision {
+            Decision::Proceed => format!("confidence {} is 0.70 or more", round4(confidence)),
+            Decision::Investigate => format!("confidence {} is below 0.70", round4(confidence)),
+        },
+        None => "there is no confidence to act on".to_owned(),
+    };
+    format!("Decision: {} ({by})\n", decision.name())
 }
 
 fn add_gate(json: &mut Value, gate: &Gate) {
@@ -148,6 +166,7 @@ pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
     }
     if let Some(gate) = &outcome.gate {
         add_gate(&mut json, gate);
+        text.push_str(&decision_line(gate, outcome.confidence.or(outcome.overall_confidence)));
         text.push_str(&drift_lines(&gate.drift));
     }
     if outcome.phase != Phase::Preflight {

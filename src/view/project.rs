@@ -175,7 +175,7 @@ fn member(member: &Member) -> Entry {
         task(session.task.as_deref()),
         aside([
             Some(format!("{} session {}", status(session.is_active()), session.id.short())),
-            Some(member.calibration_status.name().to_owned()),
+            Some(member.calibration_status.name().replace('_', " ")),
             confidence(member.overall_confidence),
             Some(format!("last seen {}", words::date(&member.last_seen))),
         ]),
@@ -278,7 +278,7 @@ fn handoff(handed: &HandedOver) -> Entry {
         aside([
             Some(words::date(&head.at)),
             on(head.commit.as_deref()),
-            Some(handed.calibration_status.name().to_owned()),
+            Some(handed.calibration_status.name().replace('_', " ")),
         ]),
     );
     let whole = json!({

@@ -8,7 +8,7 @@ use super::{Answer, safe, words};
 use crate::epistemics::confidence::overall;
 use crate::epistemics::journal::Owned;
 use crate::error::{Error, Result};
-use crate::model::goal::completion_rate;
+use crate::model::goal::{GoalStatus, completion_rate, reached};
 use crate::model::{Body, Phase, Record};
 use crate::ops::handoff::Listed;
 use crate::ops::show::Shown;
@@ -80,6 +80,10 @@ pub fn record(record: &Record, warnings: Vec<String>) -> Answer {
     for (key, value) in crate::wire::record::body_to_map(&record.body) {
         let shown = match &value {
             Value::String(text) => safe::indented(text, 4),
+            Value::Object(map) if map.values().all(Value::is_number) => {
+                let pairs: Vec<String> = map.iter().map(|(name, value)| format!("{name} {value}")).collect();
+                safe::indented(&pairs.join(", "), 4)
+            }
             Value::Null => "–".to_owned(),
             other => safe::indented(&other.to_string(), 4),
         };
@@ -112,8 +116,17 @@ fn goal_lines(owned: &Owned) -> String {
             subtask.status.name(),
             safe::line(&subtask.text)
         ));
+        if let Some(evidence) = &subtask.evidence {
+            text.push_str(&evidence_line(subtask.status, evidence, 4));
+        }
     }
     text
+}
+
+/// What shows that it is done, or why it was dropped.
+fn evidence_line(status: GoalStatus, evidence: &str, indent: usize) -> String {
+    let title = if status == GoalStatus::Dropped { "why" } else { "evidence" };
+    format!("{:indent$}{title}: {}\n", "", safe::indented(evidence, indent))
 }
 
 /// The answer of `goal add|sub|done|drop|take`.
@@ -130,17 +143,17 @@ pub fn goal_changed(outcome: &goal::Outcome) -> Answer {
 
 /// The answer of `goal list`.
 pub fn goals(goals: &[Owned], warnings: Vec<String>) -> Answer {
-    let rate = completion_rate(goals.iter().map(|owned| &owned.goal));
+    let (done, counted) = reached(goals.iter().map(|owned| &owned.goal));
     let json = json!({
         "goals": goals.iter().map(goal_json).collect::<Vec<_>>(),
         "total_found": goals.len(),
-        "completion_rate": rate,
+        "completion_rate": completion_rate(goals.iter().map(|owned| &owned.goal)),
     });
     let answer = Answer::new(json).text(goals.iter().map(goal_lines).collect::<String>()).warn(warnings).paged();
-    match rate {
+    match counted {
         _ if goals.is_empty() => answer.say("There is no goal."),
-        Some(rate) => answer.say(format!("{:.0} % done.", rate * 100.0)),
-        None => answer.say("All were dropped."),
+        0 => answer,
+        _ => answer.say(format!("{done} of {} done.", words::count(counted, "goal"))),
     }
 }
 
@@ -154,11 +167,7 @@ pub fn goal_shown(owned: &Owned, warnings: Vec<String>) -> Answer {
         text.push_str(&format!("  criterion: {}\n", safe::lines(criterion)));
     }
     if let Some(evidence) = &owned.goal.evidence {
-        text.push_str(&format!(
-            "  {}: {}\n",
-            if owned.goal.status.name() == "dropped" { "why" } else { "evidence" },
-            safe::lines(evidence)
-        ));
+        text.push_str(&evidence_line(owned.goal.status, evidence, 2));
     }
     Answer::new(json!({"goal": goal_json(owned)})).text(text).warn(warnings)
 }

@@ -128,7 +128,7 @@ fn text(head: &Head, c: &Checkpoint) -> String {
         format!("Session:   {session}"),
         format!("Date:      {}", words::date(&head.at)),
         format!("Taken:     {}", trigger.as_str().unwrap_or_default().replace('_', " ")),
-        format!("Phase:     {} {}", c.phase.map_or("none yet", Phase::name), c.round),
+        format!("Phase:     {} {}{}", c.phase.map_or("none yet", Phase::name), c.round, depth(c)),
     ];
     let from = c.vectors_from.as_ref().map(|id| format!(" (of assessment {})", id.short())).unwrap_or_default();
     lines.push(format!("Vectors:   {}{from}", words::vectors(&c.vectors)));
@@ -143,6 +143,14 @@ fn text(head: &Head, c: &Checkpoint) -> String {
         lines.extend(snapshot_lines(snapshot));
     }
     lines.join("\n") + "\n"
+}
+
+/// The iteration and the scope, where they are known.
+fn depth(c: &Checkpoint) -> String {
+    let session = c.snapshot.as_ref().map(|snapshot| &snapshot.session);
+    let cycle = session.and_then(|session| session.cycle).map(|cycle| format!(", cycle {cycle}"));
+    let scope = session.and_then(|session| session.scope_depth).map(|scope| format!(", scope {scope:.2}"));
+    cycle.into_iter().chain(scope).collect()
 }
 
 fn git_lines(state: &GitState) -> Vec<String> {
@@ -177,6 +185,14 @@ fn snapshot_lines(s: &Snapshot) -> Vec<String> {
     if let Some(latest) = &s.reasoning.latest {
         line("Reasoning", latest.clone());
     }
+    let decided = s.reasoning.decision_history.iter().filter_map(|decided| {
+        let confidence = decided.confidence.map(|confidence| format!(" ({confidence:.2})")).unwrap_or_default();
+        Some(format!("{} {}{confidence}", decided.checkpoint, decided.decision.as_deref()?))
+    });
+    let decided: Vec<String> = decided.collect();
+    if !decided.is_empty() {
+        line("Decided", decided.join(", "));
+    }
     if !s.reasoning.epistemic_tags.is_empty() {
         line("Tags", s.reasoning.epistemic_tags.join(", "));
     }
@@ -194,7 +210,8 @@ fn snapshot_lines(s: &Snapshot) -> Vec<String> {
     }
     line("Dead ends", format!("{} of the session, {} in all", crumbs.dead_ends.session, crumbs.dead_ends.total));
     line("Mistakes", format!("{} of the session, {} in all", crumbs.mistakes.session, crumbs.mistakes.total));
-    line("Goals", format!("{} open, {} done", s.goals.active, s.goals.completed));
+    let rate = s.goals.completion_rate.map(|rate| format!(" ({:.0} %)", rate * 100.0)).unwrap_or_default();
+    line("Goals", format!("{} open, {} done{rate}", s.goals.active, s.goals.completed));
     if let Some(goal) = &s.goals.current {
         let progress = goal.progress.as_ref().map(|progress| format!(" ({progress})")).unwrap_or_default();
         line("", format!("{} {}{progress}", goal.id.short(), goal.objective));

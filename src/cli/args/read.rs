@@ -34,10 +34,11 @@ pub enum FormatWord {
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Diff {
-    /// The earlier one
+    /// The earlier one: a checkpoint, an assessment or a handoff by its id, or a session for its newest one [default: the
+    /// session's newest checkpoint]
     #[arg(value_name = "A")]
     pub a: Option<String>,
-    /// The later one
+    /// The later one, likewise [default: the present state]
     #[arg(value_name = "B")]
     pub b: Option<String>,
     #[command(flatten)]

@@ -1,0 +1,81 @@
+//! Goals: criteria, steps, progress, completion rate, evidence, and who has them.
+
+use serde_json::Value;
+
+use crate::harness::{Place, Repo};
+
+fn id(json: &Value) -> String {
+    json["id"].as_str().unwrap_or_else(|| panic!("no id: {json}")).to_owned()
+}
+
+fn texts(json: &Value) -> Vec<&str> {
+    json.as_array().expect("a list").iter().map(|text| text.as_str().expect("a text")).collect()
+}
+
+/// Two goals of ada's, one of them with four steps of which two are done; the ids of the goals.
+fn two(repo: &Repo<'_>) -> (String, String) {
+    repo.start("ada", "Login");
+    let first = id(&repo.json(["goal", "add", "Green login", "--criterion", "tests pass", "--criterion", "no sleep"]));
+    let steps: Vec<String> =
+        ["one", "two", "three", "four"].iter().map(|step| id(&repo.json(["goal", "sub", &first, step]))).collect();
+    repo.json(["goal", "done", &steps[0], "--evidence", "ran it\ntwice"]);
+    repo.json(["goal", "done", &steps[1]]);
+    (first, id(&repo.json(["goal", "add", "Fast login"])))
+}
+
+#[test]
+fn progress_evidence_and_completion_rate_are_told_in_both_forms() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let (first, second) = two(&repo);
+    let goal = repo.json(["goal", "show", &first])["goal"].clone();
+    assert_eq!(
+        (&goal["progress"], &goal["subtasks"][0]["evidence"]),
+        (&"2/4 subtasks".into(), &"ran it\ntwice".into())
+    );
+    let text = repo.run(["goal", "show", &first]).ok().out;
+    for told in ["(2/4 subtasks)", "done    one\n    evidence: ran it\n    twice\n", "  criterion: no sleep\n"] {
+        assert!(text.contains(told), "{told:?}: {text}");
+    }
+    repo.json(["goal", "drop", &second, "--why", "not needed"]);
+    assert!(repo.run(["goal", "show", &second]).ok().out.ends_with("  why: not needed\n"));
+    assert_eq!(repo.json(["goal", "list"])["completion_rate"], 0.0);
+    assert!(repo.run(["goal", "list"]).ok().err.contains("0 of 1 goal done."));
+    repo.json(["goal", "done", &first]);
+    assert_eq!(repo.json(["goal", "list"])["completion_rate"], 1.0);
+}
+
+#[test]
+fn who_comes_too_late_is_told_who_has_them_and_a_third_takes_them_in_another_clone() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let (first, second) = two(&repo);
+    repo.json(["session", "end"]);
+    let bob = repo.start("bob", "Login, on");
+    repo.json(["goal", "take", "latest:ada"]);
+    let own = repo.fails(1, ["goal", "take", "latest:ada"]);
+    assert!(own["suggestion"].as_str().is_some_and(|text| text.starts_with("They are this session's own")), "{own}");
+    repo.json(["flush"]);
+    let clone = place.clone(&repo, "clone", true);
+    let cy = clone.start("cy", "Login, on and on");
+    let late = clone.fails(1, ["goal", "take", "latest:ada"]);
+    assert_eq!(late["reason"], format!("those it had are with {} now", &bob[..8]));
+    assert_eq!(texts(&late["recovery_commands"])[0], format!("git empirica goal take {}", &bob[..8]));
+    let taken = clone.json(["goal", "take", &bob[..8]]);
+    assert_eq!(taken["goals"].as_array().map(Vec::len), Some(2));
+    // those of the agent that has them now, not of the one that set them
+    for (ai, count) in [("cy", 2), ("bob", 0), ("ada", 0)] {
+        assert_eq!(clone.json(["goal", "list", "--ai", ai])["total_found"], count, "{ai}");
+    }
+    clone.json(["goal", "done", &first, "--evidence", "all green"]);
+    clone.json(["goal", "done", &second]);
+    // bob had them, too, and none is open any more
+    assert_eq!(clone.fails(1, ["goal", "take", &bob])["reason"], "it had none, or all are closed");
+    // it comes back to where they were set
+    clone.json(["flush"]);
+    let shelf = "refs/notes/empirica/data/journal";
+    repo.git(["fetch", "-q", "../clone", &format!("+{shelf}:{shelf}")]).ok();
+    let goal = repo.json(["goal", "show", &first])["goal"].clone();
+    assert_eq!((&goal["status"], &goal["evidence"]), (&"done".into(), &"all green".into()));
+    assert_eq!((&goal["session_id"], &goal["progress"]), (&cy.as_str().into(), &"2/4 subtasks".into()));
+}
