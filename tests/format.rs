@@ -251,3 +251,30 @@ fn a_dry_run_of_setup_makes_no_folder() {
     assert!(first.ends_with("prefix/share/man/man1/git-empirica.1"), "{first}");
     assert!(!place.path().join("prefix/share").exists());
 }
+
+#[test]
+fn the_examples_of_the_workflow_have_every_key_that_is_answered() {
+    let place = Place::new();
+    let repo = place.repo("project");
+    let page = page();
+    let first_keys = |json: &Value| json.as_object().expect("keys").keys().cloned().collect::<BTreeSet<String>>();
+    let examples = |section: &str| -> Vec<BTreeSet<String>> {
+        let section = page.split(&format!("\n### {section}\n")).nth(1).expect("a section");
+        let body = section.split("```json\n").nth(1).and_then(|rest| rest.split("\n```").next()).expect("examples");
+        body.lines().map(|line| first_keys(&serde_json::from_str(line).expect("a document"))).collect()
+    };
+    repo.start("ada", "t");
+    for (section, arguments) in [
+        ("preflight, check, postflight", &["preflight", "-v", "know=0.5"][..]),
+        ("preflight, check, postflight", &["check", "-v", "know=0.5"]),
+        ("drift", &["drift"]),
+        ("checkpoint", &["checkpoint"]),
+        ("diff", &["diff"]),
+        ("preflight, check, postflight", &["postflight", "-v", "know=0.5", "--no-handoff"]),
+        ("calibration", &["calibration"]),
+    ] {
+        let keys = first_keys(&repo.json(arguments));
+        let examples = examples(section);
+        assert!(examples.contains(&keys), "{arguments:?}: {keys:?} is like none of {examples:?}");
+    }
+}
