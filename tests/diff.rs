@@ -279,6 +279,23 @@ fn after_a_compaction_one_block_tells_what_was_lost_and_what_is_needed() {
 }
 
 #[test]
+fn the_place_in_the_workflow_is_the_one_that_was_said_last() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    at_work(&repo);
+    repo.json(["check", "-v", "know=0.8", "--cycle", "2", "--scope", "0.5"]);
+    repo.json(["checkpoint", "--trigger", "pre_compact", "--phase", "act", "--cycle", "3", "--scope", "0.75"]);
+    let post = repo.json(["checkpoint", "--trigger", "post_compact"]);
+    assert_eq!((&post["phase"], &post["session"]["cycle"]), (&json!("ACT"), &json!(3)), "{post}");
+    assert_eq!(post["compaction"]["lost"], json!([]), "no cycle was forgotten");
+    assert_eq!(post["compaction"]["changed"], json!([]), "no phase is another");
+    repo.json(["check", "-v", "know=0.8", "--cycle", "4"]);
+    let next = repo.json(["checkpoint"]);
+    assert_eq!((&next["phase"], &next["session"]["cycle"]), (&json!("CHECK"), &json!(4)));
+    assert_eq!(next["session"]["scope_depth"], 0.75);
+}
+
+#[test]
 fn the_vectors_follow_at_the_next_assessment_and_once() {
     let place = Place::new();
     let repo = place.repo("r");

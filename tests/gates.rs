@@ -128,11 +128,15 @@ fn a_stable_check_may_proceed() {
     assert_eq!(text(&neither, "decision"), "investigate", "there is no confidence to act on");
     // people are told the decision and why it is so
     for (arguments, told) in [
-        (&["check", "-v", "know=0.8", "--confidence", "0.7"][..], "Decision: proceed (confidence 0.7 is 0.70 or more)"),
+        (
+            &["check", "-v", "know=0.8", "--confidence", "0.7"][..],
+            "Decision: proceed (confidence 0.7000 is 0.70 or more)",
+        ),
         (
             &["check", "-v", "know=0.8", "--confidence", "0.6999"],
             "Decision: investigate (confidence 0.6999 is below 0.70)",
         ),
+        (&["check", "-v", "know=0.8"], "Decision: proceed (confidence 0.80 is 0.70 or more)"),
         (&["check", "-v", "uncertainty=0.3"], "Decision: investigate (there is no confidence to act on)"),
     ] {
         let out = repo.run(arguments).ok().out;

@@ -124,7 +124,11 @@ pub(super) fn take(
         Some((head, assessment)) if request.vectors.is_empty() => (assessment.vectors.clone(), Some(head.id.clone())),
         _ => (request.vectors, None),
     };
-    let phase = request.phase.or(last.map(|(_, assessment)| assessment.phase));
+    // as it was said last, by an assessment or with a checkpoint
+    let assessed = last.map(|(head, assessment)| (&head.id, assessment.phase));
+    let taken = gathered.checkpoints.iter().rev().find_map(|(head, checkpoint)| Some((&head.id, checkpoint.phase?)));
+    let known = [assessed, taken].into_iter().flatten().max_by_key(|(id, _)| *id);
+    let phase = request.phase.or(known.map(|(_, phase)| phase));
     let same_phase = gathered.checkpoints.iter().filter(|(_, c)| c.phase == phase).map(|(_, c)| c.round).max();
     let earlier = gathered.checkpoints.last().map(|(head, _)| head);
     let newest: Option<&Head> =

@@ -81,10 +81,15 @@ fn decision_line(gate: &Gate, confidence: Option<f64>) -> String {
     let Some(decision) = gate.decision else { return String::new() };
     let by = match confidence {
         Some(_) if !gate.drift.is_safe() => "the drift is severe".to_owned(),
-        Some(confidence) => match decision {
-            Decision::Proceed => format!("confidence {} is 0.70 or more", round4(confidence)),
-            Decision::Investigate => format!("confidence {} is below 0.70", round4(confidence)),
-        },
+        Some(confidence) => {
+            // at the edge, what decided is seen
+            let near = (confidence - 0.70).abs() < 0.005;
+            let shown = if near { format!("{:.4}", round4(confidence)) } else { format!("{confidence:.2}") };
+            match decision {
+                Decision::Proceed => format!("confidence {shown} is 0.70 or more"),
+                Decision::Investigate => format!("confidence {shown} is below 0.70"),
+            }
+        }
         None => "there is no confidence to act on".to_owned(),
     };
     format!("Decision: {} ({by})\n", decision.name())

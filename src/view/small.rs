@@ -99,7 +99,8 @@ fn goal_json(owned: &Owned) -> Value {
     json
 }
 
-fn goal_lines(owned: &Owned) -> String {
+/// A goal and its steps; with `proof` what shows that the steps are done, too.
+fn goal_lines(owned: &Owned, proof: bool) -> String {
     let goal = &owned.goal;
     let progress = goal.progress().map(|p| format!(" ({p})")).unwrap_or_default();
     let mut text = format!(
@@ -116,7 +117,7 @@ fn goal_lines(owned: &Owned) -> String {
             subtask.status.name(),
             safe::line(&subtask.text)
         ));
-        if let Some(evidence) = &subtask.evidence {
+        if let Some(evidence) = subtask.evidence.as_ref().filter(|_| proof) {
             text.push_str(&evidence_line(subtask.status, evidence, 4));
         }
     }
@@ -137,7 +138,7 @@ pub fn goal_changed(outcome: &goal::Outcome) -> Answer {
         "session_id": outcome.session_id,
         "goals": outcome.goals.iter().map(goal_json).collect::<Vec<_>>(),
     });
-    let said: String = outcome.goals.iter().map(goal_lines).collect();
+    let said: String = outcome.goals.iter().map(|goal| goal_lines(goal, false)).collect();
     Answer::new(json).text(format!("{}\n", outcome.id.short())).say(said.trim_end().to_owned()).stored(&outcome.stored)
 }
 
@@ -149,7 +150,10 @@ pub fn goals(goals: &[Owned], warnings: Vec<String>) -> Answer {
         "total_found": goals.len(),
         "completion_rate": completion_rate(goals.iter().map(|owned| &owned.goal)),
     });
-    let answer = Answer::new(json).text(goals.iter().map(goal_lines).collect::<String>()).warn(warnings).paged();
+    let answer = Answer::new(json)
+        .text(goals.iter().map(|goal| goal_lines(goal, false)).collect::<String>())
+        .warn(warnings)
+        .paged();
     match counted {
         _ if goals.is_empty() => answer.say("There is no goal."),
         0 => answer,
@@ -159,7 +163,7 @@ pub fn goals(goals: &[Owned], warnings: Vec<String>) -> Answer {
 
 /// The answer of `goal show`.
 pub fn goal_shown(owned: &Owned, warnings: Vec<String>) -> Answer {
-    let mut text = goal_lines(owned);
+    let mut text = goal_lines(owned, true);
     if let Some(rationale) = &owned.goal.rationale {
         text.push_str(&format!("  rationale: {}\n", safe::lines(rationale)));
     }

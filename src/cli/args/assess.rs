@@ -130,7 +130,7 @@ pub struct Drift {
 pub struct Checkpoint {
     #[command(subcommand)]
     pub command: Option<CheckpointCommand>,
-    /// Where in the workflow [default: the phase of the last assessment]
+    /// Where in the workflow [default: as last said, by an assessment or a checkpoint]
     #[arg(long, value_name = "PHASE", ignore_case = true)]
     pub phase: Option<PhaseWord>,
     /// Which one of its phase, from 1 [default: the next one]
