@@ -1,8 +1,8 @@
 //! What led to what in a session: chains of finding, question, answer and fix, and the places an inquiry led through.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::gathered::push_once;
+use crate::model::journal::{Activity, Evidence};
 use crate::model::snapshot::Chain;
 use crate::model::{Body, Id, Record};
 
@@ -77,6 +77,8 @@ type Children = BTreeMap<(Id, Role), usize>;
 fn linked(records: &[&Record]) -> (Vec<Link>, Children) {
     let mut links: Vec<Link> = Vec::new();
     let mut children = Children::new();
+    let goals = goal_texts(records);
+    let mut earlier = Earlier::default();
     for record in records {
         let (role, text, from) = match &record.body {
             Body::Finding(b) => (Role::Finding, b.text.clone(), &b.led_from),
@@ -85,40 +87,71 @@ fn linked(records: &[&Record]) -> (Vec<Link>, Children) {
             Body::Activity(b) if matches!(b.category.as_str(), "write" | "edit") => {
                 (Role::Fix, b.text.clone(), &b.led_from)
             }
-            Body::GoalDone(b) => (Role::Fix, goal_text(records, &b.of).unwrap_or_default(), &None),
+            Body::GoalDone(b) => (Role::Fix, goals.get(&b.of).copied().unwrap_or_default().to_owned(), &None),
             _ => continue,
         };
         if text.is_empty() {
             continue;
         }
-        let from = from.clone().or_else(|| before(&links, &children, role));
+        let from = from.clone().or_else(|| earlier.before(&links, &children, role));
         if let Some(from) = &from {
             children.entry((from.clone(), role)).or_insert(links.len());
         }
+        earlier.add(role, links.len());
         links.push(Link { id: record.head.id.clone(), role, text, from });
     }
     (links, children)
 }
 
-/// The link a record of a role follows from by order; `None` when there is none before it.
-fn before(links: &[Link], children: &Children, role: Role) -> Option<Id> {
-    let free = |link: &Link| !children.contains_key(&(link.id.clone(), role));
-    let mut earlier = links.iter().rev();
-    let found = match role {
-        Role::Unknown => earlier.find(|link| link.role == Role::Finding),
-        Role::Finding => earlier.find(|link| link.role == Role::Unknown && free(link)),
-        Role::Fix => earlier.find(|link| link.role == Role::Finding && free(link)),
-    };
-    found.map(|link| link.id.clone())
+/// The links so far that others may follow from, by their places. Those at the end that something follows from are
+/// dropped, as they never become free again; so each is looked at once, however many there are.
+#[derive(Default)]
+struct Earlier {
+    last_finding: Option<usize>,
+    /// Findings no fix is known to follow from.
+    findings: Vec<usize>,
+    /// Questions no finding is known to answer.
+    unknowns: Vec<usize>,
 }
 
-/// The text of a goal or subtask that an agent set, not of one that was proposed to it.
-fn goal_text(records: &[&Record], of: &Id) -> Option<String> {
-    records.iter().find(|record| record.head.id == *of).and_then(|record| match &record.body {
-        Body::Goal(goal) if goal.vector.is_none() => Some(goal.text.clone()),
-        Body::Subtask(step) => Some(step.text.clone()),
+impl Earlier {
+    fn add(&mut self, role: Role, at: usize) {
+        match role {
+            Role::Finding => {
+                self.last_finding = Some(at);
+                self.findings.push(at);
+            }
+            Role::Unknown => self.unknowns.push(at),
+            Role::Fix => {}
+        }
+    }
+
+    /// The link a record of a role follows from by order; `None` when there is none before it.
+    fn before(&mut self, links: &[Link], children: &Children, role: Role) -> Option<Id> {
+        let free = match role {
+            Role::Unknown => return self.last_finding.map(|at| links[at].id.clone()),
+            Role::Finding => &mut self.unknowns,
+            Role::Fix => &mut self.findings,
+        };
+        while let Some(at) = free.last() {
+            let id = &links[*at].id;
+            if !children.contains_key(&(id.clone(), role)) {
+                return Some(id.clone());
+            }
+            free.pop();
+        }
+        None
+    }
+}
+
+/// The texts of goals and subtasks that an agent set, not of those that were proposed to it.
+fn goal_texts<'r>(records: &[&'r Record]) -> BTreeMap<&'r Id, &'r str> {
+    let texts = records.iter().filter_map(|record| match &record.body {
+        Body::Goal(goal) if goal.vector.is_none() => Some((&record.head.id, goal.text.as_str())),
+        Body::Subtask(step) => Some((&record.head.id, step.text.as_str())),
         _ => None,
-    })
+    });
+    texts.collect()
 }
 
 /// The paths of a session's records, given in order, oldest first: the sources consulted and the files that activities and
@@ -126,24 +159,22 @@ fn goal_text(records: &[&Record], of: &Id) -> Option<String> {
 /// last places are named.
 pub fn paths(records: &[&Record]) -> Vec<String> {
     let mut out = Vec::new();
-    let mut places: Vec<String> = Vec::new();
+    let mut places: Vec<&str> = Vec::new();
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    let goals = goal_texts(records);
     for record in records {
         let end = match &record.body {
             Body::Source(b) => {
-                push_once(&mut places, &b.location);
+                places.extend(known.insert(&b.location).then_some(b.location.as_str()));
                 continue;
             }
-            Body::Activity(b) => {
-                b.files.iter().for_each(|file| push_once(&mut places, file));
-                continue;
-            }
-            Body::Evidence(b) => {
-                b.files.iter().for_each(|file| push_once(&mut places, file));
+            Body::Activity(Activity { files, .. }) | Body::Evidence(Evidence { files, .. }) => {
+                places.extend(files.iter().map(String::as_str).filter(|file| known.insert(file)));
                 continue;
             }
             Body::DeadEnd(b) => format!("dead end: {}", b.approach),
             Body::Decision(b) => format!("decided: {}", b.text),
-            Body::GoalDone(b) => match goal_text(records, &b.of) {
+            Body::GoalDone(b) => match goals.get(&b.of) {
                 Some(text) => format!("done: {text}"),
                 None => continue,
             },
@@ -151,6 +182,7 @@ pub fn paths(records: &[&Record]) -> Vec<String> {
         };
         if !places.is_empty() {
             out.push(path(&std::mem::take(&mut places), Some(&end)));
+            known.clear();
         }
     }
     if !places.is_empty() {
@@ -159,10 +191,10 @@ pub fn paths(records: &[&Record]) -> Vec<String> {
     out
 }
 
-fn path(places: &[String], end: Option<&str>) -> String {
+fn path(places: &[&str], end: Option<&str>) -> String {
     let from = places.len().saturating_sub(PLACES);
     let cut = (from > 0).then_some("…");
-    cut.into_iter().chain(places[from..].iter().map(String::as_str)).chain(end).collect::<Vec<_>>().join(" → ")
+    cut.into_iter().chain(places[from..].iter().copied()).chain(end).collect::<Vec<_>>().join(" → ")
 }
 
 #[cfg(test)]

@@ -61,10 +61,15 @@ pub struct Way {
     pub added: Option<u64>,
     /// Commits that only the earlier side's HEAD has.
     pub gone: Option<u64>,
-    /// Files that were committed in between, on either side.
-    pub committed: BTreeSet<String>,
+    /// Files that were committed in between, on either side, and those that are still there though git no longer names
+    /// them; `None` when it is not known, and no file is said to have gone back.
+    pub committed: Option<BTreeSet<String>>,
+    /// Whether the sides saw different work trees: what is not committed is not compared.
+    pub elsewhere: bool,
     /// Goals that are done or dropped by now, whoever did it.
     pub closed: BTreeSet<Id>,
+    /// Goals that the later side's session has.
+    pub held: BTreeSet<Id>,
 }
 
 /// What the comparison came to.
@@ -197,11 +202,11 @@ impl Changes {
     fn known(&mut self, words: (&str, &str), a: &Known, b: &Known, exists: &dyn Fn(&Id) -> bool) {
         let dimension = "breadcrumbs";
         self.compared.push(dimension);
-        let named = |known: &Known, (id, text): &(Option<Id>, String)| {
-            known.listed.iter().any(|(other, said)| (id.is_some() && id == other) || said == text)
-        };
         let only = |a: &Known, b: &Known| -> Vec<String> {
-            a.listed.iter().filter(|entry| !named(b, entry)).map(|(_, text)| text.clone()).collect()
+            let ids: BTreeSet<&Id> = b.listed.iter().filter_map(|(id, _)| id.as_ref()).collect();
+            let texts: BTreeSet<&String> = b.listed.iter().map(|(_, text)| text).collect();
+            let named = |id: &Option<Id>, text| id.as_ref().is_some_and(|id| ids.contains(id)) || texts.contains(text);
+            a.listed.iter().filter(|(id, text)| !named(id, text)).map(|(_, text)| text.clone()).collect()
         };
         if a.whole && b.whole {
             let (gone, new) = (only(a, b), only(b, a));
@@ -258,6 +263,9 @@ impl Changes {
         let (Some(was), Some(is)) = (&a.git, &b.git) else { return };
         self.compared.push(dimension);
         self.differ(dimension, "branch", was.branch.as_ref(), is.branch.as_ref());
+        if way.elsewhere {
+            return;
+        }
         let (before, after) = (&was.uncommitted_changes, &is.uncommitted_changes);
         // git names a new folder instead of the files in it
         let like = |one: &str, other: &str| {
@@ -266,16 +274,18 @@ impl Changes {
                 || (other.ends_with('/') && one.starts_with(other))
         };
         let has = |paths: &[String], path: &str| paths.iter().any(|other| like(path, other));
-        let committed = |path: &str| way.committed.iter().any(|other| like(path, other));
+        let committed = |path: &str| way.committed.as_ref().is_none_or(|all| all.iter().any(|other| like(path, other)));
         let back = before.paths.iter().filter(|path| !has(&after.paths, path) && !committed(path));
         let mut back: Vec<String> = back.cloned().collect();
-        let count = |c: &crate::model::snapshot::Uncommitted| c.files_modified + c.files_added + c.files_deleted;
+        // of new files, git may name the folder: their number falls when they are no longer staged
+        let count = |c: &crate::model::snapshot::Uncommitted| c.files_modified.saturating_add(c.files_deleted);
+        let unnamed = before.paths_omitted > 0 || after.paths_omitted > 0;
         let still = (way.gone, way.added) == (Some(0), Some(0));
         if after.paths_omitted > 0 {
             // those that are not named may be among the others
             back.clear();
         }
-        let fallen = count(before).saturating_sub(count(after)) * u64::from(still);
+        let fallen = count(before).saturating_sub(count(after)) * u64::from(still && unnamed);
         let gone = fallen.max(back.len() as u64);
         if gone > 0 {
             let what = if gone == 1 { "1 file went back".to_owned() } else { format!("{gone} files went back") };
@@ -328,8 +338,9 @@ impl Changes {
         if a.vectors.is_empty() || b.vectors.is_empty() {
             return None;
         }
-        // the very same assessment tells nothing about the time between
-        let taken = b.vectors_from.is_some() && (b.vectors_from == a.vectors_from || b.vectors_from == a.id);
+        // an assessment that is no newer than the earlier side's tells nothing about the time between
+        let seen = a.vectors_from.as_ref().or(a.id.as_ref());
+        let taken = b.vectors_from.as_ref().zip(seen).is_some_and(|(from, seen)| from <= seen);
         if taken {
             return None;
         }

@@ -225,15 +225,11 @@ pub fn steps<'r>(
     out
 }
 
-/// Whether a session learned anything after a record, out of records in order of id.
-pub fn learned_after<'r>(records: impl IntoIterator<Item = &'r Record>, session: &SessionId, id: &Id) -> bool {
+/// The newest record by which a session learned anything, out of records in order of id; `None` when there is none.
+pub fn last_learned<'r>(records: impl IntoIterator<Item = &'r Record>, session: &SessionId) -> Option<&'r Id> {
     let mut questions = BTreeSet::new();
-    let mut learned = false;
-    for record in records {
-        // every record is looked at: questions are asked before they are answered
-        learned |= teaches(record, session, &mut questions) && record.head.id > *id;
-    }
-    learned
+    // every record is looked at: questions are asked before they are answered
+    records.into_iter().filter(|record| teaches(record, session, &mut questions)).map(|record| &record.head.id).max()
 }
 
 /// Whether a session learns something by a record: a finding, an answer to its question, a decision, a source, evidence

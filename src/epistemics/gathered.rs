@@ -1,6 +1,6 @@
 //! Everything one session said, sorted by kind, as it stands now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::journal::{answers, goals, sessions};
 use crate::model::goal::GoalState;
@@ -125,6 +125,9 @@ impl Gathered {
             last_at: String::new(),
         };
         let mut tools: BTreeMap<String, u32> = BTreeMap::new();
+        let (mut consulted, mut touched) = (BTreeSet::new(), BTreeSet::new());
+        // the last run of each command, and when it was
+        let mut evidence: BTreeMap<&str, (usize, Proof)> = BTreeMap::new();
         for record in own {
             out.last_at.clone_from(&record.head.at);
             if !matches!(record.body, Body::Attach(_) | Body::Supersede(_) | Body::Digest(_)) {
@@ -151,21 +154,20 @@ impl Gathered {
                     why: decision.why.clone(),
                     alternatives: decision.alternatives.clone(),
                 }),
-                Body::Source(source) => push_once(&mut out.sources, &source.location),
-                Body::Evidence(evidence) => {
-                    let earlier = out.evidence.iter().position(|proof| proof.command == evidence.command);
-                    let runs = earlier.map_or(0, |at| out.evidence.remove(at).runs);
-                    out.evidence.push(Proof {
-                        command: evidence.command.clone(),
-                        exit: evidence.exit,
-                        files: evidence.files.clone(),
-                        runs: runs + 1,
-                    });
+                Body::Source(source) => {
+                    out.sources.extend(consulted.insert(&source.location).then(|| source.location.clone()));
+                }
+                Body::Evidence(run) => {
+                    let runs = evidence.get(run.command.as_str()).map_or(0, |(_, proof)| proof.runs);
+                    let (command, files) = (run.command.clone(), run.files.clone());
+                    let proof = Proof { command, exit: run.exit, files, runs: runs + 1 };
+                    evidence.insert(&run.command, (out.entries, proof));
                 }
                 Body::Activity(activity) => {
                     *tools.entry(activity.category.clone()).or_default() += 1;
                     if matches!(activity.category.as_str(), "write" | "edit") {
-                        activity.files.iter().for_each(|file| push_once(&mut out.touched_files, file));
+                        let new = activity.files.iter().filter(|file| touched.insert(*file));
+                        out.touched_files.extend(new.cloned());
                     }
                 }
                 Body::Assessment(assessment) => {
@@ -195,6 +197,9 @@ impl Gathered {
                 out.said.push(record.head.id.clone());
             }
         }
+        let mut evidence: Vec<(usize, Proof)> = evidence.into_values().collect();
+        evidence.sort_by_key(|(at, _)| *at);
+        out.evidence = evidence.into_iter().map(|(_, proof)| proof).collect();
         out.tools = tools.into_iter().map(|(tool, count)| ToolUse { tool, count }).collect();
         out.tools.sort_by(|a, b| b.count.cmp(&a.count).then(a.tool.cmp(&b.tool)));
         out

@@ -85,7 +85,8 @@ pub struct Owned {
 /// All goals, oldest first, folded from records in order.
 pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Owned> {
     let mut goals: BTreeMap<Id, Owned> = BTreeMap::new();
-    let mut parents: BTreeMap<Id, Id> = BTreeMap::new();
+    // the goal of each step, and its place there
+    let mut parents: BTreeMap<Id, (Id, usize)> = BTreeMap::new();
     for record in records {
         match &record.body {
             Body::Goal(goal) => {
@@ -105,7 +106,8 @@ pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Owned> {
             }
             Body::Subtask(subtask) => {
                 if let Some(owned) = goals.get_mut(&subtask.of) {
-                    parents.insert(record.head.id.clone(), subtask.of.clone());
+                    let at = owned.goal.subtasks.len();
+                    parents.insert(record.head.id.clone(), (subtask.of.clone(), at));
                     owned.goal.subtasks.push(SubtaskState {
                         id: record.head.id.clone(),
                         text: subtask.text.clone(),
@@ -131,7 +133,7 @@ pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Owned> {
 
 fn set(
     goals: &mut BTreeMap<Id, Owned>,
-    parents: &BTreeMap<Id, Id>,
+    parents: &BTreeMap<Id, (Id, usize)>,
     of: &Id,
     status: GoalStatus,
     evidence: &Option<String>,
@@ -139,11 +141,11 @@ fn set(
     if let Some(owned) = goals.get_mut(of) {
         owned.goal.status = status;
         owned.goal.evidence = evidence.clone();
-    } else if let Some(owned) = parents.get(of).and_then(|goal| goals.get_mut(goal)) {
-        for subtask in owned.goal.subtasks.iter_mut().filter(|subtask| subtask.id == *of) {
-            subtask.status = status;
-            subtask.evidence = evidence.clone();
-        }
+    } else if let Some((goal, at)) = parents.get(of)
+        && let Some(subtask) = goals.get_mut(goal).and_then(|owned| owned.goal.subtasks.get_mut(*at))
+    {
+        subtask.status = status;
+        subtask.evidence = evidence.clone();
     }
 }
 

@@ -162,11 +162,18 @@ pub fn overview<'a>(records: impl IntoIterator<Item = &'a Record> + Clone, own: 
     let open = open_goals(records.clone(), &all, own_id);
     let aside = superseded(records.clone());
     let handoffs = in_force(records.clone(), &aside);
+    // the first of each session
+    let mut named: BTreeMap<Option<&SessionId>, Option<&String>> = BTreeMap::new();
+    for (head, handoff) in &handoffs {
+        named.entry(head.session.as_ref()).or_insert(handoff.next_steps.first());
+    }
+    let mut set: BTreeMap<Option<&SessionId>, &String> = BTreeMap::new();
+    for goal in &open {
+        set.entry(goal.session.as_ref()).or_insert(&goal.goal.text);
+    }
     let next_step = |session: &Session| {
-        let handoff = handoffs.iter().find(|(head, _)| head.session.as_ref() == Some(&session.id));
-        let named = handoff.and_then(|(_, handoff)| handoff.next_steps.first().cloned());
-        let first = || open.iter().find(|goal| goal.session.as_ref() == Some(&session.id));
-        named.or_else(|| first().map(|goal| goal.goal.text.clone()))
+        let id = Some(&session.id);
+        named.get(&id).copied().flatten().or_else(|| set.get(&id).copied()).cloned()
     };
     let own_ai = own.as_ref().map(|(_, ai)| ai);
     let mut team: Vec<(&Session, &Stand<'_>)> =

@@ -82,7 +82,7 @@ pub fn fold(records: &[&Record], gathered: &Gathered, place: Place, said: &Said,
         last_checkpoint: last_checkpoint(gathered),
     };
     Snapshot {
-        reasoning: reasoning(&own, id, gathered, said, &now.to_rfc3339_opts(SecondsFormat::Millis, true)),
+        reasoning: reasoning(records, &own, gathered, said, &now.to_rfc3339_opts(SecondsFormat::Millis, true)),
         breadcrumbs: breadcrumbs(records, id),
         goals: goals(&gathered.goals, &own),
         handoffs: handoffs(records),
@@ -126,7 +126,7 @@ fn last_checkpoint(gathered: &Gathered) -> Option<LastCheckpoint> {
     Some(LastCheckpoint { id: head.id.clone(), phase, timestamp: head.at.clone(), vectors: vectors.clone() })
 }
 
-fn reasoning(own: &[&Record], id: &SessionId, gathered: &Gathered, said: &Said, at: &str) -> Reasoning {
+fn reasoning(records: &[&Record], own: &[&Record], gathered: &Gathered, said: &Said, at: &str) -> Reasoning {
     let thoughts = own.iter().filter_map(|record| {
         let text = match &record.body {
             Body::Assessment(assessment) => assessment.reasoning.as_ref()?,
@@ -137,11 +137,12 @@ fn reasoning(own: &[&Record], id: &SessionId, gathered: &Gathered, said: &Said, 
     });
     let now_said = said.reasoning.iter().map(|text| Thought { timestamp: at.to_owned(), reasoning: text.clone() });
     let trajectory: Vec<Thought> = thoughts.chain(now_said).collect();
-    let steps = drift::steps(own.iter().copied(), id);
-    let decided = steps.iter().enumerate().map(|(at, (_, assessment, _))| {
+    // of all records, as a CHECK itself: others answer its questions, too
+    let steps = drift::steps(records.iter().copied(), &gathered.session.id);
+    let decided = steps.iter().enumerate().skip(steps.len().saturating_sub(STEPS)).map(|(at, (_, assessment, _))| {
         let confidence = gate::confidence(assessment);
         let decision = (assessment.phase == Phase::Check).then(|| {
-            let drift = drift::of_session(&steps[..=at], drift::WINDOW);
+            let drift = drift::of_session(&steps[(at + 1).saturating_sub(drift::WINDOW)..=at], drift::WINDOW);
             gate::decide(confidence, &drift).name().to_owned()
         });
         let name = assessment.phase.name();
@@ -151,19 +152,19 @@ fn reasoning(own: &[&Record], id: &SessionId, gathered: &Gathered, said: &Said, 
         };
         Decided { checkpoint, decision, confidence }
     });
-    let mut tags: Vec<String> = Vec::new();
     let given = gathered.assessments.iter().flat_map(|(_, a)| &a.tags);
     let taken = gathered.checkpoints.iter().flat_map(|(_, c)| &c.tags);
-    for tag in given.chain(taken).chain(&said.tags) {
-        // the newest place of a label is its place
-        tags.retain(|known| known != tag);
-        tags.push(tag.clone());
-    }
+    let all: Vec<&String> = given.chain(taken).chain(&said.tags).collect();
+    let mut known = BTreeSet::new();
+    // the newest place of a label is its place
+    let tags = all.into_iter().rev().filter(|tag| known.insert(*tag)).take(STEPS).cloned();
+    let mut tags: Vec<String> = tags.collect();
+    tags.reverse();
     Reasoning {
         latest: trajectory.last().map(|thought| thought.reasoning.clone()),
         trajectory: newest(trajectory, STEPS),
-        decision_history: newest(decided.collect(), STEPS),
-        epistemic_tags: newest(tags, STEPS),
+        decision_history: decided.collect(),
+        epistemic_tags: tags,
     }
 }
 
@@ -218,12 +219,15 @@ fn breadcrumbs(records: &[&Record], id: &SessionId) -> Breadcrumbs {
 fn goals(goals: &[GoalState], own: &[&Record]) -> Goals {
     let with = |status: GoalStatus| goals.iter().filter(|goal| goal.status == status).count();
     // the newest record that is about a goal or a step of it
+    let mut about: BTreeMap<&Id, &Id> = BTreeMap::new();
+    for record in own {
+        for id in record.names().into_iter().chain([&record.head.id]) {
+            about.insert(id, &record.head.id);
+        }
+    }
     let touched = |goal: &GoalState| {
-        let is_about = |record: &&&Record| {
-            let about = |id: &Id| *id == goal.id || goal.subtasks.iter().any(|step| step.id == *id);
-            about(&record.head.id) || record.names().into_iter().any(about)
-        };
-        own.iter().rev().find(is_about).map(|record| record.head.id.clone())
+        let ids = goal.subtasks.iter().map(|step| &step.id).chain([&goal.id]);
+        ids.filter_map(|id| about.get(id).copied()).max()
     };
     let open = goals.iter().filter(|goal| goal.status == GoalStatus::Open);
     let current = open.max_by_key(|goal| (goal.vector.is_none(), touched(goal)));
@@ -311,20 +315,21 @@ fn learning(records: &[&Record]) -> LearningDeltas {
 }
 
 fn reference_docs(own: &[&Record], gathered: &Gathered) -> ReferenceDocs {
-    let mut seen: Vec<Consulted> = Vec::new();
-    for record in own {
-        if let Body::Source(source) = &record.body {
-            // what was consulted again was consulted last
-            seen.retain(|doc| doc.path != source.location);
+    let mut known = BTreeSet::new();
+    // what was consulted again was consulted last
+    let consulted = own.iter().rev().filter_map(|record| match &record.body {
+        Body::Source(source) if known.insert(&source.location) => {
             let kind = document_kind(&source.location);
-            seen.push(Consulted { path: source.location.clone(), kind, accessed: record.head.at.clone() });
+            Some(Consulted { path: source.location.clone(), kind, accessed: record.head.at.clone() })
         }
-    }
+        _ => None,
+    });
+    let mut seen: Vec<Consulted> = consulted.collect();
     let before = |(_, checkpoint): &&(_, Checkpoint)| checkpoint.trigger == Trigger::PreCompact;
     let summaries: Vec<_> = gathered.checkpoints.iter().filter(before).collect();
     ReferenceDocs {
         loaded_count: seen.len() as u64,
-        recent: seen.into_iter().rev().take(RECENT).collect(),
+        recent: seen.drain(..RECENT.min(seen.len())).collect(),
         pre_summaries: PreSummaries {
             count: summaries.len() as u64,
             most_recent: summaries.last().map(|(head, checkpoint)| PreSummary {

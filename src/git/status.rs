@@ -95,8 +95,9 @@ fn parse(bytes: &[u8]) -> Status {
             let mut fields = entry.splitn(9, ' ').skip(1);
             if let (Some(xy), Some(path)) = (fields.next(), fields.nth(6)) {
                 let list = match xy {
+                    // in the index and not in HEAD, whatever is in the work tree
+                    _ if xy.starts_with('A') || xy == ".A" => &mut status.changes.files_added,
                     _ if xy.contains('D') => &mut status.changes.files_deleted,
-                    _ if xy.starts_with('A') => &mut status.changes.files_added,
                     _ => &mut status.changes.files_modified,
                 };
                 list.push(path.to_owned());
@@ -128,12 +129,14 @@ mod tests {
         let text = "# branch.oid abc\0# branch.head main\0# branch.ab +2 -1\0\
             1 .M N... 100644 100644 100644 aa bb a file with spaces\0\
             1 A. N... 000000 100644 100644 00 bb new\0\
+            1 AD N... 000000 100644 000000 00 bb brief\0\
+            1 .A N... 000000 000000 100644 00 00 meant\0\
             1 .D N... 100644 100644 000000 aa aa gone\0\
             u UU N... 100644 100644 100644 100644 aa bb cc both\0? loose/\0";
         let status = parse(text.as_bytes());
         assert_eq!(status.ahead_behind, AheadBehind { ahead: Some(2), behind: Some(1) });
         assert_eq!(status.changes.files_modified, ["a file with spaces", "both"]);
-        assert_eq!(status.changes.files_added, ["new", "loose/"]);
+        assert_eq!(status.changes.files_added, ["new", "brief", "meant", "loose/"]);
         assert_eq!(status.changes.files_deleted, ["gone"]);
     }
 }

@@ -142,12 +142,11 @@ pub(super) fn take(
             None
         }
     };
-    // what is quoted shorter holds no part of a secret
     let said = Said {
         phase,
         round: request.round,
-        reasoning: request.reasoning.as_deref().map(|text| context.store.without_secrets(text)),
-        tags: request.tags.iter().map(|tag| context.store.without_secrets(tag)).collect(),
+        reasoning: request.reasoning.clone(),
+        tags: request.tags.clone(),
         cycle: request.cycle,
         scope: request.scope,
     };
@@ -168,6 +167,9 @@ pub(super) fn take(
         git_state,
         snapshot: Some(snapshot::fold(&records, gathered, place(context), &said, context.store.now())),
     };
+    // what is quoted shorter holds no part of a secret
+    checkpoint.git_state = context.store.all_without_secrets(checkpoint.git_state);
+    checkpoint.snapshot = context.store.all_without_secrets(checkpoint.snapshot);
     if !snapshot::bound(&mut checkpoint, ai) {
         return Err(Error::usage("reasoning, tags and metadata are too long for a checkpoint")
             .reason(format!("a checkpoint holds {} KiB at most, with what is derived", MOST / 1024))

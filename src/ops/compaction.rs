@@ -1,5 +1,7 @@
 //! After a compaction: what was lost since the snapshot before it, and what a new context needs.
 
+use std::collections::BTreeSet;
+
 use super::bootstrap;
 use super::checkpoint::Outcome as Taken;
 use super::context::Context;
@@ -26,20 +28,22 @@ pub struct Outcome {
 /// goes on in a new session, the newest of an agent of that name in this worktree.
 pub(super) fn before(scan: &Scan, gathered: &Gathered) -> Option<Id> {
     let session = &gathered.session;
-    let mut here: Vec<&SessionId> = Vec::new();
+    let mut here: BTreeSet<&SessionId> = BTreeSet::new();
     let mut snapshots: Vec<&Record> = Vec::new();
     for record in scan.records().filter(|record| record.head.ai == session.ai) {
         match (&record.body, &record.head.session) {
-            (Body::SessionStart(start), Some(id)) if session.place.as_ref() == Some(&start.place) => here.push(id),
+            (Body::SessionStart(start), Some(id)) if session.place.as_ref() == Some(&start.place) => {
+                drop(here.insert(id))
+            }
             (Body::Checkpoint(checkpoint), _) if checkpoint.trigger == Trigger::PreCompact => snapshots.push(record),
             _ => {}
         }
     }
-    let of = |sessions: &[&SessionId]| {
-        let within = |record: &&&Record| record.head.session.as_ref().is_some_and(|id| sessions.contains(&id));
+    let of = |sessions: &BTreeSet<&SessionId>| {
+        let within = |record: &&&Record| record.head.session.as_ref().is_some_and(|id| sessions.contains(id));
         snapshots.iter().rev().find(within).map(|record| record.head.id.clone())
     };
-    of(&[&session.id]).or_else(|| of(&here))
+    of(&BTreeSet::from([&session.id])).or_else(|| of(&here))
 }
 
 /// Looks at what a checkpoint after a compaction found.
@@ -54,7 +58,7 @@ pub fn run(context: &Context<'_>, taken: &Taken) -> Result<Outcome> {
     let compared = earlier.map(|a| {
         let goals = gather_from(&scan, &taken.session_id).map(|gathered| gathered.goals).unwrap_or_default();
         let b = Side::taken(&taken.head, &taken.checkpoint, &goals);
-        let comparison = compared(context, &scan, &a, &b);
+        let comparison = compared(context, &scan, &a, &b, true);
         diff::Outcome { a, b, comparison, warnings: Vec::new() }
     });
     Ok(Outcome { compared, bootstrap })

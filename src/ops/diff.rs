@@ -5,10 +5,11 @@ use super::checkpoint::{AskedGit, Request as Taken, take};
 use super::context::Context;
 use super::session::gather_from;
 use crate::epistemics::compare::{Comparison, Way, compare};
-use crate::epistemics::journal::goals;
+use crate::epistemics::journal::{Owned, goals, sessions};
 use crate::epistemics::side::Side;
 use crate::error::{Error, Result};
 use crate::git::between::between;
+use crate::git::content::{Held, Tree, WorkTree, inside};
 use crate::git::parse_oid;
 use crate::model::goal::GoalStatus;
 use crate::model::{Body, Record, SessionId, Shelf};
@@ -38,31 +39,59 @@ pub fn run(context: &Context<'_>, a: Option<&str>, b: Option<&str>) -> Result<Ou
         Some(given) => named(context, &scan, given)?,
         None => now(context, &scan, a.session.as_ref())?,
     };
-    let comparison = compared(context, &scan, &a, &b);
+    let comparison = compared(context, &scan, &a, &b, b.kind == "now");
     Ok(Outcome { a, b, comparison, warnings })
 }
 
-/// Compares two sides with what git and the records know.
-pub(super) fn compared(context: &Context<'_>, scan: &Scan, a: &Side, b: &Side) -> Comparison {
+/// Compares two sides with what git and the records know. With `is_present`, the later one is what is here now.
+pub(super) fn compared(context: &Context<'_>, scan: &Scan, a: &Side, b: &Side, is_present: bool) -> Comparison {
+    let made_on = |side: &Side| side.commit.as_deref().and_then(parse_oid);
     let homes = Homes::new(scan);
     // an amended commit goes on in the one that took its place
-    let commit = |side: &Side| {
-        let made_on = side.commit.as_deref().and_then(parse_oid)?;
+    let home = |side: &Side| {
         let entry = side.id.as_ref().and_then(|id| scan.get(id));
-        Some(entry.map_or(made_on, |entry| homes.of(&context.store, entry)))
+        made_on(side).map(|made_on| entry.map_or(made_on, |entry| homes.of(&context.store, entry)))
     };
-    let found = match (commit(a), commit(b)) {
-        (Some(first), Some(second)) => between(context.repo, first, second),
-        // both before the first commit
-        (None, None) if a.git.is_some() && b.git.is_some() => Some(Default::default()),
-        _ => None,
+    let (first, second) = (made_on(a), made_on(b));
+    let files = between(context.repo, first, second);
+    let commits = match (home(a), home(b)) {
+        homes if homes == (first, second) => files.clone(),
+        (first, second) => between(context.repo, first, second),
     };
-    let closed = goals(scan.records()).into_iter().filter(|owned| owned.goal.status != GoalStatus::Open);
-    let mut way = Way { closed: closed.map(|owned| owned.goal.id).collect(), ..Way::default() };
-    if let Some(found) = found {
-        (way.added, way.gone, way.committed) = (Some(found.added), Some(found.gone), found.files);
+    let mut way = Way::default();
+    if let Some(commits) = commits {
+        (way.added, way.gone) = (commits.added, commits.gone);
+    }
+    // what is not committed was compared with the commit of then
+    way.committed = files.map(|found| found.files);
+    let here = context.store.paths().place();
+    let sessions = sessions(scan.records());
+    let place = |side: &Side| sessions.get(side.session.as_ref()?)?.place.clone();
+    let present = is_present.then(|| here.to_owned());
+    way.elsewhere = place(a).zip(present.or_else(|| place(b))).is_some_and(|(a, b)| a != b);
+    if let (true, false, Some(committed), Some(git)) = (is_present, way.elsewhere, &mut way.committed, &a.git) {
+        committed.extend(ignored(context, &git.uncommitted_changes.paths));
+    }
+    for Owned { session, goal } in goals(scan.records()) {
+        if goal.status != GoalStatus::Open {
+            way.closed.insert(goal.id);
+        } else if session == b.session {
+            way.held.insert(goal.id);
+        }
     }
     compare(a, b, &way, &|id| scan.get(id).is_some())
+}
+
+/// Of files that were not committed those that HEAD does not have and that are there all the same: when git names them
+/// no longer, it was told to ignore them.
+fn ignored(context: &Context<'_>, paths: &[String]) -> Vec<String> {
+    let root = context.repo.work_tree();
+    let Some(files) = WorkTree::of(context.repo) else { return Vec::new() };
+    let mut head = Tree::new(context.repo, context.store.head().tree);
+    let mut is_there = |path: &&String| {
+        inside(root.as_deref(), path).is_some_and(|at| head.find(&at) == Held::Nothing && files.has(&at))
+    };
+    paths.iter().filter(|path| is_there(path)).cloned().collect()
 }
 
 /// A record as a side; `None` for those that cannot be compared.

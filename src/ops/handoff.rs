@@ -129,9 +129,9 @@ fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Wo
         let committed = history::since(context.repo, since, COMMITS)?;
         let changes = asked.read()?.changes;
         let mut files = committed.files;
-        for file in changes.files_added.iter().chain(&changes.files_modified) {
-            crate::epistemics::gathered::push_once(&mut files, file);
-        }
+        let known: BTreeSet<String> = files.iter().cloned().collect();
+        let changed = changes.files_added.iter().chain(&changes.files_modified);
+        files.extend(changed.filter(|file| !known.contains(*file)).cloned());
         Ok((Work { commits: committed.commits, files }, changes))
     };
     match read() {

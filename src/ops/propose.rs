@@ -1,7 +1,7 @@
 //! The goals of a PREFLIGHT that recommends to investigate: proposed from what is at hand, and ended when they are reached.
 
 use super::context::{Context, Working};
-use crate::epistemics::drift::learned_after;
+use crate::epistemics::drift::last_learned;
 use crate::epistemics::gate;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::journal::{answers, sessions};
@@ -77,7 +77,8 @@ pub fn reached(records: &[&Record], who: &Working, gathered: &Gathered, assessme
     let open_steps = |goal: &GoalState| goal.subtasks.iter().any(|step| step.status == GoalStatus::Open);
     let open = gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open && !open_steps(goal));
     let met = open.filter_map(|goal| Some((goal, reached_by(goal, &assessment.vectors)?)));
-    let learned = met.filter(|(goal, _)| learned_after(records.iter().copied(), &who.id, &goal.id));
+    let last = last_learned(records.iter().copied(), &who.id);
+    let learned = met.filter(|(goal, _)| last.is_some_and(|last| *last > goal.id));
     let (phase, round) = (assessment.phase.name(), assessment.round);
     learned
         .map(|(goal, (vector, value))| GoalDone {

@@ -118,7 +118,7 @@ pub fn redact_text(text: &str) -> Option<(String, Vec<&'static str>)> {
 const ROUNDS: usize = 6;
 
 /// Replaces every secret in the strings of a JSON value, as [`redact_text`] does; keys stay as they are, but for those
-/// that the user gives under `meta`.
+/// that the user gives under `meta` or `metadata`.
 ///
 /// The list is empty when there is none, as in an empty string, array or object.
 pub fn redact_value(value: &mut Value) -> Vec<Replaced> {
@@ -128,7 +128,7 @@ pub fn redact_value(value: &mut Value) -> Vec<Replaced> {
 }
 
 fn walk(value: &mut Value, path: &mut String, replaced: &mut Vec<Replaced>) {
-    if let ("meta", Value::Object(fields)) = (path.as_str(), &mut *value) {
+    if let ("meta" | "metadata", Value::Object(fields)) = (path.as_str(), &mut *value) {
         return walk_meta(fields, replaced);
     }
     let mut step = |key: &str, inner: &mut Value| {

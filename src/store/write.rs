@@ -174,6 +174,15 @@ impl Store<'_> {
         replaced.map_or_else(|| text.to_owned(), |(text, _)| text)
     }
 
+    /// The same of all texts of a value.
+    pub fn all_without_secrets<T: serde::Serialize + serde::de::DeserializeOwned>(&self, value: T) -> T {
+        let Ok(mut json) = serde_json::to_value(&value) else { return value };
+        if !self.scan_secrets || secrets::redact_value(&mut json).is_empty() {
+            return value;
+        }
+        serde_json::from_value(json).unwrap_or(value)
+    }
+
     /// Derived state that goes with a new record.
     fn note_new(&self, record: &Record, waiting: &Waiting) {
         if record.head.commit.is_none() && waiting.on == self.repo.empty_tree() {

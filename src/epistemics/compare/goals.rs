@@ -13,7 +13,9 @@ impl Changes {
         self.compared.push(DIMENSION);
         // what was ended is not left behind
         let left = was.open.iter().filter(|goal| !is.open.iter().any(|now| now.id == goal.id));
-        let left: Vec<&SeenGoal> = left.filter(|goal| !way.closed.contains(&goal.id)).collect();
+        let taken_over = |id: &Id| !self.same_session && way.held.contains(id);
+        let left = left.filter(|goal| !way.closed.contains(&goal.id) && !taken_over(&goal.id));
+        let left: Vec<&SeenGoal> = left.collect();
         let names = |goals: &[&SeenGoal]| goals.iter().map(|goal| goal.text.clone()).collect::<Vec<_>>();
         // of these it is not known which they are
         let unnamed = is.active.saturating_sub(is.open.len() as u64);

@@ -18,7 +18,7 @@ fn side() -> Side {
 }
 
 fn here() -> Way {
-    Way { added: Some(0), gone: Some(0), ..Way::default() }
+    Way { added: Some(0), gone: Some(0), committed: Some(BTreeSet::new()), ..Way::default() }
 }
 
 fn of(a: &Side, b: &Side, way: &Way) -> Comparison {
@@ -143,8 +143,8 @@ fn what_is_named_and_stored_nowhere_is_missing_whatever_the_numbers_say() {
 #[test]
 fn files_that_were_committed_did_not_go_back() {
     let (a, b) = (Side { git: git(&["a", "new/", "c"]), ..side() }, Side { git: git(&["d"]), ..side() });
-    let way =
-        Way { added: Some(2), gone: Some(0), committed: ["a", "new/x"].map(str::to_owned).into(), ..Way::default() };
+    let committed = ["a", "new/x"].map(str::to_owned).into();
+    let way = Way { added: Some(2), gone: Some(0), committed: Some(committed), ..here() };
     let comparison = of(&a, &b, &way);
     assert_eq!(told(&comparison, Turn::Lost), ["1 file went back"]);
     assert_eq!(told(&comparison, Turn::Gained), ["2 commits more", "1 file more changed"]);
