@@ -57,4 +57,5 @@ mod team;
 mod tokens;
 mod unborn;
 mod workflow;
+mod workflow_attacks;
 mod workflow_forms;

@@ -223,14 +223,14 @@ impl Changes {
             }
             return;
         }
-        let fall = |was: Option<u64>, is: Option<u64>| Some(was? as i64 - is? as i64);
+        let fall = |was: Option<u64>, is: Option<u64>| Some(i128::from(was?) - i128::from(is?));
         let in_session = fall(a.session, b.session).filter(|_| self.same_session);
         let in_all = fall(a.total, b.total);
         // what is named and stored nowhere is missing whatever the numbers say
         let vanished = a.listed.iter().filter(|(id, _)| id.as_ref().is_some_and(|id| !exists(id)));
         let vanished: Vec<String> = vanished.map(|(_, text)| text.clone()).collect();
         let fallen = in_session.into_iter().chain(in_all).max().unwrap_or(0);
-        let missing = fallen.max(vanished.len() as i64);
+        let missing = fallen.max(vanished.len() as i128);
         if missing > 0 {
             let mut items = vanished;
             items.extend(only(a, b).into_iter().take((missing as usize).saturating_sub(items.len())));

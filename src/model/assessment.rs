@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::id::Id;
 use super::snapshot::{GitState, Snapshot};
@@ -97,35 +98,45 @@ pub struct CommitLine {
     pub subject: String,
 }
 
-/// A snapshot of where the work stands.
+/// A snapshot of where the work stands. Keys that are not as they should be are read as if they were not there, so that
+/// the others can be used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// Where in the workflow; `None` before the first assessment.
+    #[serde(default, deserialize_with = "understood")]
     pub phase: Option<Phase>,
     /// Which one of its phase, from 1.
     pub round: u32,
     /// Why it was taken.
     pub trigger: Trigger,
     /// The values; possibly none.
+    #[serde(default, deserialize_with = "understood")]
     pub vectors: Vectors,
     /// The assessment the vectors were taken from, when they were not given with the checkpoint.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "understood", skip_serializing_if = "Option::is_none")]
     pub vectors_from: Option<Id>,
     /// The snapshot before the compaction that it was compared with; of a checkpoint after one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "understood", skip_serializing_if = "Option::is_none")]
     pub compared_with: Option<Id>,
     /// Why it is so, as the agent says with the checkpoint.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "understood", skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
     /// Labels given with the checkpoint.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "understood", skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Whatever else the agent wants kept.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "understood", skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
     /// The repository; `None` when git could not be asked.
+    #[serde(default, deserialize_with = "understood")]
     pub git_state: Option<GitState>,
     /// Everything else that can be lost; `None` for checkpoints of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "understood", skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<Snapshot>,
+}
+
+/// A value, or its default where it is something else: another program, or a later version, may have written it.
+fn understood<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<T, D::Error> {
+    let value = serde_json::Value::deserialize(from)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
 }
