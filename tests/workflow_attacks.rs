@@ -206,7 +206,9 @@ fn a_checkpoint_with_odd_keys_is_listed_and_the_others_are_used() {
     let files = |count: Value| {
         move |record: &mut Value| {
             let changes = &mut record["git_state"]["uncommitted_changes"];
-            ["files_modified", "files_added", "files_deleted"].map(|key| changes[key] = count.clone());
+            for key in ["files_modified", "files_added", "files_deleted"] {
+                changes[key] = count.clone();
+            }
             changes["paths_omitted"] = json!(3);
         }
     };

@@ -252,9 +252,8 @@ impl Gathered {
     }
 }
 
-/// Adds a text that is not in the list yet.
-pub fn push_once(list: &mut Vec<String>, text: &str) {
-    if !list.iter().any(|known| known == text) {
-        list.push(text.to_owned());
-    }
+/// Adds the texts that are not in the list yet, each once.
+pub fn add_new<'t>(list: &mut Vec<String>, texts: impl IntoIterator<Item = &'t String>) {
+    let mut known: BTreeSet<String> = list.iter().cloned().collect();
+    list.extend(texts.into_iter().filter(|text| known.insert((*text).clone())).cloned());
 }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::gathered::{Gathered, push_once};
+use super::gathered::{Gathered, add_new};
 use super::{calibration, gaps, recommend, trajectory};
 use crate::model::Handoff;
 use crate::model::assessment::CommitLine;
@@ -58,14 +58,12 @@ pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -
 
     let carried = |list: fn(&Handoff) -> &Vec<String>| earlier.map(list).cloned().unwrap_or_default();
     let mut accomplished = carried(|h| &h.accomplished);
-    said.accomplished.iter().for_each(|text| push_once(&mut accomplished, text));
+    add_new(&mut accomplished, &said.accomplished);
     let next_steps = said.next_steps.unwrap_or_else(|| carried(|h| &h.next_steps));
     let mut named_artifacts = carried(|h| &h.named_artifacts);
-    said.artifacts.iter().for_each(|file| push_once(&mut named_artifacts, file));
+    add_new(&mut named_artifacts, &said.artifacts);
     let mut artifacts = named_artifacts.clone();
-    for file in work.files.iter().chain(&gathered.touched_files) {
-        push_once(&mut artifacts, file);
-    }
+    add_new(&mut artifacts, work.files.iter().chain(&gathered.touched_files));
     let task = said.task.or_else(|| gathered.session.task.clone()).or_else(|| earlier.map(|h| h.task.clone()));
     let started = DateTime::parse_from_rfc3339(&gathered.session.started_at).ok();
     Handoff {

@@ -33,7 +33,7 @@ pub(super) fn before(scan: &Scan, gathered: &Gathered) -> Option<Id> {
     for record in scan.records().filter(|record| record.head.ai == session.ai) {
         match (&record.body, &record.head.session) {
             (Body::SessionStart(start), Some(id)) if session.place.as_ref() == Some(&start.place) => {
-                drop(here.insert(id))
+                here.insert(id);
             }
             (Body::Checkpoint(checkpoint), _) if checkpoint.trigger == Trigger::PreCompact => snapshots.push(record),
             _ => {}

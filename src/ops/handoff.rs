@@ -7,7 +7,7 @@ use super::context::{Context, Working};
 use super::draft;
 use super::session::{gather, gather_from};
 use super::uncommitted::{self, Seen};
-use crate::epistemics::gathered::Gathered;
+use crate::epistemics::gathered::{Gathered, add_new};
 use crate::epistemics::journal::superseded;
 use crate::epistemics::report::{Said, Work, missing, report};
 use crate::error::{Error, Result};
@@ -129,9 +129,7 @@ fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Wo
         let committed = history::since(context.repo, since, COMMITS)?;
         let changes = asked.read()?.changes;
         let mut files = committed.files;
-        let known: BTreeSet<String> = files.iter().cloned().collect();
-        let changed = changes.files_added.iter().chain(&changes.files_modified);
-        files.extend(changed.filter(|file| !known.contains(*file)).cloned());
+        add_new(&mut files, changes.files_added.iter().chain(&changes.files_modified));
         Ok((Work { commits: committed.commits, files }, changes))
     };
     match read() {

@@ -70,12 +70,9 @@ pub fn tools(handoff: &Handoff) -> Vec<String> {
         many => format!("{} ×{many}", tool.tool),
     };
     let mut out: Vec<String> = handoff.tools.iter().map(counted).collect();
-    for proof in &handoff.evidence {
-        if let Some(program) = proof.command.split_whitespace().next() {
-            crate::epistemics::gathered::push_once(&mut out, program);
-        }
-    }
-    handoff.sources.iter().for_each(|source| crate::epistemics::gathered::push_once(&mut out, source));
+    let program = |proof: &crate::model::handoff::Proof| Some(proof.command.split_whitespace().next()?.to_owned());
+    let programs: Vec<String> = handoff.evidence.iter().filter_map(program).collect();
+    crate::epistemics::gathered::add_new(&mut out, programs.iter().chain(&handoff.sources));
     out
 }
 
