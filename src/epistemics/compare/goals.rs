@@ -53,12 +53,12 @@ impl Changes {
             let what = format!("{} done", counted(is.completed - was.completed, WORDS));
             self.add(DIMENSION, Turn::Gained, what, Vec::new());
         }
-        if let (Some(before), Some(now)) = (&was.current, &is.current)
-            && before != now
+        if let Some(before) = was.current.as_ref().filter(|before| is.current.as_ref() != Some(*before))
             && let Some(goal) = was.open.iter().find(|goal| goal.id == *before)
             && (is.open.iter().any(|goal| goal.id == *before) || is.completed == was.completed)
         {
-            self.add(DIMENSION, Turn::Changed, "another goal is worked on".to_owned(), vec![goal.text.clone()]);
+            let what = if is.current.is_some() { "another goal is worked on" } else { "no goal is worked on" };
+            self.add(DIMENSION, Turn::Changed, what.to_owned(), vec![goal.text.clone()]);
         }
     }
 
