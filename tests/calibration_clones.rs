@@ -7,13 +7,13 @@ use serde_json::Value;
 use git_empirica::epistemics::belief::{beliefs, differences};
 use git_empirica::epistemics::gathered::Gathered;
 use git_empirica::epistemics::track::{Entry, Score};
-use git_empirica::model::assessment::{Assessment, Phase};
+use git_empirica::model::assessment::Assessment;
 use git_empirica::model::goal::{Goal, GoalDone, GoalDrop, GoalTake, Priority};
 use git_empirica::model::journal::Evidence;
 use git_empirica::model::record::{Attach, Supersede};
 use git_empirica::model::session::{SessionEnd, SessionStart};
 use git_empirica::model::vectors::{Vector, Vectors};
-use git_empirica::model::{Body, Head, Id, Record, SessionId};
+use git_empirica::model::{Body, Head, Id, Phase, Record, SessionId};
 
 use crate::harness::Place;
 

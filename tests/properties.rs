@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use git_empirica::model::assessment::{Assessment, Checkpoint, Phase, Trigger};
+use git_empirica::model::assessment::{Assessment, Checkpoint, Trigger};
 use git_empirica::model::goal::{Goal, Priority};
 use git_empirica::model::journal::{DeadEnd, Decision, Evidence, Finding, Mistake, Unknown};
 use git_empirica::model::record::Attach;
 use git_empirica::model::session::SessionStart;
 use git_empirica::model::vectors::{Vector, Vectors};
-use git_empirica::model::{Body, Head, Id, Record, SessionId};
+use git_empirica::model::{Body, Head, Id, Phase, Record, SessionId};
 use git_empirica::wire::{blocks, lines, record};
 
 fn id(n: u64) -> Id {

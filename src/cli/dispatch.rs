@@ -13,7 +13,7 @@ use crate::model::{Phase, Shelf, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
     Asked, Context, assess, bootstrap, calibration, checkpoint, compaction, deinit, demo, diff, doctor, drift, flush,
-    goal, handoff, hook, init, journal, log, query, repair, resume, session, setup, show, status, sync,
+    goal, handoff, hook, init, journal, log, query, repair, resume, session, setup, show, snapshot, status, sync,
 };
 use crate::view::block::BuiltIn;
 use crate::view::fit::Form;
@@ -105,7 +105,7 @@ impl<'a> Here<'a> {
             Command::Show(given) => {
                 let context = self.context(Asked::default())?;
                 let (shown, warnings) = show::run(&context, given.name.as_deref())?;
-                view::small::shown(&shown, given.format.into(), warnings, &mut self.terminal)?
+                view::show::shown(&shown, given.format.into(), warnings, &mut self.terminal)?
             }
             Command::Diff(given) => {
                 let context = self.context(given.who)?;
@@ -226,7 +226,7 @@ impl<'a> Here<'a> {
         Ok(match given.command {
             None => {
                 let (said, asked) = requests::about(given.about, &mut Input::new(self.output.stdin()))?;
-                let request = checkpoint::Request {
+                let request = snapshot::Request {
                     phase: given.phase.map(Phase::from),
                     round: given.round,
                     trigger: given.trigger.into(),
@@ -249,11 +249,11 @@ impl<'a> Here<'a> {
             }
             Some(CheckpointCommand::List { filter, .. }) => {
                 let (records, warnings) = checkpoint::list(&self.context(filter)?)?;
-                view::snapshot::list(&records, warnings)
+                view::record::points(&records, warnings)
             }
             Some(CheckpointCommand::Show { id, .. }) => {
                 let (record, warnings) = checkpoint::show(&self.context(Asked::default())?, id.as_deref())?;
-                view::snapshot::shown(&record, warnings)
+                view::record::shown(&record, warnings)
             }
         })
     }
@@ -284,14 +284,14 @@ impl<'a> Here<'a> {
             GoalCommand::Take { from, who, .. } => (goal::Request::Take { session: from }, who),
             GoalCommand::List { open, filter, .. } => {
                 let (goals, warnings) = goal::list(&self.context(filter)?, open)?;
-                return Ok(view::small::goals(&goals, warnings));
+                return Ok(view::goal::list(&goals, warnings));
             }
             GoalCommand::Show { goal, .. } => {
                 let (owned, warnings) = goal::show(&self.context(Asked::default())?, &goal)?;
-                return Ok(view::small::goal_shown(&owned, warnings));
+                return Ok(view::goal::shown(&owned, warnings));
             }
         };
-        Ok(view::small::goal_changed(&goal::run(&self.context(who)?, request)?))
+        Ok(view::goal::changed(&goal::run(&self.context(who)?, request)?))
     }
 
     fn handoff(&mut self, given: args::Handoff) -> Result<Answer> {

@@ -11,7 +11,7 @@ use crate::ops::Asked;
 use crate::ops::assess::{Request, vector_error};
 use crate::ops::hook;
 use crate::view::pack::Detail;
-use crate::view::small::Format;
+use crate::view::show::Format;
 
 impl From<args::Who> for Asked {
     fn from(who: args::Who) -> Self {

@@ -2,6 +2,7 @@
 
 pub mod arrival;
 pub mod belief;
+pub mod bound;
 pub mod calibration;
 pub mod chains;
 pub mod compare;

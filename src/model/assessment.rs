@@ -6,34 +6,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::id::Id;
+use super::phase::Phase;
 use super::snapshot::{GitState, Snapshot};
 use super::vectors::Vectors;
-
-/// Where in the workflow something was said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Phase {
-    /// Before the work.
-    Preflight,
-    /// Before acting: may I?
-    Check,
-    /// While acting; checkpoints only.
-    Act,
-    /// After the work.
-    Postflight,
-}
-
-impl Phase {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Phase::Preflight => "PREFLIGHT",
-            Phase::Check => "CHECK",
-            Phase::Act => "ACT",
-            Phase::Postflight => "POSTFLIGHT",
-        }
-    }
-}
 
 /// How sure the agent is at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::assessment::{CommitLine, Phase};
+use super::assessment::CommitLine;
 use super::goal::GoalState;
 use super::id::Id;
+use super::phase::Phase;
 use super::vectors::Vectors;
 
 /// A text with the record it comes from; `id` is `None` when it was given with the handoff itself.

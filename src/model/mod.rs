@@ -7,14 +7,16 @@ pub mod handoff;
 pub mod hash;
 pub mod id;
 pub mod journal;
+pub mod phase;
 pub mod record;
 pub mod session;
 pub mod snapshot;
 pub mod vectors;
 
-pub use assessment::{Assessment, Checkpoint, Phase, Trigger};
+pub use assessment::{Assessment, Checkpoint, Trigger};
 pub use digest::Digest;
 pub use handoff::Handoff;
 pub use id::{Id, SessionId};
+pub use phase::Phase;
 pub use record::{Body, Head, Record, Shelf};
 pub use vectors::{Vector, Vectors};

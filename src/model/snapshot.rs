@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::assessment::Phase;
 use super::id::{Id, SessionId};
+use super::phase::Phase;
 use super::vectors::Vectors;
 
 /// What is not committed.

@@ -1,7 +1,5 @@
 //! After a compaction: what was lost since the snapshot before it, and what a new context needs.
 
-use std::collections::BTreeSet;
-
 use super::bootstrap;
 use super::checkpoint::Outcome as Taken;
 use super::context::Context;
@@ -12,8 +10,7 @@ use crate::epistemics::gathered::Gathered;
 use crate::epistemics::side::Side;
 use crate::error::Result;
 use crate::model::assessment::Trigger;
-use crate::model::{Assessment, Body, Checkpoint, Head, Id, Record, SessionId, Shelf};
-use crate::store::Scan;
+use crate::model::{Assessment, Body, Checkpoint, Head, Id, Shelf};
 
 /// What a new context is told.
 #[derive(Debug)]
@@ -22,28 +19,6 @@ pub struct Outcome {
     pub compared: Option<diff::Outcome>,
     /// The project.
     pub bootstrap: bootstrap::Outcome,
-}
-
-/// The snapshot before the compaction that a session has just been through: its own newest one, else, when the agent
-/// goes on in a new session, the newest of an agent of that name in this worktree.
-pub(super) fn before(scan: &Scan, gathered: &Gathered) -> Option<Id> {
-    let session = &gathered.session;
-    let mut here: BTreeSet<&SessionId> = BTreeSet::new();
-    let mut snapshots: Vec<&Record> = Vec::new();
-    for record in scan.records().filter(|record| record.head.ai == session.ai) {
-        match (&record.body, &record.head.session) {
-            (Body::SessionStart(start), Some(id)) if session.place.as_ref() == Some(&start.place) => {
-                here.insert(id);
-            }
-            (Body::Checkpoint(checkpoint), _) if checkpoint.trigger == Trigger::PreCompact => snapshots.push(record),
-            _ => {}
-        }
-    }
-    let of = |sessions: &BTreeSet<&SessionId>| {
-        let within = |record: &&&Record| record.head.session.as_ref().is_some_and(|id| sessions.contains(id));
-        snapshots.iter().rev().find(within).map(|record| record.head.id.clone())
-    };
-    of(&BTreeSet::from([&session.id])).or_else(|| of(&here))
 }
 
 /// Looks at what a checkpoint after a compaction found.

@@ -1,9 +1,9 @@
 //! Two snapshots or handoffs compared in all dimensions; what is not named is the present state.
 
 use super::alias;
-use super::checkpoint::{AskedGit, Request as Taken, take};
 use super::context::Context;
 use super::session::gather_from;
+use super::snapshot::{AskedGit, Request as Taken, take};
 use crate::epistemics::compare::{Comparison, Way, compare};
 use crate::epistemics::journal::{Owned, goals, sessions};
 use crate::epistemics::side::Side;

@@ -30,6 +30,7 @@ pub mod resume;
 pub mod session;
 pub mod setup;
 pub mod show;
+pub mod snapshot;
 pub mod status;
 pub mod sync;
 pub mod uncommitted;

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::fit::{Form, Press, shorten_in};
 use super::pack::Detail;
-use super::small::Format;
 use super::{Answer, safe, words};
 use crate::epistemics::arrival::Arrival;
 use crate::git::repository::quote;
@@ -177,11 +176,9 @@ fn lost(arrival: &Arrival) -> Option<&'static str> {
 }
 
 /// Adds it to the answer of `show`, whole: under `arrival`, and `in_text` as the last section of the Markdown.
-pub fn added(mut answer: Answer, arrival: &Arrival, format: Format, in_text: bool) -> Answer {
+pub fn added(mut answer: Answer, arrival: &Arrival, in_text: bool) -> Answer {
     answer.json.insert("arrival".to_owned(), json!(arrival));
-    if format == Format::Json {
-        answer.text = safe::json(&Value::Object(answer.json.clone())) + "\n";
-    } else if in_text {
+    if in_text {
         answer.text = format!("{}\n{}", answer.text, section(arrival));
     }
     answer

@@ -110,7 +110,7 @@ pub fn entry(found: &Annotated, paint: Paint, terminal: &mut Templates) -> Resul
         .checkpoints
         .iter()
         .map(|record| {
-            let what = super::small::point_name(record);
+            let what = super::record::point_name(record);
             json!({"short": record.head.id.short(), "what": what, "ai": record.head.ai, "values": words::said(record)})
         })
         .collect();

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Answer, safe, words};
 use crate::epistemics::confidence::overall;
 use crate::model::snapshot::{Chain, GitState, Snapshot};
-use crate::model::{Body, Checkpoint, Head, Phase, Record};
+use crate::model::{Body, Checkpoint, Head, Phase};
 use crate::ops::checkpoint;
 use crate::ops::show::short_commit;
 
@@ -79,47 +79,8 @@ pub fn taken(outcome: &checkpoint::Outcome) -> Answer {
         .stored(&outcome.stored)
 }
 
-/// A checkpoint or assessment as JSON.
-fn point_json(record: &Record, whole: bool) -> Value {
-    match &record.body {
-        Body::Checkpoint(checkpoint) if whole => Value::Object(json_of(&record.head, checkpoint)),
-        Body::Checkpoint(checkpoint) => Value::Object(brief_json(&record.head, checkpoint)),
-        _ => super::small::point_json(record),
-    }
-}
-
-/// The answer of `checkpoint list`.
-pub fn list(records: &[Record], warnings: Vec<String>) -> Answer {
-    let line = |record: &Record| {
-        format!(
-            "{} {} {:<22} {:<12} {}\n",
-            record.head.id.short(),
-            words::date(&record.head.at),
-            super::small::point_name(record),
-            safe::line(&record.head.ai),
-            words::said(record)
-        )
-    };
-    let rows: Vec<Value> = records.iter().map(|record| point_json(record, false)).collect();
-    let answer = Answer::new(json!({"checkpoints": rows, "total_found": rows.len()}))
-        .text(records.iter().map(line).collect::<String>())
-        .warn(warnings)
-        .paged();
-    if records.is_empty() { answer.say("No checkpoint is stored here.") } else { answer }
-}
-
-/// The answer of `checkpoint show`.
-pub fn shown(record: &Record, warnings: Vec<String>) -> Answer {
-    match &record.body {
-        Body::Checkpoint(checkpoint) => {
-            Answer::new(point_json(record, true)).text(text(&record.head, checkpoint)).warn(warnings).paged()
-        }
-        _ => super::small::record(record, warnings),
-    }
-}
-
 /// A checkpoint as people read it.
-fn text(head: &Head, c: &Checkpoint) -> String {
+pub fn text(head: &Head, c: &Checkpoint) -> String {
     let session = head.session.as_ref().map_or("–", |id| id.as_str());
     let trigger = json!(c.trigger);
     let mut lines = vec![

@@ -1,6 +1,7 @@
 //! The goals of two sides: which are missing, done, taken over, and which made progress.
 
-use super::{Changes, Turn, Way, counted};
+use super::changes::{Changes, counted};
+use super::{Turn, Way};
 use crate::epistemics::side::{SeenGoal, SeenGoals, Side};
 use crate::model::Id;
 
@@ -8,7 +9,7 @@ const DIMENSION: &str = "goals";
 const WORDS: (&str, &str) = ("goal", "goals");
 
 impl Changes {
-    pub(super) fn goals(&mut self, a: &Side, b: &Side, way: &Way, exists: &dyn Fn(&Id) -> bool) {
+    pub fn goals(&mut self, a: &Side, b: &Side, way: &Way, exists: &dyn Fn(&Id) -> bool) {
         let (Some(was), Some(is)) = (&a.goals, &b.goals) else { return };
         self.compared.push(DIMENSION);
         // what was ended is not left behind

@@ -1,7 +1,7 @@
 //! Tests the comparison: what counts as lost in each dimension, and the sentence.
 
 use super::*;
-use crate::epistemics::side::{SeenGoal, SeenGoals};
+use crate::epistemics::side::{Known, SeenGoal, SeenGoals};
 use crate::model::snapshot::{GitState, Uncommitted};
 use crate::model::{SessionId, Vectors};
 

@@ -1,0 +1,29 @@
+//! The phases of the workflow.
+
+use serde::{Deserialize, Serialize};
+
+/// Where in the workflow something was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Phase {
+    /// Before the work.
+    Preflight,
+    /// Before acting: may I?
+    Check,
+    /// While acting; checkpoints only.
+    Act,
+    /// After the work.
+    Postflight,
+}
+
+impl Phase {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Preflight => "PREFLIGHT",
+            Phase::Check => "CHECK",
+            Phase::Act => "ACT",
+            Phase::Postflight => "POSTFLIGHT",
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The answer of `show`: a handoff, a session, a record, or what stands on a commit.
+
+use serde_json::{Value, json};
+
+use super::handoff::{compact, json_of, markdown};
+use super::template::Templates;
+use super::{Answer, arrival, record, safe, session, words};
+use crate::error::{Error, Result};
+use crate::model::{Body, Record};
+use crate::ops::handoff::Listed;
+use crate::ops::show::Shown;
+
+/// How `show` is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Format {
+    Markdown,
+    Json,
+    Compact,
+}
+
+/// The answer of `show`. `compact` is for handoffs only; a session's is that of its handoff.
+pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
+    let one = |listed: &Listed, terminal: &mut Templates| -> Result<Answer> {
+        let record = Record { head: listed.head.clone(), body: Body::Handoff(Box::new(listed.handoff.clone())) };
+        let json = json_of(&listed.head, &listed.handoff);
+        Ok(match format {
+            Format::Compact => {
+                let json = compact(&listed.head, &listed.handoff);
+                let text = safe::json(&json) + "\n";
+                Answer::new(json).text(text)
+            }
+            Format::Json => {
+                let text = safe::json(&json) + "\n";
+                Answer::new(json).text(text)
+            }
+            Format::Markdown => Answer::new(json).text(markdown(terminal, &record, None)?).paged(),
+        })
+    };
+    match (shown, format) {
+        (Shown::Handoff(listed, arrival), _) => {
+            let answer = one(listed, terminal)?.warn(warnings);
+            // the user's own template says what the user wants
+            let is_ours = terminal.is_built_in("handoff.md");
+            Ok(match format {
+                Format::Compact => answer,
+                _ => as_text(arrival::added(answer, arrival, is_ours), format)?,
+            })
+        }
+        (Shown::Session(_, Some(listed)), Format::Compact) => Ok(one(listed, terminal)?.warn(warnings)),
+        (Shown::Session(_, None), Format::Compact) => Err(no_compact("the session has no handoff")),
+        (Shown::Session(gathered, _), _) => as_text(session::show(gathered, warnings, terminal)?, format),
+        (Shown::Record(record), Format::Markdown | Format::Json) => as_text(record::shown(record, warnings), format),
+        (Shown::Commit { commit, subject, records }, Format::Markdown | Format::Json) => {
+            as_text(commit_answer(commit, subject, records, warnings, terminal)?, format)
+        }
+        _ => Err(no_compact("only a handoff has a compact form")),
+    }
+}
+
+fn no_compact(why: &str) -> Error {
+    Error::usage("there is no compact form of this")
+        .reason(why)
+        .suggest("Name a handoff, or leave --format out.")
+        .command("git empirica handoff list")
+}
+
+/// With `--format json` the text is the document.
+fn as_text(mut answer: Answer, format: Format) -> Result<Answer> {
+    if format == Format::Json {
+        answer.text = safe::json(&Value::Object(answer.json.clone())) + "\n";
+        answer.paged = false;
+    }
+    Ok(answer)
+}
+
+fn commit_answer(
+    commit: &str,
+    subject: &str,
+    records: &[Record],
+    warnings: Vec<String>,
+    terminal: &mut Templates,
+) -> Result<Answer> {
+    let mut text = format!("commit {commit}\n    {}\n", safe::line(subject));
+    for record in records {
+        match &record.body {
+            Body::Handoff(_) => text.push_str(&format!("\n{}", markdown(terminal, record, None)?)),
+            _ => text.push_str(&format!(
+                "\n{} {} by {}: {}\n",
+                record.head.id.short(),
+                record.body.kind().replace('_', " "),
+                safe::line(&record.head.ai),
+                safe::indented(&words::said(record), 4)
+            )),
+        }
+    }
+    let handoffs: Vec<Value> = records
+        .iter()
+        .filter_map(|record| match &record.body {
+            Body::Handoff(handoff) => Some(json_of(&record.head, handoff)),
+            _ => None,
+        })
+        .collect();
+    let others: Vec<Value> =
+        records.iter().filter(|r| !matches!(r.body, Body::Handoff(_))).map(record::point_json).collect();
+    let answer = Answer::new(json!({"commit": commit, "subject": subject, "handoffs": handoffs, "records": others}))
+        .text(text)
+        .warn(warnings)
+        .paged();
+    Ok(if records.is_empty() { answer.say("Nothing is stored on this commit.") } else { answer })
+}
