@@ -263,7 +263,9 @@ fn the_names_of_the_seed_work() {
     let session = repo.start("ada", "t");
     for name in ["checkpoint-create", "assess-state"] {
         assert_eq!(repo.json([name])["type"], "epistemic_state_snapshot");
+        assert_eq!(repo.json([name, "--session-id", &session])["session_id"], session.as_str());
     }
+    assert_eq!(repo.json(["project-bootstrap", "--session-id", &session])["own_session_id"], session.as_str());
     assert_eq!(repo.json(["sessions-list"])["sessions"][0]["session_id"], session.as_str());
     repo.json(["session", "end"]);
     assert_eq!(repo.json(["sessions-list", "--active"])["total_sessions"], 0);

@@ -146,7 +146,7 @@ pub struct Who {
     pub ai: Option<String>,
     /// The session: an id, 4 or more characters of one, latest, latest:active, latest:<ai>, latest:active:<ai>, or the
     /// agent's own session id [default: EMPIRICA_SESSION, else the active session of this worktree]
-    #[arg(long, value_name = "ALIAS")]
+    #[arg(long, alias = "session-id", value_name = "ALIAS")]
     pub session: Option<String>,
 }
 
@@ -157,7 +157,7 @@ pub struct Filter {
     #[arg(long, value_name = "ID")]
     pub ai: Option<String>,
     /// Only those of this session
-    #[arg(long, value_name = "ALIAS")]
+    #[arg(long, alias = "session-id", value_name = "ALIAS")]
     pub session: Option<String>,
 }
 

@@ -87,7 +87,7 @@ pub struct Bootstrap {
     #[arg(long, value_name = "ID", conflicts_with = "session")]
     pub ai: Option<String>,
     /// The session that asks [default: EMPIRICA_SESSION, else the active session of this worktree]
-    #[arg(long, value_name = "ALIAS")]
+    #[arg(long, alias = "session-id", value_name = "ALIAS")]
     pub session: Option<String>,
     #[command(flatten)]
     pub form: Form,
