@@ -148,6 +148,9 @@ pub fn keep(lists: &mut [List], kept: &[Order]) {
     }
 }
 
+/// How many entries after the first that does not fit are tried.
+const AFTER: usize = 32;
+
 /// The attempt that keeps most of what matters most: as many of the first entries as fit, from `low` on, then what
 /// still fits of the next ones.
 pub fn most<T>(
@@ -166,7 +169,7 @@ pub fn most<T>(
     }
     if best.is_some() {
         let mut kept = every[..low].to_vec();
-        for more in every.iter().skip(low + 1).take(12) {
+        for more in every.iter().skip(low + 1).take(AFTER) {
             kept.push(*more);
             match attempt(&kept)? {
                 Some(shown) => best = Some(shown),

@@ -7,6 +7,7 @@ use super::template::Templates;
 use super::{Answer, words};
 use crate::epistemics::confidence::overall;
 use crate::epistemics::report::duration;
+use crate::epistemics::short::short;
 use crate::error::{Error, Result};
 use crate::model::goal::{GoalState, GoalStatus};
 use crate::ops::backlog::{Unsynced, Waiting};
@@ -43,6 +44,8 @@ fn session_json(AtWork { gathered, gate }: &AtWork) -> Value {
 
 /// How many goals and unknowns the screen names, each.
 const NAMED: usize = 5;
+/// How much of their texts, in characters.
+const NAMED_TEXT: usize = 160;
 
 fn session_view(AtWork { gathered, gate }: &AtWork) -> Value {
     let mut bars: Vec<Value> = Vec::new();
@@ -68,14 +71,14 @@ fn session_view(AtWork { gathered, gate }: &AtWork) -> Value {
     let goals: Vec<Value> = open
         .iter()
         .take(NAMED)
-        .map(|g| json!({"short": g.id.short(), "status": g.status.name(), "text": g.text, "progress": g.progress()}))
+        .map(|g| json!({"short": g.id.short(), "status": g.status.name(), "text": short(&g.text, NAMED_TEXT), "progress": g.progress()}))
         .collect();
     let unknowns: Vec<Value> = gathered
         .unknowns
         .iter()
         .rev()
         .take(NAMED)
-        .filter_map(|u| u.id.as_ref().map(|id| json!({"short": id.short(), "text": u.text})))
+        .filter_map(|u| u.id.as_ref().map(|id| json!({"short": id.short(), "text": short(&u.text, NAMED_TEXT)})))
         .collect();
     let mut more = Vec::new();
     for (left, noun) in [(open.len() - goals.len(), "open goal"), (gathered.unknowns.len() - unknowns.len(), "unknown")]
@@ -86,7 +89,7 @@ fn session_view(AtWork { gathered, gate }: &AtWork) -> Value {
     json!({
         "short": gathered.session.id.short(),
         "ai": gathered.session.ai,
-        "task": gathered.session.task,
+        "task": gathered.session.task.as_ref().map(|task| short(task, NAMED_TEXT)),
         "duration": duration(seconds_between(&gathered.session.started_at, &gathered.last_at)),
         "phase": gathered.last().map_or_else(|| "none yet".to_owned(), |(_, a)| format!("{} {}", a.phase.name(), a.round)),
         "bars": bars,
