@@ -53,6 +53,7 @@ fn who_comes_too_late_is_told_who_has_them_and_a_third_takes_them_in_another_clo
     repo.json(["session", "end"]);
     let bob = repo.start("bob", "Login, on");
     repo.json(["goal", "take", "latest:ada"]);
+    repo.fails(1, ["goal", "take", "latest:bob"]);
     let own = repo.fails(1, ["goal", "take", "latest:ada"]);
     assert!(own["suggestion"].as_str().is_some_and(|text| text.starts_with("They are this session's own")), "{own}");
     repo.json(["flush"]);

@@ -128,6 +128,12 @@ fn closed_goal(repo: &Repo<'_>) {
     repo.git(["config", "test.goal", &goal]).ok();
 }
 
+fn other_without_goals(repo: &Repo<'_>) {
+    closed_goal(repo);
+    repo.json(["session", "end"]);
+    repo.start("bob", "Other work");
+}
+
 fn remote_that_refuses(repo: &Repo<'_>) {
     active(repo);
     repo.git(["init", "-q", "--bare", "../hub.git"]).ok();
@@ -190,7 +196,15 @@ const CASES: &[Case] = &[
     ("an id of nothing", with_handoff, &["show", "ffffffff"], 1, "no handoff, session or commit", &[Shown, Shown]),
     ("no handoff to show", active, &["show"], 1, "no handoff", &[Shown]),
     ("no checkpoint to show", nothing, &["checkpoint", "show"], 1, "no checkpoint", &[Shown]),
-    ("a session without open goals", closed_goal, &["goal", "take", "latest"], 1, "no open goal", &[Shown]),
+    ("a session without open goals", other_without_goals, &["goal", "take", "latest:ada"], 1, "no open goal", &[Shown]),
+    (
+        "its own session",
+        closed_goal,
+        &["goal", "take", "latest"],
+        1,
+        "is the one that would take them",
+        &[Shown, Shown],
+    ),
     ("a revision that git does not know", active, &["log", "no-such-branch"], 1, "no-such-branch", &[Shown]),
     (
         "a commit that is none",

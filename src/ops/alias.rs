@@ -134,15 +134,17 @@ pub fn start_command(ai: Option<&str>) -> String {
 
 /// The error of a record that is not there. `what` it should have been: goal, checkpoint, record, …
 pub fn no_record(given: &str, what: &str, why: &str) -> Error {
+    let lists: &[&str] = match what {
+        "goal" => &["git empirica goal list"],
+        "checkpoint" => &["git empirica checkpoint list"],
+        "checkpoint or handoff" => &["git empirica checkpoint list", "git empirica handoff list"],
+        _ => &["git empirica log --journal"],
+    };
     Error::not_found(format!("there is no {what} '{given}'"))
         .provided(given)
         .reason(why)
         .suggest("Use an id as the lists show it.")
-        .command(match what {
-            "goal" => "git empirica goal list",
-            "checkpoint" => "git empirica checkpoint list",
-            _ => "git empirica log --journal",
-        })
+        .commands_of(lists.iter().map(|list| (*list).to_owned()))
 }
 
 /// Resolves a record on one of `shelves` that `fits`: its full id, or 4 or more characters that only its short form
@@ -154,8 +156,9 @@ pub fn record(
     shelves: &[Shelf],
     fits: impl Fn(&Record) -> bool,
 ) -> Result<Record> {
-    let given = given.trim().to_ascii_lowercase();
-    let absent = |why: &str| no_record(&given, what, why);
+    let said = given.trim();
+    let given = said.to_ascii_lowercase();
+    let absent = |why: &str| no_record(said, what, why);
     let hexish = given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     if !hexish || given.len() < SHORTEST {
         return Err(absent("an id is hexadecimal and has 4 characters or more"));
@@ -175,7 +178,17 @@ pub fn record(
     }
     match found.as_slice() {
         [only] => Ok(only.clone()),
-        [] => Err(absent("no stored id has it at its beginning or end")),
+        [] if shelves.len() == Shelf::ALL.len() => Err(absent("no stored id has it at its beginning or end")),
+        [] => {
+            // one of another kind is there all the same
+            let all = context.store.scan_all()?;
+            let other = all.records().find(|record| matches(&record.head.id));
+            let kind = other.map(|record| record.body.kind().replace('_', " "));
+            Err(absent(&kind.map_or_else(
+                || "no stored id has it at its beginning or end".to_owned(),
+                |kind| format!("what has that id is of the kind {kind}"),
+            )))
+        }
         many => {
             let mut error = Error::refused(format!("'{given}' stands for {} records", many.len()))
                 .provided(given.clone())

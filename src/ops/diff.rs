@@ -110,7 +110,11 @@ fn named(context: &Context<'_>, scan: &Scan, given: &str) -> Result<Side> {
         Ok(record) => Some(record),
         Err(error) => {
             // a session, then: when it is none either, what was said of the record is nearer
-            let Ok(session) = alias::session(context, given) else { return Err(error) };
+            let session = match alias::session(context, given) {
+                Ok(session) => session,
+                Err(missing) if given.trim().starts_with("latest") => return Err(missing),
+                Err(_) => return Err(error),
+            };
             let of_session = |record: &&Record| record.head.session.as_ref() == Some(&session.id) && fits(record);
             scan.records().rev().find(of_session).cloned()
         }

@@ -75,6 +75,14 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
             // who takes last has them: by the id, which comes after all that were fetched
             warnings = context.store.settle();
             let from = alias::session(context, &session)?.id;
+            if from == who.id {
+                return Err(Error::refused(format!("the session {} is the one that would take them", from.short()))
+                    .provided(session)
+                    .reason("goals are taken over from another session")
+                    .suggest("Name the session that left them open.")
+                    .command("git empirica session list")
+                    .command("git empirica goal list --open"));
+            }
             let scan = context.store.scan(Shelf::Journal)?;
             let open = |owned: &Owned| owned.goal.status == GoalStatus::Open && owned.session.as_ref() == Some(&from);
             concerned = goals(scan.records()).into_iter().filter(open).map(|owned| owned.goal.id).collect();
