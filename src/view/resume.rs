@@ -193,7 +193,7 @@ fn header(session: &Resumed, brief: bool) -> Map<String, Value> {
     });
     let Value::Object(mut map) = json else { return Map::new() };
     if brief {
-        ["handoff_id", "commit", "session_status"].into_iter().for_each(|key| drop(map.shift_remove(key)));
+        ["handoff_id", "commit", "session_status", "duration_seconds"].into_iter().for_each(|key| drop(map.shift_remove(key)));
         map.retain(|key, value| !(key == "since_handoff" && *value == 0 || key == "source" && *value == "handoff"));
     }
     map
