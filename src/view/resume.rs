@@ -193,7 +193,7 @@ fn header(session: &Resumed, brief: bool) -> Map<String, Value> {
     });
     let Value::Object(mut map) = json else { return Map::new() };
     if brief {
-        ["handoff_id", "commit", "session_status", "duration_seconds"].into_iter().for_each(|key| drop(map.shift_remove(key)));
+        ["handoff_id", "commit", "session_status"].into_iter().for_each(|key| drop(map.shift_remove(key)));
         map.retain(|key, value| !(key == "since_handoff" && *value == 0 || key == "source" && *value == "handoff"));
     }
     map
@@ -210,6 +210,10 @@ fn shortened(task: &str) -> String {
 fn assembled(session: &Resumed, lists: Vec<List>, mut shortened: bool, how: Press, wanted: Wanted) -> Shown {
     let brief = how != Press::Nothing;
     let mut json = header(session, brief && wanted.form == Form::Json);
+    if wanted.form == Form::Json && matches!(how, Press::Texts(_) | Press::Musts(..)) {
+        // where texts are cut, the duration in words is enough
+        json.shift_remove("duration_seconds");
+    }
     let mut omitted = Map::new();
     let mut left: Vec<String> = Vec::new();
     for list in &lists {
