@@ -325,3 +325,20 @@ fn status_shows_it_all_on_one_screen() {
     assert_eq!(session["drift_analysis"], repo.json(["drift"])["drift_analysis"]);
     assert_eq!(session["safe_to_proceed"], true);
 }
+
+#[test]
+fn what_is_open_is_not_answered_while_a_question_is() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("ada", "t");
+    let goal = repo.json(["preflight", "-v", "uncertainty=0.8"])["auto_generated_goals"][0]["id"].clone();
+    let unknown = repo.json(["unknown", "Which cache?"]);
+    let json = check(&repo, 0, "uncertainty=0.2", &["--finding", "It is UTC"]);
+    assert_eq!(list(&json["goals_reached"]), Vec::<Value>::new());
+    repo.json(["resolve", text(&unknown, "id"), "the cold one"]);
+    let asked = check(&repo, 0, "uncertainty=0.2", &["--unknown", "And which clock?"]);
+    assert_eq!(list(&asked["goals_reached"]), Vec::<Value>::new(), "asked with the check itself");
+    let last = text(&repo.json(["session", "show"])["unknowns"][0], "id").to_owned();
+    repo.json(["resolve", &last, "UTC"]);
+    assert_eq!(check(&repo, 0, "uncertainty=0.2", &[])["goals_reached"][0]["id"], goal);
+}

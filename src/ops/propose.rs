@@ -8,7 +8,7 @@ use crate::epistemics::journal::{answers, sessions};
 use crate::epistemics::proposals::{AtHand, Earlier, Tried, goals, reached as reached_by};
 use crate::error::Result;
 use crate::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus};
-use crate::model::{Assessment, Body, Record, Shelf, Vectors};
+use crate::model::{Assessment, Body, Record, Shelf, Vector, Vectors};
 
 /// What a PREFLIGHT does to the goals of its session.
 #[derive(Debug, Default)]
@@ -72,11 +72,19 @@ pub fn run(
 
 /// The proposals of an earlier PREFLIGHT whose criterion an assessment meets: the vector is where it was to be, and
 /// something was learned since the goal was set, by the records given in order of id. Those with open steps are the
-/// agent's own to end.
+/// agent's own to end, and what is open is not answered while the session has an open question.
 pub fn reached(records: &[&Record], who: &Working, gathered: &Gathered, assessment: &Assessment) -> Vec<GoalDone> {
     let open_steps = |goal: &GoalState| goal.subtasks.iter().any(|step| step.status == GoalStatus::Open);
     let open = gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open && !open_steps(goal));
     let met = open.filter_map(|goal| Some((goal, reached_by(goal, &assessment.vectors)?)));
+    let answered = answers(records.iter().copied());
+    let asks = |record: &&Record| {
+        matches!(record.body, Body::Unknown(_))
+            && record.head.session.as_ref() == Some(&who.id)
+            && !answered.contains_key(&record.head.id)
+    };
+    let in_doubt = records.iter().copied().any(|record| asks(&record));
+    let met = met.filter(|(_, (vector, _))| *vector != Vector::Uncertainty || !in_doubt);
     let last = last_learned(records.iter().copied(), &who.id);
     let learned = met.filter(|(goal, _)| last.is_some_and(|last| *last > goal.id));
     let (phase, round) = (assessment.phase.name(), assessment.round);
