@@ -33,7 +33,7 @@ pub fn words(text: &str) -> BTreeSet<String> {
 }
 
 /// Chinese, Japanese and Korean write words without spaces, or glue them together.
-fn is_dense(c: char) -> bool {
+pub fn is_dense(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{20000}'..='\u{2ffff}')
 }
 

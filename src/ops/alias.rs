@@ -2,7 +2,6 @@
 
 use super::context::Context;
 use super::current;
-use crate::epistemics::journal::sessions;
 use crate::error::{Error, Result, quote};
 use crate::model::session::Session;
 use crate::model::{Id, Record, SessionId, Shelf};
@@ -19,14 +18,6 @@ pub struct Named {
     pub ai: String,
 }
 
-/// Every session that is stored here, newest start last.
-pub fn all_sessions(context: &Context<'_>) -> Result<Vec<Session>> {
-    let scan = context.store.scan_all()?;
-    let mut all: Vec<Session> = sessions(scan.records()).into_values().collect();
-    all.sort_by(|a, b| (&a.started_at, &a.began).cmp(&(&b.started_at, &b.began)));
-    Ok(all)
-}
-
 /// Resolves a session: a full UUID, a unique prefix of 4 characters or more, `latest`, `latest:active`, `latest:<ai>`,
 /// `latest:active:<ai>`, or the id the agent's own tool knows it by. Ambiguity and absence are errors that list what
 /// there is.
@@ -35,13 +26,13 @@ pub fn session(context: &Context<'_>, given: &str) -> Result<Named> {
     if let Some(session) = current::anywhere(context, given) {
         return Ok(Named { id: session.id, ai: session.ai });
     }
-    let all = all_sessions(context)?;
-    let found = pick(&all, given)?;
+    let found = context.store.index()?.sessions_like(given)?;
+    let found = pick(&found, given)?;
     Ok(Named { id: found.id.clone(), ai: found.ai.clone() })
 }
 
-/// Resolves a name among sessions that are sorted by their start.
-pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
+/// Resolves a name among sessions that are sorted by their start: all of them, or all that the name may stand for.
+fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
     if let Some(exact) = all.iter().find(|s| s.id.as_str() == given) {
         return Ok(exact);
     }
@@ -167,11 +158,13 @@ pub fn record(
         let short = id.short().starts_with(&given);
         short || id.as_str().ends_with(&given) || id.as_str().starts_with(&given)
     };
-    let mut found = Vec::new();
-    for shelf in shelves {
-        let scan = context.store.scan(*shelf)?;
-        found.extend(scan.records().filter(|r| matches(&r.head.id) && fits(r)).cloned());
-    }
+    let like = context.store.index()?.ids_like(&given)?;
+    let on_shelf = |record: &Record| {
+        let own = record.body.shelf();
+        own.is_none_or(|own| shelves.contains(&own))
+    };
+    let fitting = like.records().filter(|r| matches(&r.head.id) && on_shelf(r) && fits(r));
+    let mut found: Vec<Record> = fitting.cloned().collect();
     // a short form that begins with it is meant before any other part of an id
     if found.len() > 1 && found.iter().filter(|r| r.head.id.short().starts_with(&given)).count() == 1 {
         found.retain(|r| r.head.id.short().starts_with(&given));
@@ -181,8 +174,7 @@ pub fn record(
         [] if shelves.len() == Shelf::ALL.len() => Err(absent("no stored id has it at its beginning or end")),
         [] => {
             // one of another kind is there all the same
-            let all = context.store.scan_all()?;
-            let other = all.records().find(|record| matches(&record.head.id));
+            let other = like.records().find(|record| matches(&record.head.id));
             let kind = other.map(|record| record.body.kind().replace('_', " "));
             Err(absent(&kind.map_or_else(
                 || "no stored id has it at its beginning or end".to_owned(),

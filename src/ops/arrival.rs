@@ -5,21 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::context::Context;
 use super::handoff::Listed;
 use crate::epistemics::arrival::{Arrival, Verdict, Whereabouts, arrival};
+use crate::error::Result;
 use crate::git::content::{Held, Tree, WorkTree, inside};
 use crate::git::{Oid, parse_oid, reach, status};
 use crate::model::assessment::Changes;
 use crate::model::handoff::Uncommitted;
-use crate::store::Scan;
 
 /// What became of each of these handoffs, in their order, and what could not be found out. Their `commit` is the one
 /// they are at home on. One `git status` for all, one `git rev-list` for each whose commit is not HEAD; nothing for none.
-pub fn of(context: &Context<'_>, scan: &Scan, handoffs: &[&Listed]) -> (Vec<Arrival>, Vec<String>) {
+pub fn of(context: &Context<'_>, handoffs: &[&Listed]) -> Result<(Vec<Arrival>, Vec<String>)> {
     if handoffs.is_empty() {
-        return (Vec::new(), Vec::new());
+        return Ok((Vec::new(), Vec::new()));
     }
     // git looks at the work tree and counts commits meanwhile
     let asked = status::ask(context.repo);
     let counting: Vec<_> = handoffs.iter().map(|listed| Commit::ask(context, home(listed))).collect();
+    let asked_for =
+        handoffs.iter().flat_map(|listed| listed.handoff.unknowns.iter().filter_map(|item| item.id.as_ref()));
+    let answers = context.store.index()?.naming(asked_for, &["resolve"])?;
     let (changes, warnings) = match asked.read() {
         Ok(status) => (Some(status.changes), Vec::new()),
         Err(error) => (None, vec![format!("what changed since the handoff is not known: {error}")]),
@@ -27,9 +30,9 @@ pub fn of(context: &Context<'_>, scan: &Scan, handoffs: &[&Listed]) -> (Vec<Arri
     let mut present = Present::new(context, changes);
     let arrivals = handoffs.iter().zip(counting).map(|(listed, commit)| {
         let mut expected = Expected::new(context, listed, &commit);
-        arrival(&listed.handoff, scan.records(), commit.read(context), |file| present.judge(file, &mut expected))
+        arrival(&listed.handoff, answers.records(), commit.read(context), |file| present.judge(file, &mut expected))
     });
-    (arrivals.collect(), warnings)
+    Ok((arrivals.collect(), warnings))
 }
 
 fn home(listed: &Listed) -> Option<Oid> {

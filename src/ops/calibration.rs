@@ -63,10 +63,7 @@ pub fn run(context: &Context<'_>) -> Result<Outcome> {
     all.sort_by(|a, b| (&a.session.started_at, &a.session.began).cmp(&(&b.session.started_at, &b.session.began)));
     let any = !all.is_empty();
     let named = match &context.asked.session {
-        Some(given) => {
-            let sessions: Vec<Session> = all.iter().map(|gathered| gathered.session.clone()).collect();
-            Some(alias::pick(&sessions, given.trim())?.id.clone())
-        }
+        Some(given) => Some(alias::session(context, given)?.id),
         None => None,
     };
     all.retain(|gathered| {

@@ -5,9 +5,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::context::Context;
-use crate::epistemics::journal::sessions;
 use crate::error::Result;
-use crate::model::{Id, SessionId, Shelf};
+use crate::model::{Id, SessionId};
 
 /// An active session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,13 +37,7 @@ impl Current {
             active.sort_by(|a, b| a.began.cmp(&b.began));
             return Ok(Current { active });
         }
-        let scan = context.store.scan(Shelf::Journal)?;
-        let paths = context.store.paths();
-        let mut found: Vec<_> = sessions(scan.records())
-            .into_values()
-            .filter(|s| s.is_active() && s.place.as_deref() == Some(paths.place()))
-            .collect();
-        found.sort_by(|a, b| a.began.cmp(&b.began));
+        let found = context.store.index()?.active_at(context.store.paths().place())?;
         let active: Vec<Active> = found
             .into_iter()
             .map(|s| Active { id: s.id, began: s.began, ai: s.ai, external_id: s.external_id })

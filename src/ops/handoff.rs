@@ -14,8 +14,9 @@ use crate::error::{Error, Result};
 use crate::git::{Oid, history, parse_oid, status};
 use crate::model::assessment::Changes;
 use crate::model::journal::{Finding, Unknown};
-use crate::model::{Body, Handoff, Head, Id, Record, Shelf};
-use crate::store::{Entry, Homes, MARKDOWN_REF, Scan, When};
+use crate::model::{Body, Handoff, Head, Id, Record, SessionId, Shelf};
+use crate::store::index::{HandoffsWanted as Wanted, Row};
+use crate::store::{Entry, Index, MARKDOWN_REF, Scan, When};
 
 /// How many commits a handoff lists.
 const COMMITS: usize = 200;
@@ -206,25 +207,30 @@ pub fn list(context: &Context<'_>) -> Result<(Vec<Listed>, Vec<String>)> {
         Some(given) => Some(super::alias::session(context, given)?.id),
         None => None,
     };
-    let mut all = in_force(context)?;
-    all.retain(|listed| {
-        session.as_ref().is_none_or(|id| listed.head.session.as_ref() == Some(id))
-            && context.asked.ai.as_ref().is_none_or(|ai| listed.head.ai == *ai)
-    });
-    Ok((all, warnings))
+    let wanted = Wanted { session, ai: context.asked.ai.clone(), ..Wanted::default() };
+    Ok((in_force(context, &wanted, usize::MAX)?, warnings))
 }
 
-/// Every handoff that no newer one of its session has taken the place of, newest first, with the commit it is at home on.
-pub fn in_force(context: &Context<'_>) -> Result<Vec<Listed>> {
-    let scan = context.store.scan(Shelf::Handoffs)?;
-    let (aside, homes) = (superseded(scan.records()), Homes::new(&scan));
-    let current = scan.entries().rev().filter(|entry| !aside.contains(&entry.record.head.id));
-    Ok(current
-        .filter(|entry| entry.record.body.kind() == "handoff")
-        .map(|entry| homes.placed(&context.store, entry))
-        .filter_map(|record| match record.body {
-            Body::Handoff(handoff) => Some(Listed { head: record.head, handoff: *handoff }),
-            _ => None,
-        })
-        .collect())
+/// The handoffs that no newer one of their session has taken the place of and that are wanted, newest first, `most` of
+/// them, each with the commit it is at home on.
+pub fn in_force(context: &Context<'_>, wanted: &Wanted, most: usize) -> Result<Vec<Listed>> {
+    let index = context.store.index()?;
+    let (rows, _) = index.handoffs(wanted, most, None)?;
+    listed(&index, &rows)
+}
+
+/// Handoffs that the index found, whole.
+pub fn listed(index: &Index<'_>, rows: &[Row]) -> Result<Vec<Listed>> {
+    let ids: Vec<Id> = rows.iter().map(|row| row.id.clone()).collect();
+    let whole = index.placed(&ids)?.into_iter().filter_map(|record| match record.body {
+        Body::Handoff(handoff) => Some(Listed { head: record.head, handoff: *handoff }),
+        _ => None,
+    });
+    Ok(whole.collect())
+}
+
+/// The handoff of a session that is in force; of several, the newest.
+pub fn of_session(context: &Context<'_>, session: &SessionId) -> Result<Option<Listed>> {
+    let wanted = Wanted { session: Some(session.clone()), ..Wanted::default() };
+    Ok(in_force(context, &wanted, 1)?.pop())
 }

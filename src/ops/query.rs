@@ -32,7 +32,7 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     let since = request.since.as_deref().map(|text| date(context, "since", text)).transpose()?;
     let until = request.until.as_deref().map(|text| date(context, "until", text)).transpose()?;
     let task = request.task.as_deref().map(pattern).transpose()?;
-    let mut reports = in_force(context)?;
+    let mut reports = in_force(context, &Default::default(), usize::MAX)?;
     reports.retain(|listed| {
         let at = chrono::DateTime::parse_from_rfc3339(&listed.head.at).map_or(0, |time| time.timestamp());
         since.is_none_or(|since| at >= since)

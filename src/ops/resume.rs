@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 
 use super::context::Context;
-use super::handoff::{Listed, in_force};
+use super::handoff::{Listed, of_session};
 use super::session::gather_from;
 use super::{alias, arrival};
 use crate::epistemics::arrival::{Arrival, remaining};
 use crate::epistemics::gathered::Gathered;
-use crate::epistemics::journal::sessions;
 use crate::epistemics::report::{Said, Work, report};
 use crate::error::Result;
 use crate::model::{Handoff, Head, SessionId};
@@ -63,41 +62,37 @@ pub struct Outcome {
 /// nothing yet is passed over, unless it is named.
 pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     let mut warnings = context.store.settle();
-    let scan = context.store.scan_all()?;
-    let handoffs = in_force(context)?;
-    let chosen: Vec<SessionId> = match &context.asked.session {
-        Some(given) => vec![alias::session(context, given)?.id],
-        None => {
-            let mut newest: std::collections::BTreeMap<SessionId, crate::model::Id> = Default::default();
-            for record in scan.records() {
-                if let Some(session) = &record.head.session {
-                    newest.insert(session.clone(), record.head.id.clone());
+    let index = context.store.index()?;
+    let (mut out, mut handed_over) = (Vec::new(), Vec::new());
+    let mut take = |id: &SessionId, named: bool| -> Result<bool> {
+        let gathered = gather_from(&index.session(id)?, id)?;
+        let handoff = of_session(context, id)?;
+        let silent = gathered.entries == 0 && (gathered.session.is_active() || gathered.assessments.is_empty());
+        if handoff.is_some() || !silent || named {
+            out.push(resumed(gathered, handoff.as_ref(), context));
+            handed_over.extend(handoff);
+        }
+        Ok(out.len() < request.last)
+    };
+    if let Some(given) = &context.asked.session {
+        take(&alias::session(context, given)?.id, true)?;
+    } else {
+        let ai = context.asked.ai.as_deref();
+        let mut seen = 0;
+        'all: loop {
+            let next = index.last_heard(ai, seen, request.last)?;
+            for known in &next {
+                if !take(&known.session.id, false)? {
+                    break 'all;
                 }
             }
-            let mut all: Vec<_> = sessions(scan.records())
-                .into_values()
-                .filter(|s| context.asked.ai.as_ref().is_none_or(|ai| s.ai == *ai))
-                .collect();
-            all.sort_by_key(|s| std::cmp::Reverse(newest.get(&s.id).cloned()));
-            all.into_iter().map(|s| s.id).collect()
-        }
-    };
-    let named = context.asked.session.is_some();
-    let (mut out, mut handed_over) = (Vec::new(), Vec::new());
-    for id in chosen {
-        let gathered = gather_from(&scan, &id)?;
-        let handoff = handoffs.iter().find(|listed| listed.head.session.as_ref() == Some(&id));
-        let silent = gathered.entries == 0 && (gathered.session.is_active() || gathered.assessments.is_empty());
-        if handoff.is_none() && silent && !named {
-            continue;
-        }
-        out.push(resumed(gathered, handoff, context));
-        handed_over.extend(handoff);
-        if out.len() == request.last {
-            break;
+            seen += next.len();
+            if next.is_empty() {
+                break;
+            }
         }
     }
-    let (arrivals, troubles) = arrival::of(context, &scan, &handed_over);
+    let (arrivals, troubles) = arrival::of(context, &handed_over.iter().collect::<Vec<_>>())?;
     warnings.extend(troubles);
     let with_handoff = out.iter_mut().filter(|resumed: &&mut Resumed| resumed.head.is_some());
     with_handoff.zip(arrivals).for_each(|(resumed, arrival)| resumed.arrival = Some(arrival));

@@ -1,7 +1,7 @@
 //! Sessions: begin, end, list, show.
 
 use super::Stored;
-use super::alias::{self, all_sessions};
+use super::alias;
 use super::context::{Context, Working};
 use super::current::{self, Active, Current};
 use crate::epistemics::gathered::Gathered;
@@ -43,8 +43,10 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
     if let Some(external) = &request.external_id
         && let Some(known) = current.active.iter().find(|s| s.external_id.as_ref() == Some(external))
     {
-        let all = all_sessions(context)?;
-        let session = alias::pick(&all, known.id.as_str())?;
+        let session = match context.store.index()?.session_row(&known.id)? {
+            Some(known) => known.session,
+            None => return Err(nothing_of(&known.id)),
+        };
         return Ok(Started {
             session_id: session.id.clone(),
             ai_id: session.ai.clone(),
@@ -141,12 +143,14 @@ pub fn gather(context: &Context<'_>, id: &SessionId) -> Result<Gathered> {
 /// Everything a session said, out of what was read.
 pub fn gather_from(scan: &Scan, id: &SessionId) -> Result<Gathered> {
     let records: Vec<_> = scan.records().collect();
-    Gathered::collect(records.iter().copied(), id).ok_or_else(|| {
-        Error::not_found(format!("nothing is stored of the session {id}"))
-            .reason("its records are in another clone, or were removed from the notes")
-            .suggest("Use a session of the list, or fetch the others with git empirica sync.")
-            .command("git empirica session list")
-    })
+    Gathered::collect(records.iter().copied(), id).ok_or_else(|| nothing_of(id))
+}
+
+fn nothing_of(id: &SessionId) -> Error {
+    Error::not_found(format!("nothing is stored of the session {id}"))
+        .reason("its records are in another clone, or were removed from the notes")
+        .suggest("Use a session of the list, or fetch the others with git empirica sync.")
+        .command("git empirica session list")
 }
 
 /// The sessions stored here, newest first.
@@ -160,8 +164,8 @@ pub struct Listed {
 /// Lists sessions, those of `--ai` only when it is given, active ones only when asked for.
 pub fn list(context: &Context<'_>, active_only: bool) -> Result<Listed> {
     let warnings = context.store.settle();
-    let mut sessions = all_sessions(context)?;
-    sessions.retain(|s| (!active_only || s.is_active()) && context.asked.ai.as_ref().is_none_or(|ai| s.ai == *ai));
+    let mut sessions = context.store.index()?.sessions(active_only)?;
+    sessions.retain(|s| context.asked.ai.as_ref().is_none_or(|ai| s.ai == *ai));
     sessions.reverse();
     Ok(Listed { sessions, warnings })
 }

@@ -1,16 +1,16 @@
 //! One thing, whole: a handoff, a session, or what stands on a commit.
 
 use super::context::Context;
-use super::handoff::{Listed, in_force};
+use super::handoff::{Listed, in_force, of_session};
 use super::session::gather;
 use super::{alias, arrival};
 use crate::epistemics::arrival::Arrival;
 use crate::epistemics::gathered::Gathered;
-use crate::epistemics::journal::superseded;
 use crate::error::{Error, Result};
 use crate::git::parse_oid;
-use crate::model::{Body, Record, Shelf};
+use crate::model::{Body, Id, Record, Shelf};
 use crate::store::Homes;
+use crate::store::index::HandoffsWanted;
 
 /// What was found.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub enum Shown {
 pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<String>)> {
     let mut warnings = context.store.settle();
     let Some(given) = given else {
-        let newest = in_force(context)?.into_iter().next();
+        let newest = in_force(context, &HandoffsWanted::default(), 1)?.pop();
         return match newest {
             Some(listed) => Ok((handoff(context, listed, &mut warnings)?, warnings)),
             None => Err(Error::not_found("no handoff is stored here")
@@ -52,13 +52,12 @@ pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Str
     let shown = match (as_session, as_record, as_commit) {
         (Ok(named), ..) => {
             let gathered = gather(context, &named.id)?;
-            let own = in_force(context)?.into_iter().find(|listed| listed.head.session.as_ref() == Some(&named.id));
+            let own = of_session(context, &named.id)?;
             Shown::Session(Box::new(gathered), own.map(Box::new))
         }
         (_, Ok(record), _) => match &record.body {
             Body::Handoff(_) => {
-                let scan = context.store.scan(Shelf::Handoffs)?;
-                let placed = scan.get(&record.head.id).map(|entry| Homes::new(&scan).placed(&context.store, entry));
+                let placed = context.store.index()?.placed(std::slice::from_ref(&record.head.id))?.pop();
                 let Record { head, body: Body::Handoff(written) } = placed.unwrap_or(record) else {
                     return Err(nothing(given));
                 };
@@ -67,19 +66,18 @@ pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Str
             _ => Shown::Record(Box::new(record)),
         },
         (_, _, Some(commit)) => {
-            let mut records = Vec::new();
-            for shelf in Shelf::ALL {
-                let scan = context.store.scan(shelf)?;
-                let homes = Homes::new(&scan);
-                let aside = superseded(scan.records());
-                let here = scan.entries().filter(|entry| entry.on.contains(&commit));
-                let said = here.filter(|e| !matches!(e.record.body, Body::Attach(_) | Body::Supersede(_)));
-                let said = said.filter(|e| !aside.contains(&e.record.head.id));
-                records.extend(
-                    said.filter(|e| homes.of(&context.store, e) == commit).map(|e| homes.placed(&context.store, e)),
-                );
-            }
-            records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
+            let index = context.store.index()?;
+            let mut here = index.on(commit)?;
+            let ids: Vec<Id> = here.records().map(|record| record.head.id.clone()).collect();
+            let of_handoffs = here.records().filter(|record| matches!(record.body, Body::Handoff(_)));
+            let aside = index.aside(of_handoffs.map(|record| &record.head.id))?;
+            here.merge(index.naming(&ids, &["attach"])?);
+            let homes = Homes::new(&here);
+            let said = here.entries().filter(|entry| entry.on.contains(&commit));
+            let said = said.filter(|e| !matches!(e.record.body, Body::Attach(_) | Body::Supersede(_)));
+            let said = said.filter(|e| !aside.contains(&e.record.head.id));
+            let said = said.filter(|e| homes.of(&context.store, e) == commit);
+            let records = said.map(|e| homes.placed(&context.store, e)).collect();
             Shown::Commit {
                 subject: context.repo.subject(commit).unwrap_or_default(),
                 commit: commit.to_string(),
@@ -97,8 +95,7 @@ pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Str
 
 /// A handoff with what became of it.
 fn handoff(context: &Context<'_>, listed: Listed, warnings: &mut Vec<String>) -> Result<Shown> {
-    let scan = context.store.scan_all()?;
-    let (arrivals, troubles) = arrival::of(context, &scan, &[&listed]);
+    let (arrivals, troubles) = arrival::of(context, &[&listed])?;
     warnings.extend(troubles);
     let arrival = arrivals.into_iter().next().ok_or_else(|| nothing(listed.head.id.short()))?;
     Ok(Shown::Handoff(Box::new(listed), Box::new(arrival)))

@@ -6,6 +6,7 @@ mod flush;
 mod follow;
 mod heal;
 mod health;
+pub mod index;
 mod lock;
 mod log;
 mod merge;
@@ -34,6 +35,7 @@ use crate::model::{Id, Record, Shelf};
 
 pub use self::epoch::{Epoch, Form};
 pub use self::follow::Follow;
+pub use self::index::Index;
 pub use self::lock::pause;
 pub use self::log::Counted;
 pub use self::paths::Paths;
@@ -107,6 +109,9 @@ pub struct Store<'a> {
     scan_secrets: bool,
     render: &'a dyn Render,
     reach: RefCell<Reach>,
+    /// The index as it was last asked for.
+    opened: RefCell<Option<std::rc::Rc<index::Opened>>>,
+    progress: RefCell<Option<index::Progress>>,
 }
 
 impl<'a> Store<'a> {
@@ -122,6 +127,8 @@ impl<'a> Store<'a> {
             scan_secrets: repo.config_bool("empirica.redact").unwrap_or(true),
             render,
             reach: RefCell::default(),
+            opened: RefCell::default(),
+            progress: RefCell::default(),
             repo,
         })
     }

@@ -38,7 +38,7 @@ impl Scan {
         }
     }
 
-    fn put(&mut self, line: Vec<u8>, entry: Entry) {
+    pub(super) fn put(&mut self, line: Vec<u8>, entry: Entry) {
         match self.entries.entry(entry.record.head.id.clone()) {
             btree_map::Entry::Vacant(free) => drop(free.insert((line, entry))),
             btree_map::Entry::Occupied(mut taken) => {
@@ -86,23 +86,23 @@ pub struct Lookup<'s> {
 }
 
 /// A notes commit a shelf is read from.
-struct Source {
-    tip: Oid,
+pub(super) struct Source {
+    pub tip: Oid,
     /// Whether it must be readable.
-    required: bool,
+    pub required: bool,
     /// The ids that were redacted, and of which it does not know: what stands under them does not count.
-    stale: BTreeSet<String>,
+    pub stale: BTreeSet<String>,
 }
 
 /// What is read beside our own refs, looked at once. The log comes first: what leaves it meanwhile is then in the notes.
-struct Reading {
-    waiting: Vec<Waiting>,
+pub(super) struct Reading {
+    pub waiting: Vec<Waiting>,
     tips: Tips,
     fetched: Vec<(String, Oid)>,
 }
 
 /// Whether a line counts in a source where these ids do not.
-fn counts(line: &[u8], stale: &BTreeSet<String>) -> bool {
+pub(super) fn counts(line: &[u8], stale: &BTreeSet<String>) -> bool {
     stale.is_empty() || lines::id(line).is_none_or(|id| !stale.contains(id))
 }
 
@@ -156,7 +156,7 @@ impl<'s> Lookup<'s> {
 }
 
 impl Store<'_> {
-    fn reading(&self) -> Result<Reading> {
+    pub(super) fn reading(&self) -> Result<Reading> {
         let waiting = log::read(&self.paths);
         let fetched = self.repo.list_refs(&format!("{PREFIX}remotes/"))?;
         Ok(Reading { waiting, tips: Tips::load(&self.paths), fetched })
@@ -164,14 +164,18 @@ impl Store<'_> {
 
     /// The notes commits a shelf is read from, and the ids of it that were redacted. Our ref must be readable; the
     /// remembered tip, when it could not be united back, and what was fetched from each remote do not keep us from
-    /// reading.
-    fn sources(&self, shelf: Shelf, reading: &Reading) -> (Vec<Source>, BTreeSet<String>) {
+    /// reading. What was fetched and united already is in ours.
+    pub(super) fn sources(&self, shelf: Shelf, reading: &Reading) -> (Vec<Source>, BTreeSet<String>) {
         let name = data_ref(shelf);
         // a ref that cannot be read hides neither the remembered tip nor the log; settling says that it is broken
         let ours = self.repo.find_ref(&name).ok().flatten().filter(|id| self.repo.has_object(*id));
+        let remembered = reading.tips.refs.get(&name).copied();
+        let is_united = |(tracking, id): &&(String, Oid)| {
+            ours.is_some() && ours == remembered && reading.tips.refs.get(tracking) == Some(id)
+        };
         let fetched = reading.fetched.iter().filter(|(known, _)| tracked(known).as_ref() == Some(&name));
-        let fetched = fetched.map(|(_, id)| *id);
-        let others = reading.tips.refs.get(&name).copied().into_iter().chain(fetched);
+        let fetched = fetched.filter(|fetched| !is_united(fetched)).map(|(_, id)| *id);
+        let others = remembered.into_iter().chain(fetched);
         let mut seen = BTreeSet::from_iter(ours);
         let others = others.filter(|id| seen.insert(*id) && self.repo.has_object(*id)).map(|id| (id, false));
         let all: Vec<(Oid, bool)> = ours.into_iter().map(|id| (id, true)).chain(others.collect::<Vec<_>>()).collect();
@@ -235,9 +239,9 @@ impl Store<'_> {
         match places {
             Some(places) => self.scan_places(&places, &reading),
             None => {
-                let all = self.scan_all()?;
-                self.relist(&all, session, &reading.tips);
-                Ok(all)
+                let found = self.index()?.session(session)?;
+                self.relist(&found, session, &reading.tips);
+                Ok(found)
             }
         }
     }
@@ -267,19 +271,10 @@ impl Store<'_> {
         Ok(scan)
     }
 
-    /// Makes the list of a session's notes anew from a full scan, unless something was written since `tips`.
+    /// Makes the list of a session's notes anew, unless something was written since `tips`.
     fn relist(&self, all: &Scan, session: &SessionId, tips: &Tips) {
-        let own = |record: &Record| record.concerns().any(|concerned| concerned == session);
-        let mut about: BTreeSet<&Id> = BTreeSet::new();
-        for record in all.records().filter(|record| own(record)) {
-            about.insert(&record.head.id);
-            // what it takes over or ends is seen from it, too
-            about.extend(record.names());
-        }
-        let seen =
-            |record: &Record| about.contains(&record.head.id) || record.names().iter().any(|id| about.contains(id));
         let mut places = BTreeSet::new();
-        for entry in all.entries().filter(|entry| own(&entry.record) || seen(&entry.record)) {
+        for entry in all.entries() {
             let shelf = entry.record.body.shelf();
             places.extend(shelf.into_iter().flat_map(|shelf| entry.on.iter().map(move |on| (shelf, *on))));
         }

@@ -1,0 +1,81 @@
+//! What follows from the records of a session, by the folds that everybody reads them with: its row, and which of its
+//! handoffs are in force.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, params};
+
+use super::Fault;
+use super::ask;
+use super::fill::Texts;
+use super::schema;
+use crate::epistemics::journal::{sessions, superseded};
+use crate::model::{Body, SessionId};
+
+/// Makes the rows of these sessions anew. `tell` is told of every one.
+pub fn sessions_anew(
+    db: &Connection,
+    texts: &Texts<'_>,
+    touched: &BTreeSet<i64>,
+    tell: &mut dyn FnMut(),
+) -> Result<(), Fault> {
+    for s in touched {
+        tell();
+        let kept: Vec<u8> =
+            db.prepare_cached("SELECT id FROM session WHERE s = ?")?.query_row([s], |row| row.get(0))?;
+        let Some(id) = SessionId::parse(&schema::text(&kept)) else { continue };
+        let scan = ask::of_session(db, texts, *s)?;
+        let own = || scan.records().filter(|record| record.head.session.as_ref() == Some(&id));
+        let Some(session) = sessions(own()).remove(&id) else {
+            // nothing is left of its own; who concerned it may be there still
+            db.prepare_cached(
+                "UPDATE session SET began = NULL, newest = NULL, ai = NULL, started_at = NULL, ended_at = NULL, task = NULL, \
+                 kind = NULL, external_id = NULL, head = NULL, worktree = NULL, place = NULL, silent = NULL, facts = NULL WHERE s = ?",
+            )?
+            .execute([s])?;
+            continue;
+        };
+        let newest = own().next_back().map(|record| schema::id(&record.head.id));
+        db.prepare_cached(
+            "UPDATE session SET began = ?, newest = ?, ai = ?, started_at = ?, ended_at = ?, task = ?, kind = ?, \
+             external_id = ?, head = ?, worktree = ?, place = ? WHERE s = ?",
+        )?
+        .execute(params![
+            schema::id(&session.began),
+            newest,
+            session.ai,
+            session.started_at,
+            session.ended_at,
+            session.task,
+            session.kind,
+            session.external_id,
+            session.commit,
+            session.worktree,
+            session.place,
+            s
+        ])?;
+        let aside = superseded(scan.records());
+        for record in own().filter(|record| matches!(record.body, Body::Handoff(_))) {
+            put_aside(db, &schema::id(&record.head.id), aside.contains(&record.head.id))?;
+        }
+    }
+    Ok(())
+}
+
+/// The same for handoffs that no session wrote: one is put aside by a record only.
+pub fn sessionless(db: &Connection) -> Result<(), Fault> {
+    let find = "SELECT o.id, EXISTS(SELECT 1 FROM names x JOIN record b ON b.r = x.r WHERE x.id = o.id AND b.kind = 'supersede') \
+                FROM handoff_reports o WHERE o.session_id IS NULL";
+    let mut find = db.prepare_cached(find)?;
+    let all: Vec<(Vec<u8>, bool)> =
+        find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    all.iter().try_for_each(|(id, aside)| put_aside(db, id, *aside))
+}
+
+fn put_aside(db: &Connection, id: &[u8], aside: bool) -> Result<(), Fault> {
+    for table in ["record", "handoff_reports"] {
+        let set = format!("UPDATE {table} SET aside = ?1 WHERE id = ?2 AND aside <> ?1");
+        db.prepare_cached(&set)?.execute(params![aside, id])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! The file of the index: whether it can be trusted, and who may write it.
+//!
+//! Beside it lies a stamp: its size, times and inode after the last writing of ours, and the boot they are from. A file
+//! that does not look so was changed by other hands, or a writer died over it: it is made anew. So nothing needs to be
+//! synced to disk, and a damaged file is not asked.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::store::files;
+
+/// The places of the index.
+pub struct Files {
+    /// The database.
+    pub db: PathBuf,
+    /// The stamp.
+    stamp: PathBuf,
+    /// The lock of who writes.
+    pub lock: PathBuf,
+}
+
+impl Files {
+    /// In a folder; nothing is made.
+    pub fn within(folder: &Path) -> Self {
+        Files { db: folder.join("index.db"), stamp: folder.join("index.stamp"), lock: folder.join("index.lock") }
+    }
+
+    fn look(&self) -> Option<String> {
+        let seen = fs::metadata(&self.db).ok()?;
+        let (modified, changed) = ((seen.mtime(), seen.mtime_nsec()), (seen.ctime(), seen.ctime_nsec()));
+        Some(format!("{} {}.{:09} {}.{:09} {}", seen.size(), modified.0, modified.1, changed.0, changed.1, seen.ino()))
+    }
+
+    /// Whether the database is as it was left. `db` is open, and has read of it: nobody writes meanwhile. After a new start
+    /// of the machine it is looked through, since what was written last may not have reached the disk.
+    pub fn is_trusted(&self, db: &Connection) -> bool {
+        let Some(seen) = self.look() else { return false };
+        let stamp = fs::read_to_string(&self.stamp).unwrap_or_default();
+        let mut lines = stamp.lines();
+        if lines.next() != Some(&seen) {
+            return false;
+        }
+        lines.next().unwrap_or_default() == boot()
+            || db.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)).is_ok_and(|said| said == "ok")
+    }
+
+    /// Writes down how the database looks now. The lock is held by the caller. Without a stamp it is made anew.
+    pub fn leave(&self) {
+        if let Some(seen) = self.look() {
+            let _ = files::replace(&self.stamp, &format!("{seen}\n{}\n", boot()));
+        }
+    }
+
+    /// Has the next command make it anew.
+    pub fn distrust(&self) {
+        let _ = fs::remove_file(&self.stamp);
+    }
+
+    /// A database beside it to be filled anew. The lock is held by the caller.
+    pub fn begin(&self) -> rusqlite::Result<(Connection, PathBuf)> {
+        let path = self.db.with_extension("new");
+        let _ = fs::remove_file(&path);
+        Ok((open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?, path))
+    }
+
+    /// The database, to be read, or read and written.
+    pub fn open(&self, to_write: bool) -> rusqlite::Result<Connection> {
+        let write = OpenFlags::SQLITE_OPEN_READ_WRITE;
+        open(&self.db, if to_write { write } else { OpenFlags::SQLITE_OPEN_READ_ONLY })
+    }
+}
+
+/// How long SQLite waits for another process that reads or writes, in milliseconds.
+const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
+
+fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    prepare(&db)?;
+    db.busy_timeout(BUSY)?;
+    Ok(db)
+}
+
+/// What every database is set to.
+pub fn prepare(db: &Connection) -> rusqlite::Result<()> {
+    db.set_prepared_statement_cache_capacity(64);
+    db.execute_batch(
+        "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF;",
+    )
+}
+
+/// What tells this start of the machine from others; empty where that is not known.
+fn boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}

@@ -1,0 +1,158 @@
+//! Questions to the index about handoffs.
+
+use std::collections::BTreeSet;
+
+use rusqlite::ToSql;
+
+use super::{Fault, Index, ask, schema};
+use crate::error::Result;
+use crate::git::Oid;
+use crate::model::{Id, Record, SessionId};
+use crate::store::Homes;
+
+/// Which handoffs are wanted; what is `None` or empty is not asked about.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Those of this agent.
+    pub ai: Option<String>,
+    /// Those of this session.
+    pub session: Option<SessionId>,
+    /// Those made at this time or later, in seconds since 1970.
+    pub since: Option<i64>,
+    /// Those made at this time or earlier, in seconds since 1970.
+    pub until: Option<i64>,
+    /// Those of this type.
+    pub kind: Option<String>,
+    /// Those of this calibration status, in the word used in JSON.
+    pub calibration: Option<String>,
+    /// Those that name this path, or one below it.
+    pub path: Option<String>,
+}
+
+/// A handoff as the index has it.
+#[derive(Debug, Clone)]
+pub struct Row {
+    r: i64,
+    /// Its id.
+    pub id: Id,
+    /// Its task.
+    pub task: String,
+}
+
+impl Index<'_> {
+    /// The handoffs in force that are wanted, newest first. Those of which `fits` says no do not count. Returns so many of
+    /// them as `most` allows, and how many there are.
+    pub fn handoffs(
+        &self,
+        wanted: &Wanted,
+        most: usize,
+        fits: Option<&mut dyn FnMut(&Row) -> Result<bool>>,
+    ) -> Result<(Vec<Row>, usize)> {
+        let (rest, values) = wanted.sql();
+        let values: Vec<&dyn ToSql> = values.iter().map(|value| &**value as &dyn ToSql).collect();
+        let Some(fits) = fits else {
+            let count =
+                ask::rows(&self.opened.db, &format!("SELECT count(*) FROM handoff_reports h WHERE {rest}"), &values);
+            let count = self.fine(count)?.first().map_or(0, |count| *count as usize);
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            let found = self.rows(&format!("{rest} ORDER BY h.id DESC LIMIT {most}"), &values, &mut |_| Ok(true))?;
+            return Ok((found, count));
+        };
+        let (mut found, mut count) = (Vec::new(), 0);
+        self.rows(&format!("{rest} ORDER BY h.id DESC"), &values, &mut |row| {
+            if fits(row)? {
+                count += 1;
+                if found.len() < most {
+                    found.push(row.clone());
+                }
+            }
+            Ok(false)
+        })?;
+        Ok((found, count))
+    }
+
+    fn rows(&self, rest: &str, values: &[&dyn ToSql], keep: &mut dyn FnMut(&Row) -> Result<bool>) -> Result<Vec<Row>> {
+        let mut read = || -> Result<Vec<Row>, Fault> {
+            let sql = format!("SELECT h.r, h.id, h.task_summary FROM handoff_reports h WHERE {rest}");
+            let mut find = self.opened.db.prepare_cached(&sql)?;
+            let mut rows = find.query(values)?;
+            let mut out = Vec::new();
+            while let Some(row) = rows.next()? {
+                let Some(id) = Id::parse(&schema::text(&row.get::<_, Vec<u8>>(1)?)) else { continue };
+                let row = Row { r: row.get(0)?, id, task: row.get(2)? };
+                if keep(&row)? {
+                    out.push(row);
+                }
+            }
+            Ok(out)
+        };
+        self.fine(read())
+    }
+
+    /// Whether a handoff stands on one of these objects.
+    pub fn stands_on(&self, row: &Row, any: impl Fn(Oid) -> bool) -> Result<bool> {
+        let find = "SELECT note.target FROM stands JOIN note USING(n) WHERE stands.r = ?";
+        let read = || -> Result<bool, Fault> {
+            let mut find = self.opened.db.prepare_cached(find)?;
+            let mut rows = find.query([row.r])?;
+            while let Some(found) = rows.next()? {
+                if Oid::try_from(found.get::<_, Vec<u8>>(0)?.as_slice()).is_ok_and(&any) {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        self.fine(read())
+    }
+
+    /// Those of these handoffs that a newer one has taken the place of.
+    pub fn aside<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<BTreeSet<Id>> {
+        let mut out = BTreeSet::new();
+        for id in ids {
+            let find = "SELECT r FROM record WHERE id = ? AND aside = 1";
+            let found = self.fine(ask::rows(&self.opened.db, find, &[&schema::id(id)]))?;
+            out.extend(found.first().map(|_| id.clone()));
+        }
+        Ok(out)
+    }
+
+    /// The records of these ids as views show them, each with the commit it is at home on, in the order given. One that is
+    /// not stored is left out.
+    pub fn placed(&self, ids: &[Id]) -> Result<Vec<Record>> {
+        let mut scan = self.ids(ids)?;
+        scan.merge(self.naming(ids, &["attach"])?);
+        let homes = Homes::new(&scan);
+        Ok(ids.iter().filter_map(|id| Some(homes.placed(self.store, scan.get(id)?))).collect())
+    }
+}
+
+impl Wanted {
+    /// The condition on `handoff_reports h`, and its values.
+    fn sql(&self) -> (String, Vec<Box<dyn ToSql>>) {
+        fn value<T: ToSql + 'static>(value: T) -> Vec<Box<dyn ToSql>> {
+            vec![Box::new(value)]
+        }
+        let mut all: Vec<&str> = vec!["h.aside = 0"];
+        let mut values: Vec<Box<dyn ToSql>> = Vec::new();
+        let mut and = |condition: &'static str, given: Option<Vec<Box<dyn ToSql>>>| {
+            if let Some(given) = given {
+                all.push(condition);
+                values.extend(given);
+            }
+        };
+        and("h.ai_id = ?", self.ai.clone().map(value));
+        and("h.session_id = ?", self.session.as_ref().map(|id| value(schema::session(id))));
+        and("h.timestamp >= ?", self.since.map(value));
+        and("h.timestamp <= ?", self.until.map(value));
+        and("h.type = ?", self.kind.clone().map(value));
+        and("h.calibration_status = ?", self.calibration.clone().map(value));
+        // what is below a folder lies between its name with a slash and with what comes after a slash
+        const PATH: &str =
+            "h.r IN (SELECT r FROM path WHERE path = ? UNION SELECT r FROM path WHERE path >= ? AND path < ?)";
+        let around = |path: &String| -> Vec<Box<dyn ToSql>> {
+            vec![Box::new(path.clone()), Box::new(format!("{path}/")), Box::new(format!("{path}0"))]
+        };
+        and(PATH, self.path.as_ref().map(around));
+        (all.join(" AND "), values)
+    }
+}

@@ -1,0 +1,272 @@
+//! The index over all notes: derived, disposable, brought up to date by whoever reads.
+
+mod ask;
+mod derive;
+mod file;
+mod fill;
+mod handoffs;
+mod schema;
+mod sessions;
+mod wanted;
+pub mod words;
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+pub use self::ask::Only;
+use self::file::Files;
+use self::fill::{Filler, Texts};
+pub use self::handoffs::{Row, Wanted as HandoffsWanted};
+pub use self::sessions::Known;
+use self::wanted::Wanted;
+use super::Store;
+use super::lock::Lock;
+use crate::error::{Error, Result};
+use crate::git::{Oid, parse_oid};
+
+/// How long a reader waits for another one that brings the index up to date, before it makes one for itself.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Why the index could not be made or asked.
+#[derive(Debug)]
+pub enum Fault {
+    /// The database: it is damaged, or cannot be written.
+    File(rusqlite::Error),
+    /// The notes cannot be read: nobody can help that here.
+    Notes(Error),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Fault::File(error)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Fault::Notes(error)
+    }
+}
+
+/// A database that holds what it must hold, in a transaction that sees nothing of later writers.
+#[derive(Debug)]
+pub struct Opened {
+    db: Connection,
+    key: String,
+}
+
+/// All records as they are at one moment. What it is asked for, it reads from the notes.
+pub struct Index<'s> {
+    store: &'s Store<'s>,
+    opened: Rc<Opened>,
+}
+
+/// Told of progress: how many notes and sessions are done. How many there are is not known before.
+pub type Progress = Box<dyn Fn(usize)>;
+
+impl Store<'_> {
+    /// The index as the notes are now, brought up to date or made anew when it is not. Where its file cannot be written, or
+    /// `empirica.index` is false, it is made in memory: then all notes are read.
+    pub fn index(&self) -> Result<Index<'_>> {
+        let wanted = Wanted::look(self)?;
+        let key = wanted.key();
+        if let Some(opened) = self.opened.borrow().as_ref().filter(|opened| opened.key == key) {
+            return Ok(Index { store: self, opened: opened.clone() });
+        }
+        // a snapshot that is older must not be in the way of who writes
+        self.opened.replace(None);
+        let opened = Rc::new(self.opened_as(&wanted, key)?);
+        self.opened.replace(Some(opened.clone()));
+        Ok(Index { store: self, opened })
+    }
+
+    fn opened_as(&self, wanted: &Wanted, key: String) -> Result<Opened> {
+        if self.repo.config_bool("empirica.index").unwrap_or(true) {
+            let files = Files::within(self.paths.state());
+            if let Some(db) = as_it_is(&files, &key) {
+                return Ok(Opened { db, key });
+            }
+            match self.brought(&files, wanted, &key) {
+                Ok(Some(opened)) => return Ok(opened),
+                Ok(None) | Err(Fault::File(_)) => {}
+                Err(Fault::Notes(error)) => return Err(error),
+            }
+        }
+        match self.in_memory(wanted, &key) {
+            Ok(db) => Ok(Opened { db, key }),
+            Err(Fault::Notes(error)) => Err(error),
+            Err(Fault::File(error)) => Err(unusable(error)),
+        }
+    }
+
+    /// Brings the file up to date, or makes it anew. `None` when it cannot be written.
+    fn brought(&self, files: &Files, wanted: &Wanted, key: &str) -> Result<Option<Opened>, Fault> {
+        let Ok(_lock) = Lock::acquire(&files.lock, self.patience(PATIENCE)) else { return Ok(None) };
+        if let Some(db) = as_it_is(files, key) {
+            // another one did it meanwhile
+            return Ok(Some(Opened { db, key: key.to_owned() }));
+        }
+        let refreshed = || -> Result<bool, Fault> {
+            let Ok(db) = files.open(true) else { return Ok(false) };
+            db.execute_batch("BEGIN")?;
+            let held = held(&db)?;
+            let (Some(held), true) = (held, files.is_trusted(&db)) else { return Ok(false) };
+            self.fill(&db, held, wanted, key)?;
+            db.execute_batch("COMMIT")?;
+            drop(db);
+            files.leave();
+            Ok(true)
+        };
+        // notes that are not here any more may only be those it held
+        if !refreshed().unwrap_or(false) {
+            let (db, path) = files.begin()?;
+            let filled = self.made(&db, wanted, key);
+            drop(db);
+            let placed = filled.and_then(|()| {
+                std::fs::rename(&path, &files.db)
+                    .map_err(|error| Fault::File(rusqlite::Error::ToSqlConversionFailure(error.into())))
+            });
+            if placed.is_err() {
+                let _ = std::fs::remove_file(&path);
+            }
+            placed?;
+            files.leave();
+        }
+        Ok(as_it_is(files, key).map(|db| Opened { db, key: key.to_owned() }))
+    }
+
+    /// The same in memory: out of the file, as far as that can be trusted, else out of all notes.
+    fn in_memory(&self, wanted: &Wanted, key: &str) -> Result<Connection, Fault> {
+        let copied = || -> Result<Option<Connection>, Fault> {
+            let files = Files::within(self.paths.state());
+            let Ok(file) = files.open(false) else { return Ok(None) };
+            file.execute_batch("BEGIN")?;
+            let Some(held) = held(&file)?.filter(|_| files.is_trusted(&file)) else { return Ok(None) };
+            let mut db = empty()?;
+            rusqlite::backup::Backup::new(&file, &mut db)?.run_to_completion(10_000, Duration::ZERO, None)?;
+            self.fill(&db, held, wanted, key)?;
+            Ok(Some(db))
+        };
+        if self.repo.config_bool("empirica.index").unwrap_or(true)
+            && let Ok(Some(db)) = copied()
+        {
+            return Ok(db);
+        }
+        let db = empty()?;
+        self.made(&db, wanted, key)?;
+        Ok(db)
+    }
+
+    /// Fills an empty database from all notes.
+    fn made(&self, db: &Connection, wanted: &Wanted, key: &str) -> Result<(), Fault> {
+        db.execute_batch("PRAGMA locking_mode=EXCLUSIVE; BEGIN")?;
+        db.execute_batch(schema::TABLES)?;
+        db.execute_batch("CREATE UNIQUE INDEX record_id ON record(id)")?;
+        db.execute_batch("INSERT INTO words(words, rank) VALUES('hashsize', 33554432)")?;
+        self.fill(db, [self.repo.empty_tree(); 3], wanted, key)?;
+        db.execute_batch("COMMIT")?;
+        Ok(())
+    }
+
+    /// Brings a database from the trees it holds to what is wanted.
+    fn fill(&self, db: &Connection, held: [Oid; 3], wanted: &Wanted, key: &str) -> Result<(), Fault> {
+        let is_new = held == [self.repo.empty_tree(); 3];
+        let texts = Texts::new(self.repo);
+        let mut filler = Filler::new(db, &texts)?;
+        let mut done = 0;
+        let mut tell = || {
+            done += 1;
+            if done % 1000 == 0 {
+                self.tell(done);
+            }
+        };
+        fill::bring(&mut filler, held, wanted, &mut tell)?;
+        filler.beside(wanted.beside(self)?)?;
+        let (touched, sessionless) = (std::mem::take(&mut filler.touched), filler.sessionless);
+        if is_new && !has_indexes(db)? {
+            db.execute_batch(schema::INDEXES)?;
+        }
+        derive::sessions_anew(db, &texts, &touched, &mut tell)?;
+        if sessionless {
+            derive::sessionless(db)?;
+        }
+        let trees = wanted.trees.map(|tree| tree.to_string()).join(" ");
+        for (name, value) in [("key", key), ("trees", &trees)] {
+            db.prepare_cached("INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)")?
+                .execute(params![name, value])?;
+        }
+        Ok(())
+    }
+
+    fn tell(&self, done: usize) {
+        if let Some(tell) = &*self.progress.borrow() {
+            tell(done);
+        }
+    }
+
+    /// Has `tell` told when the index takes long to make.
+    pub fn on_progress(&self, tell: Progress) {
+        self.progress.replace(Some(tell));
+    }
+}
+
+fn empty() -> Result<Connection, Fault> {
+    let db = Connection::open_in_memory()?;
+    file::prepare(&db)?;
+    Ok(db)
+}
+
+fn has_indexes(db: &Connection) -> Result<bool, Fault> {
+    let find = "SELECT count(*) FROM sqlite_schema WHERE name = 'record_kind'";
+    Ok(db.query_row(find, [], |row| row.get::<_, i64>(0))? > 0)
+}
+
+/// The database as it is, if it can be trusted and holds what it must hold.
+fn as_it_is(files: &Files, key: &str) -> Option<Connection> {
+    let db = files.open(false).ok()?;
+    db.execute_batch("BEGIN").ok()?;
+    let find = "SELECT value FROM meta WHERE name = 'key'";
+    let held: Option<String> = db.query_row(find, [], |row| row.get(0)).optional().ok()?;
+    (held.as_deref() == Some(key) && files.is_trusted(&db)).then_some(db)
+}
+
+/// The trees a database of this layout and version holds.
+fn held(db: &Connection) -> Result<Option<[Oid; 3]>, Fault> {
+    let find = |name: &str| {
+        let find = "SELECT value FROM meta WHERE name = ?";
+        db.query_row(find, [name], |row| row.get::<_, String>(0)).optional()
+    };
+    let made_by = format!("{} {} ", schema::LAYOUT, env!("CARGO_PKG_VERSION"));
+    if !find("key")?.is_some_and(|key| key.starts_with(&made_by)) {
+        return Ok(None);
+    }
+    let trees: Vec<Oid> = find("trees")?.unwrap_or_default().split(' ').filter_map(parse_oid).collect();
+    Ok(trees.try_into().ok())
+}
+
+fn unusable(error: rusqlite::Error) -> Error {
+    Error::storage("the index over the notes cannot be used")
+        .reason("it is derived from the notes, and nothing is lost with it; the next command makes it anew")
+        .suggest("Run the command again.")
+        .caused_by(error)
+}
+
+impl<'s> Index<'s> {
+    /// What the database answered. When it cannot, it is made anew next time.
+    fn fine<T>(&self, answer: Result<T, Fault>) -> Result<T> {
+        answer.map_err(|fault| match fault {
+            Fault::Notes(error) => error,
+            Fault::File(error) => {
+                Files::within(self.store.paths.state()).distrust();
+                unusable(error)
+            }
+        })
+    }
+
+    /// The repository's store.
+    pub fn store(&self) -> &'s Store<'s> {
+        self.store
+    }
+}

@@ -1,0 +1,120 @@
+//! The tables of the index, and how values are written in them.
+
+use crate::model::{Id, SessionId};
+
+/// Goes up with every change of the tables or of what is put into them.
+pub const LAYOUT: u32 = 1;
+
+/// The tables. Everything in them follows from the notes; `beside` marks what is read beside our refs (the logs, tips that
+/// are not united yet) and is put in anew when that changes.
+///
+/// `handoff_reports` with its two indexes is the table of the specification (handoff reports, "Database Storage"), without
+/// what is read from the note itself.
+pub const TABLES: &str = "
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE note(n INTEGER PRIMARY KEY, shelf INTEGER NOT NULL, target BLOB NOT NULL, blob BLOB, text BLOB, beside INTEGER NOT NULL);
+CREATE TABLE session(s INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, began BLOB, newest BLOB, ai TEXT, started_at TEXT,
+  ended_at TEXT, task TEXT, kind TEXT, external_id TEXT, head TEXT, worktree TEXT, place TEXT, silent INTEGER, facts TEXT);
+CREATE TABLE record(r INTEGER PRIMARY KEY, id BLOB NOT NULL, short INTEGER NOT NULL, tail INTEGER NOT NULL, kind TEXT NOT NULL,
+  s INTEGER, note INTEGER NOT NULL, version INTEGER NOT NULL, doubled INTEGER NOT NULL DEFAULT 0,
+  aside INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE stands(r INTEGER, n INTEGER, PRIMARY KEY(r, n)) WITHOUT ROWID;
+CREATE TABLE concerns(s INTEGER, r INTEGER, PRIMARY KEY(s, r)) WITHOUT ROWID;
+CREATE TABLE names(id BLOB, r INTEGER, PRIMARY KEY(id, r)) WITHOUT ROWID;
+CREATE TABLE handoff_reports(r INTEGER PRIMARY KEY, id BLOB NOT NULL, session_id BLOB, ai_id TEXT NOT NULL,
+  timestamp INTEGER NOT NULL, task_summary TEXT NOT NULL, calibration_status TEXT NOT NULL, type TEXT NOT NULL,
+  aside INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
+CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');
+";
+
+/// The indexes, made after a bulk of rows.
+pub const INDEXES: &str = "
+CREATE INDEX record_short ON record(short);
+CREATE INDEX record_tail ON record(tail);
+CREATE INDEX record_kind ON record(kind, id);
+CREATE INDEX record_doubled ON record(doubled) WHERE doubled = 1;
+CREATE INDEX stands_n ON stands(n, r);
+CREATE INDEX concerns_r ON concerns(r);
+CREATE INDEX names_r ON names(r);
+CREATE INDEX note_target ON note(target, shelf);
+CREATE INDEX note_beside ON note(beside) WHERE beside = 1;
+CREATE INDEX session_newest ON session(newest);
+CREATE INDEX session_ai ON session(ai, newest);
+CREATE INDEX session_started ON session(started_at, began);
+CREATE INDEX session_active ON session(started_at, began) WHERE ended_at IS NULL;
+CREATE INDEX session_external ON session(external_id) WHERE external_id IS NOT NULL;
+CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, aside, id);
+CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, id, timestamp);
+CREATE INDEX handoff_session ON handoff_reports(session_id, id);
+CREATE INDEX path_r ON path(r);
+";
+
+/// The sixteen bytes of a UUID in its canonical text.
+fn bytes(text: &str) -> [u8; 16] {
+    uuid::Uuid::try_parse(text).map(uuid::Uuid::into_bytes).unwrap_or_default()
+}
+
+/// A record's id as it is kept; ordered as the text is.
+pub fn id(id: &Id) -> [u8; 16] {
+    bytes(id.as_str())
+}
+
+/// A session's id as it is kept.
+pub fn session(id: &SessionId) -> [u8; 16] {
+    bytes(id.as_str())
+}
+
+/// The text of an id as it is kept; empty for what is none.
+pub fn text(kept: &[u8]) -> String {
+    uuid::Uuid::from_slice(kept).map(|id| id.to_string()).unwrap_or_default()
+}
+
+/// The last 8 hex digits of an id, the short form, as a number.
+pub fn short(id: &[u8; 16]) -> i64 {
+    id[12..].iter().fold(0, |number, byte| number << 8 | i64::from(*byte))
+}
+
+/// How many digits from the end [`tail`] holds.
+pub const TAIL: usize = 15;
+
+/// The last 15 hex digits of an id, read from the end, as a number: ids that end alike are neighbours.
+pub fn tail(id: &[u8; 16]) -> i64 {
+    let nibbles = id.iter().rev().flat_map(|byte| [byte & 15, byte >> 4]).take(TAIL);
+    nibbles.fold(0, |number, nibble| number << 4 | i64::from(nibble))
+}
+
+/// The numbers that begin with these hex digits, among numbers of `length` digits: the least and the greatest. `None` for
+/// no digits, too many, or what is none.
+pub fn range(digits: &str, length: usize) -> Option<(i64, i64)> {
+    if digits.is_empty() || digits.len() > length {
+        return None;
+    }
+    let number = i64::from_str_radix(digits, 16).ok()?;
+    let shift = 4 * (length - digits.len()) as u32;
+    Some((number << shift, (number << shift) | ((1 << shift) - 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "019ab000-0000-7000-8000-0123456789ab";
+
+    #[test]
+    fn ids_are_found_by_their_parts() {
+        let kept = id(&Id::parse(ID).unwrap());
+        assert_eq!(text(&kept), ID);
+        let within = |number: i64, digits: &str, length| {
+            range(digits, length).is_some_and(|(least, most)| (least..=most).contains(&number))
+        };
+        assert!(within(short(&kept), "4567", 8) && within(short(&kept), "456789ab", 8));
+        assert!(!within(short(&kept), "4568", 8) && !within(short(&kept), "456789ab0", 8));
+        let reversed = |end: &str| end.chars().rev().collect::<String>();
+        assert!(within(tail(&kept), &reversed("89ab"), TAIL));
+        assert!(within(tail(&kept), &reversed("0000123456789ab"[..].trim_start_matches('x')), TAIL));
+        assert!(!within(tail(&kept), &reversed("89aa"), TAIL));
+        assert_eq!(range("", 8), None);
+        assert_eq!(range("zz", 8), None);
+    }
+}

@@ -1,0 +1,142 @@
+//! What the index must hold now: the trees of our refs, and what is read beside them.
+
+use std::collections::BTreeSet;
+
+use super::schema::LAYOUT;
+use crate::error::Result;
+use crate::git::{Oid, difference, notes};
+use crate::model::Shelf;
+use crate::model::hash::fnv;
+use crate::store::Store;
+use crate::store::log::Waiting;
+use crate::store::read::{Source, counts};
+use crate::wire::lines;
+
+/// A notes tree that is read beside ours.
+struct Extra {
+    shelf: Shelf,
+    tree: Oid,
+    required: bool,
+    stale: BTreeSet<String>,
+}
+
+/// A note that is read beside those of our refs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Beside {
+    /// Its place in [`Shelf::ALL`].
+    pub shelf: usize,
+    /// The annotated object.
+    pub target: Oid,
+    /// Its lines, canonical.
+    pub text: Vec<u8>,
+}
+
+/// What the index must hold. Only trees are looked up for it; no note is read.
+pub struct Wanted {
+    /// The trees of our refs, in the order of [`Shelf::ALL`]; the empty tree for what counts not at all, or not whole.
+    pub trees: [Oid; 3],
+    extras: Vec<Extra>,
+    waiting: Vec<Waiting>,
+    /// Stands for what is read beside the trees.
+    beside: u64,
+}
+
+impl Wanted {
+    /// Looks at the refs and logs.
+    pub fn look(store: &Store<'_>) -> Result<Self> {
+        let reading = store.reading()?;
+        let empty = store.repo.empty_tree();
+        let mut out = Wanted { trees: [empty; 3], extras: Vec::new(), waiting: Vec::new(), beside: 0 };
+        for (at, shelf) in Shelf::ALL.into_iter().enumerate() {
+            let (sources, redacted) = store.sources(shelf, &reading);
+            for Source { tip, required, stale } in sources {
+                let tree = match store.repo.tree_of(tip) {
+                    Err(_) if !required => continue,
+                    tree => tree?,
+                };
+                if required && stale.is_empty() {
+                    out.trees[at] = tree;
+                } else {
+                    out.extras.push(Extra { shelf, tree, required, stale });
+                }
+            }
+            let waiting = reading.waiting.iter().filter(|w| w.shelf == shelf && counts(&w.line, &redacted));
+            out.waiting.extend(waiting.cloned());
+        }
+        let trees = out.trees;
+        out.extras.retain(|extra| trees[place(extra.shelf)] != extra.tree);
+        out.beside = out.hash();
+        Ok(out)
+    }
+
+    fn hash(&self) -> u64 {
+        if self.extras.is_empty() && self.waiting.is_empty() {
+            return 0;
+        }
+        let mut bytes = Vec::new();
+        for extra in &self.extras {
+            bytes.extend_from_slice(format!("{} {}\n", extra.shelf.name(), extra.tree).as_bytes());
+            extra.stale.iter().for_each(|id| bytes.extend_from_slice(id.as_bytes()));
+        }
+        if !self.extras.is_empty() {
+            // an extra tree adds what ours has not
+            self.trees.iter().for_each(|tree| bytes.extend_from_slice(tree.as_bytes()));
+        }
+        for waiting in &self.waiting {
+            bytes.extend_from_slice(format!("{} {} ", waiting.shelf.name(), waiting.on).as_bytes());
+            bytes.extend_from_slice(&waiting.line);
+            bytes.push(b'\n');
+        }
+        fnv(&bytes)
+    }
+
+    /// What stands for all of it, in an index that this program made.
+    pub fn key(&self) -> String {
+        let trees: Vec<String> = self.trees.iter().map(|tree| tree.to_string()).collect();
+        format!("{LAYOUT} {} {} {:016x}", env!("CARGO_PKG_VERSION"), trees.join(" "), self.beside)
+    }
+
+    /// Reads the notes beside ours: the lines that ours has not, and those that wait.
+    pub fn beside(&self, store: &Store<'_>) -> Result<Vec<Beside>> {
+        let mut found: std::collections::BTreeMap<(usize, Oid), Vec<u8>> = Default::default();
+        let mut add = |shelf: Shelf, target: Oid, lines: Vec<&[u8]>| {
+            if !lines.is_empty() {
+                let text = found.entry((place(shelf), target)).or_default();
+                *text = lines::union(text, &lines::canonical(lines));
+            }
+        };
+        for extra in &self.extras {
+            for (target, blob) in self.notes_of(store, extra)? {
+                let note = store.repo.read_blob(blob)?.unwrap_or_default();
+                add(extra.shelf, target, lines::split(&note).filter(|line| counts(line, &extra.stale)).collect());
+            }
+        }
+        for waiting in &self.waiting {
+            add(waiting.shelf, waiting.on, vec![&waiting.line]);
+        }
+        Ok(found.into_iter().map(|((shelf, target), text)| Beside { shelf, target, text }).collect())
+    }
+
+    /// The notes of a tree beside ours that ours has not, or not so.
+    fn notes_of(&self, store: &Store<'_>, extra: &Extra) -> Result<Vec<(Oid, Oid)>> {
+        let ours = self.trees[place(extra.shelf)];
+        let read = || -> Result<Vec<(Oid, Oid)>> {
+            if ours == store.repo.empty_tree() {
+                return Ok(notes::entries(store.repo, extra.tree)?.notes);
+            }
+            let found = difference::differences(store.repo, ours, extra.tree)?;
+            let theirs = |(target, [old, new]): (Oid, [Vec<Oid>; 2])| {
+                new.into_iter().filter(move |blob| !old.contains(blob)).map(move |blob| (target, blob))
+            };
+            Ok(found.notes.into_iter().flat_map(theirs).collect())
+        };
+        match read() {
+            Err(_) if !extra.required => Ok(Vec::new()),
+            found => found,
+        }
+    }
+}
+
+fn place(shelf: Shelf) -> usize {
+    Shelf::ALL.iter().position(|known| *known == shelf).unwrap_or_default()
+}
