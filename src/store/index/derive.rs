@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Fault;
 use super::ask;
@@ -73,9 +73,10 @@ pub fn sessionless(db: &Connection) -> Result<(), Fault> {
 }
 
 fn put_aside(db: &Connection, id: &[u8], aside: bool) -> Result<(), Fault> {
-    for table in ["record", "handoff_reports"] {
-        let set = format!("UPDATE {table} SET aside = ?1 WHERE id = ?2 AND aside <> ?1");
-        db.prepare_cached(&set)?.execute(params![aside, id])?;
+    let set = "UPDATE record SET aside = ?1 WHERE id = ?2 AND aside <> ?1 RETURNING r";
+    let changed: Option<i64> = db.prepare_cached(set)?.query_row(params![aside, id], |row| row.get(0)).optional()?;
+    if let Some(r) = changed {
+        db.prepare_cached("UPDATE handoff_reports SET aside = ? WHERE r = ?")?.execute(params![aside, r])?;
     }
     Ok(())
 }

@@ -78,6 +78,8 @@ pub struct Filler<'f> {
     pub touched: BTreeSet<i64>,
     /// Whether a handoff of no session, or what puts one aside, came or went.
     pub sessionless: bool,
+    /// Whether all is new: then every session is touched anyway.
+    is_new: bool,
     sessions: HashMap<SessionId, i64>,
     /// The last ids of records and notes.
     last: (i64, i64),
@@ -91,12 +93,12 @@ enum Content {
 
 impl<'f> Filler<'f> {
     /// Over a database that has the tables.
-    pub fn new(db: &'f Connection, texts: &'f Texts<'f>) -> Result<Self, Fault> {
+    pub fn new(db: &'f Connection, texts: &'f Texts<'f>, is_new: bool) -> Result<Self, Fault> {
         let last = |table: &str, column: &str| {
             db.query_row(&format!("SELECT coalesce(max({column}), 0) FROM {table}"), [], |row| row.get::<_, i64>(0))
         };
         let last = (last("record", "r")?, last("note", "n")?);
-        Ok(Filler { db, texts, touched: BTreeSet::new(), sessionless: false, sessions: HashMap::new(), last })
+        Ok(Filler { db, texts, touched: BTreeSet::new(), sessionless: false, is_new, sessions: HashMap::new(), last })
     }
 
     /// Brings the notes of a shelf from one tree to another. `tell` is told of every note.
@@ -292,6 +294,9 @@ impl<'f> Filler<'f> {
 
     /// Has the rows made anew of all sessions that a record changes the view of.
     fn touch(&mut self, r: i64) -> Result<(), Fault> {
+        if self.is_new {
+            return Ok(());
+        }
         let find = "SELECT s FROM concerns WHERE r = ?1 UNION SELECT c.s FROM names x JOIN record o ON o.id = x.id \
                     JOIN concerns c ON c.r = o.r WHERE x.r = ?1";
         let mut find = self.db.prepare_cached(find)?;

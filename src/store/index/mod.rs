@@ -161,9 +161,9 @@ impl Store<'_> {
 
     /// Fills an empty database from all notes.
     fn made(&self, db: &Connection, wanted: &Wanted, key: &str) -> Result<(), Fault> {
-        db.execute_batch("PRAGMA locking_mode=EXCLUSIVE; BEGIN")?;
+        db.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-65536; BEGIN")?;
         db.execute_batch(schema::TABLES)?;
-        db.execute_batch("CREATE UNIQUE INDEX record_id ON record(id)")?;
+        db.execute_batch(schema::FIRST)?;
         db.execute_batch("INSERT INTO words(words, rank) VALUES('hashsize', 33554432)")?;
         self.fill(db, [self.repo.empty_tree(); 3], wanted, key)?;
         db.execute_batch("COMMIT")?;
@@ -174,7 +174,7 @@ impl Store<'_> {
     fn fill(&self, db: &Connection, held: [Oid; 3], wanted: &Wanted, key: &str) -> Result<(), Fault> {
         let is_new = held == [self.repo.empty_tree(); 3];
         let texts = Texts::new(self.repo);
-        let mut filler = Filler::new(db, &texts)?;
+        let mut filler = Filler::new(db, &texts, is_new)?;
         let mut done = 0;
         let mut tell = || {
             done += 1;

@@ -28,15 +28,21 @@ CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');
 ";
 
-/// The indexes, made after a bulk of rows.
+/// The indexes that rows are found by while others are put in.
+pub const FIRST: &str = "
+CREATE UNIQUE INDEX record_id ON record(id);
+CREATE INDEX concerns_r ON concerns(r);
+CREATE INDEX names_r ON names(r);
+CREATE INDEX path_r ON path(r);
+";
+
+/// The others, made after a bulk of rows.
 pub const INDEXES: &str = "
 CREATE INDEX record_short ON record(short);
 CREATE INDEX record_tail ON record(tail);
 CREATE INDEX record_kind ON record(kind, id);
 CREATE INDEX record_doubled ON record(doubled) WHERE doubled = 1;
 CREATE INDEX stands_n ON stands(n, r);
-CREATE INDEX concerns_r ON concerns(r);
-CREATE INDEX names_r ON names(r);
 CREATE INDEX note_target ON note(target, shelf);
 CREATE INDEX note_beside ON note(beside) WHERE beside = 1;
 CREATE INDEX session_newest ON session(newest);
@@ -47,7 +53,6 @@ CREATE INDEX session_external ON session(external_id) WHERE external_id IS NOT N
 CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, aside, id);
 CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, id, timestamp);
 CREATE INDEX handoff_session ON handoff_reports(session_id, id);
-CREATE INDEX path_r ON path(r);
 ";
 
 /// The sixteen bytes of a UUID in its canonical text.
