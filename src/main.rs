@@ -17,10 +17,17 @@ fn main() -> ExitCode {
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
     let streams = Streams {
         out_is_terminal: stdout.is_terminal(),
+        out_width: columns(&stdout),
         err_is_terminal: stderr.is_terminal(),
         stdin: Box::new(std::io::stdin()),
         out: Box::new(std::io::BufWriter::new(stdout)),
         err: Box::new(stderr),
     };
     ExitCode::from(cli::run(arguments, &env, streams))
+}
+
+/// The width of a terminal; `None` for what is none, and for one that does not say.
+fn columns(stdout: &std::io::Stdout) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stdout).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }

@@ -36,6 +36,8 @@ mod kills;
 mod log;
 mod manual;
 mod properties;
+mod query;
+mod query_oracle;
 mod recovery;
 mod regressions;
 mod repair;

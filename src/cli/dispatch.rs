@@ -129,10 +129,9 @@ impl<'a> Here<'a> {
             }
             Command::Log(given) => return self.log(given),
             Command::Query(given) => {
-                let context = self.context(Asked { ai: given.ai, session: None })?;
-                let request =
-                    query::Request { since: given.since, until: given.until, task: given.task, limit: given.limit };
-                view::small::queried(&query::run(&context, &request)?)
+                let (request, asked, format) = requests::query(given, self.output.as_json)?;
+                let outcome = query::run(&self.context(asked)?, &request)?;
+                view::query::answer(&outcome, format, self.output.width(self.env))
             }
             Command::Calibration(given) => view::calibration::answer(&calibration::run(&self.context(given.filter)?)?),
             Command::Status(_) => {

@@ -30,6 +30,8 @@ pub struct Streams {
     pub err: Box<dyn Write>,
     /// Whether standard output is a terminal.
     pub out_is_terminal: bool,
+    /// How many columns that terminal has; `None` when it does not say, and when it is none.
+    pub out_width: Option<usize>,
     /// Whether standard error is a terminal.
     pub err_is_terminal: bool,
 }

@@ -56,6 +56,7 @@ impl Output {
             out: Box::new(io::sink()),
             err: Box::new(io::sink()),
             out_is_terminal: false,
+            out_width: None,
             err_is_terminal: false,
         };
         std::mem::replace(&mut self.streams, closed)
@@ -64,6 +65,12 @@ impl Output {
     /// Whether standard output is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.streams.out_is_terminal
+    }
+
+    /// How many columns the terminal has that standard output is: `COLUMNS`, else what it says itself, else 80. `None` when it is none.
+    pub fn width(&self, env: &Env) -> Option<usize> {
+        let said = || env.get("COLUMNS").and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
+        self.streams.out_is_terminal.then(|| said().or(self.streams.out_width).unwrap_or(80))
     }
 
     /// Whether what a program of git's says about its progress is for somebody: at a terminal, and no document is wanted.
@@ -142,7 +149,7 @@ impl Output {
             self.write(&format!("{}\n", crate::view::safe::json(&answer.document())))?;
             return self.flush();
         }
-        let paint = self.paint(env, repo);
+        let paint = if answer.is_data { Paint::default() } else { self.paint(env, repo) };
         if let (true, Some(repo)) = (answer.paged, repo) {
             self.page(env, repo);
         }

@@ -1,16 +1,20 @@
 //! What the arguments ask for, as requests of the use cases.
 
+use clap::ValueEnum;
+
 use super::args;
 use super::input::Input;
 use crate::epistemics::report::Said;
 use crate::error::{Error, Result};
 use crate::model::assessment::Trigger;
 use crate::model::goal::Priority;
+use crate::model::handoff::Calibration;
 use crate::model::{Phase, Vectors};
 use crate::ops::Asked;
 use crate::ops::assess::{Request, vector_error};
-use crate::ops::hook;
+use crate::ops::{hook, query};
 use crate::view::pack::Detail;
+use crate::view::query::Format as QueryFormat;
 use crate::view::show::Format;
 
 impl From<args::Who> for Asked {
@@ -149,4 +153,43 @@ pub fn hook(word: args::HookWord) -> hook::Name {
         args::HookWord::PostRewrite => hook::Name::PostRewrite,
         args::HookWord::PrePush => hook::Name::PrePush,
     }
+}
+
+impl From<args::CalibrationWord> for Calibration {
+    fn from(word: args::CalibrationWord) -> Self {
+        match word {
+            args::CalibrationWord::WellCalibrated => Calibration::WellCalibrated,
+            args::CalibrationWord::Overconfident => Calibration::Overconfident,
+            args::CalibrationWord::Underconfident => Calibration::Underconfident,
+            args::CalibrationWord::NotAssessable => Calibration::NotAssessable,
+        }
+    }
+}
+
+/// What `query` asks, of whom, and the form of its text. One form only: a text cannot be asked for with `--json`.
+pub fn query(given: args::Query, as_json: bool) -> Result<(query::Request, Asked, QueryFormat)> {
+    let word = |form: args::QueryFormat| form.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
+    if let Some(form) = given.format.filter(|form| as_json && *form != args::QueryFormat::Json) {
+        return Err(Error::usage(format!("--json and --format {} are two forms", word(form)))
+            .provided(word(form))
+            .reason("with --json the answer is one document")
+            .suggest("Leave one of them out."));
+    }
+    let format = match given.format {
+        // the document of --format json is written as that of --json
+        None | Some(args::QueryFormat::Table | args::QueryFormat::Json) => QueryFormat::Table,
+        Some(args::QueryFormat::Markdown) => QueryFormat::Markdown,
+        Some(args::QueryFormat::Jsonl) => QueryFormat::Lines,
+    };
+    let request = query::Request {
+        since: given.since,
+        until: given.until,
+        task: given.task,
+        range: given.range,
+        path: given.path,
+        kind: given.kind.and_then(|kind| Some(kind.to_possible_value()?.get_name().to_owned())),
+        calibration: given.calibration.map(Calibration::from),
+        limit: given.limit,
+    };
+    Ok((request, Asked { ai: given.ai, session: given.session }, format))
 }

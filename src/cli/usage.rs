@@ -8,9 +8,14 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use super::args::Cli;
 use crate::error::Error;
 
-/// Whether the arguments ask for JSON, also when they cannot be parsed.
+/// Whether the arguments ask for JSON, also when they cannot be parsed: `--json`, and for `query` its `--format json`.
 pub fn wants_json(arguments: &[OsString]) -> bool {
-    arguments.iter().skip(1).take_while(|argument| *argument != "--").any(|argument| argument == "--json")
+    let given: Vec<&OsString> = arguments.iter().skip(1).take_while(|argument| *argument != "--").collect();
+    let formatted = || {
+        let apart = given.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
+        apart || given.iter().any(|argument| *argument == "--format=json")
+    };
+    given.iter().any(|argument| *argument == "--json") || (given.first().is_some_and(|c| *c == "query") && formatted())
 }
 
 /// A parser's error with its own words, its tips and the command that shows the help.

@@ -164,6 +164,27 @@ pub fn inside(root: Option<&Path>, text: &str) -> Option<String> {
     if first.eq_ignore_ascii_case(".git") { None } else { Some(parts.join("/")) }
 }
 
+/// A path that the user gives in the folder `cwd`, as git's trees have it; the root itself is empty. Outside the work tree, as in a bare
+/// repository (`root` is `None`), it is relative to the root. `None` when it leads out of the work tree or into `.git`.
+pub fn from_here(root: Option<&Path>, cwd: &Path, text: &str) -> Option<String> {
+    let given = Path::new(text);
+    let begin = root.and_then(|root| cwd.strip_prefix(root).ok()).unwrap_or(Path::new(""));
+    let below = if given.is_absolute() { given.strip_prefix(root?).ok()?.to_owned() } else { begin.join(given) };
+    let mut out = PathBuf::new();
+    for part in below.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if out.pop() => {}
+            Component::Normal(name) => out.push(name),
+            _ => return None,
+        }
+    }
+    if text.is_empty() || out.as_os_str().is_empty() {
+        return (!text.is_empty()).then(String::new);
+    }
+    inside(None, out.to_str()?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,5 +203,21 @@ mod tests {
         }
         assert_eq!(inside(None, "/work/project/a"), None);
         assert_eq!(path(&"a/".repeat(2049)), None);
+    }
+
+    #[test]
+    fn a_path_is_relative_to_the_folder_it_is_given_in() {
+        let root = Some(Path::new("/work/project"));
+        let path = |cwd: &str, text: &str| from_here(root, Path::new(cwd), text);
+        assert_eq!(path("/work/project", "src/a.rs").as_deref(), Some("src/a.rs"));
+        assert_eq!(path("/work/project/src", "./a.rs").as_deref(), Some("src/a.rs"));
+        assert_eq!(path("/work/project/src", "../docs/").as_deref(), Some("docs"));
+        assert_eq!(path("/work/project/src", "..").as_deref(), Some(""));
+        assert_eq!(path("/work/project", ".").as_deref(), Some(""));
+        assert_eq!(path("/elsewhere", "/work/project/a").as_deref(), Some("a"));
+        assert_eq!(from_here(None, Path::new("/bare.git"), "a/b").as_deref(), Some("a/b"));
+        for outside in ["", "..", "../../a", "/etc/passwd", ".git", ".git/config"] {
+            assert_eq!(path("/work/project", outside), None, "{outside:?}");
+        }
     }
 }

@@ -89,12 +89,7 @@ struct History {
 impl History {
     /// Starts a listing. What is wrong with a revision is known when the first commit is asked for.
     fn start(repo: &Repository, selection: &Selection) -> Result<Self> {
-        if let Some(bad) = selection.revisions.iter().find(|r| r.starts_with('-')) {
-            return Err(Error::usage(format!("'{bad}' is not a revision"))
-                .provided(bad)
-                .reason("it begins as an option does")
-                .suggest("Give paths behind --, and options of git log to git log."));
-        }
+        no_options(&selection.revisions, "Give paths behind --, and options of git log to git log.")?;
         let mut command = git(repo.cwd());
         command.args(PLAIN).args(["log", "--no-color", "--no-notes", "--no-patch", FORMAT]);
         if selection.all {
@@ -217,12 +212,15 @@ fn parse_since(bytes: &[u8]) -> Since {
     out
 }
 
-/// A point in time as git understands it ("7 days ago", "2026-01-31", "yesterday"), in seconds since 1970.
-/// `None` when git makes nothing of it.
-pub fn parse_date(repo: &Repository, text: &str) -> Result<Option<i64>> {
-    let out = output(git(repo.cwd()).args(["rev-parse", &format!("--since={text}")]))?;
-    let text = String::from_utf8_lossy(&out);
-    Ok(text.trim().strip_prefix("--max-age=").and_then(|seconds| seconds.parse().ok()))
+/// Refuses revisions that git would take for options.
+pub(super) fn no_options(revisions: &[String], suggestion: &str) -> Result<()> {
+    match revisions.iter().find(|revision| revision.starts_with('-')) {
+        None => Ok(()),
+        Some(bad) => Err(Error::usage(format!("'{bad}' is not a revision"))
+            .provided(bad)
+            .reason("it begins as an option does")
+            .suggest(suggestion)),
+    }
 }
 
 /// The error of a listing that is not as it was asked for.

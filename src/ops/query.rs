@@ -1,18 +1,38 @@
-//! Asking the history for handoffs: by agent, time and task.
+//! Asking the history for handoffs: by agent, time, task, session, commits, path, type and calibration.
 
+pub mod filter;
+
+use chrono::DateTime;
+
+use self::filter::{Below, Filter, fits};
+use super::alias;
 use super::context::Context;
-use super::handoff::{Listed, in_force};
+use super::handoff::{Listed, listed};
 use crate::error::{Error, Result};
-use crate::git::history::parse_date;
+use crate::git::content::from_here;
+use crate::git::dates::{self, Edge};
+use crate::git::range;
+use crate::model::handoff::Calibration;
+use crate::store::index::{HandoffsWanted, Row};
 
-/// What is asked.
+/// What is asked, as it was said. The agent and the session are those the context was asked for.
 #[derive(Debug, Clone, Default)]
-#[allow(missing_docs)]
 pub struct Request {
+    /// A date as git takes it.
     pub since: Option<String>,
+    /// A date as git takes it.
     pub until: Option<String>,
     /// A regular expression, matched without regard to case.
     pub task: Option<String>,
+    /// Revisions and ranges as git takes them; none asks for no commits.
+    pub range: Vec<String>,
+    /// A file or folder, relative to the working folder.
+    pub path: Option<String>,
+    /// A type of handoff.
+    pub kind: Option<String>,
+    /// A calibration status.
+    pub calibration: Option<Calibration>,
+    /// At most so many are listed; 0 lists none.
     pub limit: usize,
 }
 
@@ -26,23 +46,70 @@ pub struct Outcome {
     pub warnings: Vec<String>,
 }
 
-/// Finds handoffs in force.
+/// Finds handoffs in force, the newest first, by their ids as everywhere.
 pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     let warnings = context.store.settle();
-    let since = request.since.as_deref().map(|text| date(context, "since", text)).transpose()?;
-    let until = request.until.as_deref().map(|text| date(context, "until", text)).transpose()?;
+    let filter = resolve(context, request)?;
+    let index = context.store.index()?;
+    let is_root = filter.path.as_ref().is_some_and(|below| below.path.is_empty());
+    let wanted = HandoffsWanted {
+        ai: filter.ai.clone(),
+        session: filter.session.clone(),
+        since: filter.since,
+        until: filter.until,
+        kind: filter.kind.clone(),
+        calibration: filter.calibration.map(|status| status.name().to_owned()),
+        paths: filter.path.iter().filter(|_| !is_root).flat_map(Below::names).collect(),
+    };
+    let mut looked_at = |row: &Row| -> Result<bool> {
+        if filter.task.as_ref().is_some_and(|task| !task.is_match(&row.task)) {
+            return Ok(false);
+        }
+        // where it is at home is one of the places it stands on
+        if let Some(commits) = &filter.commits
+            && !index.stands_on(row, |on| commits.contains(&on))?
+        {
+            return Ok(false);
+        }
+        if filter.commits.is_none() && !is_root {
+            return Ok(true);
+        }
+        let whole = listed(&index, std::slice::from_ref(row))?;
+        Ok(whole.first().is_some_and(|listed| fits(&filter, listed)))
+    };
+    let asks_more = filter.task.is_some() || filter.commits.is_some() || is_root;
+    let (rows, total_found) =
+        index.handoffs(&wanted, request.limit, if asks_more { Some(&mut looked_at) } else { None })?;
+    Ok(Outcome { reports: listed(&index, &rows)?, total_found, warnings })
+}
+
+/// What is asked, with every name and date resolved. What makes no sense or names nothing is an error.
+pub fn resolve(context: &Context<'_>, request: &Request) -> Result<Filter> {
+    // what needs no repository is looked at first
     let task = request.task.as_deref().map(pattern).transpose()?;
-    let mut reports = in_force(context, &Default::default(), usize::MAX)?;
-    reports.retain(|listed| {
-        let at = chrono::DateTime::parse_from_rfc3339(&listed.head.at).map_or(0, |time| time.timestamp());
-        since.is_none_or(|since| at >= since)
-            && until.is_none_or(|until| at <= until)
-            && task.as_ref().is_none_or(|task| task.is_match(&listed.handoff.task))
-            && context.asked.ai.as_ref().is_none_or(|ai| listed.head.ai == *ai)
-    });
-    let total_found = reports.len();
-    reports.truncate(request.limit);
-    Ok(Outcome { reports, total_found, warnings })
+    let since = request.since.as_deref().map(|text| date(context, "since", text, Edge::First)).transpose()?;
+    let until = request.until.as_deref().map(|text| date(context, "until", text, Edge::Last)).transpose()?;
+    if let (Some(since), Some(until)) = (since, until)
+        && since > until
+    {
+        return Err(backwards(since, until));
+    }
+    let commits = if request.range.is_empty() { None } else { Some(range::commits(context.repo, &request.range)?) };
+    let session = match &context.asked.session {
+        Some(given) => Some(alias::session(context, given)?.id),
+        None => None,
+    };
+    Ok(Filter {
+        ai: context.asked.ai.clone(),
+        since,
+        until,
+        task,
+        session,
+        commits,
+        path: request.path.as_deref().map(|text| path(context, text)).transpose()?,
+        kind: request.kind.clone(),
+        calibration: request.calibration,
+    })
 }
 
 fn pattern(text: &str) -> Result<regex::Regex> {
@@ -51,78 +118,38 @@ fn pattern(text: &str) -> Result<regex::Regex> {
             .provided(text)
             .reason("--task takes a regular expression")
             .suggest("Escape characters such as ( [ * + ? with a backslash to find them as they are.")
+            .alternative(regex::escape(text))
             .caused_by(error)
     })
 }
 
-/// Words that git's dates are made of; git itself takes any text for a date. Longer ones may be cut to 3 letters.
-const WORDS: &[&str] = &[
-    "now",
-    "yesterday",
-    "today",
-    "noon",
-    "midnight",
-    "tea",
-    "never",
-    "last",
-    "ago",
-    "am",
-    "pm",
-    "utc",
-    "gmt",
-    "t",
-    "z",
-    "seconds",
-    "minutes",
-    "hours",
-    "days",
-    "weeks",
-    "fortnight",
-    "months",
-    "years",
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-];
+fn path(context: &Context<'_>, text: &str) -> Result<Below> {
+    let root = context.repo.work_tree();
+    match from_here(root.as_deref(), context.repo.cwd(), text) {
+        Some(path) => Ok(Below { path, root }),
+        None => Err(Error::usage(format!("'{text}' is no path in the work tree"))
+            .provided(text)
+            .reason("--path takes a file or folder of the repository, relative to the folder you are in")
+            .suggest("Give a path below the root of the repository; .git has none of its files.")),
+    }
+}
 
-fn date(context: &Context<'_>, name: &str, text: &str) -> Result<i64> {
-    let lower = text.to_ascii_lowercase();
-    let known = |word: &str| WORDS.iter().any(|known| *known == word || (word.len() >= 3 && known.starts_with(word)));
-    let words = || lower.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
-    let sensible = words().all(known) && (words().next().is_some() || lower.contains(|c: char| c.is_ascii_digit()));
-    let read = if sensible { parse_date(context.repo, text)? } else { None };
-    read.ok_or_else(|| {
+fn date(context: &Context<'_>, name: &str, text: &str, edge: Edge) -> Result<i64> {
+    let fixed = context.env.get("EMPIRICA_NOW").map(|_| context.env.now().timestamp());
+    dates::seconds(context.repo, text, edge, fixed)?.ok_or_else(|| {
         Error::usage(format!("'{text}' is not a date that can be used for --{name}"))
             .provided(text)
-            .reason("dates are taken as git takes them")
-            .suggest("Write 2026-01-31, \"7 days ago\" or yesterday.")
+            .reason("it is neither an ISO date that exists, nor one of the forms git knows")
+            .suggest("Write 2026-01-31, 2026-01-31T12:00:00Z, \"7 days ago\", yesterday or \"last friday\".")
             .alternative("7 days ago")
             .alternative("2026-01-31")
+            .alternative("yesterday")
     })
+}
+
+fn backwards(since: i64, until: i64) -> Error {
+    let shown = |seconds: i64| DateTime::from_timestamp(seconds, 0).map_or_else(String::new, |time| time.to_rfc3339());
+    Error::usage("--since is later than --until")
+        .reason(format!("nothing can be since {} and until {}", shown(since), shown(until)))
+        .suggest("Exchange the two, or leave one out.")
 }

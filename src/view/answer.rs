@@ -24,6 +24,8 @@ pub struct Answer {
     pub hints: Vec<String>,
     /// Whether a person may want to page it.
     pub paged: bool,
+    /// Whether the text is data for a program: written as it is, without colours.
+    pub is_data: bool,
     /// Why the command fails although it answers: the document has the keys of both, the exit code is the error's.
     pub failed: Option<Error>,
     /// Whether a gate says stop: the command did what it was asked to, and exits with 3.
@@ -67,6 +69,12 @@ impl Answer {
     /// May be paged.
     pub fn paged(mut self) -> Self {
         self.paged = true;
+        self
+    }
+
+    /// Is data for a program: neither paged nor painted.
+    pub fn data(mut self) -> Self {
+        (self.is_data, self.paged) = (true, false);
         self
     }
 

@@ -63,6 +63,7 @@ impl Paint {
                 self.difference(line)
             } else if line.starts_with('#')
                 || line.starts_with("Handoff ")
+                || line.starts_with("HANDOFF ")
                 || line.starts_with("session ")
                 || line.starts_with("Session ")
             {

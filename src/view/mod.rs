@@ -18,6 +18,7 @@ pub mod init;
 pub mod log;
 pub mod pack;
 pub mod project;
+pub mod query;
 pub mod record;
 pub mod repair;
 pub mod resume;

@@ -69,7 +69,7 @@ fn no_compact(why: &str) -> Error {
 fn as_text(mut answer: Answer, format: Format) -> Result<Answer> {
     if format == Format::Json {
         answer.text = safe::json(&Value::Object(answer.json.clone())) + "\n";
-        answer.paged = false;
+        answer = answer.data();
     }
     Ok(answer)
 }

@@ -6,6 +6,7 @@ mod care;
 mod goal;
 mod handoff;
 mod journal;
+mod query;
 mod read;
 mod repair;
 mod session;
@@ -19,7 +20,8 @@ pub use care::{Completions, Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, S
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, Said};
 pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
-pub use read::{Bootstrap, DetailWord, Diff, FormatWord, Log, Query, Resume, Show};
+pub use query::{CalibrationWord, Query, QueryFormat, TypeWord};
+pub use read::{Bootstrap, DetailWord, Diff, FormatWord, Log, Resume, Show};
 pub use repair::Repair;
 pub use session::{List as ListSessions, SessionCommand};
 pub use sync::Sync;

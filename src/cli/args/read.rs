@@ -1,4 +1,4 @@
-//! Reading: `show`, `diff`, `resume`, `bootstrap`, `log`, `query`.
+//! Reading: `show`, `diff`, `resume`, `bootstrap`, `log`.
 
 use clap::{Args, ValueEnum};
 
@@ -150,29 +150,6 @@ pub struct Log {
     /// Only commits that touch these paths
     #[arg(last = true, value_name = "PATH")]
     pub paths: Vec<String>,
-    #[command(flatten)]
-    pub form: Form,
-}
-
-/// Find handoffs by agent, time and task
-#[derive(Debug, Args)]
-#[allow(missing_docs)]
-pub struct Query {
-    /// Only those of this agent
-    #[arg(long, value_name = "ID")]
-    pub ai: Option<String>,
-    /// Only newer ones: 2026-01-31, "7 days ago", yesterday
-    #[arg(long, value_name = "DATE")]
-    pub since: Option<String>,
-    /// Only older ones
-    #[arg(long, value_name = "DATE")]
-    pub until: Option<String>,
-    /// Only those whose task matches this regular expression, without regard to case
-    #[arg(long, value_name = "REGEX")]
-    pub task: Option<String>,
-    /// At most so many
-    #[arg(long, value_name = "N", default_value = "10")]
-    pub limit: usize,
     #[command(flatten)]
     pub form: Form,
 }

@@ -10,6 +10,7 @@ use super::Fault;
 use super::schema;
 use super::wanted::{Beside, Wanted};
 use super::words;
+use crate::git::content::inside;
 use crate::git::{Oid, Repository, difference, notes};
 use crate::model::hash::fnv;
 use crate::model::{Body, Id, Record, SessionId};
@@ -399,13 +400,15 @@ impl<'f> Filler<'f> {
             schema::id(&head.id),
             head.session.as_ref().map(schema::session),
             head.ai,
-            chrono::DateTime::parse_from_rfc3339(&head.at).map_or(0, |time| time.timestamp()),
+            chrono::DateTime::parse_from_rfc3339(&head.at).ok().map(|time| time.timestamp()),
             handoff.task,
             handoff.calibration_status.name(),
             handoff.kind,
         ])?;
         let uncommitted = handoff.uncommitted.iter().map(|file| &file.path);
         for path in handoff.artifacts.iter().chain(uncommitted) {
+            // an absolute one is looked for as it is: where the work tree is may change
+            let path = inside(None, path).unwrap_or_else(|| path.clone());
             self.db.prepare_cached("INSERT OR IGNORE INTO path(path, r) VALUES(?, ?)")?.execute(params![path, r])?;
         }
         Ok(())

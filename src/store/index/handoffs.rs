@@ -25,8 +25,8 @@ pub struct Wanted {
     pub kind: Option<String>,
     /// Those of this calibration status, in the word used in JSON.
     pub calibration: Option<String>,
-    /// Those that name this path, or one below it.
-    pub path: Option<String>,
+    /// Those that name one of these paths, or one below it.
+    pub paths: Vec<String>,
 }
 
 /// A handoff as the index has it.
@@ -147,12 +147,13 @@ impl Wanted {
         and("h.type = ?", self.kind.clone().map(value));
         and("h.calibration_status = ?", self.calibration.clone().map(value));
         // what is below a folder lies between its name with a slash and with what comes after a slash
-        const PATH: &str =
-            "h.r IN (SELECT r FROM path WHERE path = ? UNION SELECT r FROM path WHERE path >= ? AND path < ?)";
-        let around = |path: &String| -> Vec<Box<dyn ToSql>> {
-            vec![Box::new(path.clone()), Box::new(format!("{path}/")), Box::new(format!("{path}0"))]
-        };
-        and(PATH, self.path.as_ref().map(around));
+        let around = |path: &String| [path.clone(), format!("{path}/"), format!("{path}0")].map(value);
+        let one = "SELECT r FROM path WHERE path = ? UNION SELECT r FROM path WHERE path >= ? AND path < ?";
+        let paths = format!("h.r IN ({})", vec![one; self.paths.len()].join(" UNION "));
+        if !self.paths.is_empty() {
+            all.push(&paths);
+            values.extend(self.paths.iter().flat_map(around).flatten());
+        }
         (all.join(" AND "), values)
     }
 }
