@@ -249,7 +249,7 @@ mod tests {
         let titles = |width| table(&reports, Some(width)).lines().next().map(str::to_owned).unwrap_or_default();
         assert!(titles(120).contains("CALIBRATION"), "{}", titles(120));
         assert!(!titles(100).contains("CALIBRATION") && titles(100).contains("GROWTH"), "{}", titles(100));
-        assert!(!titles(80).contains("GROWTH") && titles(80).contains("TIME"), "{}", titles(80));
+        assert!(!titles(90).contains("GROWTH") && titles(90).contains("TIME"), "{}", titles(90));
         assert!(!titles(60).contains("TIME") && titles(60).contains("TASK"), "{}", titles(60));
     }
 
