@@ -177,8 +177,17 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     repo.git(["cherry-pick", "side"]).ok();
     assert_eq!(run(&["repair"])["repairs"][0]["state"], "ambiguous");
     arrivals(repo, &mut run);
+    let all = repo.run(["export", "--jsonl"]).ok().out;
+    assert!(all.contains(",\"shelf\":\""), "{all}");
+    let mut exported: Vec<Value> = all.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
+    exported.iter_mut().for_each(|line| line["record"] = Value::Null);
+    repo.git(["init", "-q", "../restored"]).ok();
+    fs::write(repo.path.join("../all.jsonl"), &all).expect("a file");
+    let restored = repo.place.at("restored").json(["import", "--jsonl", "../all.jsonl"]);
+    assert!(restored["kinds"][0]["count"].is_u64(), "{restored}");
     run(&["setup", "--dry-run"]);
     run(&["demo"]);
+    exported.iter().chain([&restored]).for_each(|json| keys(json, &mut answered));
     keys(&without_names(serde_json::from_slice(&written).expect("a document")), &mut answered);
     keys(&repo.fails(2, ["preflight", "-v", "knwo=0.5"]), &mut answered);
 

@@ -1,8 +1,11 @@
 //! Texts given as arguments: as they are, `-` for standard input, `@FILE` for a file's content.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::ops::portable::unread;
 
 /// Reads the texts of one command; standard input at most once.
 pub struct Input<'a> {
@@ -63,6 +66,16 @@ impl<'a> Input<'a> {
     pub fn each(&mut self, arguments: Vec<String>) -> Result<Vec<String>> {
         arguments.into_iter().map(|argument| self.text(argument)).collect()
     }
+}
+
+/// The lines of a file, or of standard input for `-`, and the name of it.
+pub fn lines<'a>(stdin: &'a mut dyn Read, file: &Path) -> Result<(Box<dyn BufRead + 'a>, String)> {
+    if file == Path::new("-") {
+        return Ok((Box::new(BufReader::new(stdin)), "standard input".to_owned()));
+    }
+    let name = file.to_string_lossy().into_owned();
+    let opened = File::open(file).map_err(|error| unread(&name, error))?;
+    Ok((Box::new(BufReader::new(opened)), name))
 }
 
 fn utf8(bytes: Vec<u8>, name: &str) -> Result<String> {

@@ -6,6 +6,7 @@ mod editor;
 mod input;
 pub mod manual;
 mod output;
+mod progress;
 mod requests;
 mod usage;
 

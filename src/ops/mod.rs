@@ -23,6 +23,7 @@ pub mod hook;
 pub mod init;
 pub mod journal;
 pub mod log;
+pub mod portable;
 pub mod propose;
 pub mod query;
 pub mod repair;

@@ -80,7 +80,7 @@ impl Store<'_> {
         let (waiting, taken) = log::read_taken(files, &mut left);
         flushed.left = left;
         touched::add_waiting(&self.paths, &waiting).map_err(|error| touched::unusable(&self.paths, error))?;
-        self.write_waiting(&waiting, beside, &mut tips, &mut flushed.warnings)?;
+        self.write_waiting(&waiting, beside, &mut tips, &mut flushed.warnings, &mut |_, _| {})?;
         tips.save(&self.paths);
         log::discard(&taken);
         flushed.records = waiting.len();
@@ -88,12 +88,14 @@ impl Store<'_> {
     }
 
     /// Writes records to their notes and renders their Markdown, in the order journal, checkpoints, handoffs, Markdown.
-    fn write_waiting(
+    /// `told` hears how many notes are done, of how many.
+    pub(super) fn write_waiting(
         &self,
         waiting: &[Waiting],
         mut beside: Beside,
         tips: &mut Tips,
         warnings: &mut Vec<String>,
+        told: &mut dyn FnMut(usize, usize),
     ) -> Result<()> {
         let mut changes = Vec::new();
         for shelf in Shelf::ALL {
@@ -109,26 +111,35 @@ impl Store<'_> {
             changes.push(Change { name: data_ref(shelf), new, unite: lines::union });
         }
         let unite = if beside.markdown.is_empty() { blocks::union } else { blocks::mend };
-        let mut markdown = beside.markdown;
-        for record in waiting.iter().filter(|record| record.shelf == Shelf::Handoffs) {
+        let handoffs = waiting.iter().filter(|record| record.shelf == Shelf::Handoffs);
+        let mut standing: BTreeMap<Oid, Vec<&Waiting>> = BTreeMap::new();
+        handoffs.for_each(|record| standing.entry(record.on).or_default().push(record));
+        let mut rendered: BTreeMap<Oid, Vec<String>> = BTreeMap::new();
+        for record in standing.values().flatten() {
             let Some(parsed) = record::decode(&record.line) else { continue };
             match self.render.block(&parsed) {
-                Ok(Some(block)) => {
-                    let note = markdown.entry(record.on).or_default();
-                    *note = blocks::union(note, block.as_bytes());
-                }
+                Ok(Some(block)) => rendered.entry(record.on).or_default().push(block),
                 Ok(None) => {
-                    for (on, block) in self.left_behind(&parsed, record.on, waiting) {
-                        let note = markdown.entry(on).or_default();
-                        *note = blocks::union(note, block.as_bytes());
+                    for (on, block) in self.left_behind(&parsed, record.on, &standing) {
+                        rendered.entry(on).or_default().push(block);
                     }
                 }
                 Err(error) => warnings.push(format!("the handoff is stored, but not as Markdown: {error}")),
             }
         }
+        let mut markdown = beside.markdown;
+        for (on, new) in rendered {
+            let note = markdown.entry(on).or_default();
+            *note = blocks::union_all(std::iter::once(note.as_slice()).chain(new.iter().map(String::as_bytes)));
+        }
         changes.push(Change { name: MARKDOWN_REF.to_owned(), new: markdown, unite });
         changes.retain(|change| !change.new.is_empty());
-        self.unite_into(&changes, tips)?;
+        let (mut done, total): (usize, usize) = (0, changes.iter().map(|change| change.new.len()).sum());
+        self.unite_told(&changes, tips, &mut || {
+            // what others made us do again is not more than all of it
+            done = total.min(done + 1);
+            told(done, total);
+        })?;
         let ms = waiting.iter().filter_map(|w| Id::parse(lines::id(&w.line)?)).map(|id| id.ms());
         let newest = ms.filter(|ms| *ms <= self.latest_ms()).max();
         tips.newest_ms = tips.newest_ms.max(newest.unwrap_or(0));
@@ -137,13 +148,13 @@ impl Store<'_> {
 
     /// What the note that records were attached from says instead of them: only where the commit they went to comes
     /// right after, so that whoever sees the one sees the other.
-    fn left_behind(&self, attach: &Record, on: Oid, waiting: &[Waiting]) -> Vec<(Oid, String)> {
+    fn left_behind(&self, attach: &Record, on: Oid, standing: &BTreeMap<Oid, Vec<&Waiting>>) -> Vec<(Oid, String)> {
         let Body::Attach(Attach { of, from, to }) = &attach.body else { return Vec::new() };
         let (Some(from), Some(target)) = (parse_oid(from), parse_oid(to)) else { return Vec::new() };
         if on != from || self.repo.first_parent(target) != Some(from) {
             return Vec::new();
         }
-        let copied = waiting.iter().filter(|w| w.shelf == Shelf::Handoffs && w.on == target);
+        let copied = standing.get(&target).into_iter().flatten();
         copied
             .filter_map(|w| record::decode(&w.line))
             .filter(|record| of.contains(&record.head.id))
@@ -154,10 +165,15 @@ impl Store<'_> {
     /// Unites new content into the notes of each ref, one commit a ref, retried while others move the refs. What a try
     /// that failed half-way has written is found there by the next one: the union is the same.
     pub(super) fn unite_into(&self, changes: &[Change], tips: &mut Tips) -> Result<()> {
+        self.unite_told(changes, tips, &mut || {})
+    }
+
+    /// The same; `told` hears of each note.
+    fn unite_told(&self, changes: &[Change], tips: &mut Tips, told: &mut dyn FnMut()) -> Result<()> {
         let who = self.repo.identity();
         let names: Vec<&str> = changes.iter().map(|change| change.name.as_str()).collect();
         self.move_refs(&names, tips, "notes: Notes added by 'git empirica'", |at, tip, tips| {
-            self.staged(&changes[at], tip, &who, tips)
+            self.staged(&changes[at], tip, &who, tips, told)
         })
     }
 
@@ -170,7 +186,7 @@ impl Store<'_> {
         message: &str,
         mut stage: impl FnMut(usize, Option<Oid>, &Tips) -> Result<Option<Oid>>,
     ) -> Result<()> {
-        let deadline = Instant::now() + self.patience(self.lock_timeout.max(Duration::from_secs(1)));
+        let mut deadline = None;
         let who = self.repo.identity();
         for round in 0.. {
             let mut updates = Vec::new();
@@ -191,6 +207,9 @@ impl Store<'_> {
             if updates.is_empty() {
                 return Ok(());
             }
+            // what is waited for is others, not what there was to write
+            let patience = || Instant::now() + self.patience(self.lock_timeout.max(Duration::from_secs(1)));
+            let deadline = *deadline.get_or_insert_with(patience);
             match self.repo.update_refs(&updates, message, &who) {
                 Ok(()) => {
                     tips.refs.extend(updates.into_iter().map(|update| (update.name, update.new)));
@@ -206,7 +225,14 @@ impl Store<'_> {
     /// A commit on top of `tip` with the change united in; `None` when all of it is there. What is remembered and not in
     /// the ref any more is united in with it, or the next tip would no longer remember it. What is new under an id that
     /// was redacted does not count.
-    fn staged(&self, change: &Change, tip: Option<Oid>, who: &Identity, tips: &Tips) -> Result<Option<Oid>> {
+    fn staged(
+        &self,
+        change: &Change,
+        tip: Option<Oid>,
+        who: &Identity,
+        tips: &Tips,
+        told: &mut dyn FnMut(),
+    ) -> Result<Option<Oid>> {
         let form = form_of(&change.name);
         let at = self.past_redactions(&change.name, tip, tips)?;
         let here = Epoch::of(self.repo, at)?;
@@ -223,6 +249,7 @@ impl Store<'_> {
             if united != old {
                 tree.set(on, &united)?;
             }
+            told();
         }
         let after = tree.write()?;
         if after == before {

@@ -194,7 +194,7 @@ impl Store<'_> {
     }
 }
 
-fn absent(blob: Oid) -> Error {
+pub(super) fn absent(blob: Oid) -> Error {
     Error::storage(format!("the note {blob} is not here"))
         .reason("the notes were fetched without their content, as a partial clone does")
         .suggest("Fetch them whole.")

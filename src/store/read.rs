@@ -9,7 +9,7 @@ use super::log::{self, Waiting};
 use super::tips::Tips;
 use super::{PREFIX, Store, data_ref, touched, tracked};
 use crate::error::Result;
-use crate::git::{NotesTree, Oid, notes, parse_oid};
+use crate::git::{NotesTree, Oid, Repository, notes, parse_oid};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::wire;
 use crate::wire::lines;
@@ -143,6 +143,17 @@ impl<'s> Lookup<'s> {
         }
         let note = lines::canonical(found.iter().map(Vec::as_slice));
         Ok(lines::split(&note).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Every note as (object, blob), from all sources but the log, possibly several times.
+    pub(super) fn notes(&self, repo: &Repository) -> Result<Vec<(Oid, Oid)>> {
+        let trees = self.trees.iter().map(|(tree, _)| Ok(notes::entries(repo, tree.tree())?.notes));
+        Ok(trees.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+
+    /// The objects that lines of the log belong to.
+    pub(super) fn waits_on(&self) -> impl Iterator<Item = Oid> {
+        self.waiting.iter().map(|waiting| waiting.on)
     }
 
     /// The records of one object's note.

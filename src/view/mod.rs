@@ -17,6 +17,7 @@ pub mod handoff;
 pub mod init;
 pub mod log;
 pub mod pack;
+pub mod portable;
 pub mod project;
 pub mod query;
 pub mod record;

@@ -89,9 +89,13 @@ impl Parsed {
 /// The union of two Markdown notes: blocks by id, the higher renderer wins, then the greater bytes; passages outside
 /// blocks are all kept. Commutative, associative, idempotent. Bytes that are no UTF-8 are replaced.
 pub fn union(a: &[u8], b: &[u8]) -> Vec<u8> {
+    union_all([a, b])
+}
+
+/// The union of any number of notes, each read once.
+pub fn union_all<'n>(notes: impl IntoIterator<Item = &'n [u8]>) -> Vec<u8> {
     let mut parsed = Parsed::default();
-    parsed.read(&String::from_utf8_lossy(a));
-    parsed.read(&String::from_utf8_lossy(b));
+    notes.into_iter().for_each(|note| parsed.read(&String::from_utf8_lossy(note)));
     parsed.write().into_bytes()
 }
 

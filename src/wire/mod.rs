@@ -2,4 +2,5 @@
 
 pub mod blocks;
 pub mod lines;
+pub mod portable;
 pub mod record;

@@ -6,6 +6,7 @@ mod care;
 mod goal;
 mod handoff;
 mod journal;
+mod portable;
 mod query;
 mod read;
 mod repair;
@@ -20,6 +21,7 @@ pub use care::{Completions, Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, S
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, Said};
 pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
+pub use portable::{Export, Import};
 pub use query::{CalibrationWord, Query, QueryFormat, TypeWord};
 pub use read::{Bootstrap, DetailWord, Diff, FormatWord, Log, Resume, Show};
 pub use repair::Repair;
@@ -92,6 +94,8 @@ pub enum Command {
     Status(Status),
     Flush(Flush),
     Sync(Sync),
+    Export(Export),
+    Import(Import),
     Repair(Repair),
     Init(Init),
     Deinit(Deinit),

@@ -1,0 +1,37 @@
+//! How far long work has come, as a bar on standard error; nothing where nobody is there to see it.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::output::Output;
+
+/// The bar of one piece of work, gone when it is dropped.
+pub struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// A bar for work that is called `what`. Shown at a terminal only, and not when a document is wanted; from the first
+    /// step on.
+    pub fn new(output: &Output, what: &'static str) -> Self {
+        let bar = match output.tells_progress() {
+            true => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
+            false => ProgressBar::hidden(),
+        };
+        // the template is fixed; should it not be understood, the default one serves
+        let style = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len}");
+        let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Progress { bar: bar.with_message(what) }
+    }
+
+    /// Says how many steps are done, of how many.
+    pub fn tell(&self, done: usize, total: usize) {
+        self.bar.set_length(total as u64);
+        self.bar.set_position(done as u64);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

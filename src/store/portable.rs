@@ -1,0 +1,139 @@
+//! Out and in: every stored line with where it stands, and such lines united into the notes, one commit a ref.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::epoch::Epoch;
+use super::flush::Beside;
+use super::lock::Lock;
+use super::log::{self, Waiting};
+use super::merge::absent;
+use super::{Lookup, Store, data_ref, secrets, touched};
+use crate::error::Result;
+use crate::git::{NotesTree, Oid, notes};
+use crate::model::Shelf;
+use crate::wire::{lines, portable};
+
+/// What became of lines that were imported.
+#[derive(Debug, Default)]
+pub struct Imported {
+    /// How many were not here, by the kind they say they are of; `None` for lines that are no records.
+    pub new: BTreeMap<Option<String>, usize>,
+    /// How many were here before, in the notes or in a log, or came several times.
+    pub known: usize,
+    /// How many stand under an id that was redacted here, and were left out.
+    pub left_out: usize,
+    /// What else went wrong without losing anything.
+    pub warnings: Vec<String>,
+}
+
+impl Store<'_> {
+    /// Hands out every stored line, of all sources: by shelf, then by the hex of the object it stands on, then in the order of a
+    /// canonical note. What was redacted stays out. An error, before the first line, when a note is not here: what lacks
+    /// it is no whole.
+    pub fn export(&self, each: &mut dyn FnMut(Shelf, Oid, &[u8]) -> Result<()>) -> Result<()> {
+        let mut shelves = Vec::new();
+        for shelf in Shelf::ALL {
+            let lookup = Lookup::open(self, shelf)?;
+            let mut places: BTreeSet<Oid> = lookup.waits_on().collect();
+            for (on, blob) in lookup.notes(self.repo)? {
+                if !self.repo.has_object(blob) {
+                    return Err(absent(blob));
+                }
+                places.insert(on);
+            }
+            shelves.push((shelf, lookup, places));
+        }
+        for (shelf, mut lookup, places) in shelves {
+            for on in places {
+                for line in lookup.lines(on)? {
+                    each(shelf, on, &line)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Unites lines into the notes, all of them in one commit a ref, and renders the Markdown of handoffs. The objects they
+    /// stand on need not be here. Nothing goes through the log: what cannot be written is an error. `told` hears
+    /// how many notes are done, of how many.
+    ///
+    /// Twice is the same as once, and what was interrupted is completed by the next time.
+    pub fn import(&self, mut given: Vec<Waiting>, told: &mut dyn FnMut(usize, usize)) -> Result<Imported> {
+        let mut imported = Imported::default();
+        let _lock = Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))?;
+        let mut tips = self.heal_locked(&mut imported.warnings)?;
+        let all = given.len();
+        given.sort_unstable_by(|a, b| (a.shelf, a.on, &a.line).cmp(&(b.shelf, b.on, &b.line)));
+        given.dedup();
+        let is_new = self.new_among(&given, &mut imported)?;
+        let new = is_new.iter().filter(|new| **new == Some(true)).count();
+        imported.known = all - new - imported.left_out;
+        // the Markdown of handoffs that are known may be what an interrupted import still lacks
+        let mut kept = is_new.iter();
+        given.retain(|line| match kept.next() {
+            Some(Some(new)) => *new || line.shelf == Shelf::Handoffs,
+            _ => false,
+        });
+        touched::add_waiting(&self.paths, &given).map_err(|error| touched::unusable(&self.paths, error))?;
+        self.write_waiting(&given, Beside::default(), &mut tips, &mut imported.warnings, told)?;
+        tips.save(&self.paths);
+        Ok(imported)
+    }
+
+    /// Which of these lines, sorted, are new here; `None` for those that do not count, because their id was redacted.
+    fn new_among(&self, given: &[Waiting], imported: &mut Imported) -> Result<Vec<Option<bool>>> {
+        let waiting = log::read(&self.paths);
+        let waiting: HashSet<(Shelf, Oid, &[u8])> =
+            waiting.iter().map(|w| (w.shelf, w.on, w.line.as_slice())).collect();
+        let mut out = Vec::with_capacity(given.len());
+        for of_shelf in given.chunk_by(|a, b| a.shelf == b.shelf) {
+            let Some(shelf) = of_shelf.first().map(|line| line.shelf) else { continue };
+            let tip = self.repo.find_ref(&data_ref(shelf))?;
+            let redacted = Epoch::of(self.repo, tip)?.ids;
+            let mut tree = NotesTree::open(self.repo, tip, lines::union)?;
+            self.whole(tree.tree(), of_shelf)?;
+            for of_note in of_shelf.chunk_by(|a, b| a.on == b.on) {
+                let Some(on) = of_note.first().map(|line| line.on) else { continue };
+                let note = tree.get(on)?.unwrap_or_default();
+                let here: HashSet<&[u8]> = lines::split(&note).collect();
+                for line in of_note {
+                    let is_redacted = || lines::id(&line.line).is_some_and(|id| redacted.contains(id));
+                    let is_known =
+                        here.contains(line.line.as_slice()) || waiting.contains(&(shelf, on, line.line.as_slice()));
+                    let new = if is_known { Some(false) } else { (!is_redacted()).then_some(true) };
+                    match new {
+                        Some(true) => *imported.new.entry(portable::kind(&line.line)).or_default() += 1,
+                        Some(false) => {}
+                        None => imported.left_out += 1,
+                    }
+                    out.push(new);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// A note whose content is not here must not be taken for none when lines are united into it.
+    fn whole(&self, tree: Oid, given: &[Waiting]) -> Result<()> {
+        let places: HashSet<Oid> = given.iter().map(|line| line.on).collect();
+        let notes = notes::entries(self.repo, tree)?.notes;
+        let mut touched = notes.into_iter().filter(|(on, _)| places.contains(on));
+        touched.find(|(_, blob)| !self.repo.has_object(*blob)).map_or(Ok(()), |(_, blob)| Err(absent(blob)))
+    }
+
+    /// Whether a line holds what would be replaced if it were stored anew; never, when `empirica.redact` is off.
+    pub fn holds_secret(&self, line: &[u8]) -> bool {
+        if !self.scan_secrets {
+            return false;
+        }
+        match serde_json::from_slice::<serde_json::Value>(line) {
+            Ok(mut value) if lines::id(line).is_some() => !secrets::redact_value(&mut value).is_empty(),
+            _ => secrets::redact_text(&String::from_utf8_lossy(line)).is_some(),
+        }
+    }
+
+    /// Whether secrets are looked for: `empirica.redact`.
+    pub fn looks_for_secrets(&self) -> bool {
+        self.scan_secrets
+    }
+}
