@@ -173,7 +173,8 @@ fn what_is_not_understood_and_hostile_bytes_come_back_as_they_were() {
         let mut wanted: Vec<&[u8]> = note.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
         let stored = clone.note_bytes(&reference(name), &head);
         let mut found: Vec<&[u8]> = stored.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
-        (wanted.sort(), found.sort());
+        wanted.sort();
+        found.sort();
         assert_eq!(found, wanted);
     }
     assert_eq!(export(&clone), text);
@@ -248,6 +249,8 @@ fn a_repository_of_the_other_hash_is_restored_as_well() {
     let repo = place.at("sha256");
     std::fs::create_dir_all(&repo.path).expect("a folder");
     repo.git(["init", "-q", "-b", "main", "--object-format=sha256"]).ok();
+    repo.git(["config", "user.name", "Test"]).ok();
+    repo.git(["config", "user.email", "test@example.com"]).ok();
     repo.commit("a", "a\n", "Begin");
     repo.start("ada", "t");
     repo.json(["preflight", "-v", "know=0.5"]);
@@ -362,7 +365,7 @@ fn many(repo: &Repo<'_>, count: usize, seed: u64) -> String {
     let head = repo.head();
     let line = |at: usize| {
         let mixed = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ seed);
-        let on = if at % 5 == 0 { head.clone() } else { format!("{mixed:016x}{mixed:016x}{at:08x}") };
+        let on = if at.is_multiple_of(5) { head.clone() } else { format!("{mixed:016x}{mixed:016x}{at:08x}") };
         let (kind, rest) = match at % 10 {
             3 => ("handoff", format!(r#""type":"epistemic","task":"task {at}","context":"c""#)),
             _ => ("finding", format!(r#""text":"text {at}""#)),

@@ -26,11 +26,14 @@ pub struct Imported {
     pub warnings: Vec<String>,
 }
 
+/// Takes a line, with its shelf and the object it stands on; an error ends the export.
+type EachLine<'e> = &'e mut dyn FnMut(Shelf, Oid, &[u8]) -> Result<()>;
+
 impl Store<'_> {
     /// Hands out every stored line, of all sources: by shelf, then by the hex of the object it stands on, then in the order of a
     /// canonical note. What was redacted stays out. An error, before the first line, when a note is not here: what lacks
     /// it is no whole.
-    pub fn export(&self, each: &mut dyn FnMut(Shelf, Oid, &[u8]) -> Result<()>) -> Result<()> {
+    pub fn export(&self, each: EachLine<'_>) -> Result<()> {
         let mut shelves = Vec::new();
         for shelf in Shelf::ALL {
             let lookup = Lookup::open(self, shelf)?;
