@@ -13,9 +13,9 @@ use crate::git::history::Selection;
 use crate::model::{Phase, Shelf, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
-    Asked, Context, assess, bootstrap, calibration, checkpoint, compaction, deinit, demo, diff, doctor, drift, flush,
-    goal, handoff, hook, init, journal, log, portable, query, repair, resume, session, setup, show, snapshot, status,
-    sync,
+    Asked, Context, accept, assess, bootstrap, calibration, checkpoint, compaction, deinit, demo, diff, doctor, drift,
+    flush, goal, handoff, hook, init, journal, log, metrics, portable, query, repair, resume, session, setup, show,
+    snapshot, status, sync,
 };
 use crate::view::block::BuiltIn;
 use crate::view::fit::Form;
@@ -104,6 +104,10 @@ impl<'a> Here<'a> {
             }
             Command::Goal(command) => self.goal(command)?,
             Command::Handoff(given) => self.handoff(given)?,
+            Command::Accept(given) => {
+                let (request, asked) = requests::accept(given, &mut Input::new(self.output.stdin()))?;
+                view::accept::answer(&accept::run(&self.context(asked)?, request)?)
+            }
             Command::Show(given) => {
                 let context = self.context(Asked::default())?;
                 let (shown, warnings) = show::run(&context, given.name.as_deref())?;
@@ -136,6 +140,7 @@ impl<'a> Here<'a> {
                 view::query::answer(&outcome, format, self.output.width(self.env))
             }
             Command::Calibration(given) => view::calibration::answer(&calibration::run(&self.context(given.filter)?)?),
+            Command::Metrics(given) => self.metrics(given)?,
             Command::Status(_) => {
                 let outcome = status::run(&self.context(Asked::default())?)?;
                 view::status::answer(&outcome, &mut self.terminal)?
@@ -330,6 +335,26 @@ impl<'a> Here<'a> {
         let (repo, is_terminal) = (self.repo, self.output.is_terminal());
         let outcome = handoff::run(&self.context(given.who)?, request, &|text| editor::edit(repo, text, is_terminal))?;
         view::handoff::answer(&outcome, &mut self.terminal)
+    }
+
+    fn metrics(&mut self, given: args::Metrics) -> Result<Answer> {
+        let context = self.context(Asked { ai: given.ai, session: None })?;
+        match given.handoff {
+            Some(handoff) => {
+                let one = metrics::one(&context, &handoff, given.exact)?;
+                view::metrics::of_handoff(&one, &mut self.terminal)
+            }
+            None => {
+                let request = metrics::Request {
+                    since: given.since,
+                    until: given.until,
+                    by: given.by.into(),
+                    limit: given.limit,
+                    exact: given.exact,
+                };
+                view::metrics::answer(&metrics::run(&context, &request)?, &mut self.terminal)
+            }
+        }
     }
 
     /// The commands of the journal.

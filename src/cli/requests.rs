@@ -4,13 +4,15 @@ use clap::ValueEnum;
 
 use super::args;
 use super::input::Input;
+use crate::epistemics::metrics::Period;
 use crate::epistemics::report::Said;
 use crate::error::{Error, Result};
 use crate::model::assessment::Trigger;
 use crate::model::goal::Priority;
 use crate::model::handoff::Calibration;
-use crate::model::{Phase, Vectors};
+use crate::model::{Phase, Vectors, Verdict};
 use crate::ops::Asked;
+use crate::ops::accept;
 use crate::ops::assess::{Request, vector_error};
 use crate::ops::{hook, query};
 use crate::view::pack::Detail;
@@ -78,6 +80,40 @@ impl From<args::FormatWord> for Format {
             args::FormatWord::Compact => Format::Compact,
         }
     }
+}
+
+impl From<args::VerdictWord> for Verdict {
+    fn from(word: args::VerdictWord) -> Self {
+        match word {
+            args::VerdictWord::Complete => Verdict::Complete,
+            args::VerdictWord::Continue => Verdict::Continue,
+            args::VerdictWord::Escalate => Verdict::Escalate,
+            args::VerdictWord::Refine => Verdict::Refine,
+        }
+    }
+}
+
+impl From<args::PeriodWord> for Period {
+    fn from(word: args::PeriodWord) -> Self {
+        match word {
+            args::PeriodWord::Day => Period::Day,
+            args::PeriodWord::Week => Period::Week,
+            args::PeriodWord::Month => Period::Month,
+        }
+    }
+}
+
+/// What the receiver of a handoff says, and who that is.
+pub fn accept(given: args::Accept, input: &mut Input<'_>) -> Result<(accept::Request, Asked)> {
+    let request = accept::Request {
+        handoff: given.handoff,
+        understanding: input.optional(given.understanding)?,
+        decision: given.decision.map(Verdict::from),
+        instructions: input.optional(given.instructions)?,
+        questions: input.each(given.question)?,
+        gaps: input.each(given.gap)?,
+    };
+    Ok((request, given.who.into()))
 }
 
 /// The vectors of `-v` and `--vectors`; possibly none.

@@ -7,12 +7,13 @@ use crate::model::goal::GoalState;
 use crate::model::handoff::{Assessed, Choice, Failure, Item, Proof, Slip, ToolUse};
 use crate::model::session::Session;
 use crate::model::vectors::Vectors;
-use crate::model::{Assessment, Body, Checkpoint, Handoff, Head, Id, Phase, Record, SessionId};
+use crate::model::{Accept, Assessment, Body, Checkpoint, Handoff, Head, Id, Phase, Record, SessionId};
 
 /// A question that was answered.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
 pub struct Answered {
+    pub id: Id,
     pub question: String,
     pub answer: String,
 }
@@ -28,6 +29,8 @@ pub struct Gathered {
     pub checkpoints: Vec<(Head, Checkpoint)>,
     /// Its handoffs with their envelopes.
     pub handoffs: Vec<(Head, Handoff)>,
+    /// The handoffs it took up, with their envelopes.
+    pub accepts: Vec<(Head, Accept)>,
     /// What it learned.
     pub findings: Vec<Item>,
     /// Its open questions.
@@ -36,6 +39,8 @@ pub struct Gathered {
     pub answered: Vec<Answered>,
     /// What failed.
     pub dead_ends: Vec<Failure>,
+    /// The records of these failures, in the same order.
+    pub dead_end_ids: Vec<Id>,
     /// What went wrong.
     pub mistakes: Vec<Slip>,
     /// What was decided.
@@ -52,6 +57,8 @@ pub struct Gathered {
     pub goals: Vec<GoalState>,
     /// How many journal entries it made.
     pub entries: usize,
+    /// When it made the first of them that was not proposed to it, RFC 3339 UTC; `None` without one.
+    pub first_entry_at: Option<String>,
     /// The ids of its journal entries and assessments, in order.
     pub said: Vec<Id>,
     /// The time of its last record, RFC 3339 UTC.
@@ -109,10 +116,12 @@ impl Gathered {
             assessments: Vec::new(),
             checkpoints: Vec::new(),
             handoffs: Vec::new(),
+            accepts: Vec::new(),
             findings: Vec::new(),
             unknowns: Vec::new(),
             answered: Vec::new(),
             dead_ends: Vec::new(),
+            dead_end_ids: Vec::new(),
             mistakes: Vec::new(),
             decisions: Vec::new(),
             evidence: Vec::new(),
@@ -121,6 +130,7 @@ impl Gathered {
             touched_files: Vec::new(),
             goals,
             entries: 0,
+            first_entry_at: None,
             said: Vec::new(),
             last_at: String::new(),
         };
@@ -134,17 +144,21 @@ impl Gathered {
                 out.end.clone_from(&record.head.id);
             }
             out.entries += 1;
+            let before = out.entries;
             let item = |text: &str| Item { id: Some(record.head.id.clone()), text: text.to_owned() };
             match &record.body {
                 Body::Finding(finding) => out.findings.push(item(&finding.text)),
                 Body::Unknown(unknown) => match answers.get(&record.head.id) {
-                    Some(answer) => {
-                        out.answered.push(Answered { question: unknown.text.clone(), answer: answer.clone() })
-                    }
+                    Some(answer) => out.answered.push(Answered {
+                        id: record.head.id.clone(),
+                        question: unknown.text.clone(),
+                        answer: answer.clone(),
+                    }),
                     None => out.unknowns.push(item(&unknown.text)),
                 },
                 Body::DeadEnd(dead_end) => {
-                    out.dead_ends.push(Failure { approach: dead_end.approach.clone(), why: dead_end.why.clone() })
+                    out.dead_ends.push(Failure { approach: dead_end.approach.clone(), why: dead_end.why.clone() });
+                    out.dead_end_ids.push(record.head.id.clone());
                 }
                 Body::Mistake(mistake) => {
                     out.mistakes.push(Slip { text: mistake.text.clone(), prevention: mistake.prevention.clone() })
@@ -182,6 +196,10 @@ impl Gathered {
                     out.entries -= 1;
                     out.handoffs.push((record.head.clone(), (**handoff).clone()));
                 }
+                Body::Accept(accept) => {
+                    out.entries -= 1;
+                    out.accepts.push((record.head.clone(), accept.clone()));
+                }
                 Body::SessionStart(_)
                 | Body::SessionEnd(_)
                 | Body::Digest(_)
@@ -189,9 +207,18 @@ impl Gathered {
                 | Body::Supersede(_) => out.entries -= 1,
                 _ => {}
             }
+            let is_proposed = matches!(&record.body, Body::Goal(goal) if goal.vector.is_some());
+            if out.first_entry_at.is_none() && out.entries == before && !is_proposed {
+                out.first_entry_at = Some(record.head.at.clone());
+            }
             let by_itself = matches!(
                 record.body,
-                Body::Handoff(_) | Body::Digest(_) | Body::Supersede(_) | Body::Attach(_) | Body::SessionEnd(_)
+                Body::Handoff(_)
+                    | Body::Digest(_)
+                    | Body::Accept(_)
+                    | Body::Supersede(_)
+                    | Body::Attach(_)
+                    | Body::SessionEnd(_)
             );
             if !by_itself {
                 out.said.push(record.head.id.clone());

@@ -85,6 +85,24 @@ pub fn estimate(text: &str) -> usize {
     meter.tokens()
 }
 
+/// Whether this program can count tokens exactly: it was built with the feature `exact-tokens`.
+pub const CAN_COUNT: bool = cfg!(feature = "exact-tokens");
+
+/// Counts the tokens of `text` as `o200k_base` makes them, special tokens as plain text.
+///
+/// `None` in a program that was built without the feature `exact-tokens`. The first call reads the tables, which takes
+/// some tenths of a second.
+#[cfg(feature = "exact-tokens")]
+pub fn exact(text: &str) -> Option<usize> {
+    Some(tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len())
+}
+
+/// Counts the tokens of `text` exactly: `None`, because this program was built without the feature `exact-tokens`.
+#[cfg(not(feature = "exact-tokens"))]
+pub fn exact(_text: &str) -> Option<usize> {
+    None
+}
+
 /// Cuts `text` to the longest prefix whose [`estimate`] is at most `budget` tokens.
 ///
 /// Returns the prefix and whether anything was cut off; it ends with a word if one ends at most

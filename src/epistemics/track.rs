@@ -1,5 +1,7 @@
 //! Track record: what sessions forecast of themselves, what came of it, and how well both agree.
 
+use serde::{Deserialize, Serialize};
+
 use super::confidence::{overall, round4};
 use super::gathered::Gathered;
 use crate::model::goal::GoalStatus;
@@ -15,7 +17,7 @@ const TREND: f64 = 0.05;
 pub const BINS: usize = 5;
 
 /// Where a forecast comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// `--confidence` of the last CHECK.
     Confidence,
@@ -37,7 +39,7 @@ impl Source {
 }
 
 /// How sure a session was that it would succeed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Forecast {
     /// In [0, 1], rounded to 4 decimals.
     pub value: f64,
@@ -82,7 +84,7 @@ impl LeftOut {
 }
 
 /// What came of a session: its goals and its evidence as they stand now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
     /// Whether it is still going on: nothing is known yet.
     pub going_on: bool,
@@ -135,7 +137,7 @@ impl Ending {
 }
 
 /// What one session adds to the track record.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The session's last record: sessions are in order of their end.
     pub end: Id,

@@ -1,5 +1,6 @@
 //! Plain data, no input or output: what an agent can say, and the records that keep it.
 
+pub mod accept;
 pub mod assessment;
 pub mod digest;
 pub mod goal;
@@ -13,6 +14,7 @@ pub mod session;
 pub mod snapshot;
 pub mod vectors;
 
+pub use accept::{Accept, Verdict};
 pub use assessment::{Assessment, Checkpoint, Trigger};
 pub use digest::Digest;
 pub use handoff::Handoff;

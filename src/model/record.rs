@@ -1,5 +1,6 @@
 //! The record: one immutable statement, its envelope and its body.
 
+use super::accept::Accept;
 use super::assessment::{Assessment, Checkpoint};
 use super::digest::Digest;
 use super::goal::{Goal, GoalDone, GoalDrop, GoalTake, Subtask};
@@ -18,7 +19,7 @@ pub enum Shelf {
     Journal,
     /// Assessments and snapshots.
     Checkpoints,
-    /// Handoffs and digests.
+    /// Handoffs, digests and acknowledgements.
     Handoffs,
 }
 
@@ -104,6 +105,7 @@ pub enum Body {
     Checkpoint(Box<Checkpoint>),
     Handoff(Box<Handoff>),
     Digest(Box<Digest>),
+    Accept(Accept),
     Attach(Attach),
     Supersede(Supersede),
 }
@@ -132,6 +134,7 @@ impl Body {
             Body::Checkpoint(_) => "checkpoint",
             Body::Handoff(_) => "handoff",
             Body::Digest(_) => "digest",
+            Body::Accept(_) => "accept",
             Body::Attach(_) => "attach",
             Body::Supersede(_) => "supersede",
         }
@@ -141,7 +144,7 @@ impl Body {
     pub fn shelf(&self) -> Option<Shelf> {
         match self {
             Body::Assessment(_) | Body::Checkpoint(_) => Some(Shelf::Checkpoints),
-            Body::Handoff(_) | Body::Digest(_) | Body::Supersede(_) => Some(Shelf::Handoffs),
+            Body::Handoff(_) | Body::Digest(_) | Body::Accept(_) | Body::Supersede(_) => Some(Shelf::Handoffs),
             Body::Attach(_) => None,
             _ => Some(Shelf::Journal),
         }
@@ -167,6 +170,7 @@ impl Record {
             Body::GoalDrop(r) => vec![&r.of],
             Body::GoalTake(r) => r.of.iter().collect(),
             Body::Attach(r) => r.of.iter().collect(),
+            Body::Accept(r) => vec![&r.of],
             Body::Supersede(r) => vec![&r.of],
             _ => Vec::new(),
         }
@@ -180,6 +184,7 @@ impl Record {
             Body::GoalDone(r) => &r.concerns,
             Body::GoalDrop(r) => &r.concerns,
             Body::GoalTake(r) => &r.concerns,
+            Body::Accept(r) => &r.concerns,
             _ => &[],
         };
         self.head.session.iter().chain(others)

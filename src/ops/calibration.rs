@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::alias;
 use super::context::Context;
-use crate::epistemics::belief::{Belief, beliefs, differences};
+use crate::epistemics::belief::{Belief, beliefs};
 use crate::epistemics::calibration::{Explained, explained};
-use crate::epistemics::gathered::Gathered;
+use crate::epistemics::kept::Kept;
 use crate::epistemics::track::{Entry, Score};
 use crate::error::Result;
 use crate::model::Vector;
@@ -55,22 +55,18 @@ pub struct Outcome {
 /// is the one that began it. A session name that fits none is an error; no session at all is none.
 pub fn run(context: &Context<'_>) -> Result<Outcome> {
     let mut warnings = context.store.settle();
-    let scan = context.store.scan_all()?;
-    for id in &scan.doubled {
+    let index = context.store.index()?;
+    for id in index.doubled()? {
         warnings.push(format!("two versions of the record {id} are stored; the one with the greater bytes counts"));
     }
-    let mut all = Gathered::each(scan.records());
-    all.sort_by(|a, b| (&a.session.started_at, &a.session.began).cmp(&(&b.session.started_at, &b.session.began)));
-    let any = !all.is_empty();
     let named = match &context.asked.session {
         Some(given) => Some(alias::session(context, given)?.id),
         None => None,
     };
-    all.retain(|gathered| {
-        named.as_ref().is_none_or(|id| gathered.session.id == *id)
-            && context.asked.ai.as_ref().is_none_or(|ai| gathered.session.ai == *ai)
-    });
-    let sessions: Vec<One> = all.iter().rev().map(one).collect();
+    let all = index.kept(context.asked.ai.as_deref())?.into_iter().rev();
+    let wanted = all.filter(|(session, _)| named.as_ref().is_none_or(|id| session.id == *id));
+    let sessions: Vec<One> = wanted.map(one).collect();
+    let any = !sessions.is_empty() || index.count_sessions()? > 0;
     let (mut overall, mut agents) = (None, Vec::new());
     if named.is_none() {
         let mut by_agent: BTreeMap<&str, Vec<&One>> = BTreeMap::new();
@@ -83,12 +79,12 @@ pub fn run(context: &Context<'_>) -> Result<Outcome> {
     Ok(Outcome { sessions, overall, agents, any, warnings })
 }
 
-fn one(gathered: &Gathered) -> One {
+fn one((session, kept): (Session, Kept)) -> One {
     One {
-        session: gathered.session.clone(),
-        calibration: explained(gathered.before(), gathered.after()),
-        entry: Entry::of(gathered),
-        differences: differences(gathered),
+        calibration: explained(kept.before.as_ref(), kept.after.as_ref()),
+        entry: kept.entry,
+        differences: kept.differences,
+        session,
     }
 }
 

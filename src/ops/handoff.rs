@@ -221,8 +221,12 @@ pub fn in_force(context: &Context<'_>, wanted: &Wanted, most: usize) -> Result<V
 
 /// Handoffs that the index found, whole.
 pub fn listed(index: &Index<'_>, rows: &[Row]) -> Result<Vec<Listed>> {
-    let ids: Vec<Id> = rows.iter().map(|row| row.id.clone()).collect();
-    let whole = index.placed(&ids)?.into_iter().filter_map(|record| match record.body {
+    whole(index, &rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>())
+}
+
+/// The handoffs of these ids, whole, each with the commit it is at home on, in the order given.
+pub fn whole(index: &Index<'_>, ids: &[Id]) -> Result<Vec<Listed>> {
+    let whole = index.placed(ids)?.into_iter().filter_map(|record| match record.body {
         Body::Handoff(handoff) => Some(Listed { head: record.head, handoff: *handoff }),
         _ => None,
     });

@@ -1,5 +1,6 @@
 //! One use case per file: what is asked → what came of it. Prints nothing; every face shares it.
 
+pub mod accept;
 pub mod alias;
 pub mod arrival;
 pub mod assess;
@@ -23,6 +24,7 @@ pub mod hook;
 pub mod init;
 pub mod journal;
 pub mod log;
+pub mod metrics;
 pub mod portable;
 pub mod propose;
 pub mod query;

@@ -134,7 +134,9 @@ fn path(context: &Context<'_>, text: &str) -> Result<Below> {
     }
 }
 
-fn date(context: &Context<'_>, name: &str, text: &str, edge: Edge) -> Result<i64> {
+/// A date as it is asked for, in seconds since 1970: see [`dates::seconds`]. What makes no sense is a usage error that names
+/// the option.
+pub(super) fn date(context: &Context<'_>, name: &str, text: &str, edge: Edge) -> Result<i64> {
     let fixed = context.env.get("EMPIRICA_NOW").map(|_| context.env.now().timestamp());
     dates::seconds(context.repo, text, edge, fixed)?.ok_or_else(|| {
         Error::usage(format!("'{text}' is not a date that can be used for --{name}"))

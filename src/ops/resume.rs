@@ -99,7 +99,8 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     Ok(Outcome { sessions: out, warnings })
 }
 
-fn resumed(gathered: Gathered, handoff: Option<&Listed>, context: &Context<'_>) -> Resumed {
+/// A session as it is resumed from, before anything is known of what became of its handoff.
+pub(super) fn resumed(gathered: Gathered, handoff: Option<&Listed>, context: &Context<'_>) -> Resumed {
     let active = gathered.session.is_active();
     match handoff {
         Some(listed) => Resumed {

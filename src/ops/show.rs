@@ -3,20 +3,20 @@
 use super::context::Context;
 use super::handoff::{Listed, in_force, of_session};
 use super::session::gather;
-use super::{alias, arrival};
+use super::{accept, alias, arrival};
 use crate::epistemics::arrival::Arrival;
 use crate::epistemics::gathered::Gathered;
 use crate::error::{Error, Result};
 use crate::git::parse_oid;
-use crate::model::{Body, Id, Record, Shelf};
+use crate::model::{Accept, Body, Head, Id, Record, Shelf};
 use crate::store::Homes;
 use crate::store::index::HandoffsWanted;
 
 /// What was found.
 #[derive(Debug)]
 pub enum Shown {
-    /// A handoff, and what became of it since.
-    Handoff(Box<Listed>, Box<Arrival>),
+    /// A handoff, what became of it since, and its acknowledgements, oldest first.
+    Handoff(Box<Listed>, Box<Arrival>, Vec<(Head, Accept)>),
     /// A session; with its handoff in force, when it has one.
     Session(Box<Gathered>, Option<Box<Listed>>),
     /// The records at home on a commit.
@@ -93,12 +93,13 @@ pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Str
     Ok((shown, warnings))
 }
 
-/// A handoff with what became of it.
+/// A handoff with what became of it and who took it up.
 fn handoff(context: &Context<'_>, listed: Listed, warnings: &mut Vec<String>) -> Result<Shown> {
     let (arrivals, troubles) = arrival::of(context, &[&listed])?;
     warnings.extend(troubles);
     let arrival = arrivals.into_iter().next().ok_or_else(|| nothing(listed.head.id.short()))?;
-    Ok(Shown::Handoff(Box::new(listed), Box::new(arrival)))
+    let accepts = accept::of(context, &listed.head.id)?;
+    Ok(Shown::Handoff(Box::new(listed), Box::new(arrival), accepts))
 }
 
 fn nothing(given: &str) -> Error {

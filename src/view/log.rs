@@ -33,13 +33,17 @@ pub fn json_line(found: &Annotated, with_checkpoints: bool, with_journal: bool) 
             _ => None,
         })
         .collect();
+    let of_kind = |fits: fn(&Body) -> bool| -> Vec<Value> {
+        found.handoffs.iter().filter(|record| fits(&record.body)).map(point_json).collect()
+    };
     let mut json = json!({
         "commit": found.commit.id.to_string(),
         "subject": found.commit.subject,
         "author": format!("{} <{}>", found.commit.author, found.commit.email),
         "date": found.commit.date,
         "handoffs": handoffs,
-        "digests": found.handoffs.iter().filter(|r| matches!(r.body, Body::Digest(_))).map(point_json).collect::<Vec<_>>(),
+        "digests": of_kind(|body| matches!(body, Body::Digest(_))),
+        "acknowledgements": of_kind(|body| matches!(body, Body::Accept(_))),
     });
     if with_checkpoints {
         json["checkpoints"] = found.checkpoints.iter().map(point_json).collect();
@@ -66,6 +70,15 @@ pub fn one_line(found: &Annotated, paint: Paint) -> String {
                     words::count(digest.evidence.len(), "check"),
                 ]
                 .join(", ")
+            ));
+        }
+        if let Body::Accept(accept) = &record.body {
+            text.push_str(&format!(
+                "  {} {}: {}{}\n",
+                paint.heading(record.head.id.short()),
+                safe::line(&record.head.ai),
+                accept.of.short(),
+                words::accepted(accept)
             ));
         }
         if let Body::Handoff(handoff) = &record.body {
@@ -106,6 +119,10 @@ pub fn entry(found: &Annotated, paint: Paint, terminal: &mut Templates) -> Resul
     }
     let handoffs: Vec<Value> = found.handoffs.iter().filter_map(handoff_view).collect();
     let digests: Vec<Value> = found.handoffs.iter().filter_map(digest_view).collect();
+    let accepts = found.handoffs.iter().filter(|record| matches!(record.body, Body::Accept(_)));
+    let accepts: Vec<Value> = accepts
+        .map(|record| json!({"short": record.head.id.short(), "ai": record.head.ai, "text": words::said(record)}))
+        .collect();
     let checkpoints: Vec<Value> = found
         .checkpoints
         .iter()
@@ -122,7 +139,10 @@ pub fn entry(found: &Annotated, paint: Paint, terminal: &mut Templates) -> Resul
             json!({"short": record.head.id.short(), "kind": kind, "ai": record.head.ai, "text": words::said(record)})
         })
         .collect();
-    let data = json!({"handoffs": handoffs, "digests": digests, "checkpoints": checkpoints, "journal": journal});
+    let data = json!({
+        "handoffs": handoffs, "digests": digests, "acknowledgements": accepts, "checkpoints": checkpoints,
+        "journal": journal,
+    });
     let records = terminal.render("log.txt", data)?;
     text.push_str(&paint.text(records.trim_end()));
     text.push_str("\n\n");

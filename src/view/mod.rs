@@ -1,5 +1,6 @@
 //! Outcome → terminal text, JSON, Markdown. The only floor that knows templates and colours.
 
+pub mod accept;
 pub mod answer;
 pub mod arrival;
 pub mod assess;
@@ -16,6 +17,7 @@ pub mod goal;
 pub mod handoff;
 pub mod init;
 pub mod log;
+pub mod metrics;
 pub mod pack;
 pub mod portable;
 pub mod project;

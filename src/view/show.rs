@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::handoff::{compact, json_of, markdown};
 use super::template::Templates;
-use super::{Answer, arrival, record, safe, session, words};
+use super::{Answer, accept, arrival, record, safe, session, words};
 use crate::error::{Error, Result};
 use crate::model::{Body, Record};
 use crate::ops::handoff::Listed;
@@ -38,13 +38,16 @@ pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mu
         })
     };
     match (shown, format) {
-        (Shown::Handoff(listed, arrival), _) => {
+        (Shown::Handoff(listed, arrival, accepts), _) => {
             let answer = one(listed, terminal)?.warn(warnings);
             // the user's own template says what the user wants
             let is_ours = terminal.is_built_in("handoff.md");
             Ok(match format {
                 Format::Compact => answer,
-                _ => as_text(arrival::added(answer, arrival, is_ours), format)?,
+                _ => {
+                    let answer = arrival::added(answer, arrival, is_ours);
+                    as_text(accept::added(answer, accepts, is_ours), format)?
+                }
             })
         }
         (Shown::Session(_, Some(listed)), Format::Compact) => Ok(one(listed, terminal)?.warn(warnings)),

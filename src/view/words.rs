@@ -3,7 +3,7 @@
 use chrono::DateTime;
 
 use crate::epistemics::trajectory::OVERALL;
-use crate::model::{Body, Digest, Record, Vectors};
+use crate::model::{Accept, Body, Digest, Record, Vectors};
 
 /// An RFC 3339 time as `2026-01-31 12:34 UTC`; other text is shown as it is.
 pub fn date(text: &str) -> String {
@@ -78,6 +78,7 @@ pub fn said(record: &Record) -> String {
         Body::Checkpoint(b) => vectors(&b.vectors),
         Body::Handoff(b) => b.task.clone(),
         Body::Digest(b) => digest(b).join("\n"),
+        Body::Accept(b) => with(b.of.short(), &accepted(b), &b.understanding),
         Body::Attach(b) => format!("{} to {}", count(b.of.len(), "record"), b.to),
         Body::Supersede(b) => format!("{} by {}", b.of.short(), b.by.short()),
     }
@@ -89,6 +90,18 @@ pub fn digest(digest: &Digest) -> Vec<String> {
     let decided = digest.decisions.iter().map(|c| format!("decided: {}", decision(&c.text, &c.why, &c.alternatives)));
     let verified = digest.evidence.iter().map(|proof| format!("verified: {} (exit {})", proof.command, proof.exit));
     learned.chain(decided).chain(verified).collect()
+}
+
+/// What an acknowledgement decides and asks, after the handoff's id: " accepted, COMPLETE, 1 question".
+pub fn accepted(accept: &Accept) -> String {
+    let mut out = " accepted".to_owned();
+    out.extend(accept.decision.map(|decision| format!(", {}", decision.name())));
+    for (list, noun) in [(&accept.questions, "question"), (&accept.gaps, "gap")] {
+        if !list.is_empty() {
+            out.push_str(&format!(", {}", count(list.len(), noun)));
+        }
+    }
+    out
 }
 
 fn with(id: &str, what: &str, why: &Option<String>) -> String {

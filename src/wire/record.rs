@@ -63,6 +63,7 @@ pub fn body_to_map(body: &Body) -> Map<String, Value> {
         Body::Checkpoint(b) => to_map(b),
         Body::Handoff(b) => to_map(b),
         Body::Digest(b) => to_map(b),
+        Body::Accept(b) => to_map(b),
         Body::Attach(b) => to_map(AttachWire { of: b.of.clone(), from: b.from.clone(), to: b.to.clone() }),
         Body::Supersede(b) => to_map(SupersedeWire { of: b.of.clone(), by: b.by.clone() }),
     }
@@ -95,6 +96,7 @@ pub fn body_from_json(kind: &str, json: &[u8]) -> Option<Body> {
         "checkpoint" => Body::Checkpoint(Box::new(read(json)?)),
         "handoff" => Body::Handoff(Box::new(read(json)?)),
         "digest" => Body::Digest(Box::new(read(json)?)),
+        "accept" => Body::Accept(read(json)?),
         "attach" => {
             let AttachWire { of, from, to } = read(json)?;
             Body::Attach(Attach { of, from, to })

@@ -6,6 +6,7 @@ mod care;
 mod goal;
 mod handoff;
 mod journal;
+mod metrics;
 mod portable;
 mod query;
 mod read;
@@ -21,6 +22,7 @@ pub use care::{Completions, Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, S
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, Said};
 pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
+pub use metrics::{Accept, Metrics, PeriodWord, VerdictWord};
 pub use portable::{Export, Import};
 pub use query::{CalibrationWord, Query, QueryFormat, TypeWord};
 pub use read::{Bootstrap, DetailWord, Diff, FormatWord, Log, Resume, Show};
@@ -83,6 +85,7 @@ pub enum Command {
     #[command(subcommand)]
     Goal(GoalCommand),
     Handoff(Handoff),
+    Accept(Accept),
     Show(Show),
     Diff(Diff),
     Resume(Resume),
@@ -91,6 +94,7 @@ pub enum Command {
     Log(Log),
     Query(Query),
     Calibration(Calibration),
+    Metrics(Metrics),
     Status(Status),
     Flush(Flush),
     Sync(Sync),

@@ -9,8 +9,10 @@ use super::Fault;
 use super::ask;
 use super::fill::Texts;
 use super::schema;
+use crate::epistemics::gathered::Gathered;
 use crate::epistemics::journal::{sessions, superseded};
-use crate::model::{Body, SessionId};
+use crate::epistemics::kept::kept;
+use crate::model::{Body, Record, SessionId};
 
 /// Makes the rows of these sessions anew. `tell` is told of every one.
 pub fn sessions_anew(
@@ -21,24 +23,28 @@ pub fn sessions_anew(
 ) -> Result<(), Fault> {
     for s in touched {
         tell();
-        let kept: Vec<u8> =
-            db.prepare_cached("SELECT id FROM session WHERE s = ?")?.query_row([s], |row| row.get(0))?;
-        let Some(id) = SessionId::parse(&schema::text(&kept)) else { continue };
+        let row: Vec<u8> = db.prepare_cached("SELECT id FROM session WHERE s = ?")?.query_row([s], |row| row.get(0))?;
+        let Some(id) = SessionId::parse(&schema::text(&row)) else { continue };
         let scan = ask::of_session(db, texts, *s)?;
         let own = || scan.records().filter(|record| record.head.session.as_ref() == Some(&id));
         let Some(session) = sessions(own()).remove(&id) else {
             // nothing is left of its own; who concerned it may be there still
             db.prepare_cached(
                 "UPDATE session SET began = NULL, newest = NULL, ai = NULL, started_at = NULL, ended_at = NULL, task = NULL, \
-                 kind = NULL, external_id = NULL, head = NULL, worktree = NULL, place = NULL, silent = NULL, facts = NULL WHERE s = ?",
+                 kind = NULL, external_id = NULL, head = NULL, worktree = NULL, place = NULL, kept = NULL WHERE s = ?",
             )?
             .execute([s])?;
             continue;
         };
+        let aside = superseded(scan.records());
+        let records: Vec<&Record> = scan.records().collect();
+        let gathered = Gathered::collect(records.iter().copied(), &id);
+        // what is kept is made of numbers and texts: it can be written
+        let kept = gathered.and_then(|gathered| serde_json::to_string(&kept(&gathered, &aside)).ok());
         let newest = own().next_back().map(|record| schema::id(&record.head.id));
         db.prepare_cached(
             "UPDATE session SET began = ?, newest = ?, ai = ?, started_at = ?, ended_at = ?, task = ?, kind = ?, \
-             external_id = ?, head = ?, worktree = ?, place = ? WHERE s = ?",
+             external_id = ?, head = ?, worktree = ?, place = ?, kept = ? WHERE s = ?",
         )?
         .execute(params![
             schema::id(&session.began),
@@ -52,9 +58,9 @@ pub fn sessions_anew(
             session.commit,
             session.worktree,
             session.place,
+            kept,
             s
         ])?;
-        let aside = superseded(scan.records());
         for record in own().filter(|record| matches!(record.body, Body::Handoff(_))) {
             put_aside(db, &schema::id(&record.head.id), aside.contains(&record.head.id))?;
         }

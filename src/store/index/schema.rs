@@ -14,7 +14,7 @@ pub const TABLES: &str = "
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE note(n INTEGER PRIMARY KEY, shelf INTEGER NOT NULL, target BLOB NOT NULL, blob BLOB, text BLOB, beside INTEGER NOT NULL);
 CREATE TABLE session(s INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, began BLOB, newest BLOB, ai TEXT, started_at TEXT,
-  ended_at TEXT, task TEXT, kind TEXT, external_id TEXT, head TEXT, worktree TEXT, place TEXT, silent INTEGER, facts TEXT);
+  ended_at TEXT, task TEXT, kind TEXT, external_id TEXT, head TEXT, worktree TEXT, place TEXT, kept TEXT);
 CREATE TABLE record(r INTEGER PRIMARY KEY, id BLOB NOT NULL, short INTEGER NOT NULL, tail INTEGER NOT NULL, kind TEXT NOT NULL,
   s INTEGER, note INTEGER NOT NULL, version INTEGER NOT NULL, doubled INTEGER NOT NULL DEFAULT 0,
   aside INTEGER NOT NULL DEFAULT 0);

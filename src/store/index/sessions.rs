@@ -3,6 +3,7 @@
 use rusqlite::{Row, ToSql};
 
 use super::{Fault, Index, schema};
+use crate::epistemics::kept::Kept;
 use crate::error::Result;
 use crate::model::session::Session;
 use crate::model::{Id, SessionId};
@@ -109,6 +110,26 @@ impl Index<'_> {
             Some(ai) => self.sessions_where(&format!("ai = ? {REST}"), &[&ai, &most, &skip]),
             None => self.sessions_where(&format!("1 {REST}"), &[&most, &skip]),
         }
+    }
+
+    /// What is kept of all sessions, or of those of an agent, oldest start first.
+    pub fn kept(&self, ai: Option<&str>) -> Result<Vec<(Session, Kept)>> {
+        let mut out = Vec::new();
+        let read = |row: &Row<'_>| Ok((read(row)?, row.get::<_, Option<String>>("kept")?));
+        let mut find = || -> Result<(), Fault> {
+            let condition = if ai.is_some() { "ai = ?" } else { "?1 IS NULL" };
+            let order = "ORDER BY started_at, began, id";
+            let sql = format!("SELECT {COLUMNS}, kept FROM session WHERE began IS NOT NULL AND {condition} {order}");
+            let mut find = self.opened.db.prepare_cached(&sql)?;
+            for found in find.query_map([&ai], read)? {
+                let (known, kept) = found?;
+                let kept = kept.and_then(|kept| serde_json::from_str::<Kept>(&kept).ok());
+                out.extend(known.map(|known| known.session).zip(kept));
+            }
+            Ok(())
+        };
+        self.fine(find())?;
+        Ok(out)
     }
 
     /// How many sessions there are.

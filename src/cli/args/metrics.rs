@@ -1,0 +1,91 @@
+//! `accept` and `metrics`: what the receiver of a handoff says, and what follows from it.
+
+use clap::{Args, ValueEnum};
+
+use super::{Form, Who};
+
+/// Take up a handoff: say what you understood, what you decide, what you have to ask
+///
+/// The acknowledgement is stored beside the handoffs, on HEAD, and show lists it with the handoff. What the handoff
+/// should have said and did not is a gap: metrics count handoffs that were accepted without question or gap. A text can
+/// be `-` (standard input) or `@FILE`.
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Accept {
+    /// The handoff's id, or a unique part of it
+    #[arg(value_name = "HANDOFF")]
+    pub handoff: String,
+    /// The task in your own words
+    #[arg(long, value_name = "TEXT")]
+    pub understanding: Option<String>,
+    /// What you decide: it is done, it goes on, somebody else must decide, or the handoff must be made better
+    #[arg(long, value_name = "DECISION", ignore_case = true)]
+    pub decision: Option<VerdictWord>,
+    /// What is to be done next
+    #[arg(long, value_name = "TEXT")]
+    pub instructions: Option<String>,
+    /// A question; can be given several times
+    #[arg(long, value_name = "TEXT")]
+    pub question: Vec<String>,
+    /// Something the handoff should have said; can be given several times
+    #[arg(long, value_name = "TEXT")]
+    pub gap: Vec<String>,
+    #[command(flatten)]
+    pub who: Who,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// What a receiver decides.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+#[allow(missing_docs)]
+#[value(rename_all = "UPPERCASE")]
+pub enum VerdictWord {
+    Complete,
+    Continue,
+    Escalate,
+    Refine,
+}
+
+/// Measure how well handing over works, by agent and over time, or for one handoff
+///
+/// Computed from the records when it is asked for; nothing is written. First-try completeness is the share of accepted
+/// handoffs without question or gap; context relevance the share of paths handed over that the receiver touched;
+/// decision accuracy the share of COMPLETE that was not reopened; duplicates are unknowns and dead ends that an earlier
+/// session had, too. A session, handoff, decision or duplicate counts when it was made, for the agent that made it.
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Metrics {
+    /// One handoff: what resuming from it costs, who took it up, which of its paths were touched
+    #[arg(value_name = "HANDOFF", conflicts_with_all = ["ai", "since", "until", "by", "limit"])]
+    pub handoff: Option<String>,
+    /// Only what this agent's sessions did
+    #[arg(long, value_name = "ID")]
+    pub ai: Option<String>,
+    /// Only what was done since then: 2026-01-31, "7 days ago", yesterday
+    #[arg(long, value_name = "DATE")]
+    pub since: Option<String>,
+    /// Only what was done until then
+    #[arg(long, value_name = "DATE")]
+    pub until: Option<String>,
+    /// The periods over time, in UTC
+    #[arg(long, value_name = "PERIOD", default_value = "month")]
+    pub by: PeriodWord,
+    /// How many duplicates to list, the newest first
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub limit: usize,
+    /// Count tokens exactly (o200k) instead of estimating them; needs a build with the feature exact-tokens
+    #[arg(long)]
+    pub exact: bool,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// How time is divided.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+#[allow(missing_docs)]
+pub enum PeriodWord {
+    Day,
+    Week,
+    Month,
+}

@@ -1,0 +1,63 @@
+//! The acknowledgement: what the receiver of a handoff understood, decided and misses.
+
+use serde::{Deserialize, Serialize};
+
+use super::id::{Id, SessionId};
+
+/// What the receiver decides about the task (DESIGN §4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    /// It is done.
+    Complete,
+    /// It goes on as handed over.
+    Continue,
+    /// Somebody else must decide.
+    Escalate,
+    /// What was handed over must be made better first.
+    Refine,
+}
+
+impl Verdict {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Complete => "COMPLETE",
+            Verdict::Continue => "CONTINUE",
+            Verdict::Escalate => "ESCALATE",
+            Verdict::Refine => "REFINE",
+        }
+    }
+}
+
+/// A session took up a handoff. One handoff can be acknowledged several times, by several sessions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Accept {
+    /// The handoff.
+    pub of: Id,
+    /// The handoff's session, when it is another than the record's own: its views show the acknowledgement, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub concerns: Vec<SessionId>,
+    /// The task in the receiver's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub understanding: Option<String>,
+    /// What the receiver decides; absent when it decides nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Verdict>,
+    /// What is to be done next, for who gave the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// What the receiver has to ask.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<String>,
+    /// What the handoff should have said and did not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<String>,
+}
+
+impl Accept {
+    /// Whether nothing had to be asked and nothing was missed.
+    pub fn is_clear(&self) -> bool {
+        self.questions.is_empty() && self.gaps.is_empty()
+    }
+}
