@@ -72,6 +72,20 @@ fn arrivals(repo: &Repo<'_>, run: &mut dyn FnMut(&[&str]) -> Value) {
     }
 }
 
+/// A handoff that another session takes up, and what is measured of it.
+fn taken_up(run: &mut dyn FnMut(&[&str]) -> Value) {
+    let handoff = run(&["handoff", "list"])["handoffs"][0]["handoff_id"].as_str().expect("an id").to_owned();
+    let said = ["--understanding", "u", "--instructions", "i", "--question", "q", "--gap", "g", "--decision", "REFINE"];
+    run(&[&["accept", &handoff][..], &said].concat());
+    run(&["unknown", "V?"]);
+    run(&["log", "--handoffs"]);
+    let json = run(&["metrics"]);
+    assert!(json["duplicate_pairs"][0]["earlier"]["text"].is_string(), "{json}");
+    let json = run(&["metrics", &handoff]);
+    assert!(json["receivers"][0]["paths"][0]["path"].is_string() && json["acknowledgements"][0].is_object(), "{json}");
+    run(&["metrics", "--ai", "nobody"]);
+}
+
 /// Runs every command that answers; returns the keys of the answers and of the records they stored.
 fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     let mut answered = BTreeSet::new();
@@ -154,6 +168,7 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     repo.git(["config", "--unset", "empirica.lockTimeout"]).ok();
     run(&["session", "end", "--reason", "done"]);
     run(&["session", "start", "--ai", "bob"]);
+    taken_up(&mut run);
     run(&["goal", "take", "latest:ada"]);
     run(&["goal", "drop", &goal, "--why", "w"]);
     run(&["flush"]);
@@ -212,7 +227,9 @@ fn every_key_that_is_answered_or_stored_stands_in_the_page() {
     assert_eq!(absent(&answered), Vec::<String>::new(), "answered");
     assert_eq!(absent(&stored), Vec::<String>::new(), "stored");
     assert!(stored.contains("uncommitted") && stored.contains("blob") && stored.contains("deleted"), "{stored:?}");
-    for kind in ["supersede", "digest", "attach", "goal_take", "goal_drop", "session_end", "dead_end", "assessment"] {
+    for kind in
+        ["accept", "supersede", "digest", "attach", "goal_take", "goal_drop", "session_end", "dead_end", "assessment"]
+    {
         assert!(stored.contains(kind), "{kind} was not tried");
     }
 }

@@ -188,6 +188,8 @@ const WORKS: &[Row] = &[
     (&["handoff", "--next", "N"], HANDOFF, "# Handoff ", "Stored handoff"),
     (&["handoff", "--dry-run"], HANDOFF, "# Handoff ", "dry run"),
     (&["handoff", "list"], &["handoffs", "total_found", "/handoffs/0/handoff_id", "/handoffs/0/session_id"], "Main work", ""),
+    (&["accept", "{handoff}", "--session", "{spare}", "--decision", "REFINE", "--understanding", "U", "--instructions", "I", "--question", "Q", "--gap", "G"], &["accept_id", "id", "kind", "handoff_id", "session_id", "ai_id", "decision", "understanding", "instructions", "questions", "gaps", "degraded_mode", "storage"], "", "accepted, REFINE, 1 question, 1 gap, in session"),
+    (&["show", "{handoff}"], &["acknowledgements"], "# Handoff ", ""),
     (&["show", "{handoff}"], WHOLE, "# Handoff ", ""),
     (&["show", "{handoff}", "--format", "json"], WHOLE, "\"key_findings\"", ""),
     (&["show", "{handoff}", "--format", "compact"], COMPACT, "\"calibrated\"", ""),
@@ -210,6 +212,8 @@ const WORKS: &[Row] = &[
     (&["query", "--ai", "ada", "--task", "main"], &["reports", "total_found", "/reports/0/epistemic_growth", "/reports/0/task"], "Main work", ""),
     (&["query", "--range", "HEAD", "--type", "epistemic", "--since", "2026-03-01", "--session", "{session}", "--limit", "1"], &["reports", "total_found", "/reports/0/type", "/reports/0/commit"], "HANDOFF   TIME ", ""),
     (&["calibration"], &["sessions", "total_sessions", "overall", "agents", "/sessions/0/calibration_status", "/sessions/0/why", "/overall/brier_score", "/overall/reliability/4/observed", "/overall/trend/direction", "/overall/vectors/0/tendency", "/overall/small_sample", "/agents/0/ai_id"], "Well calibrated", ""),
+    (&["metrics"], &["ai_id", "since", "until", "by", "exact", "overall", "agents", "periods", "duplicate_pairs", "/overall/resume/text_tokens", "/overall/resume/transcript_tokens", "/overall/first_entry/median_seconds", "/overall/first_try_completeness/value", "/overall/context_relevance/numerator", "/overall/decision_accuracy/denominator", "/agents/0/ai_id", "/periods/0/period"], "first-try completeness", ""),
+    (&["metrics", "{handoff}"], &["handoff_id", "session_id", "ai_id", "timestamp", "task", "exact", "/tokens/summary/text", "/tokens/full/json", "transcript_tokens", "first_try_complete", "acknowledgements", "receivers"], "accepted by no other session yet", ""),
     (&["status"], &["branch", "commit", "sessions", "total_sessions", "handoffs", "unflushed", "/waiting/log", "/waiting/user_state", "/waiting/interrupted", "/waiting/since", "/waiting/reason", "/waiting/command", "/waiting/recovery_commands", "unsynced"], "branch main", ""),
     (&["flush"], &["flushed", "waiting", "degraded_mode"], "written to the notes", ""),
     (&["init"], &["hooks", "hooks_folder", "remote", "dry_run", "changes", "/changes/0/change"], "add notes.displayRef", "deinit takes them back"),
@@ -274,6 +278,10 @@ const FAILS: &[(&[&str], At, i32)] = &[
     (&["handoff", "--next", " "], At::World, 2),
     (&["handoff", "--dry-run"], At::Fresh, 1),
     (&["handoff", "list", "--session", "nobody"], At::World, 1),
+    (&["accept", "ffffffff"], At::World, 1),
+    (&["accept", "{handoff}", "--decision", "MAYBE"], At::World, 2),
+    (&["metrics", "ffffffff"], At::World, 1),
+    (&["metrics", "--by", "year"], At::World, 2),
     (&["show"], At::Fresh, 1),
     (&["show", "no-such-thing"], At::World, 1),
     (&["show", "{finding}", "--format", "compact"], At::World, 2),
@@ -421,7 +429,10 @@ fn text_has_data_on_standard_output_and_the_rest_on_standard_error() {
 fn a_journal_command_prints_the_short_id_alone() {
     let place = Place::new();
     let world = World::new(&place, "a");
-    for given in [&["finding", "F"][..], &["source", "x"], &["goal", "add", "G"], &["checkpoint"]] {
+    let handoff = world.arguments(&["{handoff}"]).remove(0);
+    for given in
+        [&["finding", "F"][..], &["source", "x"], &["goal", "add", "G"], &["checkpoint"], &["accept", &handoff]]
+    {
         let ran = world.repo.run(given).ok();
         let id = ran.out.trim_end_matches('\n');
         assert!(id.len() == 8 && id.chars().all(|c| c.is_ascii_hexdigit()), "{given:?}: {:?}", ran.out);

@@ -35,6 +35,7 @@ mod json;
 mod kills;
 mod log;
 mod manual;
+mod metrics;
 mod portable;
 mod properties;
 mod query;
