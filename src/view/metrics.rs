@@ -108,10 +108,11 @@ fn overall_text(tally: &Tally, costs: &[Cost], exact: bool) -> String {
     let resume = match costs.len() {
         0 => "not known: no handoff in force".to_owned(),
         n => format!(
-            "{} tokens as text, {} as JSON, {}, the mean of the newest {n}; {UNKNOWN}",
+            "{} tokens as text, {} as JSON, {}, the mean of {}; {UNKNOWN}",
             tokens_text(text),
             tokens_text(json),
-            how(exact)
+            how(exact),
+            words::count(n, "handoff")
         ),
     };
     let first = match tally.first_entries.len() {
@@ -128,8 +129,8 @@ fn overall_text(tally: &Tally, costs: &[Cost], exact: bool) -> String {
         ("first journal entry", first),
         ("first-try completeness", ratio_text(tally.complete, "accepted handoffs", "left neither question nor gap")),
         ("context relevance", ratio_text(tally.relevant, "paths handed over", "were touched by the receiver")),
-        ("decision accuracy", ratio_text(tally.accurate, "times COMPLETE", "it was not reopened")),
-        ("duplicates", format!("{} times an unknown or dead end of an earlier session", tally.duplicates)),
+        ("decision accuracy", ratio_text(tally.accurate, "COMPLETE", "not reopened")),
+        ("duplicates", format!("{}: an unknown or dead end that an earlier session had", tally.duplicates)),
     ];
     let mut out = format!(
         "{}, {}\n",
@@ -167,7 +168,8 @@ fn table(title: &str, rows: &[(String, &Tally, Vec<Cost>)]) -> String {
 }
 
 fn pair_text(pair: &Duplicate) -> String {
-    let said = |asker: &Asker| format!("{} {}: {}", asker.id.short(), safe::line(&asker.ai), safe::line(&asker.text));
+    let said =
+        |asker: &Asker| format!("{} by {}: {}", asker.id.short(), safe::line(&asker.ai), safe::line(&asker.text));
     format!("  {} {}\n    as {}\n", pair.kind.name().replace('_', " "), said(&pair.later), said(&pair.earlier))
 }
 
