@@ -1,7 +1,7 @@
 //! Who investigated what another session had investigated before: texts that are the same, or nearly.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use super::matching::is_dense;
 
@@ -73,11 +73,11 @@ struct Group {
 pub fn repeats(said: &[Said<'_>]) -> Vec<Repeat> {
     let groups = groups(said);
     let (session, mut out) = (|at: usize| said[at].session, Vec::new());
-    let mut index: Index = HashMap::new();
+    let index = index(&groups);
     for (at, group) in groups.iter().enumerate() {
         // the first two like it of different sessions: one of them is not of the session that repeats it
         let (mut first, mut second) = (None::<(usize, usize)>, None::<(usize, usize)>);
-        for other in candidates(&index, group) {
+        for other in candidates(&index, at, group) {
             let theirs = &groups[other];
             if second.is_some_and(|(known, _)| theirs.said[0] >= known) {
                 break;
@@ -107,7 +107,6 @@ pub fn repeats(said: &[Said<'_>]) -> Vec<Repeat> {
                 _ => {}
             }
         }
-        add(&mut index, at, &group.words);
     }
     out.sort_by_key(|repeat| repeat.later);
     out
@@ -148,44 +147,88 @@ fn groups(said: &[Said<'_>]) -> Vec<Group> {
     all.iter().zip(members).map(|(words, said)| Group { words: numbered(words), said }).collect()
 }
 
-/// Groups by a word among their rarest, their size, and the place of the word in them.
-type Index = HashMap<u32, BTreeMap<(usize, usize), Vec<usize>>>;
+/// How many words of a text are looked for together, and the sizes (of the larger one of two) for which that is so. Of
+/// few words there are few choices: more of them together are rarer, and so is what is compared in vain.
+const TOGETHER: [(usize, std::ops::RangeInclusive<usize>); 3] = [(4, 1..=24), (2, 25..=200), (1, 201..=usize::MAX)];
 
-/// How many of the rarest words of a set of this size are enough to find everything like it.
-fn prefix(size: usize) -> usize {
-    size + 1 - needed(size, *sizes(size).start()).min(size)
+/// Some of the rarest words of a group, as a hash: two groups that are alike have such words in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Sign {
+    hash: u64,
+    /// How many words the group has.
+    size: usize,
+    /// The place of the last of those words among them.
+    last: usize,
+    /// The group.
+    group: usize,
 }
 
-fn add(index: &mut Index, at: usize, words: &[u32]) {
-    for (place, word) in words.iter().enumerate().take(prefix(words.len())) {
-        index.entry(*word).or_default().entry((words.len(), place)).or_default().push(at);
+/// The signs of a group, for one row of [`TOGETHER`]. Of two groups that share `needed` words, the first few of these
+/// stand in the front of both: the rest must follow them.
+fn signs(row: &(usize, std::ops::RangeInclusive<usize>), group: usize, words: &[u32]) -> Vec<Sign> {
+    let (together, of) = (row.0.min(words.len()), &row.1);
+    let (smallest, largest) = sizes(words.len()).into_inner();
+    let mut out = Vec::new();
+    if together == 0 || words.len() > *of.end() || largest < *of.start() {
+        return out;
+    }
+    let front = words.len() - needed(words.len(), smallest).min(words.len()) + together;
+    let mut at: Vec<usize> = (0..together).collect();
+    loop {
+        // multiplied by an odd number and turned: what follows counts for all bits
+        let mix =
+            |hash: u64, at: &usize| (hash ^ u64::from(words[*at])).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        let hash = at.iter().fold(together as u64, mix);
+        out.push(Sign { hash, size: words.len(), last: at[together - 1], group });
+        // the next choice of so many places in the front
+        let Some(moved) = (0..together).rev().find(|n| at[*n] < front - together + n) else { return out };
+        at[moved] += 1;
+        (moved + 1..together).for_each(|n| at[n] = at[n - 1] + 1);
     }
 }
 
-/// The groups that may be like this one, each once, in order. Of two that are alike the first shared word stands so
-/// near to the front of both that what follows it is enough.
-fn candidates<'i>(index: &'i Index, group: &Group) -> impl Iterator<Item = usize> + use<'i> {
+/// The signs of all groups that more than one has, in order, for each row of [`TOGETHER`].
+type Index = Vec<Vec<Sign>>;
+
+fn index(groups: &[Group]) -> Index {
+    let of_row = |row| {
+        let mut all: Vec<Sign> =
+            groups.iter().enumerate().flat_map(|(at, group)| signs(row, at, &group.words)).collect();
+        all.sort_unstable();
+        let shared = all.chunk_by(|a, b| a.hash == b.hash).filter(|run| run.len() > 1);
+        shared.flatten().copied().collect()
+    };
+    TOGETHER.iter().map(of_row).collect()
+}
+
+/// The groups before this one that may be like it, each once, in order.
+fn candidates<'i>(index: &'i Index, at: usize, group: &Group) -> impl Iterator<Item = usize> + use<'i> {
     let size = group.words.len();
-    let mut lists: Vec<&[usize]> = Vec::new();
-    for (place, word) in group.words.iter().enumerate().take(prefix(size)) {
-        let Some(standing) = index.get(word) else { continue };
-        let range = (*sizes(size).start(), 0)..=(*sizes(size).end(), usize::MAX);
-        for ((other, there), list) in standing.range(range) {
-            if (size - place).min(other - there) >= needed(size, *other) {
-                lists.push(list);
+    let mut heap: BinaryHeap<Reverse<(usize, &[Sign])>> = BinaryHeap::new();
+    for (row, all) in TOGETHER.iter().zip(index) {
+        for sign in signs(row, at, &group.words) {
+            let from = all.partition_point(|other| other.hash < sign.hash);
+            let run = &all[from..];
+            let run = &run[..run.partition_point(|other| other.hash == sign.hash)];
+            for list in run.chunk_by(|a, b| (a.size, a.last) == (b.size, b.last)) {
+                let Some((first, rest)) = list.split_first() else { continue };
+                let (together, larger) = (row.0.min(size), size.max(first.size));
+                let follow = (size - sign.last).min(first.size - first.last);
+                let is_like = sizes(size).contains(&first.size) && row.1.contains(&larger);
+                if is_like && first.group < at && follow + together > needed(size, first.size) {
+                    heap.push(Reverse((first.group, rest)));
+                }
             }
         }
     }
-    let mut heap: BinaryHeap<Reverse<(usize, &[usize])>> =
-        lists.into_iter().filter_map(|list| Some(Reverse((*list.first()?, list.get(1..)?)))).collect();
-    let mut last = None;
+    let mut before = None;
     std::iter::from_fn(move || {
-        while let Some(Reverse((at, rest))) = heap.pop() {
-            if let Some((next, rest)) = rest.split_first() {
-                heap.push(Reverse((*next, rest)));
+        while let Some(Reverse((other, rest))) = heap.pop() {
+            if let Some((next, rest)) = rest.split_first().filter(|(next, _)| next.group < at) {
+                heap.push(Reverse((next.group, rest)));
             }
-            if last.replace(at) != Some(at) {
-                return Some(at);
+            if before.replace(other) != Some(other) {
+                return Some(other);
             }
         }
         None
@@ -279,28 +322,43 @@ mod tests {
         let said: Vec<Said<'_>> = texts.iter().enumerate().map(|(session, text)| Said { session, text }).collect();
         assert_eq!(repeats(&said), []);
         let all = groups(&said);
-        let mut index = Index::new();
-        all.iter().enumerate().for_each(|(at, group)| add(&mut index, at, &group.words));
-        assert!(all.iter().all(|group| candidates(&index, group).count() == 1), "only itself");
+        let index = index(&all);
+        let compared = |(at, group): (usize, &Group)| candidates(&index, at, group).count();
+        assert_eq!(all.iter().enumerate().map(compared).sum::<usize>(), 0);
+    }
+
+    fn texts(said: Vec<(usize, Vec<u16>)>) -> Vec<(usize, String)> {
+        let text = |words: Vec<u16>| words.iter().map(|word| format!("w{word}")).collect::<Vec<_>>().join(" ");
+        said.into_iter().map(|(session, words)| (session, text(words))).collect()
+    }
+
+    fn both(texts: &[(usize, String)]) -> [Vec<(usize, usize)>; 2] {
+        let said: Vec<Said<'_>> = texts.iter().map(|(session, text)| Said { session: *session, text }).collect();
+        [repeats(&said).into_iter().map(|repeat| (repeat.later, repeat.earlier)).collect(), naive(&said)]
     }
 
     proptest! {
         #[test]
         fn the_same_is_found_as_by_comparing_all_with_all(
-            texts in prop::collection::vec((0usize..5, prop::collection::vec(0u8..9, 1..14)), 0..50)
+            said in prop::collection::vec((0usize..5, prop::collection::vec(0u16..9, 1..14)), 0..50)
         ) {
-            let texts: Vec<(usize, String)> = texts
-                .into_iter()
-                .map(|(session, words)| {
-                    let words: Vec<String> = words.iter().map(|word| format!("w{word}")).collect();
-                    (session, words.join(" "))
-                })
-                .collect();
-            let said: Vec<Said<'_>> =
-                texts.iter().map(|(session, text)| Said { session: *session, text }).collect();
-            let found: Vec<(usize, usize)> =
-                repeats(&said).into_iter().map(|repeat| (repeat.later, repeat.earlier)).collect();
-            prop_assert_eq!(found, naive(&said));
+            let [found, naive] = both(&texts(said));
+            prop_assert_eq!(found, naive);
+        }
+
+        #[test]
+        fn the_same_is_found_in_texts_of_all_sizes(
+            size in prop::sample::select(vec![3u16, 12, 24, 28, 60, 200, 240]),
+            changed in prop::collection::vec((0usize..5, 0u16..60, prop::collection::vec(0u16..300, 0..60)), 2..12)
+        ) {
+            // words of one text, some at the end left out and some others put in
+            let said = changed.into_iter().map(|(session, less, more)| {
+                let most = usize::from(size / 5) + 1;
+                let kept = 0..size - less.min(size / 4);
+                (session, kept.chain(more.into_iter().take(most).map(|word| 1000 + word)).collect())
+            });
+            let [found, naive] = both(&texts(said.collect()));
+            prop_assert_eq!(found, naive);
         }
     }
 }
