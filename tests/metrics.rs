@@ -222,6 +222,8 @@ fn files(folder: &Path, out: &mut BTreeMap<String, Vec<u8>>) {
         let path = entry.expect("an entry").path();
         match path.is_dir() {
             true => files(&path, out),
+            // the index is derived from the records, by whoever reads
+            false if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("index.")) => {}
             false => drop(out.insert(path.display().to_string(), std::fs::read(&path).expect("a file"))),
         }
     }
