@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::store::files;
@@ -86,6 +87,8 @@ fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
 /// What every database is set to.
 pub fn prepare(db: &Connection) -> rusqlite::Result<()> {
     db.set_prepared_statement_cache_capacity(64);
+    // else a statement is planned anew for each value it is given, where an index is partial
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.execute_batch(
         "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF;",
     )
