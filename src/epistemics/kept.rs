@@ -8,7 +8,7 @@ use super::belief::differences;
 use super::facts::{Facts, facts};
 use super::gathered::Gathered;
 use super::track::Entry;
-use crate::model::{Id, Vector, Vectors};
+use crate::model::{Id, Phase, Vector, Vectors};
 
 /// What is kept of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,4 +34,12 @@ pub fn kept(gathered: &Gathered, aside: &BTreeSet<Id>) -> Kept {
         entry: Entry::of(gathered),
         differences: differences(gathered),
     }
+}
+
+/// How much a vector changed from the first PREFLIGHT of a session to its last POSTFLIGHT; `None` when it is missing in
+/// either.
+pub fn learned(gathered: &Gathered, vector: Vector) -> Option<f64> {
+    let of = |phase: Phase| gathered.assessments.iter().map(|(_, a)| a).filter(move |a| a.phase == phase);
+    let (before, after) = (of(Phase::Preflight).next()?, of(Phase::Postflight).last()?);
+    Some(after.vectors.get(vector)? - before.vectors.get(vector)?)
 }

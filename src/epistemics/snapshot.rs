@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::chains::{chains, paths};
-use super::confidence::round4;
 use super::gathered::Gathered;
-use super::journal::{answers, sessions, superseded};
+use super::journal::answers;
 use super::{drift, gate};
 use crate::model::assessment::{Checkpoint, Trigger};
 use crate::model::goal::{GoalState, GoalStatus, completion_rate};
 use crate::model::snapshot::*;
-use crate::model::{Assessment, Body, Head, Id, Phase, Record, SessionId, Vector, Vectors};
+use crate::model::{Assessment, Body, Head, Id, Phase, Record, SessionId, Vector};
 
 /// The most entries of a list of recent ones (the seed's limit).
 pub const RECENT: usize = 5;
@@ -40,9 +39,42 @@ pub struct Said {
     pub scope: Option<f64>,
 }
 
-/// The snapshot of a session at `now`, out of all records in order of id; texts are whole and lists short.
-/// `gathered` is the session.
-pub fn fold(records: &[&Record], gathered: &Gathered, place: Place, said: &Said, now: DateTime<Utc>) -> Snapshot {
+/// What all records amount to, beside those at hand.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Totals {
+    /// How many findings there are.
+    pub findings: u64,
+    /// How many unknowns there are.
+    pub unknowns: u64,
+    /// How many of them nobody has answered.
+    pub unresolved: u64,
+    /// How many dead ends there are.
+    pub dead_ends: u64,
+    /// How many mistakes there are.
+    pub mistakes: u64,
+    /// The handoffs in force.
+    pub handoffs: Handoffs,
+    /// How many sessions there are.
+    pub sessions: u64,
+    /// Those that have not ended, the one that began last first.
+    pub active: Vec<ActiveSession>,
+    /// The agents that began sessions, the one that was heard of last first.
+    pub agents: Vec<String>,
+    /// The mean change over the sessions that give it.
+    pub learning: LearningDeltas,
+}
+
+/// The snapshot of a session at `now`; texts are whole and lists short. `gathered` is the session. `records`, in order of
+/// id, are those of the session and about it, and the newest [`RECENT`] findings, unknowns with their answers, dead ends and
+/// mistakes of others; `totals` stands for the rest.
+pub fn fold(
+    records: &[&Record],
+    gathered: &Gathered,
+    place: Place,
+    said: &Said,
+    now: DateTime<Utc>,
+    totals: &Totals,
+) -> Snapshot {
     let id = &gathered.session.id;
     let own: Vec<&Record> = records.iter().copied().filter(|record| record.head.session.as_ref() == Some(id)).collect();
     let last = gathered.last().map(|(_, assessment)| assessment);
@@ -73,11 +105,11 @@ pub fn fold(records: &[&Record], gathered: &Gathered, place: Place, said: &Said,
     };
     Snapshot {
         reasoning: reasoning(records, &own, gathered, said, &now.to_rfc3339_opts(SecondsFormat::Millis, true)),
-        breadcrumbs: breadcrumbs(records, id),
+        breadcrumbs: breadcrumbs(records, id, totals),
         goals: goals(&gathered.goals, &own),
-        handoffs: handoffs(records),
+        handoffs: totals.handoffs.clone(),
         session,
-        project: project(records, place),
+        project: project(totals, place),
         investigation: Investigation {
             cycle,
             round,
@@ -164,7 +196,7 @@ fn recent<T>(all: Vec<(bool, T)>) -> Vec<T> {
     own.into_iter().chain(others).take(RECENT).map(|(_, entry)| entry).collect()
 }
 
-fn breadcrumbs(records: &[&Record], id: &SessionId) -> Breadcrumbs {
+fn breadcrumbs(records: &[&Record], id: &SessionId, totals: &Totals) -> Breadcrumbs {
     let answered = answers(records.iter().copied());
     let (mut findings, mut unknowns) = (Vec::new(), Vec::new());
     let (mut dead_ends, mut mistakes) = (Vec::new(), Vec::new());
@@ -191,19 +223,22 @@ fn breadcrumbs(records: &[&Record], id: &SessionId) -> Breadcrumbs {
             _ => {}
         }
     }
-    fn counts<T>(all: &[(bool, T)]) -> (u64, u64) {
-        (all.len() as u64, all.iter().filter(|(own, _)| *own).count() as u64)
+    fn own<T>(all: &[(bool, T)]) -> u64 {
+        all.iter().filter(|(own, _)| *own).count() as u64
     }
-    let resolved = unknowns.iter().filter(|(_, seen)| seen.is_resolved).count() as u64;
-    let (total, session) = counts(&findings);
-    let findings = Findings { total, session, recent: recent(findings) };
-    let (total, session) = counts(&unknowns);
-    let unresolved = total - resolved;
-    let unknowns = Unknowns { total, unresolved, resolved, session, recent: recent(unknowns) };
-    let (total, session) = counts(&dead_ends);
-    let dead_ends = DeadEnds { total, session, recent: recent(dead_ends) };
-    let (total, session) = counts(&mistakes);
-    Breadcrumbs { findings, unknowns, dead_ends, mistakes: Mistakes { total, session, recent: recent(mistakes) } }
+    let Totals { unresolved, .. } = *totals;
+    Breadcrumbs {
+        findings: Findings { total: totals.findings, session: own(&findings), recent: recent(findings) },
+        unknowns: Unknowns {
+            total: totals.unknowns,
+            unresolved,
+            resolved: totals.unknowns.saturating_sub(unresolved),
+            session: own(&unknowns),
+            recent: recent(unknowns),
+        },
+        dead_ends: DeadEnds { total: totals.dead_ends, session: own(&dead_ends), recent: recent(dead_ends) },
+        mistakes: Mistakes { total: totals.mistakes, session: own(&mistakes), recent: recent(mistakes) },
+    }
 }
 
 fn goals(goals: &[GoalState], own: &[&Record]) -> Goals {
@@ -234,74 +269,19 @@ fn goals(goals: &[GoalState], own: &[&Record]) -> Goals {
     }
 }
 
-fn handoffs(records: &[&Record]) -> Handoffs {
-    let aside = superseded(records.iter().copied());
-    let in_force = records.iter().filter_map(|record| match &record.body {
-        Body::Handoff(handoff) if !aside.contains(&record.head.id) => Some((&record.head, handoff)),
-        _ => None,
-    });
-    let in_force: Vec<_> = in_force.collect();
-    Handoffs {
-        count: in_force.len() as u64,
-        most_recent: in_force.last().map(|(head, handoff)| HandedOver {
-            handoff_id: head.id.clone(),
-            timestamp: head.at.clone(),
-            from_ai: head.ai.clone(),
-            summary: handoff.task.clone(),
-        }),
-    }
-}
-
-fn project(records: &[&Record], place: Place) -> Project {
-    let sessions = sessions(records.iter().copied());
-    let mut active: Vec<_> = sessions.values().filter(|session| session.is_active()).collect();
-    active.sort_by(|a, b| b.began.cmp(&a.began));
-    let mut agents: Vec<&str> = Vec::new();
-    let mut known = BTreeSet::new();
-    for record in records.iter().rev().filter(|record| record.head.session.is_some()) {
-        if known.insert(record.head.ai.as_str()) {
-            agents.push(&record.head.ai);
-        }
-    }
+fn project(totals: &Totals, place: Place) -> Project {
     Project {
         project_id: place.project_id,
         name: place.name,
         description: place.description,
         repos: place.repos.into_iter().take(RECENT).collect(),
-        active_total: active.len() as u64,
-        active_sessions: active
-            .into_iter()
-            .take(RECENT)
-            .map(|session| ActiveSession { session_id: session.id.clone(), ai_id: session.ai.clone() })
-            .collect(),
-        ai_total: agents.len() as u64,
-        ai_collaborators: agents.into_iter().take(RECENT).map(str::to_owned).collect(),
-        total_sessions: sessions.len() as u64,
-        learning_deltas: learning(records),
+        active_total: totals.active.len() as u64,
+        active_sessions: totals.active.iter().take(RECENT).cloned().collect(),
+        ai_total: totals.agents.len() as u64,
+        ai_collaborators: totals.agents.iter().take(RECENT).cloned().collect(),
+        total_sessions: totals.sessions,
+        learning_deltas: totals.learning.clone(),
     }
-}
-
-/// The mean change from the first PREFLIGHT to the last POSTFLIGHT over the sessions that give both.
-fn learning(records: &[&Record]) -> LearningDeltas {
-    let mut ways: BTreeMap<&SessionId, (Option<&Vectors>, Option<&Vectors>)> = BTreeMap::new();
-    for record in records {
-        if let (Body::Assessment(assessment), Some(session)) = (&record.body, &record.head.session) {
-            let way = ways.entry(session).or_default();
-            match assessment.phase {
-                Phase::Preflight => drop(way.0.get_or_insert(&assessment.vectors)),
-                Phase::Postflight => way.1 = Some(&assessment.vectors),
-                Phase::Check | Phase::Act => {}
-            }
-        }
-    }
-    let mean = |vector: Vector| {
-        let delta = |(before, after): &(Option<&Vectors>, Option<&Vectors>)| {
-            Some((*after)?.get(vector)? - (*before)?.get(vector)?)
-        };
-        let deltas: Vec<f64> = ways.values().filter_map(delta).collect();
-        (!deltas.is_empty()).then(|| round4(deltas.iter().sum::<f64>() / deltas.len() as f64) + 0.0)
-    };
-    LearningDeltas { know: mean(Vector::Know), uncertainty: mean(Vector::Uncertainty) }
 }
 
 fn reference_docs(own: &[&Record], gathered: &Gathered) -> ReferenceDocs {

@@ -7,7 +7,7 @@ use super::sync::{Leaves, destinations};
 use crate::error::{Error, Result};
 use crate::git::remotes::kept_under;
 use crate::model::Shelf;
-use crate::store::{Counted, Scan, Standing, data_ref};
+use crate::store::{Counted, Standing, data_ref};
 use crate::wire;
 
 /// Records that wait for the notes.
@@ -28,45 +28,50 @@ impl Waiting {
     }
 }
 
-/// Records that have not reached the remotes that they are set to go to, as far as the tracking refs tell. Ids, so that a
-/// record that several remotes lack counts once.
+/// Records that have not reached the remotes that they are set to go to, as far as the tracking refs tell. One that several
+/// remotes lack counts once.
 #[derive(Debug, Default)]
 pub struct Unsynced {
-    /// All records that some remote lacks, handoffs among them.
-    pub records: BTreeSet<String>,
-    /// The handoffs among them.
-    pub handoffs: BTreeSet<String>,
+    /// How many records some remote lacks, handoffs among them.
+    pub records: usize,
+    /// How many of them are handoffs.
+    pub handoffs: usize,
     /// What each remote lacks: its name, records, handoffs among them.
     pub remotes: Vec<(String, usize, usize)>,
 }
 
-/// What has not left yet; `None` when there is no remote, or nothing is set to leave. `all` are the records that are stored
-/// here. Of a remote that has notes of ours only the notes that differ are read; no more than all of them in any case.
-pub fn unsynced(context: &Context<'_>, all: &Scan) -> Result<Option<Unsynced>> {
+/// What has not left yet; `None` when there is no remote, or nothing is set to leave. Of a remote that has notes of ours only
+/// the notes that differ are read; where it has none, records are counted.
+pub fn unsynced(context: &Context<'_>) -> Result<Option<Unsynced>> {
     let leaves = Leaves::configured(context.repo)?;
     let names = destinations(context.repo);
     if leaves == Leaves::Nothing || names.is_empty() {
         return Ok(None);
     }
     let mut out = Unsynced::default();
+    let (mut united, mut all) = (Lacking::default(), None);
     for name in names {
-        let mut lacks = Lacking::default();
         let standings = context.store.standing(&kept_under(context.repo, &name), None)?;
         if leaves == Leaves::All && standings.iter().all(|standing| standing.theirs.is_none()) {
-            lacks.add(all);
-        } else {
-            for standing in standings.iter().filter(|standing| leaves.may(&standing.name)) {
-                lacks.compare(context, standing)?;
-            }
+            let index = context.store.index()?;
+            let counted = (index.count_all()?, index.count("handoff")?);
+            out.remotes.push((name, counted.0, counted.1));
+            all = Some(counted);
+            continue;
+        }
+        let mut lacks = Lacking::default();
+        for standing in standings.iter().filter(|standing| leaves.may(&standing.name)) {
+            lacks.compare(context, standing)?;
         }
         out.remotes.push((name, lacks.records.len(), lacks.handoffs.len()));
-        out.records.extend(lacks.records);
-        out.handoffs.extend(lacks.handoffs);
+        united.records.extend(lacks.records);
+        united.handoffs.extend(lacks.handoffs);
     }
+    (out.records, out.handoffs) = all.unwrap_or((united.records.len(), united.handoffs.len()));
     Ok(Some(out))
 }
 
-/// What one remote lacks.
+/// What one remote lacks: ids, so that what several lack counts once.
 #[derive(Default)]
 struct Lacking {
     records: BTreeSet<String>,
@@ -74,12 +79,6 @@ struct Lacking {
 }
 
 impl Lacking {
-    fn add(&mut self, scan: &Scan) {
-        for record in scan.records() {
-            self.put(record.head.id.as_str(), record.body.kind() == "handoff");
-        }
-    }
-
     fn put(&mut self, id: &str, is_handoff: bool) {
         self.records.insert(id.to_owned());
         if is_handoff {
@@ -93,7 +92,9 @@ impl Lacking {
             return Ok(());
         };
         if standing.theirs.is_none() {
-            self.add(&context.store.scan(shelf)?);
+            for (id, is_handoff) in context.store.index()?.shelf(shelf)? {
+                self.put(id.as_str(), is_handoff);
+            }
             return Ok(());
         }
         if !context.store.is_whole(standing) {

@@ -1,13 +1,15 @@
 //! What a new context needs to know about the project: everybody's work, what is open, what failed.
 
+use std::collections::BTreeSet;
+
 use super::alias;
 use super::context::Context;
 use super::current::Current;
-use crate::epistemics::journal::sessions;
 use crate::epistemics::overview::{Overview, overview};
 use crate::error::Result;
-use crate::model::SessionId;
-use crate::store::{Homes, Scan};
+use crate::model::{Id, SessionId};
+use crate::store::index::{HandoffsWanted, Only};
+use crate::store::{Index, Scan};
 
 /// For whom.
 #[derive(Debug, Clone, Default)]
@@ -28,28 +30,54 @@ pub struct Outcome {
     pub warnings: Vec<String>,
 }
 
-/// Looks at everything once. A repository in which nothing is stored is an empty overview.
+/// How many of a kind are looked at, the newest first. Of findings, what lies further back weighs less than a sixth.
+const LOOKED_AT: usize = 250;
+
+/// Looks at what is at work, open, and newest. A repository in which nothing is stored is an empty overview.
 pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     let mut warnings = context.store.settle();
-    let scan = context.store.scan_all()?;
+    let index = context.store.index()?;
     let own = match &request.own {
         Some(own) => Some(own.clone()),
-        None => asking(context, &scan, &mut warnings)?,
+        None => asking(context, &index, &mut warnings)?,
     };
+    let scan = at_hand(&index, own.as_ref())?;
     let mut overview = overview(scan.records().collect::<Vec<_>>(), own.as_ref());
-    let homes = Homes::new(&scan);
+    (overview.sessions, overview.agents) = (index.count_sessions()?, index.agents()?.len());
     for handed in &mut overview.handoffs {
-        if let Some(entry) = scan.get(&handed.head.id) {
-            handed.head = homes.placed(&context.store, entry).head;
+        if let Some(placed) = index.placed(std::slice::from_ref(&handed.head.id))?.pop() {
+            handed.head = placed.head;
         }
     }
     let named = request.own.is_none() && (context.asked.session.is_some() || context.asked.ai.is_some());
     Ok(Outcome { overview, named, warnings })
 }
 
+/// The records that the overview is made of: all of the session that asks, of active sessions and of the newest one of each
+/// agent, open goals, and the newest of what was said by all.
+fn at_hand(context: &Context<'_>, index: &Index<'_>, own: Option<&SessionId>) -> Result<Scan> {
+    let newest = index.agents()?.into_iter();
+    let mut sessions: BTreeSet<SessionId> = newest.clone().map(|(_, session)| session).collect();
+    sessions.extend(index.sessions(true)?.into_iter().map(|session| session.id));
+    sessions.extend(own.cloned());
+    let only = Only { newest: Some(LOOKED_AT), ..Only::default() };
+    let mut out = index.kinds(&["finding", "dead_end", "mistake", "decision"], only)?;
+    out.merge(index.ids(&index.open("unknown", LOOKED_AT)?)?);
+    out.merge(index.goals(&index.open("goal", LOOKED_AT)?)?);
+    for id in &sessions {
+        out.merge(index.session(id)?);
+    }
+    for (ai, _) in newest {
+        let last = HandoffsWanted { ai: Some(ai), ..HandoffsWanted::default() };
+        let ids: Vec<Id> = index.handoffs(&last, 1, None)?.0.into_iter().map(|row| row.id).collect();
+        out.merge(index.ids(&ids)?);
+    }
+    Ok(out)
+}
+
 /// The session that asks: as named by `--session`, or by `EMPIRICA_SESSION` without `--ai`, else the newest active one here of
 /// the named agent, else that agent's newest anywhere, else the only agent's active here. `None` when it cannot be told.
-fn asking(context: &Context<'_>, scan: &Scan, warnings: &mut Vec<String>) -> Result<Option<SessionId>> {
+fn asking(context: &Context<'_>, index: &Index<'_>, warnings: &mut Vec<String>) -> Result<Option<SessionId>> {
     if let Some(given) = &context.asked.session {
         return Ok(Some(alias::session(context, given)?.id));
     }
@@ -66,8 +94,7 @@ fn asking(context: &Context<'_>, scan: &Scan, warnings: &mut Vec<String>) -> Res
         if let Some(session) = active.iter().rev().find(|session| session.ai == ai) {
             return Ok(Some(session.id.clone()));
         }
-        let of_agent = sessions(scan.records()).into_values().filter(|session| session.ai == ai);
-        let newest = of_agent.max_by(|a, b| a.began.cmp(&b.began)).map(|session| session.id);
+        let newest = index.agents()?.into_iter().find(|(name, _)| name == ai).map(|(_, session)| session);
         if newest.is_none() && context.asked.ai.is_some() {
             warnings.push(format!("no session of {ai} is stored here: nothing is marked as its own"));
         }

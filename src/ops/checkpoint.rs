@@ -2,12 +2,13 @@
 
 use super::Stored;
 use super::context::Context;
-use super::session::gather_from;
+use super::session::gather;
 use super::snapshot::{AskedGit, Request, take};
 use crate::epistemics::confidence::overall;
 use crate::error::{Error, Result};
 use crate::model::{Body, Checkpoint, Head, Record, SessionId, Shelf};
 use crate::store::When;
+use crate::store::index::Only;
 
 /// A checkpoint that was stored.
 #[derive(Debug)]
@@ -26,9 +27,8 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     context.optional("reasoning", request.reasoning.as_deref())?;
     let who = context.working()?;
     let asked = AskedGit::ask(context);
-    let scan = context.store.scan_all()?;
-    let gathered = gather_from(&scan, &who.id)?;
-    let (body, mut warnings) = take(context, &scan, &gathered, &who.ai, request, asked)?;
+    let gathered = gather(context, &who.id)?;
+    let (body, mut warnings) = take(context, &gathered, &who.ai, request, asked)?;
     let (records, mut stored) = context.store(&who, vec![Body::Checkpoint(Box::new(body))], When::Now)?;
     stored.warnings.append(&mut warnings);
     match records.into_iter().next().map(|record| (record.head, record.body)) {
@@ -45,24 +45,27 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
 
 /// Checkpoints and assessments, newest first: those of `--session` or `--ai` when given.
 pub fn list(context: &Context<'_>) -> Result<(Vec<Record>, Vec<String>)> {
+    listed(context, None)
+}
+
+/// The same, `newest` of each kind when all agents' are wanted.
+fn listed(context: &Context<'_>, newest: Option<usize>) -> Result<(Vec<Record>, Vec<String>)> {
     let warnings = context.store.settle();
     let session = match &context.asked.session {
         Some(given) => Some(super::alias::session(context, given)?.id),
         None => None,
     };
-    let scan = context.store.scan(Shelf::Checkpoints)?;
-    let fits = |r: &&Record| {
-        session.as_ref().is_none_or(|id| r.head.session.as_ref() == Some(id))
-            && context.asked.ai.as_ref().is_none_or(|ai| r.head.ai == *ai)
-            && matches!(r.body, Body::Assessment(_) | Body::Checkpoint(_))
-    };
+    let newest = newest.filter(|_| context.asked.ai.is_none());
+    let only = Only { session: session.as_ref(), newest };
+    let scan = context.store.index()?.kinds(&["assessment", "checkpoint"], only)?;
+    let fits = |r: &&Record| context.asked.ai.as_ref().is_none_or(|ai| r.head.ai == *ai);
     Ok((scan.records().rev().filter(fits).cloned().collect(), warnings))
 }
 
 /// One checkpoint or assessment; without an id the newest one of the filters of [`list`].
 pub fn show(context: &Context<'_>, given: Option<&str>) -> Result<(Record, Vec<String>)> {
     let Some(given) = given else {
-        let (records, warnings) = list(context)?;
+        let (records, warnings) = listed(context, Some(1))?;
         let newest = records.into_iter().next();
         return newest.map(|record| (record, warnings)).ok_or_else(|| {
             Error::not_found("no checkpoint is stored here")

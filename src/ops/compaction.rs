@@ -4,13 +4,13 @@ use super::bootstrap;
 use super::checkpoint::Outcome as Taken;
 use super::context::Context;
 use super::diff::{self, compared};
-use super::session::gather_from;
+use super::session::gather;
 use crate::epistemics::compare::{Comparison, Way, compare};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::side::Side;
 use crate::error::Result;
 use crate::model::assessment::Trigger;
-use crate::model::{Assessment, Body, Checkpoint, Head, Id, Shelf};
+use crate::model::{Assessment, Body, Checkpoint, Head, Id};
 
 /// What a new context is told.
 #[derive(Debug)]
@@ -24,19 +24,17 @@ pub struct Outcome {
 /// Looks at what a checkpoint after a compaction found.
 pub fn run(context: &Context<'_>, taken: &Taken) -> Result<Outcome> {
     let bootstrap = bootstrap::run(context, &bootstrap::Request { own: Some(taken.session_id.clone()) })?;
-    let scan = context.store.scan_all()?;
-    let earlier = taken.checkpoint.compared_with.as_ref().and_then(|id| scan.get(id));
-    let earlier = earlier.and_then(|entry| match &entry.record.body {
+    let index = context.store.index()?;
+    let scan = index.ids(&taken.checkpoint.compared_with)?;
+    let earlier = scan.entries().next().and_then(|entry| match &entry.record.body {
         Body::Checkpoint(checkpoint) => Some(Side::checkpoint(&entry.record.head, checkpoint)),
         _ => None,
     });
-    let compared = earlier.map(|a| {
-        let goals = gather_from(&scan, &taken.session_id).map(|gathered| gathered.goals).unwrap_or_default();
-        let b = Side::taken(&taken.head, &taken.checkpoint, &goals);
-        let comparison = compared(context, &scan, &a, &b, true);
-        diff::Outcome { a, b, comparison, warnings: Vec::new() }
-    });
-    Ok(Outcome { compared, bootstrap })
+    let Some(a) = earlier else { return Ok(Outcome { compared: None, bootstrap }) };
+    let goals = gather(context, &taken.session_id).map(|gathered| gathered.goals).unwrap_or_default();
+    let b = Side::taken(&taken.head, &taken.checkpoint, &goals);
+    let comparison = compared(context, &a, &b, true)?;
+    Ok(Outcome { compared: Some(diff::Outcome { a, b, comparison, warnings: Vec::new() }), bootstrap })
 }
 
 /// The vectors of the first assessment after a compaction, beside those of the snapshot before it.
@@ -64,7 +62,7 @@ pub(super) fn since(
     // vectors of its own were compared when it was taken
     let own_vectors = checkpoint.vectors_from.is_none() && !checkpoint.vectors.is_empty();
     let Some(pre) = checkpoint.compared_with.clone().filter(|_| !own_vectors) else { return Ok(None) };
-    let scan = context.store.scan(Shelf::Checkpoints)?;
+    let scan = context.store.index()?.ids([&pre])?;
     let found = scan.get(&pre).map(|entry| &entry.record.body);
     let Some(vectors) = found.and_then(|body| match body {
         Body::Checkpoint(checkpoint) => Some(checkpoint.vectors.clone()).filter(|vectors| !vectors.is_empty()),

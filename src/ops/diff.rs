@@ -2,7 +2,7 @@
 
 use super::alias;
 use super::context::Context;
-use super::session::gather_from;
+use super::session::gather;
 use super::snapshot::{AskedGit, Request as Taken, take};
 use crate::epistemics::compare::{Comparison, Way, compare};
 use crate::epistemics::journal::{Owned, goals, sessions};
@@ -12,8 +12,9 @@ use crate::git::between::between;
 use crate::git::content::{Held, Tree, WorkTree, inside};
 use crate::git::parse_oid;
 use crate::model::goal::GoalStatus;
-use crate::model::{Body, Record, SessionId, Shelf};
-use crate::store::{Homes, Scan};
+use crate::model::{Body, Id, Record, SessionId, Shelf};
+use crate::store::index::Only;
+use crate::store::{Homes, Index};
 
 /// What is compared.
 #[derive(Debug)]
@@ -30,21 +31,32 @@ pub struct Outcome {
 /// session at work here with it.
 pub fn run(context: &Context<'_>, a: Option<&str>, b: Option<&str>) -> Result<Outcome> {
     let warnings = context.store.settle();
-    let scan = context.store.scan_all()?;
+    let index = context.store.index()?;
     let a = match a {
-        Some(given) => named(context, &scan, given)?,
-        None => newest_checkpoint(context, &scan)?,
+        Some(given) => named(context, &index, given)?,
+        None => newest_checkpoint(context, &index)?,
     };
     let b = match b {
-        Some(given) => named(context, &scan, given)?,
-        None => now(context, &scan, a.session.as_ref())?,
+        Some(given) => named(context, &index, given)?,
+        None => now(context, a.session.as_ref())?,
     };
-    let comparison = compared(context, &scan, &a, &b, b.kind == "now");
+    let comparison = compared(context, &a, &b, b.kind == "now")?;
     Ok(Outcome { a, b, comparison, warnings })
 }
 
 /// Compares two sides with what git and the records know. With `is_present`, the later one is what is here now.
-pub(super) fn compared(context: &Context<'_>, scan: &Scan, a: &Side, b: &Side, is_present: bool) -> Comparison {
+pub(super) fn compared(context: &Context<'_>, a: &Side, b: &Side, is_present: bool) -> Result<Comparison> {
+    let index = context.store.index()?;
+    // what the sessions of both said, and whatever else was said of it, tells of goals and where records are at home
+    let ids: Vec<&Id> = a.id.iter().chain(&b.id).collect();
+    let mut scan = index.ids(ids.iter().copied())?;
+    scan.merge(index.naming(ids, &["attach"])?);
+    for session in a.session.iter().chain(b.session.iter().filter(|session| Some(*session) != a.session.as_ref())) {
+        scan.merge(index.session(session)?);
+    }
+    let shown = a.goals.iter().chain(&b.goals).flat_map(|goals| goals.open.iter().map(|goal| &goal.id));
+    scan.merge(index.goals(shown)?);
+    let scan = &scan;
     let made_on = |side: &Side| side.commit.as_deref().and_then(parse_oid);
     let homes = Homes::new(scan);
     // an amended commit goes on in the one that took its place
@@ -79,7 +91,8 @@ pub(super) fn compared(context: &Context<'_>, scan: &Scan, a: &Side, b: &Side, i
             way.held.insert(goal.id);
         }
     }
-    compare(a, b, &way, &|id| scan.get(id).is_some())
+    // one that cannot be looked for is taken to be there: nothing is said of it
+    Ok(compare(a, b, &way, &|id| index.has(id).unwrap_or(true)))
 }
 
 /// Of files that were not committed those that HEAD does not have and that are there all the same: when git names them
@@ -104,7 +117,7 @@ fn side(record: &Record) -> Option<Side> {
     }
 }
 
-fn named(context: &Context<'_>, scan: &Scan, given: &str) -> Result<Side> {
+fn named(context: &Context<'_>, index: &Index<'_>, given: &str) -> Result<Side> {
     let fits = |record: &Record| side(record).is_some();
     let record = match context.record(given, "checkpoint or handoff", &[Shelf::Checkpoints, Shelf::Handoffs], fits) {
         Ok(record) => Some(record),
@@ -116,7 +129,7 @@ fn named(context: &Context<'_>, scan: &Scan, given: &str) -> Result<Side> {
                 Err(_) => return Err(error),
             };
             let of_session = |record: &&Record| record.head.session.as_ref() == Some(&session.id) && fits(record);
-            scan.records().rev().find(of_session).cloned()
+            index.session(&session.id)?.records().rev().find(of_session).cloned()
         }
     };
     record.as_ref().and_then(side).ok_or_else(|| {
@@ -128,11 +141,10 @@ fn named(context: &Context<'_>, scan: &Scan, given: &str) -> Result<Side> {
     })
 }
 
-fn newest_checkpoint(context: &Context<'_>, scan: &Scan) -> Result<Side> {
+fn newest_checkpoint(context: &Context<'_>, index: &Index<'_>) -> Result<Side> {
     let who = context.working()?;
-    let own =
-        |record: &&Record| record.head.session.as_ref() == Some(&who.id) && matches!(record.body, Body::Checkpoint(_));
-    scan.records().rev().find(own).and_then(side).ok_or_else(|| {
+    let own = index.kinds(&["checkpoint"], Only { session: Some(&who.id), newest: Some(1) })?;
+    own.records().next_back().and_then(side).ok_or_else(|| {
         Error::not_found(format!("the session {} has no checkpoint yet", who.id.short()))
             .reason("without a name, the newest checkpoint is compared with the present state")
             .suggest("Take one, or name what to compare.")
@@ -143,18 +155,18 @@ fn newest_checkpoint(context: &Context<'_>, scan: &Scan) -> Result<Side> {
 
 /// The present state: of the session of the other side while it is active, else of the session at work here, else of
 /// the other side's all the same.
-fn now(context: &Context<'_>, scan: &Scan, other: Option<&SessionId>) -> Result<Side> {
+fn now(context: &Context<'_>, other: Option<&SessionId>) -> Result<Side> {
     let asked = AskedGit::ask(context);
-    let of_other = other.and_then(|id| gather_from(scan, id).ok());
+    let of_other = other.and_then(|id| gather(context, id).ok());
     let gathered = match of_other {
         Some(gathered) if gathered.session.is_active() => gathered,
         ended => match (context.working(), ended) {
-            (Ok(who), _) => gather_from(scan, &who.id)?,
+            (Ok(who), _) => gather(context, &who.id)?,
             (Err(_), Some(ended)) => ended,
             (Err(error), None) => return Err(error),
         },
     };
     let (id, ai) = (gathered.session.id.clone(), gathered.session.ai.clone());
-    let (checkpoint, _) = take(context, scan, &gathered, &ai, Taken::default(), asked)?;
+    let (checkpoint, _) = take(context, &gathered, &ai, Taken::default(), asked)?;
     Ok(Side::now(&context.store.new_head(Some(&id), &ai), &checkpoint, &gathered.goals))
 }

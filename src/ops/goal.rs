@@ -1,12 +1,15 @@
 //! Goals: set, divided, finished, dropped, taken over, listed.
 
+use std::collections::BTreeMap;
+
 use super::Stored;
 use super::alias;
 use super::context::{Context, Working};
-use crate::epistemics::journal::{Owned, goals, sessions};
+use crate::epistemics::journal::{Owned, goals};
 use crate::error::{Error, Result};
 use crate::model::goal::{Goal, GoalDone, GoalDrop, GoalStatus, GoalTake, Priority, Subtask};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
+use crate::store::index::Only;
 use crate::store::{Scan, When};
 
 /// What is to happen.
@@ -83,7 +86,7 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
                     .command("git empirica session list")
                     .command("git empirica goal list --open"));
             }
-            let scan = context.store.scan(Shelf::Journal)?;
+            let scan = context.store.index()?.session(&from)?;
             let open = |owned: &Owned| owned.goal.status == GoalStatus::Open && owned.session.as_ref() == Some(&from);
             concerned = goals(scan.records()).into_iter().filter(open).map(|owned| owned.goal.id).collect();
             if concerned.is_empty() {
@@ -108,7 +111,7 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     if is_goal(&record) {
         concerned.push(record.head.id.clone());
     }
-    let all = goals(context.store.scan(Shelf::Journal)?.records());
+    let all = goals(context.store.index()?.goals(&concerned)?.records());
     Ok(Outcome {
         id: record.head.id,
         kind,
@@ -175,7 +178,7 @@ impl Found {
 
 fn find(context: &Context<'_>, given: &str, fits: fn(&Record) -> bool) -> Result<Found> {
     let record = context.record(given, "goal", &[Shelf::Journal], fits)?;
-    let scan = context.store.scan(Shelf::Journal)?;
+    let scan = context.store.index()?.goals([&record.head.id])?;
     let goal = match &record.body {
         Body::Subtask(subtask) => subtask.of.clone(),
         _ => record.head.id.clone(),
@@ -198,15 +201,24 @@ pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Owned>, Vec<S
         Some(given) => Some(alias::session(context, given)?.id),
         None => None,
     };
-    let scan = context.store.scan(Shelf::Journal)?;
-    let known = sessions(scan.records());
+    let index = context.store.index()?;
+    let scan = match open_only {
+        true => index.goals(&index.open("goal", usize::MAX)?)?,
+        false => index.kinds(&["goal", "subtask", "goal_done", "goal_drop", "goal_take"], Only::default())?,
+    };
+    let mut agents: BTreeMap<SessionId, Option<String>> = BTreeMap::new();
+    let mut all = goals(scan.records());
+    for id in all.iter().filter_map(|owned| owned.session.as_ref()) {
+        if !agents.contains_key(id) {
+            agents.insert(id.clone(), index.session_row(id)?.map(|known| known.session.ai));
+        }
+    }
     let setter = |id: &Id| scan.get(id).map(|entry| entry.record.head.ai.clone());
     let agent = |owned: &Owned| {
-        let holder = owned.session.as_ref().and_then(|id| known.get(id)).map(|session| session.ai.clone());
+        let holder = owned.session.as_ref().and_then(|id| agents.get(id).cloned().flatten());
         holder.or_else(|| setter(&owned.goal.id))
     };
     let of_ai = |owned: &Owned| context.asked.ai.is_none() || agent(owned) == context.asked.ai;
-    let mut all = goals(scan.records());
     all.retain(|owned| {
         (!open_only || owned.goal.status == GoalStatus::Open)
             && session.as_ref().is_none_or(|id| owned.session.as_ref() == Some(id))
@@ -219,7 +231,7 @@ pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Owned>, Vec<S
 pub fn show(context: &Context<'_>, given: &str) -> Result<(Owned, Vec<String>)> {
     let warnings = context.store.settle();
     let record = context.record(given, "goal", &[Shelf::Journal], is_goal)?;
-    let scan = context.store.scan(Shelf::Journal)?;
+    let scan = context.store.index()?.goals([&record.head.id])?;
     let found = goals(scan.records()).into_iter().find(|owned| owned.goal.id == record.head.id);
     found
         .map(|owned| (owned, warnings))

@@ -4,11 +4,12 @@ use super::context::{Context, Working};
 use crate::epistemics::drift::last_learned;
 use crate::epistemics::gate;
 use crate::epistemics::gathered::Gathered;
-use crate::epistemics::journal::{answers, sessions};
+use crate::epistemics::journal::answers;
 use crate::epistemics::proposals::{AtHand, Earlier, Tried, goals, reached as reached_by};
 use crate::error::Result;
 use crate::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus};
-use crate::model::{Assessment, Body, Record, Shelf, Vector, Vectors};
+use crate::model::{Assessment, Body, Record, Vector, Vectors};
+use crate::store::index::Only;
 
 /// What a PREFLIGHT does to the goals of its session.
 #[derive(Debug, Default)]
@@ -97,15 +98,19 @@ pub fn reached(records: &[&Record], who: &Working, gathered: &Gathered, assessme
         .collect()
 }
 
-/// What the whole journal says that may bear on the task.
+/// How many of a kind are looked at, the newest first.
+const LOOKED_AT: usize = 500;
+
+/// What the journal says that may bear on the task: the newest dead ends, open unknowns and sessions.
 fn at_hand(context: &Context<'_>, who: &Working, gathered: &Gathered) -> Result<AtHand> {
-    let scan = context.store.scan(Shelf::Journal)?;
-    let answered = answers(scan.records());
+    let index = context.store.index()?;
     let mut out = AtHand {
         task: gathered.session.task.clone(),
         unknowns: gathered.unknowns.iter().map(|unknown| unknown.text.clone()).collect(),
         ..AtHand::default()
     };
+    let mut scan = index.kinds(&["dead_end"], Only { newest: Some(LOOKED_AT), ..Only::default() })?;
+    scan.merge(index.ids(&index.open("unknown", LOOKED_AT)?)?);
     for record in scan.records() {
         let own = record.head.session.as_ref() == Some(&who.id);
         match &record.body {
@@ -115,13 +120,12 @@ fn at_hand(context: &Context<'_>, who: &Working, gathered: &Gathered) -> Result<
                 approach: dead_end.approach.clone(),
                 why: dead_end.why.clone(),
             }),
-            Body::Unknown(unknown) if !own && !answered.contains_key(&record.head.id) => {
-                out.others_unknowns.push(unknown.text.clone())
-            }
+            Body::Unknown(unknown) if !own => out.others_unknowns.push(unknown.text.clone()),
             _ => {}
         }
     }
-    let mut earlier: Vec<_> = sessions(scan.records()).into_values().filter(|session| session.id != who.id).collect();
+    let heard = index.last_heard(None, 0, LOOKED_AT)?.into_iter().map(|known| known.session);
+    let mut earlier: Vec<_> = heard.filter(|session| session.id != who.id).collect();
     earlier.sort_by(|a, b| a.began.cmp(&b.began));
     let with_task =
         |session: crate::model::session::Session| Some(Earlier { id: session.id, ai: session.ai, task: session.task? });

@@ -1,17 +1,20 @@
 //! Taking a snapshot: git and all records are asked where a session stands.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::context::Context;
+use super::handoff;
 use crate::epistemics::bound::{MOST, bound};
+use crate::epistemics::confidence::round4;
 use crate::epistemics::gathered::Gathered;
-use crate::epistemics::snapshot::{self, Place, RECENT, Said};
+use crate::epistemics::snapshot::{self, Place, RECENT, Said, Totals};
 use crate::error::{Error, Result};
 use crate::git::{Oid, history, parse_oid, project, status};
 use crate::model::assessment::Trigger;
-use crate::model::snapshot::{CommitMade, GitState, Uncommitted};
+use crate::model::snapshot::{ActiveSession, CommitMade, GitState, HandedOver, Handoffs, LearningDeltas, Uncommitted};
 use crate::model::{Body, Checkpoint, Head, Id, Phase, Record, SessionId, Vectors};
-use crate::store::Scan;
+use crate::store::index::{HandoffsWanted, Only};
+use crate::store::{Index, Scan};
 
 /// What is said with a checkpoint.
 #[derive(Debug, Clone, Default)]
@@ -96,10 +99,9 @@ fn place(context: &Context<'_>) -> Place {
     }
 }
 
-/// The checkpoint of a session as it would be taken now, out of all records.
+/// The checkpoint of a session as it would be taken now.
 pub(super) fn take(
     context: &Context<'_>,
-    scan: &Scan,
     gathered: &Gathered,
     ai: &str,
     request: Request,
@@ -136,7 +138,10 @@ pub(super) fn take(
         cycle: request.cycle,
         scope: request.scope,
     };
-    let records: Vec<&Record> = scan.records().collect();
+    let index = context.store.index()?;
+    let at_hand = at_hand(&index, &gathered.session.id)?;
+    let records: Vec<&Record> = at_hand.records().collect();
+    let totals = totals(context, &index)?;
     let mut checkpoint = Checkpoint {
         phase,
         round: request.round.unwrap_or(same_phase.unwrap_or(0).saturating_add(1)),
@@ -144,14 +149,14 @@ pub(super) fn take(
         vectors,
         vectors_from,
         compared_with: match request.trigger {
-            Trigger::PostCompact => before(scan, gathered),
+            Trigger::PostCompact => before(&index, gathered)?,
             Trigger::Manual | Trigger::PreCompact => None,
         },
         said: request.reasoning,
         tags: request.tags,
         metadata: request.metadata,
         git_state,
-        snapshot: Some(snapshot::fold(&records, gathered, place(context), &said, context.store.now())),
+        snapshot: Some(snapshot::fold(&records, gathered, place(context), &said, context.store.now(), &totals)),
     };
     // what is quoted shorter holds no part of a secret
     checkpoint.git_state = context.store.all_without_secrets(checkpoint.git_state);
@@ -165,24 +170,68 @@ pub(super) fn take(
     Ok((checkpoint, warnings))
 }
 
-/// The snapshot before the compaction that a session has just been through: its own newest one, else, when the agent
-/// goes on in a new session, the newest of an agent of that name in this worktree.
-fn before(scan: &Scan, gathered: &Gathered) -> Option<Id> {
-    let session = &gathered.session;
-    let mut here: BTreeSet<&SessionId> = BTreeSet::new();
-    let mut snapshots: Vec<&Record> = Vec::new();
-    for record in scan.records().filter(|record| record.head.ai == session.ai) {
-        match (&record.body, &record.head.session) {
-            (Body::SessionStart(start), Some(id)) if session.place.as_ref() == Some(&start.place) => {
-                here.insert(id);
-            }
-            (Body::Checkpoint(checkpoint), _) if checkpoint.trigger == Trigger::PreCompact => snapshots.push(record),
-            _ => {}
-        }
+/// The records of a session and about it, and the newest of the others that a snapshot lists.
+fn at_hand(index: &Index<'_>, session: &SessionId) -> Result<Scan> {
+    let mut out = index.session(session)?;
+    let newest = Only { newest: Some(RECENT), ..Only::default() };
+    let mut others = index.kinds(&["finding", "unknown", "dead_end", "mistake"], newest)?;
+    let ids: Vec<Id> = others.records().map(|record| record.head.id.clone()).collect();
+    others.merge(index.naming(&ids, &["resolve"])?);
+    out.merge(others);
+    Ok(out)
+}
+
+fn totals(context: &Context<'_>, index: &Index<'_>) -> Result<Totals> {
+    let count = |kind: &str| Ok::<u64, crate::error::Error>(index.count(kind)? as u64);
+    let newest = handoff::in_force(context, &HandoffsWanted::default(), 1)?.pop();
+    let mut active = index.sessions(true)?;
+    active.sort_by(|a, b| b.began.cmp(&a.began));
+    let mut agents = Vec::new();
+    for (ai, _) in index.agents()? {
+        let heard = index.last_heard(Some(&ai), 0, 1)?.pop().map(|known| known.newest);
+        agents.push((heard, ai));
     }
-    let of = |sessions: &BTreeSet<&SessionId>| {
-        let within = |record: &&&Record| record.head.session.as_ref().is_some_and(|id| sessions.contains(id));
-        snapshots.iter().rev().find(within).map(|record| record.head.id.clone())
+    agents.sort();
+    let (know, uncertainty) = index.learned()?;
+    let mean = |mean: Option<f64>| mean.map(|mean| round4(mean) + 0.0);
+    Ok(Totals {
+        findings: count("finding")?,
+        unknowns: count("unknown")?,
+        unresolved: index.count_open("unknown")? as u64,
+        dead_ends: count("dead_end")?,
+        mistakes: count("mistake")?,
+        handoffs: Handoffs {
+            count: index.count_handoffs()? as u64,
+            most_recent: newest.map(|listed| HandedOver {
+                handoff_id: listed.head.id,
+                timestamp: listed.head.at,
+                from_ai: listed.head.ai,
+                summary: listed.handoff.task,
+            }),
+        },
+        sessions: index.count_sessions()? as u64,
+        active: active.into_iter().map(|s| ActiveSession { session_id: s.id, ai_id: s.ai }).collect(),
+        agents: agents.into_iter().rev().map(|(_, ai)| ai).collect(),
+        learning: LearningDeltas { know: mean(know), uncertainty: mean(uncertainty) },
+    })
+}
+
+/// How many of an agent's checkpoints in this worktree are looked through for one before a compaction.
+const LOOKED_THROUGH: usize = 100;
+
+/// The snapshot before the compaction that a session has just been through: its own newest one, else, when the agent
+/// goes on in a new session, the newest of an agent of that name in this worktree, among its newest 100 checkpoints.
+fn before(index: &Index<'_>, gathered: &Gathered) -> Result<Option<Id>> {
+    let session = &gathered.session;
+    let is_before = |record: &&Record| match &record.body {
+        Body::Checkpoint(checkpoint) => checkpoint.trigger == Trigger::PreCompact && record.head.ai == session.ai,
+        _ => false,
     };
-    of(&BTreeSet::from([&session.id])).or_else(|| of(&here))
+    let newest = |scan: &Scan| scan.records().rev().find(is_before).map(|record| record.head.id.clone());
+    let own = index.kinds(&["checkpoint"], Only { session: Some(&session.id), newest: None })?;
+    match (newest(&own), &session.place) {
+        (Some(own), _) => Ok(Some(own)),
+        (None, Some(place)) => Ok(newest(&index.checkpoints_at(&session.ai, place, LOOKED_THROUGH)?)),
+        (None, None) => Ok(None),
+    }
 }

@@ -7,9 +7,7 @@ use super::drift::{Gate, gate};
 use super::session::gather_from;
 use crate::epistemics::drift::WINDOW;
 use crate::epistemics::gathered::Gathered;
-use crate::epistemics::journal::sessions;
 use crate::error::Result;
-use crate::model::Shelf;
 
 /// A session somebody works in.
 #[derive(Debug)]
@@ -55,24 +53,22 @@ pub fn run(context: &Context<'_>) -> Result<Outcome> {
             Err(error) => warnings.push(error.to_string()),
         }
     }
-    let scan = context.store.scan_all()?;
-    for id in &scan.doubled {
+    let index = context.store.index()?;
+    for id in index.doubled()? {
         warnings.push(format!("two versions of the record {id} are stored; the one with the greater bytes is shown"));
     }
-    let unsynced = backlog::unsynced(context, &scan).unwrap_or_else(|error| {
+    let unsynced = backlog::unsynced(context).unwrap_or_else(|error| {
         warnings.push(format!("what has not reached the remotes cannot be told: {}", error.in_one_line()));
         None
     });
     let head = context.store.head();
-    let aside = crate::epistemics::journal::superseded(scan.records());
-    let handoffs = scan.records().filter(|r| r.body.shelf() == Some(Shelf::Handoffs) && r.body.kind() == "handoff");
     Ok(Outcome {
         branch: head.branch.clone(),
         commit: head.commit.map(|id| id.to_string()),
         worktree: context.store.paths().worktree().to_owned(),
         sessions: active,
-        total_sessions: sessions(scan.records()).len(),
-        handoffs: handoffs.filter(|r| !aside.contains(&r.head.id)).count(),
+        total_sessions: index.count_sessions()?,
+        handoffs: index.count_handoffs()?,
         waiting: Waiting::look(context),
         unsynced,
         warnings,

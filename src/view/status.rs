@@ -139,8 +139,8 @@ fn waiting_text(waiting: &Waiting) -> Option<String> {
 fn unsynced_json(unsynced: &Unsynced) -> Value {
     let remote = |(name, records, handoffs): &(String, usize, usize)| json!({"remote": name, "records": records, "handoffs": handoffs});
     json!({
-        "records": unsynced.records.len(),
-        "handoffs": unsynced.handoffs.len(),
+        "records": unsynced.records,
+        "handoffs": unsynced.handoffs,
         "remotes": unsynced.remotes.iter().map(remote).collect::<Vec<_>>(),
     })
 }

@@ -9,7 +9,7 @@ use super::schema;
 use super::{Fault, Index};
 use crate::error::Result;
 use crate::git::Oid;
-use crate::model::{Id, SessionId};
+use crate::model::{Id, Record, SessionId};
 use crate::store::{Entry, Scan};
 use crate::wire;
 use crate::wire::lines;
@@ -177,6 +177,33 @@ impl Index<'_> {
         self.take(Ok(all.into_iter().collect()))
     }
 
+    /// Whether a record of this id is stored.
+    pub fn has(&self, id: &Id) -> Result<bool> {
+        let found = rows(&self.opened.db, "SELECT r FROM record WHERE id = ?", &[&schema::id(id)]);
+        Ok(!self.fine(found)?.is_empty())
+    }
+
+    /// Goals by their ids or those of their steps, with everything that was said of them.
+    pub fn goals<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Scan> {
+        let mut out = self.ids(ids)?;
+        let above: Vec<Id> =
+            out.records().filter(|record| record.body.kind() == "subtask").flat_map(Record::names).cloned().collect();
+        out.merge(self.ids(&above)?);
+        // what is said of a goal, then of its steps
+        for _ in 0..2 {
+            let known: Vec<Id> = out.records().map(|record| record.head.id.clone()).collect();
+            out.merge(self.naming(&known, &["subtask", "goal_done", "goal_drop", "goal_take"])?);
+        }
+        Ok(out)
+    }
+
+    /// The newest checkpoints that an agent's sessions of a place took, newest first; `most` of them.
+    pub fn checkpoints_at(&self, ai: &str, place: &str, most: usize) -> Result<Scan> {
+        let sql = "SELECT o.r FROM session JOIN record o USING(s) WHERE session.ai = ? AND session.place = ? \
+                   AND o.kind = 'checkpoint' ORDER BY o.id DESC LIMIT ?";
+        self.take(rows(&self.opened.db, sql, params![ai, place, most as i64]))
+    }
+
     /// The records that stand on an object.
     pub fn on(&self, target: Oid) -> Result<Scan> {
         let find = "SELECT DISTINCT stands.r FROM note JOIN stands USING(n) WHERE note.target = ?";
@@ -191,15 +218,5 @@ impl Index<'_> {
             Ok(found.iter().filter_map(|id| Id::parse(&schema::text(id))).collect())
         };
         self.fine(read())
-    }
-
-    /// How many records there are of a kind; handoffs only in force.
-    pub fn count(&self, kind: &str) -> Result<usize> {
-        let find = match kind {
-            "handoff" => "SELECT count(*) FROM handoff_reports WHERE aside = 0 AND ? <> ''",
-            _ => "SELECT count(*) FROM record WHERE kind = ?",
-        };
-        let found = rows(&self.opened.db, find, &[&kind]);
-        Ok(self.fine(found)?.first().map_or(0, |count| *count as usize))
     }
 }

@@ -10,9 +10,10 @@ use super::ask;
 use super::fill::Texts;
 use super::schema;
 use crate::epistemics::gathered::Gathered;
-use crate::epistemics::journal::{sessions, superseded};
-use crate::epistemics::kept::kept;
-use crate::model::{Body, Record, SessionId};
+use crate::epistemics::journal::{answers, goals, sessions, superseded};
+use crate::epistemics::kept::{kept, learned};
+use crate::model::goal::GoalStatus;
+use crate::model::{Body, Id, Record, SessionId, Vector};
 
 /// Makes the rows of these sessions anew. `tell` is told of every one.
 pub fn sessions_anew(
@@ -31,7 +32,7 @@ pub fn sessions_anew(
             // nothing is left of its own; who concerned it may be there still
             db.prepare_cached(
                 "UPDATE session SET began = NULL, newest = NULL, ai = NULL, started_at = NULL, ended_at = NULL, task = NULL, \
-                 kind = NULL, external_id = NULL, head = NULL, worktree = NULL, place = NULL, kept = NULL WHERE s = ?",
+                 kind = NULL, external_id = NULL, head = NULL, worktree = NULL, place = NULL, kept = NULL, know = NULL, uncertainty = NULL WHERE s = ?",
             )?
             .execute([s])?;
             continue;
@@ -39,12 +40,14 @@ pub fn sessions_anew(
         let aside = superseded(scan.records());
         let records: Vec<&Record> = scan.records().collect();
         let gathered = Gathered::collect(records.iter().copied(), &id);
+        let learned = |vector| gathered.as_ref().and_then(|gathered| learned(gathered, vector));
+        let (know, uncertainty) = (learned(Vector::Know), learned(Vector::Uncertainty));
         // what is kept is made of numbers and texts: it can be written
-        let kept = gathered.and_then(|gathered| serde_json::to_string(&kept(&gathered, &aside)).ok());
+        let kept = gathered.as_ref().and_then(|gathered| serde_json::to_string(&kept(gathered, &aside)).ok());
         let newest = own().next_back().map(|record| schema::id(&record.head.id));
         db.prepare_cached(
             "UPDATE session SET began = ?, newest = ?, ai = ?, started_at = ?, ended_at = ?, task = ?, kind = ?, \
-             external_id = ?, head = ?, worktree = ?, place = ?, kept = ? WHERE s = ?",
+             external_id = ?, head = ?, worktree = ?, place = ?, kept = ?, know = ?, uncertainty = ? WHERE s = ?",
         )?
         .execute(params![
             schema::id(&session.began),
@@ -59,8 +62,25 @@ pub fn sessions_anew(
             session.worktree,
             session.place,
             kept,
+            know,
+            uncertainty,
             s
         ])?;
+        let answered = answers(scan.records());
+        let open: BTreeSet<Id> = goals(scan.records())
+            .into_iter()
+            .filter(|owned| owned.goal.status == GoalStatus::Open)
+            .map(|owned| owned.goal.id)
+            .collect();
+        for record in own() {
+            let closed = match &record.body {
+                Body::Unknown(_) => answered.contains_key(&record.head.id),
+                Body::Goal(_) => !open.contains(&record.head.id),
+                _ => continue,
+            };
+            let set = "UPDATE record SET closed = ?1 WHERE id = ?2 AND closed <> ?1";
+            db.prepare_cached(set)?.execute(params![closed, schema::id(&record.head.id)])?;
+        }
         for record in own().filter(|record| matches!(record.body, Body::Handoff(_))) {
             put_aside(db, &schema::id(&record.head.id), aside.contains(&record.head.id))?;
         }

@@ -7,6 +7,7 @@ mod fill;
 mod handoffs;
 mod schema;
 mod sessions;
+mod totals;
 mod wanted;
 pub mod words;
 

@@ -14,10 +14,10 @@ pub const TABLES: &str = "
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE note(n INTEGER PRIMARY KEY, shelf INTEGER NOT NULL, target BLOB NOT NULL, blob BLOB, text BLOB, beside INTEGER NOT NULL);
 CREATE TABLE session(s INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, began BLOB, newest BLOB, ai TEXT, started_at TEXT,
-  ended_at TEXT, task TEXT, kind TEXT, external_id TEXT, head TEXT, worktree TEXT, place TEXT, kept TEXT);
+  ended_at TEXT, task TEXT, kind TEXT, external_id TEXT, head TEXT, worktree TEXT, place TEXT, kept TEXT, know REAL, uncertainty REAL);
 CREATE TABLE record(r INTEGER PRIMARY KEY, id BLOB NOT NULL, short INTEGER NOT NULL, tail INTEGER NOT NULL, kind TEXT NOT NULL,
   s INTEGER, note INTEGER NOT NULL, version INTEGER NOT NULL, doubled INTEGER NOT NULL DEFAULT 0,
-  aside INTEGER NOT NULL DEFAULT 0);
+  aside INTEGER NOT NULL DEFAULT 0, closed INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE stands(r INTEGER, n INTEGER, PRIMARY KEY(r, n)) WITHOUT ROWID;
 CREATE TABLE concerns(s INTEGER, r INTEGER, PRIMARY KEY(s, r)) WITHOUT ROWID;
 CREATE TABLE names(id BLOB, r INTEGER, PRIMARY KEY(id, r)) WITHOUT ROWID;
@@ -41,14 +41,17 @@ pub const INDEXES: &str = "
 CREATE INDEX record_short ON record(short);
 CREATE INDEX record_tail ON record(tail);
 CREATE INDEX record_kind ON record(kind, id);
+CREATE INDEX record_open ON record(kind, id) WHERE closed = 0 AND kind IN ('unknown', 'goal');
 CREATE INDEX record_doubled ON record(doubled) WHERE doubled = 1;
 CREATE INDEX stands_n ON stands(n, r);
 CREATE INDEX note_target ON note(target, shelf);
 CREATE INDEX note_beside ON note(beside) WHERE beside = 1;
 CREATE INDEX session_newest ON session(newest);
 CREATE INDEX session_ai ON session(ai, newest);
+CREATE INDEX session_began ON session(ai, began);
+CREATE INDEX session_place ON session(place, ai);
 CREATE INDEX session_started ON session(started_at, began);
-CREATE INDEX session_active ON session(started_at, began) WHERE ended_at IS NULL;
+CREATE INDEX session_active ON session(started_at, began) WHERE ended_at IS NULL AND began IS NOT NULL;
 CREATE INDEX session_external ON session(external_id) WHERE external_id IS NOT NULL;
 CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, aside, id);
 CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, id, timestamp);

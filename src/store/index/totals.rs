@@ -1,0 +1,92 @@
+//! Questions to the index about all records together: how many, and whose.
+
+use rusqlite::params;
+
+use super::{Fault, Index, ask, schema};
+use crate::error::Result;
+use crate::model::{Id, SessionId, Shelf};
+
+impl Index<'_> {
+    fn number(&self, sql: &str, values: &[&dyn rusqlite::ToSql]) -> Result<usize> {
+        let found = self.fine(ask::rows(&self.opened.db, sql, values))?;
+        Ok(found.first().map_or(0, |count| *count as usize))
+    }
+
+    /// How many records there are of a kind.
+    pub fn count(&self, kind: &str) -> Result<usize> {
+        self.number("SELECT count(*) FROM record WHERE kind = ?", &[&kind])
+    }
+
+    /// How many records there are.
+    pub fn count_all(&self) -> Result<usize> {
+        self.number("SELECT count(*) FROM record", &[])
+    }
+
+    /// How many handoffs are in force.
+    pub fn count_handoffs(&self) -> Result<usize> {
+        self.number("SELECT count(*) FROM handoff_reports WHERE aside = 0", &[])
+    }
+
+    /// How many unknowns nobody has answered, or goals are open.
+    pub fn count_open(&self, kind: &str) -> Result<usize> {
+        match kind {
+            "goal" => self.number("SELECT count(*) FROM record WHERE closed = 0 AND kind = 'goal'", &[]),
+            _ => self.number("SELECT count(*) FROM record WHERE closed = 0 AND kind = 'unknown'", &[]),
+        }
+    }
+
+    /// The newest open ones of a kind that can be closed, unknown or goal: their ids, newest first.
+    pub fn open(&self, kind: &str, most: usize) -> Result<Vec<Id>> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let sql = match kind {
+            "goal" => "SELECT id FROM record WHERE closed = 0 AND kind = 'goal' ORDER BY id DESC LIMIT ?",
+            _ => "SELECT id FROM record WHERE closed = 0 AND kind = 'unknown' ORDER BY id DESC LIMIT ?",
+        };
+        let read = || -> Result<Vec<Id>, Fault> {
+            let mut find = self.opened.db.prepare_cached(sql)?;
+            let found: Vec<Vec<u8>> = find.query_map([most], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            Ok(found.iter().filter_map(|id| Id::parse(&schema::text(id))).collect())
+        };
+        self.fine(read())
+    }
+
+    /// The agents that began sessions, in order of their names, each with its session that began last.
+    pub fn agents(&self) -> Result<Vec<(String, SessionId)>> {
+        // from name to name, whatever lies between
+        let sql = "WITH RECURSIVE a(ai) AS (SELECT min(ai) FROM session UNION ALL \
+                   SELECT (SELECT min(ai) FROM session WHERE ai > a.ai) FROM a WHERE a.ai IS NOT NULL) \
+                   SELECT a.ai, (SELECT id FROM session WHERE ai = a.ai ORDER BY began DESC LIMIT 1) FROM a \
+                   WHERE a.ai IS NOT NULL";
+        let read = || -> Result<Vec<(String, SessionId)>, Fault> {
+            let mut find = self.opened.db.prepare_cached(sql)?;
+            let found = find.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?)))?;
+            let found: Vec<(String, Vec<u8>)> = found.collect::<rusqlite::Result<_>>()?;
+            let named = found.into_iter().filter_map(|(ai, id)| Some((ai, SessionId::parse(&schema::text(&id))?)));
+            Ok(named.collect())
+        };
+        self.fine(read())
+    }
+
+    /// The mean change of know and of uncertainty over the sessions that give it, from the first PREFLIGHT to the last
+    /// POSTFLIGHT; `None` without any.
+    pub fn learned(&self) -> Result<(Option<f64>, Option<f64>)> {
+        let sql = "SELECT avg(know), avg(uncertainty) FROM session";
+        let read = || -> Result<(Option<f64>, Option<f64>), Fault> {
+            Ok(self.opened.db.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?)
+        };
+        self.fine(read())
+    }
+
+    /// The ids of all records of a shelf, and whether each is a handoff.
+    pub fn shelf(&self, shelf: Shelf) -> Result<Vec<(Id, bool)>> {
+        let place = Shelf::ALL.iter().position(|known| *known == shelf).unwrap_or_default() as i64;
+        let sql = "SELECT record.id, record.kind = 'handoff' FROM note JOIN record ON record.note = note.n WHERE note.shelf = ?";
+        let read = || -> Result<Vec<(Id, bool)>, Fault> {
+            let mut find = self.opened.db.prepare_cached(sql)?;
+            let found = find.query_map(params![place], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get(1)?)))?;
+            let found: Vec<(Vec<u8>, bool)> = found.collect::<rusqlite::Result<_>>()?;
+            Ok(found.into_iter().filter_map(|(id, handoff)| Some((Id::parse(&schema::text(&id))?, handoff))).collect())
+        };
+        self.fine(read())
+    }
+}
