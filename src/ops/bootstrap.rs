@@ -55,7 +55,7 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
 
 /// The records that the overview is made of: all of the session that asks, of active sessions and of the newest one of each
 /// agent, open goals, and the newest of what was said by all.
-fn at_hand(context: &Context<'_>, index: &Index<'_>, own: Option<&SessionId>) -> Result<Scan> {
+fn at_hand(index: &Index<'_>, own: Option<&SessionId>) -> Result<Scan> {
     let newest = index.agents()?.into_iter();
     let mut sessions: BTreeSet<SessionId> = newest.clone().map(|(_, session)| session).collect();
     sessions.extend(index.sessions(true)?.into_iter().map(|session| session.id));
