@@ -15,11 +15,12 @@ use crate::epistemics::kept::{kept, learned};
 use crate::model::goal::GoalStatus;
 use crate::model::{Body, Id, Record, SessionId, Vector};
 
-/// Makes the rows of these sessions anew. `tell` is told of every one.
+/// Makes the rows of these sessions anew; with `is_new` nothing was put aside or closed before. `tell` is told of every one.
 pub fn sessions_anew(
     db: &Connection,
     texts: &Texts<'_>,
     touched: &BTreeSet<i64>,
+    is_new: bool,
     tell: &mut dyn FnMut(),
 ) -> Result<(), Fault> {
     for s in touched {
@@ -78,11 +79,14 @@ pub fn sessions_anew(
                 Body::Goal(_) => !open.contains(&record.head.id),
                 _ => continue,
             };
+            if is_new && !closed {
+                continue;
+            }
             let set = "UPDATE record SET closed = ?1 WHERE id = ?2 AND closed <> ?1";
             db.prepare_cached(set)?.execute(params![closed, schema::id(&record.head.id)])?;
         }
         for record in own().filter(|record| matches!(record.body, Body::Handoff(_))) {
-            put_aside(db, &schema::id(&record.head.id), aside.contains(&record.head.id))?;
+            put_aside(db, &schema::id(&record.head.id), aside.contains(&record.head.id), is_new)?;
         }
     }
     Ok(())
@@ -95,10 +99,13 @@ pub fn sessionless(db: &Connection) -> Result<(), Fault> {
     let mut find = db.prepare_cached(find)?;
     let all: Vec<(Vec<u8>, bool)> =
         find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    all.iter().try_for_each(|(id, aside)| put_aside(db, id, *aside))
+    all.iter().try_for_each(|(id, aside)| put_aside(db, id, *aside, false))
 }
 
-fn put_aside(db: &Connection, id: &[u8], aside: bool) -> Result<(), Fault> {
+fn put_aside(db: &Connection, id: &[u8], aside: bool, is_new: bool) -> Result<(), Fault> {
+    if is_new && !aside {
+        return Ok(());
+    }
     let set = "UPDATE record SET aside = ?1 WHERE id = ?2 AND aside <> ?1 RETURNING r";
     let changed: Option<i64> = db.prepare_cached(set)?.query_row(params![aside, id], |row| row.get(0)).optional()?;
     if let Some(r) = changed {

@@ -239,7 +239,7 @@ impl<'f> Filler<'f> {
                 None => Ok(()),
             },
             Some((r, version)) => {
-                let add = "INSERT OR IGNORE INTO stands(r, n) VALUES(?, ?)";
+                let add = "INSERT OR IGNORE INTO stands(r, n) SELECT r, ?2 FROM record WHERE r = ?1 AND note <> ?2";
                 let added = self.db.prepare_cached(add)?.execute([r, n])?;
                 if version != hash(line) {
                     return self.look_again(r, &id);
@@ -264,7 +264,8 @@ impl<'f> Filler<'f> {
 
     /// Looks at all notes a record stands on: which still hold it, in which versions.
     fn look_again(&mut self, r: i64, id: &Id) -> Result<(), Fault> {
-        let mut find = self.db.prepare_cached("SELECT n FROM stands WHERE r = ?")?;
+        let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM stands WHERE r = ?1";
+        let mut find = self.db.prepare_cached(find)?;
         let places: Vec<i64> = find.query_map([r], |row| row.get(0))?.collect::<Result<_, _>>()?;
         drop(find);
         let mut versions: BTreeMap<Vec<u8>, i64> = BTreeMap::new();
@@ -284,7 +285,7 @@ impl<'f> Filler<'f> {
         let Some(record) = wire::record::decode(&line) else { return Ok(()) };
         self.insert(n, &record, &line)?;
         let r = self.last.0;
-        for n in left {
+        for n in left.into_iter().filter(|other| *other != n) {
             self.db.prepare_cached("INSERT OR IGNORE INTO stands(r, n) VALUES(?, ?)")?.execute([r, n])?;
         }
         if doubled {
@@ -298,8 +299,8 @@ impl<'f> Filler<'f> {
         if self.is_new {
             return Ok(());
         }
-        let find = "SELECT s FROM concerns WHERE r = ?1 UNION SELECT c.s FROM names x JOIN record o ON o.id = x.id \
-                    JOIN concerns c ON c.r = o.r WHERE x.r = ?1";
+        let find = "WITH about(r) AS (SELECT ?1 UNION SELECT o.r FROM names x JOIN record o ON o.id = x.id WHERE x.r = ?1) \
+                    SELECT s FROM record WHERE r IN about AND s IS NOT NULL UNION SELECT s FROM concerns WHERE r IN about";
         let mut find = self.db.prepare_cached(find)?;
         let mut rows = find.query([r])?;
         while let Some(row) = rows.next()? {
@@ -361,8 +362,8 @@ impl<'f> Filler<'f> {
             n,
             hash(line)
         ])?;
-        self.db.prepare_cached("INSERT INTO stands(r, n) VALUES(?, ?)")?.execute([r, n])?;
-        for session in record.concerns() {
+        self.touched.extend(s);
+        for session in record.concerns().filter(|session| Some(*session) != head.session.as_ref()) {
             let s = self.session(session)?;
             self.db.prepare_cached("INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)")?.execute([s, r])?;
             self.touched.insert(s);

@@ -91,18 +91,7 @@ impl Index<'_> {
 
     /// Whether a handoff stands on one of these objects.
     pub fn stands_on(&self, row: &Row, any: impl Fn(Oid) -> bool) -> Result<bool> {
-        let find = "SELECT note.target FROM stands JOIN note USING(n) WHERE stands.r = ?";
-        let read = || -> Result<bool, Fault> {
-            let mut find = self.opened.db.prepare_cached(find)?;
-            let mut rows = find.query([row.r])?;
-            while let Some(found) = rows.next()? {
-                if Oid::try_from(found.get::<_, Vec<u8>>(0)?.as_slice()).is_ok_and(&any) {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
-        };
-        self.fine(read())
+        Ok(self.fine(ask::places(&self.opened.db, row.r))?.into_iter().any(any))
     }
 
     /// Those of these handoffs that a newer one has taken the place of.

@@ -189,7 +189,7 @@ impl Store<'_> {
         if is_new && !has_indexes(db)? {
             db.execute_batch(schema::INDEXES)?;
         }
-        derive::sessions_anew(db, &texts, &touched, &mut tell)?;
+        derive::sessions_anew(db, &texts, &touched, is_new, &mut tell)?;
         if sessionless {
             derive::sessionless(db)?;
         }

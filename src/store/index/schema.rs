@@ -3,9 +3,10 @@
 use crate::model::{Id, SessionId};
 
 /// Goes up with every change of the tables or of what is put into them.
-pub const LAYOUT: u32 = 1;
+pub const LAYOUT: u32 = 2;
 
-/// The tables. Everything in them follows from the notes; `beside` marks what is read beside our refs (the logs, tips that
+/// The tables. A record stands on its `note`, and on those in `stands`; it concerns its session `s`, and those in `concerns`.
+/// Everything in them follows from the notes; `beside` marks what is read beside our refs (the logs, tips that
 /// are not united yet) and is put in anew when that changes.
 ///
 /// `handoff_reports` with its two indexes is the table of the specification (handoff reports, "Database Storage"), without
@@ -43,6 +44,8 @@ CREATE INDEX record_tail ON record(tail);
 CREATE INDEX record_kind ON record(kind, id);
 CREATE INDEX record_open ON record(kind, id) WHERE closed = 0 AND kind IN ('unknown', 'goal');
 CREATE INDEX record_doubled ON record(doubled) WHERE doubled = 1;
+CREATE INDEX record_s ON record(s);
+CREATE INDEX record_note ON record(note);
 CREATE INDEX stands_n ON stands(n, r);
 CREATE INDEX note_target ON note(target, shelf);
 CREATE INDEX note_beside ON note(beside) WHERE beside = 1;
@@ -58,7 +61,7 @@ CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, id, timestamp);
 CREATE INDEX handoff_session ON handoff_reports(session_id, id);
 ";
 
-/// The sixteen bytes of a UUID in its canonical text.
+/// The sixteen bytes of a UUID in its text; zeros for what is none.
 fn bytes(text: &str) -> [u8; 16] {
     uuid::Uuid::try_parse(text).map(uuid::Uuid::into_bytes).unwrap_or_default()
 }
@@ -76,6 +79,15 @@ pub fn session(id: &SessionId) -> [u8; 16] {
 /// The text of an id as it is kept; empty for what is none.
 pub fn text(kept: &[u8]) -> String {
     uuid::Uuid::from_slice(kept).map(|id| id.to_string()).unwrap_or_default()
+}
+
+/// The least and the greatest UUID that begin with these hex digits, as they are kept.
+pub fn around(digits: &str) -> ([u8; 16], [u8; 16]) {
+    let filled = |fill: char| {
+        let text: String = digits.chars().chain(std::iter::repeat(fill)).take(32).collect();
+        bytes(&text)
+    };
+    (filled('0'), filled('f'))
 }
 
 /// The last 8 hex digits of an id, the short form, as a number.

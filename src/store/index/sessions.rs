@@ -77,11 +77,8 @@ impl Index<'_> {
         let mut found = self.started("external_id = ?", &[&given])?;
         let digits: String = given.to_ascii_lowercase().chars().filter(|c| *c != '-').collect();
         if digits.len() >= 4 && digits.len() <= 32 && digits.chars().all(|c| c.is_ascii_hexdigit()) {
-            let bound = |fill: char| {
-                let text: String = digits.chars().chain(std::iter::repeat(fill)).take(32).collect();
-                uuid::Uuid::try_parse(&text).map(uuid::Uuid::into_bytes).unwrap_or_default()
-            };
-            found.extend(self.started("id BETWEEN ? AND ?", &[&bound('0'), &bound('f')])?);
+            let (least, most) = schema::around(&digits);
+            found.extend(self.started("id BETWEEN ? AND ?", &[&least, &most])?);
         }
         const NEWEST: &str = "ORDER BY started_at DESC, began DESC LIMIT 3";
         found.extend(self.started(&format!("1 {NEWEST}"), &[])?);
