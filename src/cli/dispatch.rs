@@ -14,8 +14,8 @@ use crate::model::{Phase, Shelf, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
     Asked, Context, accept, assess, bootstrap, calibration, checkpoint, compaction, deinit, demo, diff, doctor, drift,
-    flush, goal, handoff, hook, init, journal, log, metrics, portable, query, repair, resume, session, setup, show,
-    snapshot, status, sync,
+    flush, goal, handoff, hook, init, journal, log, metrics, portable, query, repair, resume, search, session, setup,
+    show, similar, snapshot, status, sync,
 };
 use crate::view::block::BuiltIn;
 use crate::view::fit::Form;
@@ -138,6 +138,20 @@ impl<'a> Here<'a> {
                 let (request, asked, format) = requests::query(given, self.output.as_json)?;
                 let outcome = query::run(&self.context(asked)?, &request)?;
                 view::query::answer(&outcome, format, self.output.width(self.env))
+            }
+            Command::Search(given) => {
+                let (request, asked) = requests::search(given);
+                let outcome = search::run(&self.context(asked)?, &request)?;
+                let paint = self.output.paint(self.env, Some(self.repo));
+                view::search::answer(&outcome, paint, self.output.width(self.env))
+            }
+            Command::Similar(given) => {
+                let about = Input::new(self.output.stdin()).text(given.about.join(" "))?;
+                let request = similar::Request { about, limit: given.limit };
+                view::search::alike(
+                    &similar::run(&self.context(Asked::default())?, &request)?,
+                    self.output.width(self.env),
+                )
             }
             Command::Calibration(given) => view::calibration::answer(&calibration::run(&self.context(given.filter)?)?),
             Command::Metrics(given) => self.metrics(given)?,
@@ -264,6 +278,7 @@ impl<'a> Here<'a> {
                     scope: said.scope,
                     tags: said.tags,
                     metadata: said.meta,
+                    search: given.semantic_query.or(given.search),
                 };
                 let budget = requests::block_budget(given.budget, request.trigger)?;
                 let context = self.context(asked)?;

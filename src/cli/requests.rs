@@ -14,7 +14,7 @@ use crate::model::{Phase, Vectors, Verdict};
 use crate::ops::Asked;
 use crate::ops::accept;
 use crate::ops::assess::{Request, vector_error};
-use crate::ops::{hook, query};
+use crate::ops::{hook, query, search};
 use crate::view::pack::Detail;
 use crate::view::query::Format as QueryFormat;
 use crate::view::show::Format;
@@ -200,6 +200,17 @@ impl From<args::CalibrationWord> for Calibration {
             args::CalibrationWord::NotAssessable => Calibration::NotAssessable,
         }
     }
+}
+
+/// What `search` asks, and of whom.
+pub fn search(given: args::Search) -> (search::Request, Asked) {
+    let request = search::Request {
+        words: given.words,
+        plan: given.plan,
+        kinds: given.kind.into_iter().map(args::KindWord::key).collect(),
+        limit: given.limit,
+    };
+    (request, Asked { ai: given.ai, session: None })
 }
 
 /// What `query` asks, of whom, and the form of its text. One form only: a text cannot be asked for with `--json`.

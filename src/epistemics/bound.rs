@@ -79,6 +79,13 @@ fn shortened(mut s: Snapshot, most: usize) -> Snapshot {
         links.into_iter().flatten().for_each(cut);
     }
     s.investigation.exploration_paths.iter_mut().for_each(cut);
+    if let Some(context) = &mut s.semantic_context {
+        cut(&mut context.query);
+        for found in &mut context.results {
+            cut(&mut found.text);
+            cut(&mut found.ai_id);
+        }
+    }
     for doc in &mut s.reference_docs.recent {
         cut(&mut doc.path);
         cut(&mut doc.kind);

@@ -118,6 +118,7 @@ pub fn fold(
             exploration_paths: newest(paths(&own), RECENT),
         },
         reference_docs: reference_docs(&own, gathered),
+        semantic_context: None,
     }
 }
 

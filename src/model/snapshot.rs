@@ -407,6 +407,35 @@ pub struct PreSummary {
     pub completion: Option<f64>,
 }
 
+/// What a search of everything that was said found, beside what the snapshot itself has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct SemanticContext {
+    /// The query: as it was given, else made of the task, the goal, and the recent findings and open unknowns.
+    pub query: String,
+    /// The best matches, best first.
+    pub results: Vec<Related>,
+    /// How relevant each of them is, in the same order: its BM25 score over that of the first, in (0, 1], 4 decimals.
+    pub relevance_scores: Vec<f64>,
+}
+
+/// A record that a search found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Related {
+    /// Its id.
+    pub id: Id,
+    /// The word of its `kind` key.
+    pub kind: String,
+    /// Who said it.
+    pub ai_id: String,
+    /// When, RFC 3339 UTC.
+    pub timestamp: String,
+    /// The commit it is at home on; `None` for one of an unborn HEAD.
+    pub commit: Option<String>,
+    /// The part of its text that matches.
+    pub text: String,
+}
+
 /// Everything around the vectors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
@@ -419,4 +448,6 @@ pub struct Snapshot {
     pub project: Project,
     pub investigation: Investigation,
     pub reference_docs: ReferenceDocs,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub semantic_context: Option<SemanticContext>,
 }

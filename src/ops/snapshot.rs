@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::context::Context;
 use super::handoff;
+use super::search;
 use crate::epistemics::bound::{MOST, bound};
 use crate::epistemics::confidence::round4;
 use crate::epistemics::gathered::Gathered;
@@ -29,6 +30,8 @@ pub struct Request {
     pub scope: Option<f64>,
     pub tags: Vec<String>,
     pub metadata: BTreeMap<String, String>,
+    /// Searches what was said before; with a blank query, for what the session is about. `None` searches nothing.
+    pub search: Option<String>,
 }
 
 /// How many commits are counted.
@@ -142,6 +145,10 @@ pub(super) fn take(
     let at_hand = at_hand(&index, &gathered.session.id)?;
     let records: Vec<&Record> = at_hand.records().collect();
     let totals = totals(context, &index)?;
+    let mut snapshot = snapshot::fold(&records, gathered, place(context), &said, context.store.now(), &totals);
+    if let Some(query) = &request.search {
+        snapshot.semantic_context = Some(search::semantic(context, &snapshot, query)?);
+    }
     let mut checkpoint = Checkpoint {
         phase,
         round: request.round.unwrap_or(same_phase.unwrap_or(0).saturating_add(1)),
@@ -156,7 +163,7 @@ pub(super) fn take(
         tags: request.tags,
         metadata: request.metadata,
         git_state,
-        snapshot: Some(snapshot::fold(&records, gathered, place(context), &said, context.store.now(), &totals)),
+        snapshot: Some(snapshot),
     };
     // what is quoted shorter holds no part of a secret
     checkpoint.git_state = context.store.all_without_secrets(checkpoint.git_state);

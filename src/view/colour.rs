@@ -39,6 +39,11 @@ impl Paint {
         self.style(text, Style::new().cyan())
     }
 
+    /// What was searched for, as `git grep` paints it.
+    pub fn found(self, text: &str) -> String {
+        self.style(text, Style::new().red().bold())
+    }
+
     /// A line of a text diff, as git paints it.
     fn difference(self, line: &str) -> String {
         match line.as_bytes().first() {

@@ -26,6 +26,7 @@ pub mod record;
 pub mod repair;
 pub mod resume;
 pub mod safe;
+pub mod search;
 pub mod session;
 pub mod show;
 pub mod small;

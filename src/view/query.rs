@@ -181,12 +181,13 @@ fn columns_of(c: char) -> usize {
     }
 }
 
-fn measure(text: &str) -> usize {
+/// How many columns a terminal takes for a text on one line.
+pub(super) fn measure(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
 /// A line that takes at most `width` columns; what is cut off ends in `…`.
-fn cut(line: &str, width: usize) -> String {
+pub(super) fn cut(line: &str, width: usize) -> String {
     if measure(line) <= width {
         return line.to_owned();
     }

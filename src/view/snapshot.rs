@@ -183,6 +183,12 @@ fn snapshot_lines(s: &Snapshot) -> Vec<String> {
     s.investigation.breadcrumb_chains.iter().for_each(|chain| line("Chain", chain_text(chain)));
     s.investigation.exploration_paths.iter().for_each(|path| line("Path", path.clone()));
     s.reference_docs.recent.iter().for_each(|doc| line("Document", doc.path.clone()));
+    if let Some(context) = &s.semantic_context {
+        line("Searched", safe::line(&context.query));
+        for found in &context.results {
+            line("", format!("{} {}: {}", found.kind.replace('_', " "), found.id.short(), safe::line(&found.text)));
+        }
+    }
     lines
 }
 

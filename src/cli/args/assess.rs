@@ -142,6 +142,13 @@ pub struct Checkpoint {
     /// The most tokens of what is printed after a compaction, 200 or more [default: 1500]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(200..))]
     pub budget: Option<u32>,
+    /// Add the 5 records that match QUERY best, as search finds them, to the checkpoint; without a QUERY, those that match
+    /// the task, the goal and the recent findings and unknowns, and are none of these
+    #[arg(long, alias = "semantic-search", value_name = "QUERY", num_args = 0..=1, default_missing_value = "")]
+    pub search: Option<String>,
+    /// The name that other programs know --search QUERY by
+    #[arg(long, hide = true, value_name = "QUERY", conflicts_with = "search")]
+    pub semantic_query: Option<String>,
     #[command(flatten)]
     pub about: About,
 }

@@ -11,6 +11,7 @@ mod portable;
 mod query;
 mod read;
 mod repair;
+mod search;
 mod session;
 mod sync;
 
@@ -27,6 +28,7 @@ pub use portable::{Export, Import};
 pub use query::{CalibrationWord, Query, QueryFormat, TypeWord};
 pub use read::{Bootstrap, DetailWord, Diff, FormatWord, Log, Resume, Show};
 pub use repair::Repair;
+pub use search::{KindWord, Search, Similar};
 pub use session::{List as ListSessions, SessionCommand};
 pub use sync::Sync;
 
@@ -93,6 +95,8 @@ pub enum Command {
     Bootstrap(Bootstrap),
     Log(Log),
     Query(Query),
+    Search(Search),
+    Similar(Similar),
     Calibration(Calibration),
     Metrics(Metrics),
     Status(Status),

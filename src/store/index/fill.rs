@@ -351,13 +351,15 @@ impl<'f> Filler<'f> {
         let (r, head) = (self.last.0, &record.head);
         let (id, kind) = (schema::id(&head.id), record.body.kind());
         let s = head.session.as_ref().map(|session| self.session(session)).transpose()?;
-        let add = "INSERT INTO record(r, id, short, tail, kind, s, note, version) VALUES(?, ?, ?, ?, ?, ?, ?, ?)";
+        let add =
+            "INSERT INTO record(r, id, short, tail, kind, ai, s, note, version) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
         self.db.prepare_cached(add)?.execute(params![
             r,
             id,
             schema::short(&id),
             schema::tail(&id),
             kind,
+            head.ai,
             s,
             n,
             hash(line)

@@ -3,7 +3,7 @@
 use crate::model::{Id, SessionId};
 
 /// Goes up with every change of the tables or of what is put into them.
-pub const LAYOUT: u32 = 2;
+pub const LAYOUT: u32 = 3;
 
 /// The tables. A record stands on its `note`, and on those in `stands`; it concerns its session `s`, and those in `concerns`.
 /// Everything in them follows from the notes; `beside` marks what is read beside our refs (the logs, tips that
@@ -17,7 +17,7 @@ CREATE TABLE note(n INTEGER PRIMARY KEY, shelf INTEGER NOT NULL, target BLOB NOT
 CREATE TABLE session(s INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, began BLOB, newest BLOB, ai TEXT, started_at TEXT,
   ended_at TEXT, task TEXT, kind TEXT, external_id TEXT, head TEXT, worktree TEXT, place TEXT, kept TEXT, know REAL, uncertainty REAL);
 CREATE TABLE record(r INTEGER PRIMARY KEY, id BLOB NOT NULL, short INTEGER NOT NULL, tail INTEGER NOT NULL, kind TEXT NOT NULL,
-  s INTEGER, note INTEGER NOT NULL, version INTEGER NOT NULL, doubled INTEGER NOT NULL DEFAULT 0,
+  ai TEXT NOT NULL, s INTEGER, note INTEGER NOT NULL, version INTEGER NOT NULL, doubled INTEGER NOT NULL DEFAULT 0,
   aside INTEGER NOT NULL DEFAULT 0, closed INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE stands(r INTEGER, n INTEGER, PRIMARY KEY(r, n)) WITHOUT ROWID;
 CREATE TABLE concerns(s INTEGER, r INTEGER, PRIMARY KEY(s, r)) WITHOUT ROWID;
@@ -43,6 +43,7 @@ CREATE INDEX record_short ON record(short);
 CREATE INDEX record_tail ON record(tail);
 CREATE INDEX record_kind ON record(kind, id);
 CREATE INDEX record_open ON record(kind, id) WHERE closed = 0 AND kind IN ('unknown', 'goal');
+CREATE INDEX record_aside ON record(r) WHERE aside = 1;
 CREATE INDEX record_doubled ON record(doubled) WHERE doubled = 1;
 CREATE INDEX record_s ON record(s);
 CREATE INDEX record_note ON record(note);

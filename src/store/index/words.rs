@@ -58,6 +58,22 @@ pub fn spaced(text: &str) -> String {
     out
 }
 
+/// The text as [`spaced`] makes it, with a space for each control character, and for each character of that its place in
+/// the text; `None` for what was put in.
+pub fn placed(text: &str) -> (String, Vec<Option<usize>>) {
+    let (mut out, mut places) = (String::with_capacity(text.len()), Vec::new());
+    for (at, c) in text.chars().enumerate() {
+        if is_dense(c) {
+            out.extend([' ', c, ' ']);
+            places.extend([None, Some(at), None]);
+        } else {
+            out.push(if c.is_control() { ' ' } else { c });
+            places.push(Some(at));
+        }
+    }
+    (out, places)
+}
+
 /// Whether a character belongs to a script that writes words without spaces.
 pub fn is_dense(c: char) -> bool {
     crate::epistemics::matching::is_dense(c)

@@ -1,0 +1,137 @@
+//! The part of a text that shows why it was found.
+
+use std::collections::BTreeSet;
+
+/// A part of a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Passage {
+    /// On one line: every run of white space is one space, and `…` stands where something is left out before or after.
+    pub text: String,
+    /// What was found in it: begin and end in characters of the text, the end not included; in order, none overlaps.
+    pub highlights: Vec<(usize, usize)>,
+}
+
+/// How many characters are shown before what was found, where something is left out.
+const LEAD: usize = 40;
+
+/// At most `most` characters of a text, and an ellipsis at each end: the part with most of what was found, each thing
+/// counted once, of equals the first; without anything found the beginning. `found` is as in [`Passage::highlights`], of
+/// the text.
+pub fn passage(text: &str, found: &[(usize, usize)], most: usize) -> Passage {
+    let mut line: Vec<char> = Vec::new();
+    // where each character of the text is on the line
+    let mut at: Vec<usize> = Vec::new();
+    for c in text.chars() {
+        if c.is_whitespace() {
+            at.push(line.len());
+            if line.last().is_some_and(|last| *last != ' ') {
+                line.push(' ');
+            }
+        } else {
+            at.push(line.len());
+            line.push(c);
+        }
+    }
+    if line.last() == Some(&' ') {
+        line.pop();
+    }
+    let place = |index: usize| at.get(index).copied().unwrap_or(line.len()).min(line.len());
+    let found: Vec<(usize, usize)> = found.iter().map(|(begin, end)| (place(*begin), place(*end))).collect();
+    if line.len() <= most {
+        return Passage { text: line.into_iter().collect(), highlights: found };
+    }
+    let (begin, end) = window(&line, &found, most);
+    let mut shown: String = line[begin..end].iter().collect();
+    let shift = usize::from(begin > 0);
+    if begin > 0 {
+        shown.insert(0, '…');
+    }
+    if end < line.len() {
+        shown.push('…');
+    }
+    let inside = found.iter().filter(|(from, to)| *from >= begin && *to <= end && from < to);
+    Passage { text: shown, highlights: inside.map(|(from, to)| (from - begin + shift, to - begin + shift)).collect() }
+}
+
+/// Where the part begins and ends on the line, which is longer than it.
+fn window(line: &[char], found: &[(usize, usize)], most: usize) -> (usize, usize) {
+    let lead = LEAD.min(most / 4);
+    let mut best: (usize, usize) = (0, 0);
+    for (begin, _) in found {
+        let start = begin.saturating_sub(lead).min(line.len() - most);
+        let within = found.iter().filter(|(from, to)| *from >= start && *to <= start + most);
+        let things: BTreeSet<String> =
+            within.map(|(from, to)| line[*from..*to].iter().collect::<String>().to_lowercase()).collect();
+        if things.len() > best.0 {
+            best = (things.len(), start);
+        }
+    }
+    let (mut start, mut end) = (best.1, best.1 + most);
+    let inside = || found.iter().filter(|(from, to)| *from >= start && *to <= end);
+    let (first, last) = (inside().map(|(from, _)| *from).min(), inside().map(|(_, to)| *to).max());
+    // whole words, where words end not far from there
+    if start > 0 && line[start - 1] != ' ' {
+        let reach = first.unwrap_or(start + lead).min(start + lead);
+        start = (start..reach).find(|at| line[*at] == ' ').map_or(start, |at| at + 1);
+    }
+    if end < line.len() && line[end] != ' ' {
+        let least = last.unwrap_or(start).max(end.saturating_sub(lead));
+        end = (least..end).rev().find(|at| line[*at] == ' ').unwrap_or(end);
+    }
+    (start, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked(passage: &Passage) -> String {
+        let mut out = String::new();
+        for (at, c) in passage.text.chars().enumerate() {
+            if passage.highlights.iter().any(|(begin, _)| *begin == at) {
+                out.push('[');
+            }
+            out.push(c);
+            if passage.highlights.iter().any(|(_, end)| *end == at + 1) {
+                out.push(']');
+            }
+        }
+        out
+    }
+
+    fn find(text: &str, word: &str) -> (usize, usize) {
+        let at = text[..text.find(word).expect("the word")].chars().count();
+        (at, at + word.chars().count())
+    }
+
+    #[test]
+    fn a_short_text_is_whole_and_on_one_line() {
+        let text = " the  cache\n\tis cold ";
+        let found = [find(text, "cache"), find(text, "cold")];
+        assert_eq!(marked(&passage(text, &found, 80)), "the [cache] is [cold]");
+        assert_eq!(passage("", &[], 80), Passage::default());
+        assert_eq!(marked(&passage("令牌过期", &[(0, 2)], 80)), "[令牌]过期");
+    }
+
+    #[test]
+    fn of_a_long_text_the_part_with_most_is_shown_in_whole_words() {
+        let filler = "lorem ipsum dolor ".repeat(20);
+        let text = format!("cache {filler} the cache is cold here {filler}");
+        let second = text.rfind("cache").expect("it");
+        let found = [find(&text, "cache"), (second, second + 5), find(&text, "cold")];
+        let shown = passage(&text, &found, 100);
+        let marked = marked(&shown);
+        assert!(marked.contains("the [cache] is [cold] here"), "{marked}");
+        assert!(marked.starts_with('…') && marked.ends_with('…'), "{marked}");
+        assert!(shown.text.chars().count() <= 102, "{marked}");
+        let words = "lorem ipsum dolor the cache is cold here";
+        assert!(shown.text.trim_matches('…').split(' ').all(|word| words.contains(word)), "{marked}");
+    }
+
+    #[test]
+    fn without_anything_found_it_is_the_beginning() {
+        let shown = passage(&"word ".repeat(100), &[], 50);
+        assert!(shown.text.starts_with("word word") && shown.text.ends_with("word…"), "{shown:?}");
+        assert_eq!(passage(&"x".repeat(60), &[], 50).text, "x".repeat(50) + "…");
+    }
+}

@@ -1,0 +1,260 @@
+//! Searching what was said: the records that have some words, best first.
+
+use std::collections::BTreeMap;
+
+use chrono::DateTime;
+
+use super::alias;
+use super::context::Context;
+use crate::epistemics::journal::answers;
+use crate::epistemics::matching;
+use crate::epistemics::passage::{Passage, passage};
+use crate::epistemics::terms::{self, Query, Term};
+use crate::error::{Error, Result};
+use crate::model::snapshot::{Related, SemanticContext, Snapshot};
+use crate::model::{Body, Id, Record, SessionId};
+use crate::store::Index;
+use crate::store::index::{Found, Words, WordsAsked, words};
+
+/// How many characters of a text are shown where something was found in it.
+pub const PASSAGE: usize = 200;
+/// The kind that comes first for a plan.
+const FAILED: &str = "dead_end";
+/// How many records a search adds to a snapshot.
+const RELATED: usize = 5;
+/// By how many words a text is looked for, at most, and in how many records each of them may be.
+pub(super) const WORDS: usize = 12;
+pub(super) const RARE: usize = 2000;
+
+/// What is asked. The agent is the one the context was asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The query, in the language of [`terms::parse`]; its parts are joined by spaces.
+    pub words: Vec<String>,
+    /// Whether it is a plan: what failed comes first.
+    pub plan: bool,
+    /// Kinds, in the words of the `kind` key, in addition to those in the query; none asks for all.
+    pub kinds: Vec<&'static str>,
+    /// At most so many are listed; 0 lists none.
+    pub limit: usize,
+}
+
+/// A record that was found.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    /// The record, with the commit it is at home on.
+    pub record: Record,
+    /// Its BM25 score, the greater the better; `None` when no words were asked for.
+    pub score: Option<f64>,
+    /// The part of its text with the words.
+    pub passage: Passage,
+    /// For an unknown, its answer; `None` when it is open, and for other kinds.
+    pub answer: Option<String>,
+    /// How long ago it was made, in seconds, 0 or more; `None` when its time cannot be read.
+    pub age: Option<u64>,
+}
+
+/// What was found.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Outcome {
+    /// The query as it was said.
+    pub query: String,
+    pub plan: bool,
+    /// Whether nothing had all the words, and this is what has one of them.
+    pub widened: bool,
+    pub hits: Vec<Hit>,
+    /// How many fit, beyond the limit as well.
+    pub total_found: usize,
+    pub warnings: Vec<String>,
+}
+
+/// A query with all its names resolved.
+struct Asked {
+    words: Vec<Term>,
+    without: Vec<Term>,
+    kinds: Vec<&'static str>,
+    ais: Vec<String>,
+    sessions: Vec<SessionId>,
+}
+
+impl Asked {
+    fn find(&self, index: &Index<'_>, words: &Words, kinds: &[&str], most: usize) -> Result<Found> {
+        index.search(&WordsAsked {
+            words: words.clone(),
+            without: &self.without,
+            kinds,
+            ais: &self.ais,
+            sessions: &self.sessions,
+            most,
+        })
+    }
+
+    /// The best that fit, for a plan those first that failed, and how many fit.
+    fn page(&self, index: &Index<'_>, words: &Words, plan: bool, most: usize) -> Result<Found> {
+        let all = self.find(index, words, &self.kinds, most)?;
+        if !plan || !(self.kinds.is_empty() || self.kinds.contains(&FAILED)) {
+            return Ok(all);
+        }
+        let mut first = self.find(index, words, &[FAILED], most)?;
+        let failed: Vec<Id> = first.hits.iter().map(|(id, _)| id.clone()).collect();
+        first.hits.extend(all.hits.into_iter().filter(|(id, _)| !failed.contains(id)));
+        first.hits.truncate(most);
+        first.total = all.total;
+        Ok(first)
+    }
+}
+
+/// Finds the records in force that have all the words; when none has, those that have one of them, in any form.
+pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
+    let query = request.words.join(" ");
+    let parsed = terms::parse(&query)?;
+    let warnings = context.store.settle();
+    let index = context.store.index()?;
+    let asked = resolve(context, &index, parsed, request)?;
+    let (words, found, widened) = best(&index, &asked, request.plan, request.limit)?;
+    let hits = hits(context, &index, &found, &words)?;
+    Ok(Outcome { query, plan: request.plan, widened, hits, total_found: found.total, warnings })
+}
+
+fn resolve(context: &Context<'_>, index: &Index<'_>, query: Query, request: &Request) -> Result<Asked> {
+    let mut sessions = Vec::new();
+    for given in &query.sessions {
+        sessions.push(alias::session(context, given)?.id);
+    }
+    let asked = Asked {
+        words: index.findable(query.wanted)?,
+        without: index.findable(query.unwanted)?,
+        kinds: [query.kinds, request.kinds.clone()].concat(),
+        ais: query.ais.into_iter().chain(context.asked.ai.clone()).collect(),
+        sessions,
+    };
+    let is_filtered = !(asked.kinds.is_empty() && asked.ais.is_empty() && asked.sessions.is_empty());
+    if asked.words.is_empty() && !is_filtered {
+        let (what, why) = match request.words.concat().trim() {
+            "" => ("search for what?", "neither a word nor a filter was given"),
+            _ => (
+                "there is no word to search for",
+                "signs are not searched, and what must not be there finds nothing alone",
+            ),
+        };
+        return Err(Error::usage(what)
+            .provided(request.words.join(" "))
+            .reason(why)
+            .suggest("Give a word or several; a filter alone, as kind:deadend, lists the newest of those.")
+            .command("git empirica search flaky login")
+            .command("git empirica search kind:deadend"));
+    }
+    Ok(asked)
+}
+
+/// What has all the words, or else one of them: with which words it was found, what, and whether it is the latter.
+fn best(index: &Index<'_>, asked: &Asked, plan: bool, most: usize) -> Result<(Words, Found, bool)> {
+    let words = Words::All(asked.words.clone());
+    let found = asked.page(index, &words, plan, most)?;
+    if found.total > 0 || asked.words.is_empty() {
+        return Ok((words, found, false));
+    }
+    let wider = Words::Any(index.findable(wider(&asked.words))?);
+    let found = asked.page(index, &wider, plan, most)?;
+    let widened = found.total > 0;
+    Ok((wider, found, widened))
+}
+
+/// The words in any form: their stems, as beginnings. Words that say nothing count only when there are no others.
+fn wider(terms: &[Term]) -> Vec<Term> {
+    let text: Vec<&str> = terms.iter().map(|term| term.text.as_str()).collect();
+    let mut out: Vec<Term> = stems(&text.join(" "));
+    if out.is_empty() {
+        out = terms.iter().map(|term| Term { is_prefix: true, ..term.clone() }).collect();
+    }
+    out
+}
+
+/// What a text is about: the stems of its words, as beginnings.
+pub(super) fn stems(text: &str) -> Vec<Term> {
+    matching::words(text).into_iter().map(|text| Term { text, is_prefix: true }).collect()
+}
+
+/// What a search adds to a snapshot. A query that is given is one of `search`; for a blank one, records are looked for that
+/// have the rarest words of what the session is about, without those that the snapshot itself quotes.
+pub(super) fn semantic(context: &Context<'_>, snapshot: &Snapshot, given: &str) -> Result<SemanticContext> {
+    let index = context.store.index()?;
+    let (query, words, found) = if given.trim().is_empty() {
+        let (query, quoted) = about(snapshot);
+        let words = index.rarest(index.findable(stems(&query))?, WORDS, RARE)?;
+        let (Words::All(terms) | Words::Any(terms)) = &words;
+        let mut found = Found::default();
+        if !terms.is_empty() {
+            let most = RELATED + quoted.len();
+            found = index.search(&WordsAsked {
+                words: words.clone(),
+                without: &[],
+                kinds: &[],
+                ais: &[],
+                sessions: &[],
+                most,
+            })?;
+        }
+        found.hits.retain(|(id, _)| !quoted.contains(&id));
+        found.hits.truncate(RELATED);
+        (query, words, found)
+    } else {
+        let request = Request { words: vec![given.to_owned()], ..Request::default() };
+        let asked = resolve(context, &index, terms::parse(given)?, &request)?;
+        let (words, found, _) = best(&index, &asked, false, RELATED)?;
+        (given.trim().to_owned(), words, found)
+    };
+    let hits = hits(context, &index, &found, &words)?;
+    let first = hits.first().and_then(|hit| hit.score);
+    let relevance = |hit: &Hit| match (hit.score, first) {
+        // as many digits as can be told apart; a match is never of no relevance
+        (Some(score), Some(first)) => ((score / first * 10_000.0).round() / 10_000.0).max(0.0001),
+        _ => 1.0,
+    };
+    let relevance_scores = hits.iter().map(relevance).collect();
+    let related = |Hit { record: Record { head, body }, passage, .. }| Related {
+        id: head.id,
+        kind: body.kind().to_owned(),
+        ai_id: head.ai,
+        timestamp: head.at,
+        commit: head.commit,
+        text: passage.text,
+    };
+    Ok(SemanticContext { query, results: hits.into_iter().map(related).collect(), relevance_scores })
+}
+
+/// What a session is about, in one text, and the records that this quotes.
+fn about(snapshot: &Snapshot) -> (String, Vec<&Id>) {
+    let crumbs = &snapshot.breadcrumbs;
+    let findings = crumbs.findings.recent.iter().map(|seen| (&seen.id, seen.finding.as_str()));
+    let open = crumbs.unknowns.recent.iter().filter(|seen| !seen.is_resolved);
+    let quoted: Vec<(&Id, &str)> = findings.chain(open.map(|seen| (&seen.id, seen.unknown.as_str()))).collect();
+    let goal = snapshot.goals.current.as_ref().map(|goal| goal.objective.as_str());
+    let texts = snapshot.session.task.as_deref().into_iter().chain(goal).chain(quoted.iter().map(|(_, text)| *text));
+    (texts.collect::<Vec<_>>().join("\n"), quoted.into_iter().map(|(id, _)| id).collect())
+}
+
+/// The records that were found, in order, with the part of each that has the words.
+pub(super) fn hits(context: &Context<'_>, index: &Index<'_>, found: &Found, words: &Words) -> Result<Vec<Hit>> {
+    let scores: BTreeMap<&Id, Option<f64>> = found.hits.iter().map(|(id, score)| (id, *score)).collect();
+    let ids: Vec<Id> = found.hits.iter().map(|(id, _)| id.clone()).collect();
+    let records = index.placed(&ids)?;
+    let unknowns = records.iter().filter(|record| matches!(record.body, Body::Unknown(_))).map(|r| &r.head.id);
+    let resolving = index.naming(unknowns, &["resolve"])?;
+    let mut answers = answers(resolving.records());
+    let texts: Vec<String> = records.iter().map(|r| words::parts(&r.body).unwrap_or_default().join(" · ")).collect();
+    let places = index.highlights(&texts, words)?;
+    let now = context.store.now();
+    let hits = records.into_iter().zip(texts.iter().zip(places)).map(|(record, (text, places))| {
+        let made = DateTime::parse_from_rfc3339(&record.head.at).ok();
+        Hit {
+            score: scores.get(&record.head.id).copied().flatten(),
+            passage: passage(text, &places, PASSAGE),
+            answer: answers.remove(&record.head.id),
+            age: made.map(|made| u64::try_from((now - made.to_utc()).num_seconds()).unwrap_or(0)),
+            record,
+        }
+    });
+    Ok(hits.collect())
+}

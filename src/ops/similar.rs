@@ -1,0 +1,286 @@
+//! Sessions that resemble a task: what was done before need not be done twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::context::Context;
+use super::handoff::{self, Listed};
+use super::{alias, search};
+use crate::epistemics::gathered::Gathered;
+use crate::epistemics::matching::{likeness, words};
+use crate::error::{Error, Result};
+use crate::model::handoff::{Failure, Item};
+use crate::model::{Body, Id, Record, SessionId, Shelf};
+use crate::store::Index;
+use crate::store::index::{HandoffsWanted, Words, WordsAsked};
+
+/// How many records are looked at, the best by their rare words.
+const RECORDS: usize = 200;
+/// How many sessions are compared.
+const SESSIONS: usize = 50;
+/// How many shared words are told.
+const TOLD: usize = 8;
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// A handoff or a session as they are named elsewhere, or a text.
+    pub about: String,
+    /// At most so many are listed; 0 lists none.
+    pub limit: usize,
+}
+
+/// What the sessions are compared with.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
+pub enum About {
+    Handoff(Id),
+    Session(SessionId),
+    Text(String),
+}
+
+/// A session that resembles it.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub struct Alike {
+    pub session_id: SessionId,
+    pub ai_id: String,
+    pub started_at: String,
+    pub active: bool,
+    pub task: Option<String>,
+    /// The commit the handoff is at home on, or the session began on.
+    pub commit: Option<String>,
+    /// How much it resembles, in (0, 1].
+    pub likeness: f64,
+    /// The words they share, as the asking text has them, in alphabetical order, a few at most.
+    pub shared: Vec<String>,
+    /// What came of it: the handoff in force; `None` when it has none.
+    pub handoff: Option<Listed>,
+    /// What it found: as it handed over, else as it was journalled; and what is open, and what failed.
+    pub findings: Vec<String>,
+    pub unknowns: Vec<String>,
+    pub dead_ends: Vec<Failure>,
+}
+
+/// The sessions, the most alike first.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Outcome {
+    pub about: About,
+    pub sessions: Vec<Alike>,
+    /// How many resemble, of those that were compared.
+    pub total_found: usize,
+    pub warnings: Vec<String>,
+}
+
+/// What a session is about: its task, and that with what it found.
+struct Said {
+    task: BTreeSet<String>,
+    all: BTreeSet<String>,
+}
+
+impl Said {
+    /// Tasks that are alike resemble each other, whatever was found; and the other way round.
+    fn likeness(&self, other: &Said) -> Option<f64> {
+        let [tasks, all] = [likeness(&self.task, &other.task), likeness(&self.all, &other.all)];
+        [tasks, all].into_iter().flatten().max_by(f64::total_cmp)
+    }
+}
+
+/// Finds the sessions whose task and findings resemble those of a handoff, of a session, or a text.
+pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
+    if request.about.trim().is_empty() {
+        return Err(Error::usage("similar to what?")
+            .provided(request.about.clone())
+            .reason("a blank text resembles nothing")
+            .suggest("Name a handoff or a session, or say what you are going to do.")
+            .command("git empirica similar latest")
+            .command("git empirica similar \"Make the login test stable\""));
+    }
+    let warnings = context.store.settle();
+    let index = context.store.index()?;
+    let about = resolve(context, &index, request.about.trim())?;
+    let (own, work) = match &about {
+        About::Text(text) => {
+            let task = Some(text.clone());
+            (None, Work { handoff: None, task, findings: vec![], unknowns: vec![], dead_ends: vec![] })
+        }
+        About::Session(id) => (Some(id.clone()), Work::of(context, &index, id)?),
+        About::Handoff(id) => match handoff::whole(&index, std::slice::from_ref(id))?.pop() {
+            Some(listed) => (listed.head.session.clone(), Work::handed_over(listed)),
+            None => return Err(alias::no_record(id.as_str(), "handoff", "it is not stored any more")),
+        },
+    };
+    let (text, wanted) = (work.whole(), work.said());
+    let mut sessions = Vec::new();
+    for id in candidates(&index, &text)? {
+        if own.as_ref() == Some(&id) {
+            continue;
+        }
+        sessions.extend(compared(context, &index, &id, &wanted, &text)?);
+    }
+    // what is newer is more of use
+    sessions.sort_by(|a, b| {
+        b.likeness
+            .total_cmp(&a.likeness)
+            .then_with(|| (&b.started_at, &b.session_id).cmp(&(&a.started_at, &a.session_id)))
+    });
+    let total_found = sessions.len();
+    sessions.truncate(request.limit);
+    Ok(Outcome { about, sessions, total_found, warnings })
+}
+
+/// What is named. One word that looks like an id with a digit in it must be one.
+fn resolve(context: &Context<'_>, index: &Index<'_>, given: &str) -> Result<About> {
+    let text = || About::Text(given.to_owned());
+    if given.contains(char::is_whitespace) {
+        return Ok(text());
+    }
+    let hexish = given.len() >= 4 && given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    let is_handoff = |record: &Record| matches!(record.body, Body::Handoff(_));
+    let like = match hexish {
+        true => Some(index.ids_like(&given.to_ascii_lowercase())?),
+        false => None,
+    };
+    if like.is_some_and(|like| like.records().any(is_handoff)) {
+        let found = alias::record(context, given, "handoff", &[Shelf::Handoffs], is_handoff)?;
+        return Ok(About::Handoff(found.head.id));
+    }
+    match alias::session(context, given) {
+        Ok(named) => Ok(About::Session(named.id)),
+        Err(error) if given.split(':').next() == Some("latest") => Err(error),
+        Err(error) if hexish && given.contains(|c: char| c.is_ascii_digit()) => {
+            Err(Error::not_found(format!("there is no handoff or session '{given}'"))
+                .provided(given)
+                .reason("no stored id of either begins or ends with it, or several do")
+                .suggest("Use an id as the lists show it, or several words for a text.")
+                .command("git empirica handoff list")
+                .command("git empirica session list")
+                .caused_by(error))
+        }
+        Err(_) => Ok(text()),
+    }
+}
+
+/// What a session did: as it handed over, when it did, else as it is now.
+struct Work {
+    handoff: Option<Listed>,
+    task: Option<String>,
+    findings: Vec<String>,
+    unknowns: Vec<String>,
+    dead_ends: Vec<Failure>,
+}
+
+impl Work {
+    fn handed_over(listed: Listed) -> Self {
+        let handoff = &listed.handoff;
+        let texts = |items: &[Item]| items.iter().map(|item| item.text.clone()).collect();
+        Work {
+            task: Some(handoff.task.clone()).filter(|task| !task.trim().is_empty()),
+            findings: texts(&handoff.findings),
+            unknowns: texts(&handoff.unknowns),
+            dead_ends: handoff.dead_ends.clone(),
+            handoff: Some(listed),
+        }
+    }
+
+    fn of(context: &Context<'_>, index: &Index<'_>, id: &SessionId) -> Result<Self> {
+        let wanted = HandoffsWanted { session: Some(id.clone()), ..Default::default() };
+        if let Some(listed) = handoff::in_force(context, &wanted, 1)?.pop() {
+            return Ok(Work::handed_over(listed));
+        }
+        let scan = index.session(id)?;
+        let records: Vec<&Record> = scan.records().collect();
+        let Some(gathered) = Gathered::collect(records.iter().copied(), id) else {
+            return Ok(Work { handoff: None, task: None, findings: vec![], unknowns: vec![], dead_ends: vec![] });
+        };
+        let texts = |items: Vec<Item>| items.into_iter().map(|item| item.text).collect();
+        Ok(Work {
+            handoff: None,
+            task: gathered.session.task,
+            findings: texts(gathered.findings),
+            unknowns: texts(gathered.unknowns),
+            dead_ends: gathered.dead_ends,
+        })
+    }
+
+    /// What was found, asked and tried.
+    fn texts(&self) -> Vec<&str> {
+        let said =
+            self.findings.iter().chain(&self.unknowns).chain(self.dead_ends.iter().map(|failure| &failure.approach));
+        said.map(String::as_str).collect()
+    }
+
+    /// All of it in one text.
+    fn whole(&self) -> String {
+        [self.task.as_deref().unwrap_or_default(), &self.texts().join("\n")].join("\n")
+    }
+
+    fn said(&self) -> Said {
+        let task = words(self.task.as_deref().unwrap_or_default());
+        let all = self.texts().into_iter().flat_map(words).chain(task.iter().cloned()).collect();
+        Said { task, all }
+    }
+}
+
+/// The sessions of the records that have most of the rare words of a text, those of the best records first.
+fn candidates(index: &Index<'_>, text: &str) -> Result<Vec<SessionId>> {
+    let terms = index.findable(search::stems(text))?;
+    let words = index.rarest(terms, search::WORDS, search::RARE)?;
+    let (Words::All(terms) | Words::Any(terms)) = &words;
+    if terms.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found =
+        index.search(&WordsAsked { words, without: &[], kinds: &[], ais: &[], sessions: &[], most: RECORDS })?;
+    let ids: Vec<Id> = found.hits.into_iter().map(|(id, _)| id).collect();
+    let mut of: BTreeMap<Id, SessionId> = BTreeMap::new();
+    for record in index.ids(&ids)?.records() {
+        of.extend(record.head.session.clone().map(|session| (record.head.id.clone(), session)));
+    }
+    let mut out: Vec<SessionId> = Vec::new();
+    for session in ids.iter().filter_map(|id| of.get(id)) {
+        if !out.contains(session) && out.len() < SESSIONS {
+            out.push(session.clone());
+        }
+    }
+    Ok(out)
+}
+
+fn compared(
+    context: &Context<'_>,
+    index: &Index<'_>,
+    id: &SessionId,
+    wanted: &Said,
+    text: &str,
+) -> Result<Option<Alike>> {
+    let work = Work::of(context, index, id)?;
+    let said = work.said();
+    let Some(likeness) = wanted.likeness(&said) else { return Ok(None) };
+    let known = index.session_row(id)?.map(|known| known.session);
+    let head = work.handoff.as_ref().map(|listed| &listed.head);
+    Ok(Some(Alike {
+        session_id: id.clone(),
+        ai_id: known.as_ref().map(|s| s.ai.clone()).or(head.map(|head| head.ai.clone())).unwrap_or_default(),
+        started_at: known.as_ref().map(|s| s.started_at.clone()).or(head.map(|h| h.at.clone())).unwrap_or_default(),
+        active: known.as_ref().is_some_and(|session| session.is_active()),
+        commit: head.and_then(|head| head.commit.clone()).or(known.and_then(|session| session.commit)),
+        likeness,
+        shared: shared(text, &said.all),
+        task: work.task,
+        findings: work.findings,
+        unknowns: work.unknowns,
+        dead_ends: work.dead_ends,
+        handoff: work.handoff,
+    }))
+}
+
+/// The words of a text that another has, too, as the text has them.
+fn shared(text: &str, other: &BTreeSet<String>) -> Vec<String> {
+    let mut out = BTreeSet::new();
+    for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()) {
+        if words(word).iter().any(|stem| other.contains(stem)) {
+            out.insert(word.to_owned());
+        }
+    }
+    out.into_iter().take(TOLD).collect()
+}
