@@ -150,6 +150,11 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     }
     run(&["log", "--handoffs", "--checkpoints", "--journal"]);
     run(&["query"]);
+    run(&["search", "learned"]);
+    run(&["search", "--plan", "kind:unknown"]);
+    assert!(run(&["similar", "t g"])["sessions"].is_array());
+    run(&["similar", "learned a"]);
+    assert!(run(&["checkpoint", "--search", "learned"])["semantic_context"]["results"][0]["id"].is_string());
     let json = run(&["calibration"]);
     assert!(json["overall"]["vectors"][0]["vector"].is_string(), "an entry of each list is there: {json}");
     run(&["flush"]);

@@ -112,7 +112,7 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     };
     let (text, wanted) = (work.whole(), work.said());
     let mut sessions = Vec::new();
-    for id in candidates(&index, &text)? {
+    for id in candidates(&index, &text, &wanted)? {
         if own.as_ref() == Some(&id) {
             continue;
         }
@@ -222,13 +222,22 @@ impl Work {
     }
 }
 
-/// The sessions of the records that have most of the rare words of a text, those of the best records first.
-fn candidates(index: &Index<'_>, text: &str) -> Result<Vec<SessionId>> {
+/// Active sessions with such a task, and the sessions of the records that have most of the rare words of the text, those of
+/// the best records first.
+fn candidates(index: &Index<'_>, text: &str, wanted: &Said) -> Result<Vec<SessionId>> {
+    let mut out: Vec<SessionId> = Vec::new();
+    // what somebody has only begun is in no record that is searched
+    for session in index.sessions(true)?.iter().rev().take(RECORDS) {
+        let task = words(session.task.as_deref().unwrap_or_default());
+        if likeness(&wanted.task, &task).is_some() && out.len() < SESSIONS / 2 {
+            out.push(session.id.clone());
+        }
+    }
     let terms = index.findable(search::stems(text))?;
     let words = index.rarest(terms, search::WORDS, search::RARE)?;
     let (Words::All(terms) | Words::Any(terms)) = &words;
     if terms.is_empty() {
-        return Ok(Vec::new());
+        return Ok(out);
     }
     let found =
         index.search(&WordsAsked { words, without: &[], kinds: &[], ais: &[], sessions: &[], most: RECORDS })?;
@@ -237,7 +246,6 @@ fn candidates(index: &Index<'_>, text: &str) -> Result<Vec<SessionId>> {
     for record in index.ids(&ids)?.records() {
         of.extend(record.head.session.clone().map(|session| (record.head.id.clone(), session)));
     }
-    let mut out: Vec<SessionId> = Vec::new();
     for session in ids.iter().filter_map(|id| of.get(id)) {
         if !out.contains(session) && out.len() < SESSIONS {
             out.push(session.clone());

@@ -9,7 +9,7 @@ use crate::epistemics::bound::{MOST, bound};
 use crate::epistemics::confidence::round4;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::snapshot::{self, Place, RECENT, Said, Totals};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::{Oid, history, parse_oid, project, status};
 use crate::model::assessment::Trigger;
 use crate::model::snapshot::{ActiveSession, CommitMade, GitState, HandedOver, Handoffs, LearningDeltas, Uncommitted};
@@ -147,7 +147,12 @@ pub(super) fn take(
     let totals = totals(context, &index)?;
     let mut snapshot = snapshot::fold(&records, gathered, place(context), &said, context.store.now(), &totals);
     if let Some(query) = &request.search {
-        snapshot.semantic_context = Some(search::semantic(context, &snapshot, query)?);
+        match search::semantic(context, &snapshot, query) {
+            Ok(found) => snapshot.semantic_context = Some(found),
+            // what is said with it is stored all the same
+            Err(error) if error.kind() == Kind::Storage => warnings.push(format!("nothing was searched: {error}")),
+            Err(error) => return Err(error),
+        }
     }
     let mut checkpoint = Checkpoint {
         phase,

@@ -28,6 +28,7 @@ pub fn json_of(head: &Head, checkpoint: &Checkpoint) -> Map<String, Value> {
     // the seed has its parts beside the vectors; in the record, one of them would have the name of a key of the envelope
     if let Some(Value::Object(snapshot)) = json.shift_remove("snapshot") {
         json.extend(snapshot);
+        json.entry("semantic_context").or_insert(Value::Null);
     }
     for (key, absent) in [("vectors_from", Value::Null), ("metadata", json!({}))] {
         json.entry(key).or_insert(absent);
