@@ -14,8 +14,8 @@ use crate::model::{Phase, Shelf, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
     Asked, Context, accept, assess, bootstrap, calibration, checkpoint, compaction, deinit, demo, diff, doctor, drift,
-    flush, goal, handoff, hook, init, journal, log, metrics, portable, query, repair, resume, search, session, setup,
-    show, similar, snapshot, status, sync,
+    flush, goal, handoff, hook, init, journal, log, metrics, portable, query, repair, resume, session, setup, show,
+    snapshot, status, sync,
 };
 use crate::view::block::BuiltIn;
 use crate::view::fit::Form;
@@ -78,15 +78,15 @@ fn run_hook(given: args::Hook, env: &Env, output: &mut Output) -> bool {
 }
 
 /// A repository, and where answers go.
-struct Here<'a> {
-    env: &'a Env,
-    repo: &'a Repository,
+pub(super) struct Here<'a> {
+    pub(super) env: &'a Env,
+    pub(super) repo: &'a Repository,
     terminal: Templates,
-    output: &'a mut Output,
+    pub(super) output: &'a mut Output,
 }
 
 impl<'a> Here<'a> {
-    fn context(&self, asked: impl Into<Asked>) -> Result<Context<'a>> {
+    pub(super) fn context(&self, asked: impl Into<Asked>) -> Result<Context<'a>> {
         Context::new(self.env, self.repo, &BuiltIn, asked.into())
     }
 
@@ -139,20 +139,8 @@ impl<'a> Here<'a> {
                 let outcome = query::run(&self.context(asked)?, &request)?;
                 view::query::answer(&outcome, format, self.output.width(self.env))
             }
-            Command::Search(given) => {
-                let (request, asked) = requests::search(given);
-                let outcome = search::run(&self.context(asked)?, &request)?;
-                let paint = self.output.paint(self.env, Some(self.repo));
-                view::search::answer(&outcome, paint, self.output.width(self.env))
-            }
-            Command::Similar(given) => {
-                let about = Input::new(self.output.stdin()).text(given.about.join(" "))?;
-                let request = similar::Request { about, limit: given.limit };
-                view::search::alike(
-                    &similar::run(&self.context(Asked::default())?, &request)?,
-                    self.output.width(self.env),
-                )
-            }
+            Command::Search(given) => self.search(given)?,
+            Command::Similar(given) => self.similar(given)?,
             Command::Calibration(given) => view::calibration::answer(&calibration::run(&self.context(given.filter)?)?),
             Command::Metrics(given) => self.metrics(given)?,
             Command::Status(_) => {

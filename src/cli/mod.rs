@@ -1,6 +1,7 @@
 //! The command line: arguments in, one use case, one answer out. No logic of its own.
 
 pub mod args;
+mod ask;
 mod dispatch;
 mod editor;
 mod input;
