@@ -28,6 +28,7 @@ mod harness;
 mod healing;
 mod hooks;
 mod hostile;
+mod index;
 mod init;
 mod init_hooks;
 mod interop;
