@@ -29,6 +29,7 @@ mod healing;
 mod hooks;
 mod hostile;
 mod index;
+mod index_grows;
 mod init;
 mod init_hooks;
 mod interop;

@@ -6,7 +6,7 @@ use crate::team::{REFS, clones, hub, is_quiet, lines, sync, tips, trees, work};
 const SECRET: &str = "the-secret-words";
 
 /// Makes a ref anew, as a redaction does: a commit without parents, the record's line a stub, an epoch that names it.
-fn redact(repo: &Repo<'_>, name: &str, id: &str, stub: &str, number: u32) {
+pub fn redact(repo: &Repo<'_>, name: &str, id: &str, stub: &str, number: u32) {
     let place = repo.place;
     let mut entries = String::new();
     for line in repo.git_out(["ls-tree", "-r", name]).lines() {
@@ -39,7 +39,7 @@ fn blob_of(repo: &Repo<'_>, text: &str) -> String {
     repo.git_out(["hash-object", "-w", "../blob"])
 }
 
-fn stub(id: &str) -> String {
+pub fn stub(id: &str) -> String {
     format!(r#"{{"v":1,"id":"{id}","kind":"redacted"}}"#)
 }
 
