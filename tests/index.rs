@@ -107,7 +107,8 @@ const GENERAL: [&str; 44] = [
 fn particular(records: &[Value]) -> Vec<String> {
     let mut out = Vec::new();
     for session in sessions(records) {
-        for command in ["session show", "show", "resume --session", "query --session", "goal list --session", "drift --session"]
+        for command in
+            ["session show", "show", "resume --session", "query --session", "goal list --session", "drift --session"]
         {
             out.push(format!("{command} {session}"));
         }

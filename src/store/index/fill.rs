@@ -294,12 +294,17 @@ impl<'f> Filler<'f> {
         Ok(())
     }
 
-    /// Has the rows made anew of all sessions that a record changes the view of.
+    /// Has the rows made anew of all sessions that a record changes the view of: those that [`ask::of_session`] would give it
+    /// to. So also who names it, or names what it names: of two that took a goal, one has it.
+    ///
+    /// [`ask::of_session`]: super::ask::of_session
     fn touch(&mut self, r: i64) -> Result<(), Fault> {
         if self.is_new {
             return Ok(());
         }
-        let find = "WITH about(r) AS (SELECT ?1 UNION SELECT o.r FROM names x JOIN record o ON o.id = x.id WHERE x.r = ?1) \
+        let find = "WITH about(r) AS (SELECT ?1 UNION SELECT o.r FROM names x JOIN record o ON o.id = x.id WHERE x.r = ?1 \
+                    UNION SELECT x.r FROM record o JOIN names x ON x.id = o.id WHERE o.r = ?1 \
+                    UNION SELECT y.r FROM names x JOIN names y ON y.id = x.id WHERE x.r = ?1) \
                     SELECT s FROM record WHERE r IN about AND s IS NOT NULL UNION SELECT s FROM concerns WHERE r IN about";
         let mut find = self.db.prepare_cached(find)?;
         let mut rows = find.query([r])?;
@@ -370,14 +375,11 @@ impl<'f> Filler<'f> {
             self.db.prepare_cached("INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)")?.execute([s, r])?;
             self.touched.insert(s);
         }
-        let named = record.names();
-        if !named.is_empty() {
-            for named in named {
-                let add = "INSERT OR IGNORE INTO names(id, r) VALUES(?, ?)";
-                self.db.prepare_cached(add)?.execute(params![schema::id(named), r])?;
-            }
-            self.touch(r)?;
+        for named in record.names() {
+            let add = "INSERT OR IGNORE INTO names(id, r) VALUES(?, ?)";
+            self.db.prepare_cached(add)?.execute(params![schema::id(named), r])?;
         }
+        self.touch(r)?;
         if let Some(text) = words::of(&record.body) {
             self.db.prepare_cached("INSERT INTO words(rowid, text) VALUES(?, ?)")?.execute(params![r, text])?;
         }
