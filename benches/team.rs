@@ -1,8 +1,9 @@
 //! What the hooks add to git's own commit and push, and what merging costs beside reading.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{Bench, median, run, timed};
+use super::common::{Bench, median, run, timed};
 
 /// Which hooks a repository has.
 #[derive(Clone, Copy, PartialEq)]
@@ -116,7 +117,7 @@ impl Bench {
                 stream.push_str(&format!("N inline {commit}\ndata {}\n{note}\n", note.len()));
             }
             run(self.git(repo, &["update-ref", "-d", name]));
-            self.import(repo, stream);
+            self.import(repo, |to| to.write_all(stream.as_bytes()).expect("the stream"));
         }
         let tip = |name: &str| {
             let out = self.git(repo, &["rev-parse", name]).stdout(std::process::Stdio::piped()).output();

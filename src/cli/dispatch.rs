@@ -466,8 +466,9 @@ impl<'a> Here<'a> {
         let context = self.context(Asked::default())?;
         if self.output.as_json {
             let mut commits = Vec::new();
-            let warnings = log::run(&context, &request, &mut |found| {
-                commits.push(view::log::json_line(&found, given.checkpoints, given.journal));
+            let make = |found: &log::Annotated| Ok(view::log::json_line(found, given.checkpoints, given.journal));
+            let warnings = log::run(&context, &request, &make, &mut |commit| {
+                commits.extend(commit);
                 Ok(true)
             })?;
             let answer = Answer::new(serde_json::json!({"commits": commits, "total_found": commits.len()}));
@@ -475,17 +476,18 @@ impl<'a> Here<'a> {
         }
         let paint = self.output.paint(self.env, Some(self.repo));
         self.output.page(self.env, self.repo);
-        let (output, terminal) = (&mut *self.output, &mut self.terminal);
+        let (output, terminal) = (&mut *self.output, view::log::Terminal::new(&mut self.terminal));
         let mut any = false;
-        let warnings = log::run(&context, &request, &mut |found| {
-            any = true;
-            let text = if given.oneline {
-                view::log::one_line(&found, paint)
-            } else {
-                view::log::entry(&found, paint, terminal)?
-            };
-            output.write(&text)?;
-            output.flush()?;
+        let make = |found: &log::Annotated| match given.oneline {
+            true => Ok(view::log::one_line(found, paint)),
+            false => view::log::entry(found, paint, &terminal),
+        };
+        let warnings = log::run(&context, &request, &make, &mut |text| {
+            any |= text.is_some();
+            match text {
+                Some(text) => output.write(&text)?,
+                None => output.flush()?,
+            }
             Ok(true)
         })?;
         if !any {

@@ -56,9 +56,14 @@ impl<'r> NotesTree<'r> {
         unreadable(self.state.root_tree_id(), error)
     }
 
+    /// The blob that is the note of `target`, here or not; `None` when it has none.
+    pub fn blob(&mut self, target: Oid) -> Result<Option<Oid>> {
+        self.retry(|state, repo| state.get(&target, repo))
+    }
+
     /// The content of the note of `target`; `None` when it has none, or when its blob is not here.
     pub fn get(&mut self, target: Oid) -> Result<Option<Vec<u8>>> {
-        match self.retry(|state, repo| state.get(&target, repo))? {
+        match self.blob(target)? {
             Some(blob) => self.repo.read_blob(blob),
             None => Ok(None),
         }

@@ -14,10 +14,14 @@ use crate::error::Result;
 /// Commits by committer date, newest first; of the same second, in the order they were come to, as git does.
 pub struct Walk<'r> {
     repo: &'r Repository,
-    pending: BinaryHeap<(i64, Reverse<usize>, Oid)>,
+    pending: BinaryHeap<Pending>,
     seen: HashSet<Oid>,
     abbreviate: bool,
+    shallow: bool,
 }
+
+/// A commit that was come to: when it was made, how many had been come to, itself, its content. No two have the same number.
+type Pending = (i64, Reverse<usize>, Oid, Vec<u8>);
 
 /// Settings under which git shows commits otherwise than this walk does.
 const OTHERWISE: [&str; 6] =
@@ -33,28 +37,30 @@ impl<'r> Walk<'r> {
         if !all_default || mailmap || grafts || OTHERWISE.iter().any(|key| repo.config(key).is_some()) {
             return None;
         }
-        let mut walk = Walk { repo, pending: BinaryHeap::new(), seen: HashSet::new(), abbreviate };
+        let shallow = repo.is_shallow();
+        let mut walk = Walk { repo, pending: BinaryHeap::new(), seen: HashSet::new(), abbreviate, shallow };
         walk.add(head).ok()?;
         Some(walk)
     }
 
     fn add(&mut self, id: Oid) -> Result<()> {
         if self.seen.insert(id) {
-            let commit = self.repo.gix().find_commit(id).map_err(|error| unreadable(id, error))?;
+            let mut commit = self.repo.gix().find_commit(id).map_err(|error| unreadable(id, error))?;
             let time = commit.time().map_err(|error| unreadable(id, error))?;
-            self.pending.push((time.seconds, Reverse(self.seen.len()), id));
+            // read once: it is shown out of the same bytes
+            let content = std::mem::take(&mut commit.data);
+            self.pending.push((time.seconds, Reverse(self.seen.len()), id, content));
         }
         Ok(())
     }
 
-    fn read(&mut self, id: Oid) -> Result<Commit> {
+    fn read(&mut self, id: Oid, content: &[u8]) -> Result<Commit> {
         let gix = self.repo.gix();
         let broken = |error| unreadable(id, error);
-        let commit = gix.find_commit(id).map_err(broken)?;
-        let parents: Vec<Oid> = commit.parent_ids().map(|parent| parent.detach()).collect();
+        let commit = gix::objs::CommitRef::from_bytes(content, gix.object_hash()).map_err(broken)?;
+        let parents: Vec<Oid> = commit.parents().collect();
         let author = commit.author().map_err(broken)?;
         let time = author.time().map_err(broken)?;
-        let message = commit.message_raw().map_err(broken)?;
         let short = |id: Oid| {
             let short = gix::prelude::ObjectIdExt::attach(id, gix).shorten_or_id();
             short.to_string()
@@ -71,12 +77,12 @@ impl<'r> Walk<'r> {
             email: author.email.to_str_lossy().into_owned(),
             date: time.format_or_unix(gix::date::time::format::ISO8601_STRICT),
             shown_date: time.format_or_unix(gix::date::time::format::DEFAULT),
-            subject: commit.message().map_err(broken)?.summary().to_str_lossy().into_owned(),
-            message: message.to_str_lossy().into_owned(),
+            subject: commit.message().summary().to_str_lossy().into_owned(),
+            message: commit.message.to_str_lossy().into_owned(),
         };
         for parent in parents {
             // the parents of a shallow boundary are not here
-            if !gix.is_shallow().unwrap_or(false) || self.repo.has_object(parent) {
+            if !self.shallow || self.repo.has_object(parent) {
                 self.add(parent)?;
             }
         }
@@ -88,8 +94,8 @@ impl Iterator for Walk<'_> {
     type Item = Result<Commit>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (_, _, id) = self.pending.pop()?;
-        let read = self.read(id);
+        let (_, _, id, content) = self.pending.pop()?;
+        let read = self.read(id, &content);
         if read.is_err() {
             self.pending.clear();
         }

@@ -42,7 +42,7 @@ pub use self::log::{Counted, Waiting};
 pub use self::paths::Paths;
 pub use self::pending::Pending;
 pub use self::portable::Imported;
-pub use self::read::{Entry, Homes, Lookup, Scan};
+pub use self::read::{Entry, Homes, Lookup, Note, Scan, standing_alone};
 pub use self::remote::{Line, Standing, Travelling};
 pub use self::secrets::Replaced;
 pub use self::write::{Storage, When, Written};

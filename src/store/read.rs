@@ -8,6 +8,7 @@ use super::lock::Lock;
 use super::log::{self, Waiting};
 use super::tips::Tips;
 use super::{PREFIX, Store, data_ref, touched, tracked};
+use crate::epistemics::journal::superseded;
 use crate::error::Result;
 use crate::git::{NotesTree, Oid, Repository, notes, parse_oid};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
@@ -78,8 +79,20 @@ impl Scan {
     }
 }
 
+/// The note of one object, as far as all sources are alike.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Note {
+    /// No source has one.
+    None,
+    /// Whoever has one has this, and all of it counts.
+    One(Vec<u8>),
+    /// There is something to unite or to leave out.
+    Several,
+}
+
 /// Single notes of one shelf, united over all sources.
 pub struct Lookup<'s> {
+    repo: &'s Repository,
     /// Each with the ids that do not count in it.
     trees: Vec<(NotesTree<'s>, BTreeSet<String>)>,
     waiting: Vec<Waiting>,
@@ -126,7 +139,26 @@ impl<'s> Lookup<'s> {
                 trees.push((tree, stale));
             }
         }
-        Ok(Lookup { trees, waiting })
+        Ok(Lookup { repo: store.repo, trees, waiting })
+    }
+
+    /// One object's note as it is stored, for who can do without its lines in order.
+    pub fn note(&mut self, on: Oid) -> Result<Note> {
+        if self.waiting.iter().any(|waiting| waiting.on == on) {
+            return Ok(Note::Several);
+        }
+        let mut only = None;
+        for (tree, stale) in &mut self.trees {
+            match (tree.blob(on)?, only) {
+                (None, _) => {}
+                (Some(blob), None) if stale.is_empty() => only = Some(blob),
+                // what counts whole in one source does so in all
+                (Some(blob), Some(known)) if blob == known => {}
+                _ => return Ok(Note::Several),
+            }
+        }
+        let Some(blob) = only else { return Ok(Note::None) };
+        Ok(self.repo.read_blob(blob)?.map_or(Note::None, Note::One))
     }
 
     /// The lines of one object's note, canonical, from all sources.
@@ -307,6 +339,30 @@ impl Store<'_> {
     pub fn unflushed(&self) -> usize {
         self.waiting().all()
     }
+}
+
+/// The records of a note that holds no attachment, oldest first: those at home on the commit it stands on and in force.
+/// `None` when there is an attachment, since only the store knows what that comes to.
+pub fn standing_alone(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
+    let mut found: Vec<(&[u8], Record)> =
+        lines::split(note).filter_map(|l| Some((l, wire::record::decode(l)?))).collect();
+    if found.iter().any(|(_, record)| matches!(record.body, Body::Attach(_))) {
+        return None;
+    }
+    found.sort_by(|(a, x), (b, y)| x.head.id.cmp(&y.head.id).then_with(|| b.cmp(a)));
+    // of two versions the greater bytes are taken
+    found.dedup_by(|(_, next), (_, kept)| next.head.id == kept.head.id);
+    let aside = superseded(found.iter().map(|(_, record)| record));
+    let at_home =
+        |record: &Record| record.head.commit.as_deref().and_then(parse_oid).is_none_or(|made_on| made_on == on);
+    let records = found.into_iter().map(|(_, record)| record).filter(|record| {
+        !matches!(record.body, Body::Supersede(_)) && !aside.contains(&record.head.id) && at_home(record)
+    });
+    let placed = records.map(|mut record| {
+        record.head.commit = Some(on.to_string());
+        record
+    });
+    Some(placed.collect())
 }
 
 /// Where records are at home, given the attachments that are known.

@@ -1,10 +1,12 @@
 //! One commit of the log with what stands on it.
 
+use std::sync::Mutex;
+
 use serde_json::{Value, json};
 
 use super::colour::Paint;
 use super::handoff::{growth, json_of};
-use super::pack::{Detail, lists};
+use super::pack::{Detail, lists, texts};
 use super::template::Templates;
 use super::{safe, words};
 use crate::epistemics::report::duration;
@@ -100,8 +102,21 @@ pub fn one_line(found: &Annotated, paint: Paint) -> String {
     text
 }
 
+/// The templates of the terminal, for several threads.
+pub struct Terminal<'t> {
+    templates: Mutex<&'t mut Templates>,
+    is_built_in: bool,
+}
+
+impl<'t> Terminal<'t> {
+    /// These templates.
+    pub fn new(templates: &'t mut Templates) -> Self {
+        Terminal { is_built_in: templates.is_built_in("log.txt"), templates: Mutex::new(templates) }
+    }
+}
+
 /// The commit as `git log` shows it, with its records below.
-pub fn entry(found: &Annotated, paint: Paint, terminal: &mut Templates) -> Result<String> {
+pub fn entry(found: &Annotated, paint: Paint, terminal: &Terminal<'_>) -> Result<String> {
     let commit = &found.commit;
     let mut text = paint.commit(&format!("commit {}", commit.id)) + "\n";
     if commit.parents.len() > 1 {
@@ -114,9 +129,94 @@ pub fn entry(found: &Annotated, paint: Paint, terminal: &mut Templates) -> Resul
         commit.shown_date
     ));
     for line in safe::clean(commit.message.trim_end()).split('\n') {
-        text.push_str(format!("    {line}").trim_end());
+        let begun = text.len();
+        text.push_str("    ");
+        text.push_str(line);
+        text.truncate(begun + text[begun..].trim_end().len());
         text.push('\n');
     }
+    let records = if terminal.is_built_in { built_in(found) } else { templated(found, terminal)? };
+    text.push_str(&paint.text(records.trim_end()));
+    text.push_str("\n\n");
+    Ok(text)
+}
+
+/// What the built-in `log.txt` says, without what a template costs: a log can show a hundred thousand commits. A test holds
+/// that both say the same.
+fn built_in(found: &Annotated) -> String {
+    let mut out = String::new();
+    for record in &found.handoffs {
+        let Body::Handoff(handoff) = &record.body else { continue };
+        let task = safe::line(&handoff.task);
+        out.push_str(&format!(
+            "\nHandoff {} by {}, session {}, {}, {}\n    {}",
+            record.head.id.short(),
+            safe::line(&record.head.ai),
+            session(record),
+            duration(handoff.duration_seconds),
+            handoff.calibration_status.name().replace('_', " "),
+            if task.is_empty() { "(no task given)" } else { &task },
+        ));
+        for (title, texts) in texts(handoff) {
+            out.push_str("\n    ");
+            out.push_str(title);
+            out.push(':');
+            for text in texts {
+                out.push_str("\n      - ");
+                out.push_str(&safe::indented(&text, 8));
+            }
+        }
+        out.push('\n');
+    }
+    for record in &found.handoffs {
+        let Body::Digest(digest) = &record.body else { continue };
+        out.push_str(&format!(
+            "\nDigest {} by {}, session {}\n    {}",
+            record.head.id.short(),
+            safe::line(&record.head.ai),
+            session(record),
+            safe::line(&digest.task)
+        ));
+        for entry in words::digest(digest) {
+            out.push_str(&format!("\n      - {}", safe::line(&entry)));
+        }
+        out.push('\n');
+    }
+    for record in found.handoffs.iter().filter(|record| matches!(record.body, Body::Accept(_))) {
+        let text = safe::indented(&words::said(record), 4);
+        out.push_str(&format!(
+            "\nAcknowledgement {} by {}: {text}\n",
+            record.head.id.short(),
+            safe::line(&record.head.ai)
+        ));
+    }
+    if !found.checkpoints.is_empty() {
+        out.push_str("\nCheckpoints:");
+        for record in &found.checkpoints {
+            let (short, what) = (record.head.id.short(), super::record::point_name(record));
+            out.push_str(&format!("\n    {short} {what} by {}: {}", safe::line(&record.head.ai), words::said(record)));
+        }
+        out.push('\n');
+    }
+    if !found.journal.is_empty() {
+        out.push_str("\nJournal:");
+        for record in &found.journal {
+            let (short, kind) = (record.head.id.short(), record.body.kind().replace('_', " "));
+            let text = safe::indented(&words::said(record), 8);
+            out.push_str(&format!("\n    {short} {kind} by {}: {text}", safe::line(&record.head.ai)));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// The short id of the session, as a template shows what can be missing.
+fn session(record: &Record) -> &str {
+    record.head.session.as_ref().map_or("none", |id| id.short())
+}
+
+/// The records as the user's own template shows them.
+fn templated(found: &Annotated, terminal: &Terminal<'_>) -> Result<String> {
     let handoffs: Vec<Value> = found.handoffs.iter().filter_map(handoff_view).collect();
     let digests: Vec<Value> = found.handoffs.iter().filter_map(digest_view).collect();
     let accepts = found.handoffs.iter().filter(|record| matches!(record.body, Body::Accept(_)));
@@ -143,10 +243,9 @@ pub fn entry(found: &Annotated, paint: Paint, terminal: &mut Templates) -> Resul
         "handoffs": handoffs, "digests": digests, "acknowledgements": accepts, "checkpoints": checkpoints,
         "journal": journal,
     });
-    let records = terminal.render("log.txt", data)?;
-    text.push_str(&paint.text(records.trim_end()));
-    text.push_str("\n\n");
-    Ok(text)
+    // a thread that panicked in it has left it whole: it is made anew or as it was
+    let mut templates = terminal.templates.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    templates.render("log.txt", data)
 }
 
 fn digest_view(record: &Record) -> Option<Value> {

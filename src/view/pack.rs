@@ -8,6 +8,7 @@ use super::{safe, words};
 use crate::epistemics::report::duration;
 use crate::model::Handoff;
 use crate::model::goal::{GoalState, GoalStatus};
+use crate::model::handoff::{Choice, Failure, Gap, Item, Proof, Slip};
 
 /// How much of a handoff is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,51 +71,32 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
     } else {
         own.chain(recommended).collect()
     };
-    let proof = |proof: &crate::model::handoff::Proof| {
-        let outcome = if proof.exit == 0 { "passed".to_owned() } else { format!("FAILED (exit {})", proof.exit) };
-        let text = format!("{outcome}: {}", safe::item(&proof.command));
-        let mut shown = brief(entry(text, json!(proof)), json!({"command": proof.command, "exit": proof.exit}));
+    let proof = |proof: &Proof| {
+        let whole = entry(proof_text(proof), json!(proof));
+        let mut shown = brief(whole, json!({"command": proof.command, "exit": proof.exit}));
         shown.must = proof.exit != 0;
         shown
     };
-    let mut evidence: Vec<Entry> = handoff.evidence.iter().map(proof).collect();
-    evidence.sort_by_key(|entry| !entry.must);
     let goal = |goal: &GoalState| {
-        let progress = goal.progress().map(|p| format!(", {p}")).unwrap_or_default();
-        let evidence = goal.evidence.as_ref().map(|e| format!(" — {}", safe::item(e))).unwrap_or_default();
-        let shown =
-            entry(format!("{}: {}{progress}{evidence}", goal.status.name(), safe::item(&goal.text)), goal_json(goal));
+        let shown = entry(goal_text(goal), goal_json(goal));
         let mut shown = brief(shown, json!({"text": goal.text, "status": goal.status}));
         // what was proposed to the session goes as soon as what is derived
         shown.rank = if goal.vector.is_some() { DERIVED } else { 0 };
         shown
     };
-    let mut goals: Vec<&GoalState> = handoff.goals.iter().collect();
-    goals.sort_by_key(|goal| (goal.vector.is_some(), goal.status != GoalStatus::Open, goal.priority));
-    let decision = |d: &crate::model::handoff::Choice| {
-        let text = words::decision(&d.text, &d.why, &d.alternatives);
-        entry(safe::item(&text), json!(d))
-    };
-    let dead_end =
-        |d: &crate::model::handoff::Failure| entry(safe::item(&format!("{} — {}", d.approach, d.why)), json!(d));
-    let mistake = |m: &crate::model::handoff::Slip| {
-        let prevention = m.prevention.as_ref().map(|p| format!(" — prevention: {p}")).unwrap_or_default();
-        entry(safe::item(&format!("{}{prevention}", m.text)), json!(m))
-    };
-    let unknown = |u: &crate::model::handoff::Item| {
-        // with the id that answers it
-        let id = u.id.as_ref().map(|id| format!("{} ", id.short())).unwrap_or_default();
-        must(entry(format!("{id}{}", safe::item(&u.text)), json!(u.text)))
-    };
     let mut out = vec![
         list("next_steps", "Next steps", next),
-        list("remaining_unknowns", "Remaining unknowns", handoff.unknowns.iter().map(unknown).collect()),
-        list("evidence", "Evidence", evidence),
+        list(
+            "remaining_unknowns",
+            "Remaining unknowns",
+            handoff.unknowns.iter().map(|u| must(entry(unknown_text(u), json!(u.text)))).collect(),
+        ),
+        list("evidence", "Evidence", proofs(handoff).into_iter().map(proof).collect()),
         list("key_findings", "Learned", handoff.findings.iter().map(|f| plain(&f.text)).collect()),
-        list("dead_ends", "Dead ends", handoff.dead_ends.iter().map(dead_end).collect()),
-        list("decisions", "Decisions", handoff.decisions.iter().map(decision).collect()),
-        list("mistakes", "Mistakes", handoff.mistakes.iter().map(mistake).collect()),
-        list("goals", "Goals", goals.into_iter().map(goal).collect()),
+        list("dead_ends", "Dead ends", handoff.dead_ends.iter().map(|d| entry(dead_end_text(d), json!(d))).collect()),
+        list("decisions", "Decisions", handoff.decisions.iter().map(|d| entry(decision_text(d), json!(d))).collect()),
+        list("mistakes", "Mistakes", handoff.mistakes.iter().map(|m| entry(mistake_text(m), json!(m))).collect()),
+        list("goals", "Goals", goals(handoff).into_iter().map(goal).collect()),
         list(
             "next_session_context",
             "Context",
@@ -134,34 +116,101 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
     ranked(out)
 }
 
+/// The texts of the lists of a [`Detail::Summary`], each with its title, without empty ones and without what is accomplished: the
+/// same as in [`lists`], for who wants nothing else of them.
+pub fn texts(handoff: &Handoff) -> Vec<(&'static str, Vec<String>)> {
+    let item = |text: &String| safe::item(text);
+    let context = Some(&handoff.context).filter(|context| !context.is_empty());
+    let mut out = vec![
+        ("Next steps", handoff.next_steps.iter().chain(&handoff.recommendations).map(item).collect::<Vec<_>>()),
+        ("Remaining unknowns", handoff.unknowns.iter().map(unknown_text).collect()),
+        ("Evidence", proofs(handoff).into_iter().map(proof_text).collect()),
+        ("Learned", handoff.findings.iter().map(|finding| item(&finding.text)).collect()),
+        ("Dead ends", handoff.dead_ends.iter().map(dead_end_text).collect()),
+        ("Decisions", handoff.decisions.iter().map(decision_text).collect()),
+        ("Mistakes", handoff.mistakes.iter().map(mistake_text).collect()),
+        ("Goals", goals(handoff).into_iter().map(goal_text).collect()),
+        ("Context", context.map(item).into_iter().collect()),
+        ("Deltas", delta_text(handoff).into_iter().collect()),
+        ("Gaps filled", gaps(handoff).map(gap_text).collect()),
+    ];
+    out.retain(|(_, texts)| !texts.is_empty());
+    out
+}
+
+/// What failed comes first.
+fn proofs(handoff: &Handoff) -> Vec<&Proof> {
+    let mut proofs: Vec<&Proof> = handoff.evidence.iter().collect();
+    proofs.sort_by_key(|proof| proof.exit == 0);
+    proofs
+}
+
+fn proof_text(proof: &Proof) -> String {
+    let outcome = if proof.exit == 0 { "passed".to_owned() } else { format!("FAILED (exit {})", proof.exit) };
+    format!("{outcome}: {}", safe::item(&proof.command))
+}
+
+fn goals(handoff: &Handoff) -> Vec<&GoalState> {
+    let mut goals: Vec<&GoalState> = handoff.goals.iter().collect();
+    goals.sort_by_key(|goal| (goal.vector.is_some(), goal.status != GoalStatus::Open, goal.priority));
+    goals
+}
+
+fn goal_text(goal: &GoalState) -> String {
+    let progress = goal.progress().map(|p| format!(", {p}")).unwrap_or_default();
+    let evidence = goal.evidence.as_ref().map(|e| format!(" — {}", safe::item(e))).unwrap_or_default();
+    format!("{}: {}{progress}{evidence}", goal.status.name(), safe::item(&goal.text))
+}
+
+fn decision_text(decision: &Choice) -> String {
+    safe::item(&words::decision(&decision.text, &decision.why, &decision.alternatives))
+}
+
+fn dead_end_text(dead: &Failure) -> String {
+    safe::item(&format!("{} — {}", dead.approach, dead.why))
+}
+
+fn mistake_text(mistake: &Slip) -> String {
+    let prevention = mistake.prevention.as_ref().map(|p| format!(" — prevention: {p}")).unwrap_or_default();
+    safe::item(&format!("{}{prevention}", mistake.text))
+}
+
+/// With the id that answers it.
+fn unknown_text(unknown: &Item) -> String {
+    let id = unknown.id.as_ref().map(|id| format!("{} ", id.short())).unwrap_or_default();
+    format!("{id}{}", safe::item(&unknown.text))
+}
+
+fn delta_text(handoff: &Handoff) -> Option<String> {
+    let shown: Vec<String> = delta_map(handoff)
+        .iter()
+        .map(|(name, delta)| format!("{} {}", name.replace('_', " "), words::signed(delta.as_f64())))
+        .collect();
+    (!shown.is_empty()).then(|| shown.join(", "))
+}
+
+/// A finding that fills a gap stands among the findings already.
+fn gaps(handoff: &Handoff) -> impl Iterator<Item = &Gap> {
+    let known = |text: &str| handoff.findings.iter().any(|finding| finding.text == text);
+    handoff.gaps_filled.iter().filter(move |gap| !known(&gap.after))
+}
+
+fn gap_text(gap: &Gap) -> String {
+    let change = gap.confidence_change.map(|c| format!(" ({})", words::signed(Some(c)))).unwrap_or_default();
+    safe::item(&format!("{}: {} → {}{change}", gap.gap, gap.before, gap.after))
+}
+
 /// A goal as it stands. Why a PREFLIGHT proposed it is a matter of its session.
 fn goal_json(goal: &GoalState) -> Value {
     json!(GoalState { rationale: None, vector: None, ..goal.clone() })
 }
 
 fn delta_entries(handoff: &Handoff) -> Vec<Entry> {
-    let deltas = delta_map(handoff);
-    if deltas.is_empty() {
-        return Vec::new();
-    }
-    let shown: Vec<String> = deltas
-        .iter()
-        .map(|(name, delta)| format!("{} {}", name.replace('_', " "), words::signed(delta.as_f64())))
-        .collect();
-    vec![entry(shown.join(", "), Value::Object(deltas))]
+    delta_text(handoff).map(|text| entry(text, Value::Object(delta_map(handoff)))).into_iter().collect()
 }
 
 fn gap_entries(handoff: &Handoff) -> Vec<Entry> {
-    // a finding that fills a gap stands among the findings already
-    let known = |text: &str| handoff.findings.iter().any(|finding| finding.text == text);
-    let shown = handoff.gaps_filled.iter().filter(|gap| !known(&gap.after));
-    shown
-        .map(|gap| {
-            let change = gap.confidence_change.map(|c| format!(" ({})", words::signed(Some(c)))).unwrap_or_default();
-            let text = format!("{}: {} → {}{change}", gap.gap, gap.before, gap.after);
-            entry(safe::item(&text), json!(gap))
-        })
-        .collect()
+    gaps(handoff).map(|gap| entry(gap_text(gap), json!(gap))).collect()
 }
 
 fn assessment_entries(handoff: &Handoff) -> Vec<Entry> {

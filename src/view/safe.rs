@@ -8,6 +8,11 @@ fn is_trick(c: char) -> bool {
 /// Control characters become visible, text direction and hidden characters are named; line feeds stay. Tabs become
 /// spaces, CRLF a line feed.
 pub fn clean(text: &str) -> String {
+    let plain = |c: char| c == '\n' || !(c.is_control() || is_trick(c));
+    // nearly every text is
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte) || byte == b'\n') || text.chars().all(plain) {
+        return text.to_owned();
+    }
     let text = text.replace("\r\n", "\n");
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -48,7 +53,10 @@ pub fn lines(text: &str) -> String {
 pub fn indented(text: &str, width: usize) -> String {
     let clean = clean(text);
     let kept: Vec<&str> = clean.split('\n').map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    kept.join(&format!("\n{}", " ".repeat(width)))
+    match kept.as_slice() {
+        [only] => (*only).to_owned(),
+        _ => kept.join(&format!("\n{}", " ".repeat(width))),
+    }
 }
 
 /// A cell of a Markdown table: on one line, without a bar that ends it.

@@ -1,0 +1,140 @@
+//! What the benchmarks share: commands in a place of their own, pairs of medians in turns, rows of a table.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+pub struct Bench {
+    pub dir: tempfile::TempDir,
+    pub runs: usize,
+    pub failed: bool,
+}
+
+/// A pair of medians, in milliseconds.
+pub struct Pair {
+    pub ours: f64,
+    pub theirs: f64,
+}
+
+impl Bench {
+    /// A place of its own; `EMPIRICA_BENCH_RUNS` sets the number of turns (40).
+    pub fn new() -> Self {
+        let runs = std::env::var("EMPIRICA_BENCH_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
+        Bench { dir: tempfile::tempdir().expect("a temporary folder"), runs, failed: false }
+    }
+
+    pub fn command(&self, program: &str, cwd: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(cwd)
+            .env("HOME", self.dir.path())
+            .env("XDG_CONFIG_HOME", self.dir.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env_remove("GIT_DIR")
+            .env_remove("EMPIRICA_SESSION")
+            .env_remove("EMPIRICA_AI")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    }
+
+    pub fn ours(&self, cwd: &Path, arguments: &[&str]) -> Command {
+        self.command(env!("CARGO_BIN_EXE_git-empirica"), cwd, arguments)
+    }
+
+    pub fn git(&self, cwd: &Path, arguments: &[&str]) -> Command {
+        self.command("git", cwd, arguments)
+    }
+
+    /// An identity, and no housekeeping of git's beside what is measured.
+    pub fn configure(&self, path: &Path) {
+        for (key, value) in [
+            ("user.name", "Bench"),
+            ("user.email", "bench@example.com"),
+            ("gc.auto", "0"),
+            ("maintenance.auto", "false"),
+        ] {
+            run(self.git(path, &["config", key, value]));
+        }
+    }
+
+    /// Feeds git's fast-import with what `write` writes.
+    pub fn import(&self, path: &Path, write: impl FnOnce(&mut dyn std::io::Write)) {
+        let mut import = self.git(path, &["fast-import", "--quiet", "--done"]);
+        let mut child = import.stdin(Stdio::piped()).spawn().expect("git fast-import");
+        let mut stream = std::io::BufWriter::with_capacity(1 << 16, child.stdin.take().expect("a pipe"));
+        write(&mut stream);
+        stream.write_all(b"done\n").expect("the stream");
+        drop(stream);
+        assert!(child.wait().expect("git fast-import").success());
+    }
+
+    /// The medians of two commands that take turns. `before` runs, untimed, before each of ours.
+    pub fn pair(&self, before: &dyn Fn(), ours: &dyn Fn() -> Command, theirs: &dyn Fn() -> Command) -> Pair {
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for turn in 0..self.runs + 3 {
+            before();
+            // who goes first finds the machine as the other left it
+            let (x, y) = if turn % 2 == 0 {
+                let x = timed(ours());
+                (x, timed(theirs()))
+            } else {
+                let y = timed(theirs());
+                (timed(ours()), y)
+            };
+            if turn >= 3 {
+                a.push(x);
+                b.push(y);
+            }
+        }
+        Pair { ours: median(&mut a), theirs: median(&mut b) }
+    }
+
+    pub fn row(&mut self, what: &str, ours: f64, theirs: f64, most: f64) {
+        let ratio = ours / theirs;
+        let verdict = if ratio <= most { "yes" } else { "NO" };
+        self.failed |= ratio > most;
+        say(&format!("| {what} | {ours:.2} | {theirs:.2} | {ratio:.2} | {most:.2} | {verdict} |"));
+    }
+
+    /// The head of the table.
+    pub fn begin(&self) {
+        say(&format!("Medians of {} turns, whole processes, milliseconds.\n", self.runs));
+        say("| what | ours | beside | ratio | at most | held |\n|---|---|---|---|---|---|");
+    }
+
+    /// Ends with 1 when a bound was not held.
+    pub fn end(self) {
+        if self.failed {
+            say("\nNot every bound was held.");
+            drop(self);
+            std::process::exit(1);
+        }
+    }
+}
+
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+pub fn run(mut command: Command) {
+    let status = command.status().expect("it starts");
+    assert!(status.success(), "{command:?}");
+}
+
+/// Milliseconds from start to end of a process.
+pub fn timed(mut command: Command) -> f64 {
+    let start = Instant::now();
+    let status = command.status().expect("it starts");
+    let took = start.elapsed().as_secs_f64() * 1000.0;
+    assert!(status.success(), "{command:?}");
+    took
+}
+
+pub fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
