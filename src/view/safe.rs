@@ -5,12 +5,21 @@ fn is_trick(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
+/// Whether a text has nothing but printable ASCII, and so one line, as nearly every text; looked at without a branch for each
+/// byte.
+fn is_ascii(text: &str) -> bool {
+    text.bytes().fold(true, |all, byte| all & (byte.wrapping_sub(b' ') <= b'~' - b' '))
+}
+
+/// Whether a text is on one line and [`clean`] as it is.
+fn is_plain(text: &str) -> bool {
+    is_ascii(text) || text.chars().all(|c| !c.is_control() && !is_trick(c))
+}
+
 /// Control characters become visible, text direction and hidden characters are named; line feeds stay. Tabs become
 /// spaces, CRLF a line feed.
 pub fn clean(text: &str) -> String {
-    let plain = |c: char| c == '\n' || !(c.is_control() || is_trick(c));
-    // nearly every text is
-    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte) || byte == b'\n') || text.chars().all(plain) {
+    if is_plain(text) {
         return text.to_owned();
     }
     let text = text.replace("\r\n", "\n");
@@ -41,6 +50,9 @@ pub fn json(value: &serde_json::Value) -> String {
 
 /// On one line: clean, and every run of white space one space.
 pub fn line(text: &str) -> String {
+    if is_ascii(text) && !text.contains("  ") {
+        return text.trim().to_owned();
+    }
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -51,12 +63,12 @@ pub fn lines(text: &str) -> String {
 
 /// On several lines, continued lines indented by `width`; blank lines are left out.
 pub fn indented(text: &str, width: usize) -> String {
+    if is_plain(text) {
+        return text.trim_end().to_owned();
+    }
     let clean = clean(text);
     let kept: Vec<&str> = clean.split('\n').map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    match kept.as_slice() {
-        [only] => (*only).to_owned(),
-        _ => kept.join(&format!("\n{}", " ".repeat(width))),
-    }
+    kept.join(&format!("\n{}", " ".repeat(width)))
 }
 
 /// A cell of a Markdown table: on one line, without a bar that ends it.
@@ -66,6 +78,10 @@ pub fn cell(text: &str) -> String {
 
 /// An entry of a Markdown list: continued lines are indented and no line begins a structure of its own.
 pub fn item(text: &str) -> String {
+    let begins_with_a_letter = text.trim_start().starts_with(|c: char| c.is_ascii_alphabetic());
+    if begins_with_a_letter && is_plain(text) && !text.contains(['`', '<']) {
+        return text.trim().to_owned();
+    }
     let clean = clean(text);
     let kept: Vec<String> =
         clean.split('\n').filter(|line| !line.trim().is_empty()).map(|line| guarded(line.trim())).collect();
@@ -171,6 +187,33 @@ pub fn words(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_plain_is_shown_as_by_the_long_way() {
+        // a line feed at the end makes it a text that is not plain, and is not shown
+        let long = |text: &str, shown: fn(&str) -> String| shown(&format!("{text}\n")).trim_end().to_owned();
+        for text in [
+            "a b",
+            " a  b ",
+            "",
+            "   ",
+            "1. a",
+            "a. b",
+            "- a",
+            "a - b",
+            "#a",
+            "a `b` <c>",
+            "= = =",
+            "_",
+            "~~~",
+            "a_",
+            "a|b",
+        ] {
+            assert_eq!(item(text), long(text, item), "{text:?}");
+            assert_eq!(line(text), long(text, line), "{text:?}");
+            assert_eq!(indented(text, 2), long(text, |text| indented(text, 2)), "{text:?}");
+        }
+    }
 
     #[test]
     fn controls_and_tricks_become_visible() {
