@@ -18,6 +18,7 @@ lint:
 # Measures against plain git, as ratios in one run
 bench:
     cargo bench --locked --bench ratios
+    cargo bench --locked --bench history
 
 # Everything that must pass
 ci:

@@ -1,6 +1,7 @@
 //! A repository with as many handoffs as wanted, each of a session of its own and on a commit of its own: what agents
 //! would have said in years, in two streams for git's fast-import.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -148,7 +149,7 @@ fn notes(to: &mut dyn Write, words: &mut Words, made: &[Made]) {
 fn lay_out(to: &mut dyn Write, notes: &[(&str, usize)], n: usize, fanout: usize) {
     let groups: Vec<&[(&str, usize)]> = notes.chunk_by(|(a, _), (b, _)| a.as_bytes()[n] == b.as_bytes()[n]).collect();
     let full = groups.len() == 16 && groups.iter().all(|group| group.len() > 1);
-    let fanout = fanout + usize::from(n % 2 == 0 && n <= 2 * fanout && full);
+    let fanout = fanout + usize::from(n.is_multiple_of(2) && n <= 2 * fanout && full);
     for group in groups {
         let [(id, mark)] = group else {
             lay_out(to, group, n + 1, fanout);
@@ -271,12 +272,20 @@ impl Saying {
             let value = (least + words.random.below(50)) as f64 / 100.0;
             vectors.set(vector, if vector == Vector::Uncertainty { 1.0 - value } else { value });
         }
-        let body = format!(r#"{{"phase":"{}","round":1,"vectors":{{}}}}"#, phase.name());
-        let Some(Body::Assessment(plain)) = record::body_from_json("assessment", body.as_bytes()) else {
-            unreachable!("an assessment")
-        };
         let reasoning = words.random.percent(50).then(|| words.text(8));
-        self.say(words, on, Body::Assessment(Box::new(Assessment { vectors, reasoning, ..*plain })));
+        let assessment = Assessment {
+            phase,
+            round: 1,
+            vectors,
+            confidence: None,
+            reasoning,
+            task: None,
+            cycle: None,
+            scope: None,
+            tags: Vec::new(),
+            meta: BTreeMap::new(),
+        };
+        self.say(words, on, Body::Assessment(Box::new(assessment)));
     }
 }
 

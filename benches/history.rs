@@ -1,4 +1,7 @@
-//! What does not grow with history.
+//! What must not grow with history: questions, the log, writing, the index, at 1,000, 20,000 and 100,000 handoffs, packed,
+//! warm. The repositories are made here. `EMPIRICA_BENCH_RUNS` sets the number of turns (40), `EMPIRICA_BENCH_SIZES` other
+//! sizes (`1000,20000`), `EMPIRICA_BENCH_DIR` a folder in which they are kept and found again, `EMPIRICA_BENCH_PARTS` some of
+//! the parts (`questions,log,index,memory,writing`).
 #![allow(clippy::disallowed_methods, missing_docs)]
 
 #[path = "common.rs"]
@@ -8,22 +11,252 @@ mod generate;
 #[path = "words.rs"]
 mod words;
 
-use common::Bench;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Bench, median, run, say, timed};
+use words::Words;
 
 const SIZES: [usize; 3] = [1_000, 20_000, 100_000];
+/// What a question may take, in milliseconds, and how much longer than in the smallest repository.
+const QUESTION: f64 = 20.0;
+const FLAT: f64 = 1.6;
+const LOG: [&str; 2] = ["log", "--handoffs"];
+const GITS_LOG: [&str; 2] = ["log", "--notes=empirica/handoffs"];
+
+/// A repository and how many handoffs it has.
+struct Place {
+    size: usize,
+    path: PathBuf,
+}
+
+/// A few of what takes seconds.
+fn few(bench: &Bench, size: usize) -> usize {
+    (bench.runs * 1_000 / size).clamp(5, bench.runs)
+}
+
+/// A setting of the environment as a list.
+fn listed(name: &str) -> Option<Vec<String>> {
+    let value = std::env::var(name).ok()?;
+    Some(value.split(',').map(|entry| entry.trim().to_owned()).filter(|entry| !entry.is_empty()).collect())
+}
 
 fn main() {
-    let bench = Bench::new();
-    let sizes = std::env::var("EMPIRICA_BENCH_SIZES")
-        .map(|s| s.split(',').filter_map(|n| n.trim().parse().ok()).collect::<Vec<usize>>());
-    let sizes = sizes.unwrap_or(SIZES.to_vec());
-    let kept = std::env::var_os("EMPIRICA_BENCH_DIR").map(std::path::PathBuf::from);
-    let folder = kept.unwrap_or_else(|| bench.dir.path().to_owned());
-    for n in sizes {
-        let start = std::time::Instant::now();
-        let repo = generate::repository(&bench, &folder, n);
-        common::say(&format!("{n}: {} in {:.1} s", repo.display(), start.elapsed().as_secs_f64()));
-    }
+    let mut bench = Bench::new();
+    let sizes = listed("EMPIRICA_BENCH_SIZES").map(|sizes| sizes.iter().map(|n| n.parse().expect("a size")).collect());
+    let sizes: Vec<usize> = sizes.unwrap_or(SIZES.to_vec());
+    let folder = std::env::var_os("EMPIRICA_BENCH_DIR").map_or(bench.dir.path().to_owned(), PathBuf::from);
+    let place = |size: &usize| Place { size: *size, path: generate::repository(&bench, &folder, *size) };
+    let places: Vec<Place> = sizes.iter().map(place).collect();
+    // what making them left to be written to disk shall not be measured
+    run(bench.command("sync", &folder, &[]));
+    std::thread::sleep(Duration::from_secs(3));
     bench.begin();
+    let parts = listed("EMPIRICA_BENCH_PARTS");
+    let wanted = |part: &str| parts.as_ref().is_none_or(|parts| parts.iter().any(|known| known == part));
+    for (part, measure) in [
+        ("questions", questions as fn(&mut Bench, &[Place])),
+        ("log", log),
+        ("index", index),
+        ("memory", memory),
+        ("writing", writing),
+    ] {
+        if wanted(part) {
+            measure(&mut bench, &places);
+        }
+    }
     bench.end();
+}
+
+/// Questions about everything: how long in the largest repositories, and how much longer than in the smallest one.
+fn questions(bench: &mut Bench, places: &[Place]) {
+    let words = Words::new(0);
+    // of words that one finding in fifty has, and of words that one in twenty has
+    let some = format!("{} {}", words.ranked(60), words.ranked(90));
+    let many = format!("{} {}", words.ranked(22), words.ranked(24));
+    let asked: [&[&str]; 6] = [
+        &["query", "--ai", "codex", "--limit", "10"],
+        &["query", "--ai", "rare-agent", "--limit", "10"],
+        &["resume"],
+        &["log", "--handoffs", "-n", "20"],
+        &["search", &some],
+        &["search", &many],
+    ];
+    let (small, larger) = places.split_first().expect("a size");
+    for question in asked {
+        // the index is there, and the pages are warm
+        places.iter().for_each(|place| run(bench.ours(&place.path, question)));
+        let shown = question.join(" ");
+        for large in larger {
+            let in_one = |place: &Place| bench.ours(&place.path, question);
+            let pair = bench.pair(&|| {}, &|| in_one(large), &|| in_one(small));
+            let (many, few) = (large.size, small.size);
+            bench.row(&format!("`{shown}`, {many} handoffs, beside {QUESTION} ms"), pair.ours, QUESTION, 1.0);
+            bench.row(&format!("`{shown}` at {many} handoffs beside {few}"), pair.ours, pair.theirs, FLAT);
+        }
+    }
+}
+
+/// The log over everything, and how soon it begins.
+fn log(bench: &mut Bench, places: &[Place]) {
+    for Place { size, path } in places {
+        let few = few(bench, *size);
+        let runs = std::mem::replace(&mut bench.runs, few);
+        let pair = bench.pair(&|| {}, &|| bench.ours(path, &LOG), &|| bench.git(path, &GITS_LOG));
+        bench.runs = runs;
+        let what = format!("`log --handoffs`, all {size} handoffs, beside `git log --notes=empirica/handoffs`");
+        bench.row(&what, pair.ours, pair.theirs, 1.0);
+        let mut times: Vec<f64> = (0..bench.runs).map(|_| first_line(bench.ours(path, &LOG))).collect();
+        let what = format!("`log --handoffs`, {size} handoffs: ms to the first line, beside {QUESTION} ms");
+        bench.row(&what, median(&mut times), QUESTION, 1.0);
+    }
+}
+
+/// Milliseconds from the start of a process to the first bytes it says; then it is left.
+fn first_line(mut command: Command) -> f64 {
+    let start = Instant::now();
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut first = [0; 64];
+    let read = child.stdout.take().expect("a pipe").read(&mut first).expect("its output");
+    let took = start.elapsed().as_secs_f64() * 1000.0;
+    assert!(read > 0, "{command:?} says nothing");
+    // its reader has gone
+    child.wait().expect("its end");
+    took
+}
+
+/// The index: made, brought up to date, found as it should be.
+fn index(bench: &mut Bench, places: &[Place]) {
+    // the least a question can ask of it, and a command that looks at the refs and at no note
+    let (asked, none) = (["query", "--ai", "nobody", "--limit", "1"], ["flush"]);
+    for Place { size, path } in places {
+        let blobs = blobs(bench, path);
+        let (mut made, mut read) = (Vec::new(), Vec::new());
+        for _ in 0..few(bench, *size).min(7) {
+            without_index(path);
+            let whole = timed(bench.ours(path, &asked));
+            made.push(whole - timed(bench.ours(path, &asked)));
+            read.push(reading(bench, path, &blobs));
+        }
+        let what =
+            format!("index of {size} handoffs made, beside `git cat-file --batch` of all notes of the data refs");
+        bench.row(&what, median(&mut made), median(&mut read), 3.0);
+
+        let (mut changed, mut same) = (Vec::new(), Vec::new());
+        for turn in 0..bench.runs + 3 {
+            fresh(bench, path);
+            run(bench.ours(path, &HANDOFF));
+            let first = timed(bench.ours(path, &asked));
+            let again = timed(bench.ours(path, &asked));
+            let other = timed(bench.ours(path, &none));
+            if turn >= 3 {
+                changed.push(first - again);
+                same.push(again - other);
+            }
+        }
+        let what =
+            format!("index of {size} handoffs after one more: ms more than the same question again, beside 10 ms");
+        bench.row(&what, median(&mut changed), 10.0, 1.0);
+        let what = format!("index of {size} handoffs as it was: ms of a question more than `flush`, beside 3 ms");
+        bench.row(&what, median(&mut same), 3.0, 1.0);
+    }
+}
+
+/// The ids of all notes of the data refs, a line each.
+fn blobs(bench: &Bench, path: &Path) -> String {
+    let mut all = String::new();
+    for shelf in ["journal", "checkpoints", "handoffs"] {
+        let mut list = bench.git(path, &["notes", &format!("--ref=empirica/data/{shelf}"), "list"]);
+        let list = list.stdout(Stdio::piped()).output().expect("git notes list");
+        for line in String::from_utf8(list.stdout).expect("ids").lines() {
+            all.push_str(line.split(' ').next().expect("an id"));
+            all.push('\n');
+        }
+    }
+    all
+}
+
+/// Milliseconds in which git reads these objects.
+fn reading(bench: &Bench, path: &Path, blobs: &str) -> f64 {
+    let mut command = bench.git(path, &["cat-file", "--batch", "--buffer"]);
+    let start = Instant::now();
+    let mut child = command.stdin(Stdio::piped()).spawn().expect("git cat-file");
+    child.stdin.take().expect("a pipe").write_all(blobs.as_bytes()).expect("the ids");
+    assert!(child.wait().expect("its end").success());
+    start.elapsed().as_secs_f64() * 1000.0
+}
+
+fn without_index(path: &Path) {
+    for entry in std::fs::read_dir(path.join(".git/empirica")).expect("its folder").flatten() {
+        if entry.file_name().to_string_lossy().starts_with("index.") {
+            std::fs::remove_file(entry.path()).expect("a file of the index");
+        }
+    }
+}
+
+/// The most memory the log and a question have in the largest repository.
+fn memory(bench: &mut Bench, places: &[Place]) {
+    let place = places.last().expect("a size");
+    let query = ["query", "--ai", "codex", "--limit", "10"];
+    run(bench.ours(&place.path, &query));
+    let mut mapped = String::new();
+    for command in [LOG.as_slice(), &query] {
+        let shown = command.join(" ");
+        let (own, all) = peak(bench.ours(&place.path, command));
+        bench.row(&format!("`{shown}`, {} handoffs: MB of its own, beside 150 MB", place.size), own, 150.0, 1.0);
+        mapped.push_str(&format!("`{shown}` {all:.0} MB, "));
+    }
+    let (_, git) = peak(bench.git(&place.path, &GITS_LOG));
+    say(&format!("\nWith the pages of mapped files: {mapped}`git {}` {git:.0} MB.\n", GITS_LOG.join(" ")));
+}
+
+/// The most megabytes a process was seen to have: its own memory (`RssAnon` in `/proc/<pid>/status`), and with the pages of
+/// files it has mapped (`VmHWM`). Looked at five times a millisecond, else as often as the machine can.
+fn peak(mut command: Command) -> (f64, f64) {
+    let mut child = command.spawn().expect("it starts");
+    let status = format!("/proc/{}/status", child.id());
+    let (mut own, mut all) = (0.0, 0.0);
+    while child.try_wait().expect("its state").is_none() {
+        // gone when it ends meanwhile
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let megabytes = |key: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+            Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1024.0 / 1e6)
+        };
+        own = f64::max(own, megabytes("RssAnon:").unwrap_or(0.0));
+        all = f64::max(all, megabytes("VmHWM:").unwrap_or(0.0));
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    assert!(child.wait().expect("its end").success(), "{command:?}");
+    assert!(own > 0.0 && all > 0.0, "{command:?} was not seen");
+    (own, all)
+}
+
+const FINDING: [&str; 2] = ["finding", "the cache is keyed by user and nonce"];
+const HANDOFF: [&str; 5] = ["handoff", "-m", "bench", "--context", "the cache is keyed by user and nonce"];
+
+/// A session of its own on a commit of its own, as agents work.
+fn fresh(bench: &Bench, path: &Path) {
+    run(bench.git(path, &["commit", "-q", "--allow-empty", "-m", "work"]));
+    run(bench.ours(path, &["session", "end"]));
+    run(bench.ours(path, &["session", "start", "--ai", "bench"]));
+    run(bench.ours(path, &["preflight", "-v", "know=0.5,uncertainty=0.5"]));
+    run(bench.ours(path, &FINDING));
+}
+
+/// Writing in the largest repositories beside the smallest.
+fn writing(bench: &mut Bench, places: &[Place]) {
+    let (small, larger) = places.split_first().expect("a size");
+    for large in larger {
+        let (many, few) = (large.size, small.size);
+        let finding = |place: &Place| bench.ours(&place.path, &FINDING);
+        let pair = bench.pair(&|| {}, &|| finding(large), &|| finding(small));
+        bench.row(&format!("`finding` at {many} handoffs beside {few}"), pair.ours, pair.theirs, 1.25);
+        let both = || [large, small].iter().for_each(|place| fresh(bench, &place.path));
+        let handoff = |place: &Place| bench.ours(&place.path, &HANDOFF);
+        let pair = bench.pair(&both, &|| handoff(large), &|| handoff(small));
+        bench.row(&format!("`handoff` at {many} handoffs beside {few}"), pair.ours, pair.theirs, 1.25);
+    }
 }

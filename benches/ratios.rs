@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use common::{Bench, median, run, say, timed};
+use common::{Bench, run, timed};
 
 const SIZES: [usize; 3] = [10, 1_000, 20_000];
 

@@ -1,6 +1,5 @@
 //! What the hooks add to git's own commit and push, and what merging costs beside reading.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::common::{Bench, median, run, timed};

@@ -36,6 +36,7 @@ mod interop;
 mod json;
 mod kills;
 mod log;
+mod log_many;
 mod manual;
 mod metrics;
 mod portable;

@@ -11,6 +11,7 @@ pub mod equivalents;
 pub mod head_move;
 pub mod history;
 pub mod notes;
+pub mod objects;
 mod parameters;
 pub mod parent;
 mod patches;

@@ -10,6 +10,7 @@ use crate::epistemics::journal::superseded;
 use crate::error::Result;
 use crate::git::Oid;
 use crate::git::history::{Commit, Selection, select};
+use crate::git::objects::Objects;
 use crate::model::{Body, Id, Record, Shelf};
 use crate::store::{Homes, Lookup, Note, standing_alone};
 
@@ -41,7 +42,7 @@ const ALONE: usize = 50;
 /// So many commits go to a helper at once, but none waits for others longer than this.
 const BATCH: usize = 64;
 const PATIENCE: Duration = Duration::from_millis(5);
-/// Who helps at most: the notes are read by one in any case.
+/// Who helps at most: the history is walked by one in any case.
 const HELPERS: usize = 3;
 
 /// Makes each annotated commit into what is shown of it, and hands that to `show` in git's order, the first ones at once; `None`
@@ -64,12 +65,13 @@ pub fn run<T: Send>(
         lookups.push((*shelf, Lookup::open(&context.store, *shelf)?));
     }
     let mut reader = Reader { context, history, lookups };
+    let read = |blob| context.repo.read_blob(blob).ok().flatten();
     let mut left = request.limit.unwrap_or(usize::MAX);
     let mut shown = 0;
     while left > 0 && shown < ALONE {
         let Some(found) = reader.next()? else { return Ok(warnings) };
         let Some(found) = found else { continue };
-        let Some(made) = reader.finished(made(found, make), make)? else { continue };
+        let Some(made) = reader.finished(made(found, &read, make), make)? else { continue };
         (left, shown) = (left - 1, shown + 1);
         if !show(Some(made))? || !show(None)? {
             return Ok(warnings);
@@ -86,8 +88,8 @@ pub fn run<T: Send>(
 
 /// A commit with its notes, as far as one must be read after the other.
 enum Found {
-    /// The notes as they are stored.
-    Stored(Commit, Vec<(Shelf, Vec<u8>)>),
+    /// The blobs of the notes.
+    Stored(Commit, Vec<(Shelf, Oid)>),
     /// Notes for which the store was needed.
     Settled(Annotated),
 }
@@ -97,7 +99,7 @@ enum Made<T> {
     Nothing,
     Shown(Result<T>),
     /// The store is needed after all.
-    Again(Commit),
+    Again(Box<Commit>),
 }
 
 /// Everything that needs the repository, which one thread has.
@@ -137,7 +139,7 @@ impl Reader<'_> {
             Made::Nothing => Ok(None),
             Made::Shown(made) => made.map(Some),
             Made::Again(commit) => {
-                let found = self.settled(commit)?;
+                let found = self.settled(*commit)?;
                 if found.is_empty() { Ok(None) } else { make(&found).map(Some) }
             }
         }
@@ -163,15 +165,16 @@ impl Annotated {
 }
 
 /// What can be done without the repository.
-fn made<T>(found: Found, make: &dyn Fn(&Annotated) -> Result<T>) -> Made<T> {
+fn made<T>(found: Found, read: &dyn Fn(Oid) -> Option<Vec<u8>>, make: &dyn Fn(&Annotated) -> Result<T>) -> Made<T> {
     let annotated = match found {
         Found::Settled(annotated) => annotated,
         Found::Stored(commit, notes) => {
             let mut annotated = empty(commit);
             for (shelf, note) in notes {
-                match standing_alone(annotated.commit.id, &note) {
+                // what cannot be read says so when it is read once more
+                match read(note).and_then(|note| standing_alone(annotated.commit.id, &note)) {
                     Some(records) => *annotated.shelf(shelf) = records,
-                    None => return Made::Again(annotated.commit),
+                    None => return Made::Again(Box::new(annotated.commit)),
                 }
             }
             annotated
@@ -197,13 +200,17 @@ fn with_help<T: Send>(
     let helpers = std::thread::available_parallelism().map_or(1, usize::from).saturating_sub(1).min(HELPERS);
     let (give, take) = channel::<Job<T>>();
     let take = Mutex::new(take);
+    let repo = reader.context.repo;
+    let (objects, read) = (Objects::of(repo), |blob| repo.read_blob(blob).ok().flatten());
     std::thread::scope(|scope| {
         for _ in 0..helpers {
             scope.spawn(|| {
                 let next = || take.lock().ok()?.recv().ok();
+                let blobs = objects.open();
+                let read = |blob| blobs.as_ref()?.read(blob);
                 while let Some((batch, reply)) = next() {
                     // nobody waits any more when the log was left
-                    let _ = reply.send(batch.into_iter().map(|found| made(found, make)).collect());
+                    let _ = reply.send(batch.into_iter().map(|found| made(found, &read, make)).collect());
                 }
             });
         }
@@ -228,7 +235,7 @@ fn with_help<T: Send>(
                     let batch = std::mem::take(&mut batch);
                     let away = under_way.iter().filter(|batch| matches!(batch, Batch::Away(_))).count();
                     under_way.push_back(if away > 2 * helpers || helpers == 0 {
-                        Batch::Done(batch.into_iter().map(|found| made(found, make)).collect())
+                        Batch::Done(batch.into_iter().map(|found| made(found, &read, make)).collect())
                     } else {
                         let (reply, answer) = channel();
                         // a helper that is gone has dropped the other end: then there is no answer either

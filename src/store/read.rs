@@ -10,7 +10,7 @@ use super::tips::Tips;
 use super::{PREFIX, Store, data_ref, touched, tracked};
 use crate::epistemics::journal::superseded;
 use crate::error::Result;
-use crate::git::{NotesTree, Oid, Repository, notes, parse_oid};
+use crate::git::{NotesTree, Oid, notes, parse_oid};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::wire;
 use crate::wire::lines;
@@ -84,15 +84,14 @@ impl Scan {
 pub enum Note {
     /// No source has one.
     None,
-    /// Whoever has one has this, and all of it counts.
-    One(Vec<u8>),
+    /// Whoever has one has this blob, here or not, and all of it counts.
+    One(Oid),
     /// There is something to unite or to leave out.
     Several,
 }
 
 /// Single notes of one shelf, united over all sources.
 pub struct Lookup<'s> {
-    repo: &'s Repository,
     /// Each with the ids that do not count in it.
     trees: Vec<(NotesTree<'s>, BTreeSet<String>)>,
     waiting: Vec<Waiting>,
@@ -139,10 +138,10 @@ impl<'s> Lookup<'s> {
                 trees.push((tree, stale));
             }
         }
-        Ok(Lookup { repo: store.repo, trees, waiting })
+        Ok(Lookup { trees, waiting })
     }
 
-    /// One object's note as it is stored, for who can do without its lines in order.
+    /// The blob of one object's note, for who can do without its lines in order.
     pub fn note(&mut self, on: Oid) -> Result<Note> {
         if self.waiting.iter().any(|waiting| waiting.on == on) {
             return Ok(Note::Several);
@@ -157,8 +156,7 @@ impl<'s> Lookup<'s> {
                 _ => return Ok(Note::Several),
             }
         }
-        let Some(blob) = only else { return Ok(Note::None) };
-        Ok(self.repo.read_blob(blob)?.map_or(Note::None, Note::One))
+        Ok(only.map_or(Note::None, Note::One))
     }
 
     /// The lines of one object's note, canonical, from all sources.
@@ -349,20 +347,24 @@ pub fn standing_alone(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
     if found.iter().any(|(_, record)| matches!(record.body, Body::Attach(_))) {
         return None;
     }
+    if let [(_, Record { body: Body::Handoff(_) | Body::Digest(_), .. })] = found.as_slice() {
+        // nothing is there that could put it aside
+        return Some(found.into_iter().filter_map(|(_, record)| placed_on(on, record)).collect());
+    }
     found.sort_by(|(a, x), (b, y)| x.head.id.cmp(&y.head.id).then_with(|| b.cmp(a)));
     // of two versions the greater bytes are taken
     found.dedup_by(|(_, next), (_, kept)| next.head.id == kept.head.id);
     let aside = superseded(found.iter().map(|(_, record)| record));
-    let at_home =
-        |record: &Record| record.head.commit.as_deref().and_then(parse_oid).is_none_or(|made_on| made_on == on);
-    let records = found.into_iter().map(|(_, record)| record).filter(|record| {
-        !matches!(record.body, Body::Supersede(_)) && !aside.contains(&record.head.id) && at_home(record)
-    });
-    let placed = records.map(|mut record| {
-        record.head.commit = Some(on.to_string());
-        record
-    });
-    Some(placed.collect())
+    let in_force = |record: &Record| !matches!(record.body, Body::Supersede(_)) && !aside.contains(&record.head.id);
+    let records = found.into_iter().map(|(_, record)| record).filter(in_force);
+    Some(records.filter_map(|record| placed_on(on, record)).collect())
+}
+
+/// A record that was never attached, if the commit it stands on is the one it was made on, or it was made on none.
+fn placed_on(on: Oid, mut record: Record) -> Option<Record> {
+    let made_on = record.head.commit.as_deref().and_then(parse_oid);
+    record.head.commit = Some(on.to_string());
+    made_on.is_none_or(|made_on| made_on == on).then_some(record)
 }
 
 /// Where records are at home, given the attachments that are known.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::colour::Paint;
 use super::handoff::{growth, json_of};
-use super::pack::{Detail, lists, texts};
+use super::pack::{Detail, each_text, lists};
 use super::template::Templates;
 use super::{safe, words};
 use crate::epistemics::report::duration;
@@ -118,7 +118,9 @@ impl<'t> Terminal<'t> {
 /// The commit as `git log` shows it, with its records below.
 pub fn entry(found: &Annotated, paint: Paint, terminal: &Terminal<'_>) -> Result<String> {
     let commit = &found.commit;
-    let mut text = paint.commit(&format!("commit {}", commit.id)) + "\n";
+    let mut text = String::with_capacity(4096);
+    text.push_str(&paint.commit(&format!("commit {}", commit.id)));
+    text.push('\n');
     if commit.parents.len() > 1 {
         text.push_str(&format!("Merge: {}\n", commit.parents.join(" ")));
     }
@@ -136,18 +138,22 @@ pub fn entry(found: &Annotated, paint: Paint, terminal: &Terminal<'_>) -> Result
         text.push('\n');
     }
     let records = if terminal.is_built_in { built_in(found) } else { templated(found, terminal)? };
-    text.push_str(&paint.text(records.trim_end()));
+    match paint.on {
+        true => text.push_str(&paint.text(records.trim_end())),
+        false => text.push_str(records.trim_end()),
+    }
     text.push_str("\n\n");
+    // many of them can wait to be shown
+    text.shrink_to_fit();
     Ok(text)
 }
 
 /// What the built-in `log.txt` says, without what a template costs: a log can show a hundred thousand commits. A test holds
 /// that both say the same.
 fn built_in(found: &Annotated) -> String {
-    let mut out = String::new();
+    let mut out = String::with_capacity(2048);
     for record in &found.handoffs {
         let Body::Handoff(handoff) = &record.body else { continue };
-        let task = safe::line(&handoff.task);
         out.push_str(&format!(
             "\nHandoff {} by {}, session {}, {}, {}\n    {}",
             record.head.id.short(),
@@ -155,17 +161,19 @@ fn built_in(found: &Annotated) -> String {
             session(record),
             duration(handoff.duration_seconds),
             handoff.calibration_status.name().replace('_', " "),
-            if task.is_empty() { "(no task given)" } else { &task },
+            task(&handoff.task),
         ));
-        for (title, texts) in texts(handoff) {
-            out.push_str("\n    ");
-            out.push_str(title);
-            out.push(':');
-            for text in texts {
-                out.push_str("\n      - ");
-                out.push_str(&safe::indented(&text, 8));
+        let mut within = "";
+        each_text(handoff, &mut |title, text| {
+            if title != within {
+                for part in ["\n    ", title, ":"] {
+                    out.push_str(part);
+                }
+                within = title;
             }
-        }
+            out.push_str("\n      - ");
+            out.push_str(&safe::indented(&text, 8));
+        });
         out.push('\n');
     }
     for record in &found.handoffs {
@@ -175,7 +183,7 @@ fn built_in(found: &Annotated) -> String {
             record.head.id.short(),
             safe::line(&record.head.ai),
             session(record),
-            safe::line(&digest.task)
+            task(&digest.task)
         ));
         for entry in words::digest(digest) {
             out.push_str(&format!("\n      - {}", safe::line(&entry)));
@@ -212,7 +220,11 @@ fn built_in(found: &Annotated) -> String {
 
 /// The short id of the session, as a template shows what can be missing.
 fn session(record: &Record) -> &str {
-    record.head.session.as_ref().map_or("none", |id| id.short())
+    record.head.session.as_ref().map_or("None", |id| id.short())
+}
+
+fn task(text: &str) -> String {
+    Some(safe::line(text)).filter(|task| !task.is_empty()).unwrap_or_else(|| "(no task given)".to_owned())
 }
 
 /// The records as the user's own template shows them.
@@ -243,7 +255,7 @@ fn templated(found: &Annotated, terminal: &Terminal<'_>) -> Result<String> {
         "handoffs": handoffs, "digests": digests, "acknowledgements": accepts, "checkpoints": checkpoints,
         "journal": journal,
     });
-    // a thread that panicked in it has left it whole: it is made anew or as it was
+    // what a thread left that panicked is shown by nobody
     let mut templates = terminal.templates.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     templates.render("log.txt", data)
 }
@@ -277,4 +289,64 @@ fn handoff_view(record: &Record) -> Option<Value> {
         "task": handoff.task,
         "lists": lists,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::history::Commit;
+    use crate::model::Id;
+    use crate::wire::record::decode;
+
+    const WHOLE: &str = r#""kind":"handoff",@,"type":"epistemic","task":"a  b\n# c","duration_seconds":4000,"calibration_status":"well_calibrated","trajectory":[{"vector":"know","before":0.1,"after":0.5,"delta":0.4,"status":"improved"},{"vector":"do","before":0.1,"after":null,"delta":null,"status":"x"},{"vector":"overall_confidence","before":0.1,"after":0.3,"delta":-0.2,"status":"y"},{"vector":"know","before":0.1,"after":0.5,"delta":0.3,"status":"z"}],"accomplished":["done"],"findings":[{"text":"one\ntwo\n\n- three"},{"text":"<b>bold</b> `x"}],"gaps_filled":[{"gap":"g","before":"b","after":"one\ntwo\n\n- three","confidence_change":0.1},{"gap":"g","before":"b","after":"a","confidence_change":null},{"gap":"g","before":"b","after":"a","confidence_change":-0.25}],"unknowns":[{"id":"019ab000-0000-7000-8000-00000000000a","text":"why?"},{"text":" how? "}],"dead_ends":[{"approach":"a","why":"w"}],"mistakes":[{"text":"m","prevention":"p"},{"text":"1. n"}],"decisions":[{"text":"d","why":"w","alternatives":["x","y"]}],"evidence":[{"command":"cargo  test","exit":0},{"command":"false","exit":1}],"goals":[{"id":"019ab000-0000-7000-8000-00000000000a","text":"g","status":"done","priority":"low","evidence":"e"},{"id":"019ab000-0000-7000-8000-00000000000b","text":"h","status":"open","priority":"high","vector":"know"}],"context":"\ttab\r\nnext \u202e","next_steps":["  step  ","","- x"],"recommendations":["r"]"#;
+
+    fn records(bodies: &[&str]) -> Vec<Record> {
+        let record = |(n, body): (usize, &&str)| {
+            let id = Id::at(1_700_000_000_000 + n as u64);
+            let session = if n % 2 == 0 { "null" } else { r#""11111111-2222-4333-8444-555555555555""# };
+            let head = format!(
+                r#""session":{session},"ai":"ada\u001b[31m <b>","at":"2026-01-02T03:04:05.678Z","commit":null,"tree":null"#
+            );
+            decode(format!(r#"{{"v":1,"id":"{id}",{}}}"#, body.replacen('@', &head, 1)).as_bytes()).unwrap()
+        };
+        bodies.iter().enumerate().map(record).collect()
+    }
+
+    #[test]
+    fn the_built_in_log_says_what_its_template_says() {
+        let handoffs = [
+            r#""kind":"handoff",@,"type":"epistemic""#,
+            WHOLE,
+            r#""kind":"digest",@,"task":"t","upto":"019ab000-0000-7000-8000-00000000000a","findings":[{"text":"f\ng"}]"#,
+            r#""kind":"digest",@,"task":"","upto":"019ab000-0000-7000-8000-00000000000a""#,
+            r#""kind":"handoff",@,"type":"epistemic","task":"only","next_steps":[],"recommendations":["r","s"]"#,
+        ];
+        let checkpoints = [r#""kind":"assessment",@,"phase":"CHECK","round":2,"vectors":{"know":0.5}"#];
+        let journal =
+            [r#""kind":"finding",@,"text":"a\nb\n\nc \u0007""#, r#""kind":"dead_end",@,"approach":"x","why":"y""#];
+        let commit = Commit {
+            id: crate::git::parse_oid(&"1".repeat(40)).unwrap(),
+            short: String::new(),
+            parents: Vec::new(),
+            author: "A".to_owned(),
+            email: "a@b".to_owned(),
+            date: String::new(),
+            shown_date: "then".to_owned(),
+            subject: "s".to_owned(),
+            message: "s\n".to_owned(),
+        };
+        for which in 0..8 {
+            let kept = |bit: usize, bodies: &[&str]| if which >> bit & 1 == 1 { records(bodies) } else { Vec::new() };
+            let found = Annotated {
+                commit: commit.clone(),
+                handoffs: kept(0, &handoffs),
+                checkpoints: kept(1, &checkpoints),
+                journal: kept(2, &journal),
+            };
+            let mut templates = Templates::built_in();
+            let shown = templated(&found, &Terminal::new(&mut templates)).unwrap();
+            assert_eq!(built_in(&found).trim_end(), shown.trim_end());
+            assert!(which == 0 || !shown.trim().is_empty());
+        }
+    }
 }

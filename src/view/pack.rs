@@ -116,26 +116,22 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
     ranked(out)
 }
 
-/// The texts of the lists of a [`Detail::Summary`], each with its title, without empty ones and without what is accomplished: the
-/// same as in [`lists`], for who wants nothing else of them.
-pub fn texts(handoff: &Handoff) -> Vec<(&'static str, Vec<String>)> {
+/// Tells the texts of the lists of a [`Detail::Summary`], each with the title of its list, but for what is accomplished: the same
+/// as in [`lists`], for who wants nothing else of them.
+pub fn each_text(handoff: &Handoff, tell: &mut dyn FnMut(&'static str, String)) {
+    let mut list = |title, texts: &mut dyn Iterator<Item = String>| texts.for_each(|text| tell(title, text));
     let item = |text: &String| safe::item(text);
-    let context = Some(&handoff.context).filter(|context| !context.is_empty());
-    let mut out = vec![
-        ("Next steps", handoff.next_steps.iter().chain(&handoff.recommendations).map(item).collect::<Vec<_>>()),
-        ("Remaining unknowns", handoff.unknowns.iter().map(unknown_text).collect()),
-        ("Evidence", proofs(handoff).into_iter().map(proof_text).collect()),
-        ("Learned", handoff.findings.iter().map(|finding| item(&finding.text)).collect()),
-        ("Dead ends", handoff.dead_ends.iter().map(dead_end_text).collect()),
-        ("Decisions", handoff.decisions.iter().map(decision_text).collect()),
-        ("Mistakes", handoff.mistakes.iter().map(mistake_text).collect()),
-        ("Goals", goals(handoff).into_iter().map(goal_text).collect()),
-        ("Context", context.map(item).into_iter().collect()),
-        ("Deltas", delta_text(handoff).into_iter().collect()),
-        ("Gaps filled", gaps(handoff).map(gap_text).collect()),
-    ];
-    out.retain(|(_, texts)| !texts.is_empty());
-    out
+    list("Next steps", &mut handoff.next_steps.iter().chain(&handoff.recommendations).map(item));
+    list("Remaining unknowns", &mut handoff.unknowns.iter().map(unknown_text));
+    list("Evidence", &mut proofs(handoff).into_iter().map(proof_text));
+    list("Learned", &mut handoff.findings.iter().map(|finding| safe::item(&finding.text)));
+    list("Dead ends", &mut handoff.dead_ends.iter().map(dead_end_text));
+    list("Decisions", &mut handoff.decisions.iter().map(decision_text));
+    list("Mistakes", &mut handoff.mistakes.iter().map(mistake_text));
+    list("Goals", &mut goals(handoff).into_iter().map(goal_text));
+    list("Context", &mut Some(&handoff.context).filter(|context| !context.is_empty()).map(item).into_iter());
+    list("Deltas", &mut delta_text(handoff).into_iter());
+    list("Gaps filled", &mut gaps(handoff).map(gap_text));
 }
 
 /// What failed comes first.
@@ -182,11 +178,22 @@ fn unknown_text(unknown: &Item) -> String {
 }
 
 fn delta_text(handoff: &Handoff) -> Option<String> {
-    let shown: Vec<String> = delta_map(handoff)
-        .iter()
-        .map(|(name, delta)| format!("{} {}", name.replace('_', " "), words::signed(delta.as_f64())))
-        .collect();
-    (!shown.is_empty()).then(|| shown.join(", "))
+    let known: Vec<(&str, f64)> =
+        handoff.trajectory.iter().filter_map(|row| Some((row.vector.as_str(), row.delta?))).collect();
+    // of a vector that is there twice, its first place and its last value, as in a map
+    let mut shown: Vec<(&str, f64)> = Vec::with_capacity(known.len());
+    for (name, delta) in known {
+        match shown.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, shown)) => *shown = delta,
+            None => shown.push((name, delta)),
+        }
+    }
+    let mut text = String::new();
+    for (name, delta) in shown {
+        let comma = if text.is_empty() { "" } else { ", " };
+        text.push_str(&format!("{comma}{} {}", name.replace('_', " "), words::signed(Some(delta))));
+    }
+    (!text.is_empty()).then_some(text)
 }
 
 /// A finding that fills a gap stands among the findings already.

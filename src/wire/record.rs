@@ -1,7 +1,10 @@
 //! One record as one line of JSON with a fixed key order.
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::record::{Attach, Supersede, VERSION};
@@ -72,10 +75,17 @@ pub fn body_to_map(body: &Body) -> Map<String, Value> {
 /// Reads a body of `kind` from JSON that holds its keys; `None` for a kind or a shape that is not known. Other keys are
 /// passed over.
 pub fn body_from_json(kind: &str, json: &[u8]) -> Option<Body> {
-    fn read<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
-        serde_json::from_slice(json).ok()
+    let mut json = serde_json::Deserializer::from_slice(json);
+    let body = read_body(kind, &mut json).ok()?;
+    json.end().ok().and(body)
+}
+
+/// Reads a body; `None` for a kind that is not known.
+fn read_body<'de, D: Deserializer<'de>>(kind: &str, json: D) -> Result<Option<Body>, D::Error> {
+    fn read<'de, T: Deserialize<'de>, D: Deserializer<'de>>(json: D) -> Result<T, D::Error> {
+        T::deserialize(json)
     }
-    Some(match kind {
+    Ok(Some(match kind {
         "session_start" => Body::SessionStart(read(json)?),
         "session_end" => Body::SessionEnd(read(json)?),
         "finding" => Body::Finding(read(json)?),
@@ -105,8 +115,8 @@ pub fn body_from_json(kind: &str, json: &[u8]) -> Option<Body> {
             let SupersedeWire { of, by } = read(json)?;
             Body::Supersede(Supersede { of, by })
         }
-        _ => return None,
-    })
+        _ => return Ok(None),
+    }))
 }
 
 /// The record as one line, without the final LF.
@@ -133,13 +143,97 @@ pub fn encode_with(head: &Head, kind: &str, body: Map<String, Value>) -> String 
 /// Reads a line; `None` when it is no record of a version and kind this program understands.
 pub fn decode(line: &[u8]) -> Option<Record> {
     super::lines::id(line)?;
+    // as it is written, it is UTF-8, the envelope comes first, and the line is read once
+    let Ok(text) = std::str::from_utf8(line) else { return decode_in_any_order(line) };
+    let mut json = serde_json::Deserializer::from_str(text);
+    let record = json.deserialize_map(InOrder).ok().filter(|_| json.end().is_ok());
+    record.or_else(|| decode_in_any_order(line))
+}
+
+fn decode_in_any_order(line: &[u8]) -> Option<Record> {
     let head: HeadWire = serde_json::from_slice(line).ok()?;
     if head.v != VERSION {
         return None;
     }
     let body = body_from_json(&head.kind, line)?;
-    let HeadWire { v, id, session, ai, at, commit, tree, .. } = head;
-    Some(Record { head: Head { v, id, session, ai, at, commit, tree }, body })
+    Some(Record { head: head.into(), body })
+}
+
+impl From<HeadWire> for Head {
+    fn from(head: HeadWire) -> Self {
+        let HeadWire { v, id, session, ai, at, commit, tree, .. } = head;
+        Head { v, id, session, ai, at, commit, tree }
+    }
+}
+
+/// The keys of the envelope, in the order they are written.
+const ENVELOPE: [&str; 8] = ["v", "id", "kind", "session", "ai", "at", "commit", "tree"];
+
+/// Reads a record whose envelope stands whole, and in its order, before the other keys. Anything else is an error.
+struct InOrder;
+
+impl<'de> Visitor<'de> for InOrder {
+    type Value = Record;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a record")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Record, A::Error> {
+        let mut at = 0;
+        let mut next = |map: &mut A| {
+            let key: Option<Key<'de>> = map.next_key()?;
+            let expected = key.as_ref().map(|key| key.0.as_ref()) == ENVELOPE.get(at).copied();
+            at += 1;
+            if expected { Ok(()) } else { Err(A::Error::custom("not in order")) }
+        };
+        macro_rules! value {
+            () => {{
+                next(&mut map)?;
+                map.next_value()?
+            }};
+        }
+        let head = HeadWire {
+            v: value!(),
+            id: value!(),
+            kind: value!(),
+            session: value!(),
+            ai: value!(),
+            at: value!(),
+            commit: value!(),
+            tree: value!(),
+        };
+        if head.v != VERSION {
+            return Err(A::Error::custom("another version"));
+        }
+        let body = read_body(&head.kind, MapAccessDeserializer::new(Rest(map)))?;
+        let body = body.ok_or_else(|| A::Error::custom("another kind"))?;
+        Ok(Record { head: head.into(), body })
+    }
+}
+
+/// A key, borrowed from the line where it can be.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Key<'k>(#[serde(borrow)] Cow<'k, str>);
+
+/// The keys behind the envelope, none of which is one of it.
+struct Rest<A>(A);
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        let Some(Key(key)) = self.0.next_key()? else { return Ok(None) };
+        if ENVELOPE.contains(&key.as_ref()) {
+            return Err(A::Error::custom("twice"));
+        }
+        seed.deserialize(key.into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.0.next_value_seed(seed)
+    }
 }
 
 #[cfg(test)]
