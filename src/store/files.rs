@@ -22,8 +22,7 @@ pub fn replace(path: &Path, content: &str) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = folder.join(format!(".{name}.{}", std::process::id()));
-    fs::write(&temporary, content)?;
-    fs::rename(&temporary, path).inspect_err(|_| {
+    fs::write(&temporary, content).and_then(|()| fs::rename(&temporary, path)).inspect_err(|_| {
         // the error that matters is the first one
         let _ = fs::remove_file(&temporary);
     })

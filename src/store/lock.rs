@@ -44,6 +44,10 @@ impl Lock {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(unusable)?;
         }
+        if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
+            // opening a pipe would wait for its other end
+            return Err(unusable(std::io::Error::other("it is no file")));
+        }
         let open = OpenOptions::new().create(true).truncate(false).write(true).open(path);
         let file = open.map_err(unusable)?;
         let deadline = Instant::now() + timeout;

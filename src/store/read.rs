@@ -10,7 +10,7 @@ use super::tips::Tips;
 use super::{PREFIX, Store, data_ref, touched, tracked};
 use crate::epistemics::journal::superseded;
 use crate::error::Result;
-use crate::git::{NotesTree, Oid, notes, parse_oid};
+use crate::git::{NotesTree, Oid, Repository, notes, parse_oid};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::wire;
 use crate::wire::lines;

@@ -2,7 +2,7 @@
 //!
 //! Beside it lies a stamp: its size, times and inode after the last writing of ours, and the boot they are from. A file
 //! that does not look so was changed by other hands, or a writer died over it: it is made anew. So nothing needs to be
-//! synced to disk, and a damaged file is not asked.
+//! synced to disk, and a damaged file is not asked. Who writes removes the stamp first: two writings can be of one time.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -12,6 +12,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::store::files;
+
+/// How a file looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Look(String);
 
 /// The places of the index.
 pub struct Files {
@@ -29,19 +33,22 @@ impl Files {
         Files { db: folder.join("index.db"), stamp: folder.join("index.stamp"), lock: folder.join("index.lock") }
     }
 
-    fn look(&self) -> Option<String> {
-        let seen = fs::metadata(&self.db).ok()?;
+    fn look(&self) -> Option<Look> {
+        // opening a pipe would wait for its other end
+        let seen = fs::metadata(&self.db).ok().filter(fs::Metadata::is_file)?;
         let (modified, changed) = ((seen.mtime(), seen.mtime_nsec()), (seen.ctime(), seen.ctime_nsec()));
-        Some(format!("{} {}.{:09} {}.{:09} {}", seen.size(), modified.0, modified.1, changed.0, changed.1, seen.ino()))
+        let (size, inode) = (seen.size(), seen.ino());
+        Some(Look(format!("{size} {}.{:09} {}.{:09} {inode}", modified.0, modified.1, changed.0, changed.1)))
     }
 
-    /// Whether the database is as it was left. `db` is open, and has read of it: nobody writes meanwhile. After a new start
-    /// of the machine it is looked through, since what was written last may not have reached the disk.
-    pub fn is_trusted(&self, db: &Connection) -> bool {
-        let Some(seen) = self.look() else { return false };
-        let stamp = fs::read_to_string(&self.stamp).unwrap_or_default();
+    /// Whether the database is as it was left. `db` is open, and has read of it: nobody writes meanwhile; `seen` is how it
+    /// looked before it was opened, since another one may have taken its place. After a new start of the machine it is
+    /// looked through, since what was written last may not have reached the disk.
+    pub fn is_trusted(&self, db: &Connection, seen: &Look) -> bool {
+        let is_file = fs::metadata(&self.stamp).is_ok_and(|stamp| stamp.is_file());
+        let stamp = is_file.then(|| fs::read_to_string(&self.stamp).ok()).flatten().unwrap_or_default();
         let mut lines = stamp.lines();
-        if lines.next() != Some(&seen) {
+        if lines.next() != Some(&seen.0) || self.look().as_ref() != Some(seen) {
             return false;
         }
         lines.next().unwrap_or_default() == boot()
@@ -50,7 +57,7 @@ impl Files {
 
     /// Writes down how the database looks now. The lock is held by the caller. Without a stamp it is made anew.
     pub fn leave(&self) {
-        if let Some(seen) = self.look() {
+        if let Some(Look(seen)) = self.look() {
             let _ = files::replace(&self.stamp, &format!("{seen}\n{}\n", boot()));
         }
     }
@@ -67,10 +74,12 @@ impl Files {
         Ok((open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?, path))
     }
 
-    /// The database, to be read, or read and written.
-    pub fn open(&self, to_write: bool) -> rusqlite::Result<Connection> {
+    /// The database, to be read, or read and written, with how it looked before. `None` when there is none.
+    pub fn open(&self, to_write: bool) -> Option<(Connection, Look)> {
+        let seen = self.look()?;
         let write = OpenFlags::SQLITE_OPEN_READ_WRITE;
-        open(&self.db, if to_write { write } else { OpenFlags::SQLITE_OPEN_READ_ONLY })
+        let db = open(&self.db, if to_write { write } else { OpenFlags::SQLITE_OPEN_READ_ONLY }).ok()?;
+        Some((db, seen))
     }
 }
 

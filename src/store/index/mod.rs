@@ -112,10 +112,11 @@ impl Store<'_> {
             return Ok(Some(Opened { db, key: key.to_owned() }));
         }
         let refreshed = || -> Result<bool, Fault> {
-            let Ok(db) = files.open(true) else { return Ok(false) };
+            let Some((db, seen)) = files.open(true) else { return Ok(false) };
             db.execute_batch("BEGIN")?;
             let held = held(&db)?;
-            let (Some(held), true) = (held, files.is_trusted(&db)) else { return Ok(false) };
+            let (Some(held), true) = (held, files.is_trusted(&db, &seen)) else { return Ok(false) };
+            files.distrust();
             self.fill(&db, held, wanted, key)?;
             db.execute_batch("COMMIT")?;
             drop(db);
@@ -144,9 +145,9 @@ impl Store<'_> {
     fn in_memory(&self, wanted: &Wanted, key: &str) -> Result<Connection, Fault> {
         let copied = || -> Result<Option<Connection>, Fault> {
             let files = Files::within(self.paths.state());
-            let Ok(file) = files.open(false) else { return Ok(None) };
+            let Some((file, seen)) = files.open(false) else { return Ok(None) };
             file.execute_batch("BEGIN")?;
-            let Some(held) = held(&file)?.filter(|_| files.is_trusted(&file)) else { return Ok(None) };
+            let Some(held) = held(&file)?.filter(|_| files.is_trusted(&file, &seen)) else { return Ok(None) };
             let mut db = empty()?;
             rusqlite::backup::Backup::new(&file, &mut db)?.run_to_completion(10_000, Duration::ZERO, None)?;
             self.fill(&db, held, wanted, key)?;
@@ -228,11 +229,11 @@ fn has_indexes(db: &Connection) -> Result<bool, Fault> {
 
 /// The database as it is, if it can be trusted and holds what it must hold.
 fn as_it_is(files: &Files, key: &str) -> Option<Connection> {
-    let db = files.open(false).ok()?;
+    let (db, seen) = files.open(false)?;
     db.execute_batch("BEGIN").ok()?;
     let find = "SELECT value FROM meta WHERE name = 'key'";
     let held: Option<String> = db.query_row(find, [], |row| row.get(0)).optional().ok()?;
-    (held.as_deref() == Some(key) && files.is_trusted(&db)).then_some(db)
+    (held.as_deref() == Some(key) && files.is_trusted(&db, &seen)).then_some(db)
 }
 
 /// The trees a database of this layout and version holds.
