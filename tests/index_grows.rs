@@ -20,17 +20,35 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
     db.execute_batch("CREATE VIRTUAL TABLE temp.word USING fts5vocab(main, words, instance)").expect("its words");
     let questions = [
         ("key", "SELECT name, value FROM meta"),
-        ("records", "SELECT hex(o.id), short, tail, o.kind, hex(session.id), version, doubled, aside FROM record o LEFT JOIN session USING(s)"),
-        ("standing", "SELECT hex(o.id), hex(target), shelf, beside, hex(blob), hex(text) FROM record o JOIN stands USING(r) JOIN note USING(n)"),
+        (
+            "records",
+            "SELECT hex(o.id), short, tail, o.kind, hex(session.id), version, doubled, aside FROM record o LEFT JOIN session USING(s)",
+        ),
+        (
+            "standing",
+            "SELECT hex(o.id), hex(target), shelf, beside, hex(blob), hex(text) FROM record o JOIN stands USING(r) JOIN note USING(n)",
+        ),
         ("notes", "SELECT hex(target), shelf, beside, hex(blob), hex(text) FROM note"),
-        ("concerns", "SELECT hex(o.id), hex(session.id) FROM record o JOIN concerns USING(r) JOIN session ON session.s = concerns.s"),
+        (
+            "concerns",
+            "SELECT hex(o.id), hex(session.id) FROM record o JOIN concerns USING(r) JOIN session ON session.s = concerns.s",
+        ),
         ("names", "SELECT hex(o.id), hex(names.id) FROM record o JOIN names USING(r)"),
-        ("handoffs", "SELECT hex(o.id), hex(h.id), hex(session_id), ai_id, timestamp, task_summary, calibration_status, type, h.aside FROM handoff_reports h JOIN record o USING(r)"),
+        (
+            "handoffs",
+            "SELECT hex(o.id), hex(h.id), hex(session_id), ai_id, timestamp, task_summary, calibration_status, type, h.aside FROM handoff_reports h JOIN record o USING(r)",
+        ),
         ("paths", "SELECT hex(o.id), path FROM path JOIN record o USING(r)"),
         ("words", "SELECT hex(o.id), term, col, offset FROM temp.word JOIN record o ON o.r = word.doc"),
-        ("orphans", "SELECT 'stands', r FROM stands WHERE r NOT IN (SELECT r FROM record) UNION SELECT 'path', r FROM path WHERE r NOT IN (SELECT r FROM record) \
-           UNION SELECT 'words', doc FROM temp.word WHERE doc NOT IN (SELECT r FROM record) UNION SELECT 'notes', n FROM stands WHERE n NOT IN (SELECT n FROM note)"),
-        ("sessions", "SELECT hex(id), hex(began), hex(newest), ai, started_at, ended_at, task, kind, external_id, head, worktree, place, kept FROM session WHERE began IS NOT NULL"),
+        (
+            "orphans",
+            "SELECT 'stands', r FROM stands WHERE r NOT IN (SELECT r FROM record) UNION SELECT 'path', r FROM path WHERE r NOT IN (SELECT r FROM record) \
+           UNION SELECT 'words', doc FROM temp.word WHERE doc NOT IN (SELECT r FROM record) UNION SELECT 'notes', n FROM stands WHERE n NOT IN (SELECT n FROM note)",
+        ),
+        (
+            "sessions",
+            "SELECT hex(id), hex(began), hex(newest), ai, started_at, ended_at, task, kind, external_id, head, worktree, place, kept FROM session WHERE began IS NOT NULL",
+        ),
     ];
     let mut out = BTreeMap::new();
     for (name, sql) in questions {
@@ -203,7 +221,8 @@ fn act(repo: &Repo<'_>, step: &Step, at: usize) {
             if let Some((object, note)) = (!all.is_empty()).then(|| line.get(&all)) {
                 let all: Vec<&str> = note.lines().collect();
                 let gone = line.index(all.len());
-                let kept: String = all.iter().enumerate().filter(|(at, _)| *at != gone).map(|(_, line)| format!("{line}\n")).collect();
+                let kept: String =
+                    all.iter().enumerate().filter(|(at, _)| *at != gone).map(|(_, line)| format!("{line}\n")).collect();
                 match kept.is_empty() {
                     true => drop(repo.git(["notes", "--ref", name, "remove", object])),
                     false => repo.set_note(name, object, kept.as_bytes()),
@@ -216,7 +235,12 @@ fn act(repo: &Repo<'_>, step: &Step, at: usize) {
         Step::Double(which, here) => {
             let (name, all) = notes(repo, which);
             if let Some((object, note)) = (!all.is_empty()).then(|| which.get(&all)) {
-                let other = note.lines().next().unwrap_or_default().replace("the cache", "the core").replace("\"at\":\"2026-03", "\"at\":\"2026-02");
+                let other = note
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
+                    .replace("the cache", "the core")
+                    .replace("\"at\":\"2026-03", "\"at\":\"2026-02");
                 let on = if *here { object.clone() } else { repo.git_out(["rev-parse", "HEAD~1"]) };
                 let there = repo.note(name, &on);
                 repo.set_note(name, &on, format!("{}\n{other}\n", there.trim_end()).trim_start().as_bytes());
