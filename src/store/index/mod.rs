@@ -165,7 +165,7 @@ impl Store<'_> {
 
     /// Fills an empty database from all notes.
     fn made(&self, db: &Connection, wanted: &Wanted, key: &str) -> Result<(), Fault> {
-        db.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-65536; BEGIN")?;
+        db.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-131072; BEGIN")?;
         db.execute_batch(schema::TABLES)?;
         db.execute_batch(schema::FIRST)?;
         db.execute_batch("INSERT INTO words(words, rank) VALUES('hashsize', 33554432)")?;
@@ -189,10 +189,14 @@ impl Store<'_> {
         fill::bring(&mut filler, held, wanted, &mut tell)?;
         filler.beside(wanted.beside(self)?)?;
         let (touched, sessionless) = (std::mem::take(&mut filler.touched), filler.sessionless);
-        if is_new && !has_indexes(db)? {
+        let lacks_indexes = is_new && !has_indexes(db)?;
+        if lacks_indexes {
             db.execute_batch(schema::INDEXES)?;
         }
         derive::sessions_anew(db, &texts, &touched, is_new, &mut tell)?;
+        if lacks_indexes {
+            db.execute_batch(schema::LAST)?;
+        }
         if sessionless {
             derive::sessionless(db)?;
         }

@@ -50,6 +50,13 @@ CREATE INDEX record_note ON record(note);
 CREATE INDEX stands_n ON stands(n, r);
 CREATE INDEX note_target ON note(target, shelf);
 CREATE INDEX note_beside ON note(beside) WHERE beside = 1;
+CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, aside, id);
+CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, id, timestamp);
+CREATE INDEX handoff_session ON handoff_reports(session_id, id);
+";
+
+/// Those of the sessions, made after their rows.
+pub const LAST: &str = "
 CREATE INDEX session_newest ON session(newest);
 CREATE INDEX session_ai ON session(ai, newest);
 CREATE INDEX session_began ON session(ai, began);
@@ -57,9 +64,6 @@ CREATE INDEX session_place ON session(place, ai);
 CREATE INDEX session_started ON session(started_at, began);
 CREATE INDEX session_active ON session(started_at, began) WHERE ended_at IS NULL AND began IS NOT NULL;
 CREATE INDEX session_external ON session(external_id) WHERE external_id IS NOT NULL;
-CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, aside, id);
-CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, id, timestamp);
-CREATE INDEX handoff_session ON handoff_reports(session_id, id);
 ";
 
 /// The sixteen bytes of a UUID in its text; zeros for what is none.
