@@ -26,7 +26,7 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
         ),
         (
             "standing",
-            "SELECT hex(o.id), hex(target), shelf, beside, hex(blob), hex(text) FROM record o JOIN stands USING(r) JOIN note USING(n)",
+            "SELECT hex(o.id), hex(target), shelf, beside, hex(blob), hex(text) FROM record o JOIN (SELECT r, note AS n FROM record UNION SELECT r, n FROM stands) USING(r) JOIN note USING(n)",
         ),
         ("notes", "SELECT hex(target), shelf, beside, hex(blob), hex(text) FROM note"),
         (
@@ -367,4 +367,30 @@ fn a_goal_that_goes_goes_from_who_took_it() {
     forget(&repo);
     repo.git(["notes", "--ref", REFS[0], "remove", "HEAD~1"]).ok();
     as_made_anew(&repo, "the removal");
+}
+
+#[test]
+fn a_step_that_was_finished_without_knowing_who_has_the_goal_is_so_for_them() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let (both, owners) = two(&place, &hub);
+    let goal = both[0].json(["goal", "add", "Mend it"])["id"].as_str().expect("an id").to_owned();
+    let step = both[0].json(["goal", "sub", &goal, "Find it"])["id"].as_str().expect("an id").to_owned();
+    sync(&both[0]);
+    sync(&both[1]);
+    both[1].json(["goal", "take", &owners[0]]);
+    both[0].json(["goal", "done", &step]);
+    for at in [1, 0, 1] {
+        sync(&both[at]);
+    }
+    for repo in &both {
+        let shown = repo.json(["goal", "show", &goal]);
+        assert_eq!(shown["subtasks"][0]["status"], "done", "{shown}");
+        // out of the index, then from the notes it is known to stand on
+        crate::index::forget_lists(repo);
+        for _ in 0..2 {
+            let shown = repo.json(["session", "show", &owners[1]]);
+            assert_eq!(shown["goals"][0]["subtasks"][0]["status"], "done", "{shown}");
+        }
+    }
 }

@@ -117,7 +117,7 @@ fn what_a_checkpoint_takes_along_is_bounded_with_the_rest() {
     for n in 0..12 {
         repo.json(["finding", &format!("{n} {}", "flaky login 令牌 ".repeat(300))]);
     }
-    let query = "flaky \"".to_owned() + &"login flaky ".repeat(300).trim_end() + "\"";
+    let query = "flaky \"".to_owned() + "login flaky ".repeat(300).trim_end() + "\"";
     for query in ["", &query] {
         let json = repo.json(["checkpoint", "--search", query]);
         assert_eq!(json["semantic_context"]["results"].as_array().map(Vec::len), Some(5), "{json}");

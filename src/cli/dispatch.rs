@@ -5,7 +5,6 @@ use super::input::Input;
 use super::output::Output;
 use super::progress::Progress;
 use super::{args, editor, manual, requests};
-
 use crate::env::Env;
 use crate::error::Result;
 use crate::git::Repository;
@@ -87,7 +86,9 @@ pub(super) struct Here<'a> {
 
 impl<'a> Here<'a> {
     pub(super) fn context(&self, asked: impl Into<Asked>) -> Result<Context<'a>> {
-        Context::new(self.env, self.repo, &BuiltIn, asked.into())
+        let context = Context::new(self.env, self.repo, &BuiltIn, asked.into())?;
+        context.store.on_progress(Box::new(Progress::counting(self.output, "indexing notes")));
+        Ok(context)
     }
 
     /// The answer of a command; `None` when it has written its own.

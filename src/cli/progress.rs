@@ -1,5 +1,7 @@
 //! How far long work has come, as a bar on standard error; nothing where nobody is there to see it.
 
+use std::cell::OnceCell;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::Output;
@@ -13,7 +15,11 @@ impl Progress {
     /// A bar for work that is called `what`. Shown at a terminal only, and not when a document is wanted; from the first
     /// step on.
     pub fn new(output: &Output, what: &'static str) -> Self {
-        let bar = match output.tells_progress() {
+        Progress::shown(output.tells_progress(), what)
+    }
+
+    fn shown(is_shown: bool, what: &'static str) -> Self {
+        let bar = match is_shown {
             true => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
             false => ProgressBar::hidden(),
         };
@@ -21,6 +27,22 @@ impl Progress {
         let style = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len}");
         let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Progress { bar: bar.with_message(what) }
+    }
+
+    /// A count of work whose end is not known, in the same places, from the first time it is told on; gone with the process.
+    pub fn counting(output: &Output, what: &'static str) -> impl Fn(usize) + 'static {
+        let is_shown = output.tells_progress();
+        let made = OnceCell::new();
+        move |done| {
+            let progress = made.get_or_init(|| {
+                let progress = Progress::shown(is_shown, what);
+                if let Ok(style) = ProgressStyle::with_template("{msg}: {human_pos}") {
+                    progress.bar.set_style(style);
+                }
+                progress
+            });
+            progress.bar.set_position(done as u64);
+        }
     }
 
     /// Says how many steps are done, of how many.

@@ -40,6 +40,6 @@ pub fn kept(gathered: &Gathered, aside: &BTreeSet<Id>) -> Kept {
 /// either.
 pub fn learned(gathered: &Gathered, vector: Vector) -> Option<f64> {
     let of = |phase: Phase| gathered.assessments.iter().map(|(_, a)| a).filter(move |a| a.phase == phase);
-    let (before, after) = (of(Phase::Preflight).next()?, of(Phase::Postflight).last()?);
+    let (before, after) = (of(Phase::Preflight).next()?, of(Phase::Postflight).next_back()?);
     Some(after.vectors.get(vector)? - before.vectors.get(vector)?)
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::calibration;
 use super::confidence::{overall, round4};
-use super::journal::{Owned, answers, by_session, goals, sessions, superseded};
+use super::journal::{Owned, answers, by_session, goals, superseded};
 use crate::model::goal::{GoalState, GoalStatus};
 use crate::model::handoff::Calibration;
 use crate::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknown};
@@ -138,9 +138,13 @@ pub fn importance(impact: Option<f64>, newer: usize) -> f64 {
     round4(impact.unwrap_or(UNSAID) / (1.0 + newer as f64 / HALVED_BY as f64))
 }
 
-/// Folds all records, oldest first, for the session that asks, if it is known.
-pub fn overview<'a>(records: impl IntoIterator<Item = &'a Record> + Clone, own: Option<&SessionId>) -> Overview {
-    let all = sessions(records.clone());
+/// Folds records, oldest first, for the session that asks, if it is known. `all` has the sessions that made them; those that
+/// are active, and the newest of each agent, are there with all their records.
+pub fn overview<'a>(
+    records: impl IntoIterator<Item = &'a Record> + Clone,
+    all: &BTreeMap<SessionId, Session>,
+    own: Option<&SessionId>,
+) -> Overview {
     let of_session = by_session(records.clone());
     let stands: BTreeMap<&SessionId, Stand<'_>> =
         all.keys().map(|id| (id, Stand::of(id, of_session.get(id).map(Vec::as_slice).unwrap_or_default()))).collect();
@@ -159,7 +163,7 @@ pub fn overview<'a>(records: impl IntoIterator<Item = &'a Record> + Clone, own: 
         }
     }
 
-    let open = open_goals(records.clone(), &all, own_id);
+    let open = open_goals(records.clone(), all, own_id);
     let aside = superseded(records.clone());
     let handoffs = in_force(records.clone(), &aside);
     // the first of each session

@@ -281,7 +281,7 @@ fn project(totals: &Totals, place: Place) -> Project {
         ai_total: totals.agents.len() as u64,
         ai_collaborators: totals.agents.iter().take(RECENT).cloned().collect(),
         total_sessions: totals.sessions,
-        learning_deltas: totals.learning.clone(),
+        learning_deltas: totals.learning,
     }
 }
 

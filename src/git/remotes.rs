@@ -116,13 +116,18 @@ fn derived(what: &str, text: &str) -> String {
     format!("{what}-{:016x}", fnv(text.as_bytes()))
 }
 
-/// Whether objects can be missing here because a remote keeps them.
-pub fn is_partial(repo: &Repository) -> bool {
+/// The remote that keeps objects which are missing here; `None` when all are to be here.
+pub fn promisor(repo: &Repository) -> Option<String> {
     let promised = |name: &String| {
         repo.config_bool(&format!("remote.{name}.promisor")).unwrap_or(false)
             || repo.config(&format!("remote.{name}.partialclonefilter")).is_some()
     };
-    repo.config("extensions.partialClone").is_some() || names(repo).iter().any(promised)
+    repo.config("extensions.partialClone").or_else(|| names(repo).into_iter().find(promised))
+}
+
+/// Whether objects can be missing here because a remote keeps them.
+pub fn is_partial(repo: &Repository) -> bool {
+    promisor(repo).is_some()
 }
 
 fn unknown(given: &str, names: &[String]) -> Error {

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use super::Oid;
-use super::process::{Ended, git, run_until};
-use super::remotes::{Place, is_partial, refspecs};
+use super::process::{Ended, Running, git, run_until};
+use super::remotes::{Place, is_partial, promisor, refspecs};
 use super::repository::Repository;
 use crate::error::{Error, Result};
 
@@ -116,6 +116,20 @@ fn try_fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool, lis
         }
         Ended::Itself { stderr, .. } => Err(failed(place, "fetched from", &stderr)),
     }
+}
+
+/// Fetches objects that a partial clone left out from the remote that promised them, all in one go. An error when there is
+/// no such remote, or it does not give them.
+pub fn fetch_objects(repo: &Repository, ids: &[Oid]) -> Result<()> {
+    let Some(remote) = promisor(repo) else {
+        return Err(Error::storage("no remote has promised the objects that are not here"));
+    };
+    let mut command = git(repo.cwd());
+    // as git itself does it: these objects and nothing else, whatever is here
+    command.args(["-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"]);
+    command.args(["--recurse-submodules=no", "--filter=blob:none", "--stdin", "--"]).arg(&remote);
+    let wanted: String = ids.iter().map(|id| format!("{id}\n")).collect();
+    Running::feed(&mut command, wanted.into_bytes())?.finish()
 }
 
 /// A ref to be pushed.

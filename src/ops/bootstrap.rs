@@ -1,6 +1,6 @@
 //! What a new context needs to know about the project: everybody's work, what is open, what failed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::alias;
 use super::context::Context;
@@ -42,7 +42,15 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
         None => asking(context, &index, &mut warnings)?,
     };
     let scan = at_hand(&index, own.as_ref())?;
-    let mut overview = overview(scan.records().collect::<Vec<_>>(), own.as_ref());
+    let mut sessions = BTreeMap::new();
+    for id in scan.records().filter_map(|record| record.head.session.as_ref()) {
+        if !sessions.contains_key(id)
+            && let Some(known) = index.session_row(id)?
+        {
+            sessions.insert(id.clone(), known.session);
+        }
+    }
+    let mut overview = overview(scan.records().collect::<Vec<_>>(), &sessions, own.as_ref());
     (overview.sessions, overview.agents) = (index.count_sessions()?, index.agents()?.len());
     for handed in &mut overview.handoffs {
         if let Some(placed) = index.placed(std::slice::from_ref(&handed.head.id))?.pop() {

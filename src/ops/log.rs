@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::git::Oid;
 use crate::git::history::{Commit, Selection, select};
 use crate::git::objects::Objects;
+use crate::git::remotes::is_partial;
 use crate::model::{Body, Id, Record, Shelf};
 use crate::store::{Homes, Lookup, Note, standing_alone};
 
@@ -60,6 +61,10 @@ pub fn run<T: Send>(
     // git looks for commits while we look at the notes
     let history = select(context.repo, &request.selection, request.abbreviate)?;
     let warnings = context.store.settle();
+    if is_partial(context.repo) {
+        // the index fetches the notes that a partial clone left out, all at once; without them there is less to show
+        drop(context.store.index());
+    }
     let mut lookups = Vec::new();
     for shelf in &request.shelves {
         lookups.push((*shelf, Lookup::open(&context.store, *shelf)?));

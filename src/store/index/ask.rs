@@ -14,13 +14,16 @@ use crate::store::{Entry, Scan};
 use crate::wire;
 use crate::wire::lines;
 
-/// Everything a session said, what that is about, and everything that is about either. In this order of joins, whatever the
+/// Everything a session said, what that is about, and everything that is about either, or about a step of a goal among it: who
+/// finished the step may not have known whose the goal is. In this order of joins, whatever the
 /// planner thinks: the session's own come first, and are few.
 const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?1 UNION SELECT r FROM concerns WHERE s = ?1), \
     about(id) AS (SELECT o.id FROM own CROSS JOIN record o ON o.r = own.r UNION \
-    SELECT x.id FROM own CROSS JOIN names x ON x.r = own.r) \
-    SELECT o.r FROM about CROSS JOIN record o ON o.id = about.id UNION \
-    SELECT x.r FROM about CROSS JOIN names x ON x.id = about.id)";
+    SELECT x.id FROM own CROSS JOIN names x ON x.r = own.r), \
+    near(r) AS (SELECT o.r FROM about CROSS JOIN record o ON o.id = about.id UNION \
+    SELECT x.r FROM about CROSS JOIN names x ON x.id = about.id), \
+    step(id) AS (SELECT o.id FROM near CROSS JOIN record o ON o.r = near.r WHERE o.kind = 'subtask') \
+    SELECT r FROM near UNION SELECT x.r FROM step CROSS JOIN names x ON x.id = step.id)";
 
 /// A record that was found, not read yet.
 pub struct Found {

@@ -21,10 +21,16 @@ use crate::wire::lines;
 /// sessions it belongs to.
 const REMEMBERED: usize = 32 << 20;
 
+/// Texts of notes by row, and how many bytes they have.
+type Remembered = (usize, HashMap<i64, Rc<Vec<u8>>>);
+
+/// A row of a note, and its blob; `None` for what is beside our refs.
+type NoteRow = (i64, Option<Vec<u8>>);
+
 /// The texts of notes by row.
 pub struct Texts<'r> {
     repo: &'r Repository,
-    known: RefCell<(usize, HashMap<i64, Rc<Vec<u8>>>)>,
+    known: RefCell<Remembered>,
 }
 
 impl<'r> Texts<'r> {
@@ -48,6 +54,20 @@ impl<'r> Texts<'r> {
             _ => Vec::new(),
         };
         Ok(self.remember(n, text))
+    }
+
+    /// The same; a fault when its blob is not here: what it held is not known.
+    fn whole(&self, db: &Connection, n: i64) -> Result<Rc<Vec<u8>>, Fault> {
+        let text = self.get(db, n)?;
+        if text.is_empty() {
+            let find = "SELECT blob FROM note WHERE n = ?";
+            let blob: Option<Vec<u8>> = db.prepare_cached(find)?.query_row([n], |row| row.get(0))?;
+            let id = blob.and_then(|blob| Oid::try_from(blob.as_slice()).ok());
+            if id.is_some_and(|id| !self.repo.has_object(id)) {
+                return Err(Fault::Lost);
+            }
+        }
+        Ok(text)
     }
 
     fn read(&self, blob: &[u8]) -> Result<Vec<u8>, Fault> {
@@ -81,6 +101,8 @@ pub struct Filler<'f> {
     pub sessionless: bool,
     /// Whether all is new: then every session is touched anyway.
     is_new: bool,
+    /// Blobs of notes that are not here.
+    pub lacking: Vec<Oid>,
     sessions: HashMap<SessionId, i64>,
     /// The last ids of records and notes.
     last: (i64, i64),
@@ -99,7 +121,16 @@ impl<'f> Filler<'f> {
             db.query_row(&format!("SELECT coalesce(max({column}), 0) FROM {table}"), [], |row| row.get::<_, i64>(0))
         };
         let last = (last("record", "r")?, last("note", "n")?);
-        Ok(Filler { db, texts, touched: BTreeSet::new(), sessionless: false, is_new, sessions: HashMap::new(), last })
+        Ok(Filler {
+            db,
+            texts,
+            touched: BTreeSet::new(),
+            sessionless: false,
+            is_new,
+            lacking: Vec::new(),
+            sessions: HashMap::new(),
+            last,
+        })
     }
 
     /// Brings the notes of a shelf from one tree to another. `tell` is told of every note.
@@ -163,7 +194,7 @@ impl<'f> Filler<'f> {
         gone.into_values().try_for_each(|n| self.remove(n))
     }
 
-    fn known(&self, shelf: usize, target: Oid, beside: bool) -> Result<Vec<(i64, Option<Vec<u8>>)>, Fault> {
+    fn known(&self, shelf: usize, target: Oid, beside: bool) -> Result<Vec<NoteRow>, Fault> {
         let find = "SELECT n, blob FROM note WHERE target = ? AND shelf = ? AND beside = ?";
         let mut find = self.db.prepare_cached(find)?;
         let rows =
@@ -187,16 +218,19 @@ impl<'f> Filler<'f> {
         Ok(())
     }
 
-    fn remembered(&self, n: i64, content: Content) -> Result<Rc<Vec<u8>>, Fault> {
+    fn remembered(&mut self, n: i64, content: Content) -> Result<Rc<Vec<u8>>, Fault> {
         let text = match content {
-            Content::Blob(id) => self.texts.repo.read_blob(id)?.unwrap_or_default(),
+            Content::Blob(id) => self.texts.repo.read_blob(id)?.unwrap_or_else(|| {
+                self.lacking.push(id);
+                Vec::new()
+            }),
             Content::Text(text) => text,
         };
         Ok(self.texts.remember(n, text))
     }
 
     fn replace(&mut self, n: i64, content: Content) -> Result<(), Fault> {
-        let old = self.texts.get(self.db, n)?;
+        let old = self.texts.whole(self.db, n)?;
         self.texts.forget(n);
         let (blob, text) = match &content {
             Content::Blob(id) => (Some(id.as_bytes()), None),
@@ -217,7 +251,7 @@ impl<'f> Filler<'f> {
     }
 
     fn remove(&mut self, n: i64) -> Result<(), Fault> {
-        let old = self.texts.get(self.db, n)?;
+        let old = self.texts.whole(self.db, n)?;
         self.texts.remember(n, Vec::new());
         self.db.prepare_cached("UPDATE note SET blob = NULL, text = NULL WHERE n = ?")?.execute([n])?;
         for line in lines::split(&old) {

@@ -39,15 +39,13 @@ pub struct Row {
     pub task: String,
 }
 
+/// Whether a handoff is one that is asked for.
+pub type Fits<'f> = &'f mut dyn FnMut(&Row) -> Result<bool>;
+
 impl Index<'_> {
     /// The handoffs in force that are wanted, newest first. Those of which `fits` says no do not count. Returns so many of
     /// them as `most` allows, and how many there are.
-    pub fn handoffs(
-        &self,
-        wanted: &Wanted,
-        most: usize,
-        fits: Option<&mut dyn FnMut(&Row) -> Result<bool>>,
-    ) -> Result<(Vec<Row>, usize)> {
+    pub fn handoffs(&self, wanted: &Wanted, most: usize, fits: Option<Fits<'_>>) -> Result<(Vec<Row>, usize)> {
         let (rest, values) = wanted.sql();
         let values: Vec<&dyn ToSql> = values.iter().map(|value| &**value as &dyn ToSql).collect();
         let Some(fits) = fits else {
@@ -121,7 +119,8 @@ impl Wanted {
         fn value<T: ToSql + 'static>(value: T) -> Vec<Box<dyn ToSql>> {
             vec![Box::new(value)]
         }
-        let mut all: Vec<&str> = vec!["h.aside = 0"];
+        // those of one session are few: they are found by it, not in the order of all
+        let mut all: Vec<&str> = vec![if self.session.is_some() { "+h.aside = 0" } else { "h.aside = 0" }];
         let mut values: Vec<Box<dyn ToSql>> = Vec::new();
         let mut and = |condition: &'static str, given: Option<Vec<Box<dyn ToSql>>>| {
             if let Some(given) = given {

@@ -27,10 +27,15 @@ use self::wanted::Wanted;
 use super::Store;
 use super::lock::Lock;
 use crate::error::{Error, Result};
+use crate::git::remotes::is_partial;
+use crate::git::transfer::fetch_objects;
 use crate::git::{Oid, parse_oid};
 
 /// How long a reader waits for another one that brings the index up to date, before it makes one for itself.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How many blobs that are not here are looked for when the index is opened.
+const WATCHED: usize = 50;
 
 /// Why the index could not be made or asked.
 #[derive(Debug)]
@@ -39,6 +44,8 @@ pub enum Fault {
     File(rusqlite::Error),
     /// The notes cannot be read: nobody can help that here.
     Notes(Error),
+    /// What a note held before is not known any more: it has to be made anew.
+    Lost,
 }
 
 impl From<rusqlite::Error> for Fault {
@@ -88,12 +95,12 @@ impl Store<'_> {
     fn opened_as(&self, wanted: &Wanted, key: String) -> Result<Opened> {
         if self.repo.config_bool("empirica.index").unwrap_or(true) {
             let files = Files::within(self.paths.state());
-            if let Some(db) = as_it_is(&files, &key) {
+            if let Some(db) = self.as_it_is(&files, &key) {
                 return Ok(Opened { db, key });
             }
             match self.brought(&files, wanted, &key) {
                 Ok(Some(opened)) => return Ok(opened),
-                Ok(None) | Err(Fault::File(_)) => {}
+                Ok(None) | Err(Fault::File(_) | Fault::Lost) => {}
                 Err(Fault::Notes(error)) => return Err(error),
             }
         }
@@ -101,44 +108,57 @@ impl Store<'_> {
             Ok(db) => Ok(Opened { db, key }),
             Err(Fault::Notes(error)) => Err(error),
             Err(Fault::File(error)) => Err(unusable(error)),
+            Err(Fault::Lost) => Err(unusable(rusqlite::Error::QueryReturnedNoRows)),
         }
     }
 
     /// Brings the file up to date, or makes it anew. `None` when it cannot be written.
     fn brought(&self, files: &Files, wanted: &Wanted, key: &str) -> Result<Option<Opened>, Fault> {
         let Ok(_lock) = Lock::acquire(&files.lock, self.patience(PATIENCE)) else { return Ok(None) };
-        if let Some(db) = as_it_is(files, key) {
+        if let Some(db) = self.as_it_is(files, key) {
             // another one did it meanwhile
             return Ok(Some(Opened { db, key: key.to_owned() }));
         }
-        let refreshed = || -> Result<bool, Fault> {
-            let Some((db, seen)) = files.open(true) else { return Ok(false) };
+        let refreshed = || -> Result<Option<Vec<Oid>>, Fault> {
+            let Some((db, seen)) = files.open(true) else { return Ok(None) };
             db.execute_batch("BEGIN")?;
             let held = held(&db)?;
-            let (Some(held), true) = (held, files.is_trusted(&db, &seen)) else { return Ok(false) };
+            let (Some(held), true) = (held, files.is_trusted(&db, &seen)) else { return Ok(None) };
+            if self.has_come(&db)? {
+                return Ok(None);
+            }
             files.distrust();
-            self.fill(&db, held, wanted, key)?;
+            let lacking = self.fill(&db, held, wanted, key)?;
             db.execute_batch("COMMIT")?;
             drop(db);
             files.leave();
-            Ok(true)
+            Ok(Some(lacking))
         };
-        // notes that are not here any more may only be those it held
-        if !refreshed().unwrap_or(false) {
+        let anew = || -> Result<Vec<Oid>, Fault> {
             let (db, path) = files.begin()?;
             let filled = self.made(&db, wanted, key);
             drop(db);
-            let placed = filled.and_then(|()| {
+            let placed = filled.and_then(|lacking| {
                 std::fs::rename(&path, &files.db)
-                    .map_err(|error| Fault::File(rusqlite::Error::ToSqlConversionFailure(error.into())))
+                    .map_err(|error| Fault::File(rusqlite::Error::ToSqlConversionFailure(error.into())))?;
+                Ok(lacking)
             });
             if placed.is_err() {
                 let _ = std::fs::remove_file(&path);
             }
-            placed?;
+            let lacking = placed?;
             files.leave();
+            Ok(lacking)
+        };
+        // notes that are not here any more may only be those it held
+        let lacking = match refreshed() {
+            Ok(Some(lacking)) => lacking,
+            _ => anew()?,
+        };
+        if self.fetched(&lacking) {
+            anew()?;
         }
-        Ok(as_it_is(files, key).map(|db| Opened { db, key: key.to_owned() }))
+        Ok(self.as_it_is(files, key).map(|db| Opened { db, key: key.to_owned() }))
     }
 
     /// The same in memory: out of the file, as far as that can be trusted, else out of all notes.
@@ -159,23 +179,50 @@ impl Store<'_> {
             return Ok(db);
         }
         let db = empty()?;
-        self.made(&db, wanted, key)?;
+        let lacking = self.made(&db, wanted, key)?;
+        if self.fetched(&lacking) {
+            let db = empty()?;
+            self.made(&db, wanted, key)?;
+            return Ok(db);
+        }
         Ok(db)
     }
 
+    /// Fetches blobs of notes that a partial clone left out, all at once. Whether they are here now.
+    fn fetched(&self, lacking: &[Oid]) -> bool {
+        !lacking.is_empty() && is_partial(self.repo) && fetch_objects(self.repo, lacking).is_ok()
+    }
+
+    /// Whether blobs have come that were not here when the database was filled.
+    fn has_come(&self, db: &Connection) -> Result<bool, Fault> {
+        let find = "SELECT value FROM meta WHERE name = 'lacking'";
+        let lacking: Option<String> = db.query_row(find, [], |row| row.get(0)).optional()?;
+        Ok(lacking.unwrap_or_default().split(' ').filter_map(parse_oid).any(|id| self.repo.has_object(id)))
+    }
+
+    /// The database as it is, if it can be trusted and holds what it must hold.
+    fn as_it_is(&self, files: &Files, key: &str) -> Option<Connection> {
+        let (db, seen) = files.open(false)?;
+        db.execute_batch("BEGIN").ok()?;
+        let find = "SELECT value FROM meta WHERE name = 'key'";
+        let held: Option<String> = db.query_row(find, [], |row| row.get(0)).optional().ok()?;
+        let is_current = held.as_deref() == Some(key) && files.is_trusted(&db, &seen);
+        (is_current && !self.has_come(&db).ok()?).then_some(db)
+    }
+
     /// Fills an empty database from all notes.
-    fn made(&self, db: &Connection, wanted: &Wanted, key: &str) -> Result<(), Fault> {
+    fn made(&self, db: &Connection, wanted: &Wanted, key: &str) -> Result<Vec<Oid>, Fault> {
         db.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-131072; BEGIN")?;
         db.execute_batch(schema::TABLES)?;
         db.execute_batch(schema::FIRST)?;
         db.execute_batch("INSERT INTO words(words, rank) VALUES('hashsize', 33554432)")?;
-        self.fill(db, [self.repo.empty_tree(); 3], wanted, key)?;
+        let lacking = self.fill(db, [self.repo.empty_tree(); 3], wanted, key)?;
         db.execute_batch("COMMIT")?;
-        Ok(())
+        Ok(lacking)
     }
 
-    /// Brings a database from the trees it holds to what is wanted.
-    fn fill(&self, db: &Connection, held: [Oid; 3], wanted: &Wanted, key: &str) -> Result<(), Fault> {
+    /// Brings a database from the trees it holds to what is wanted. Returns the blobs of notes that are not here.
+    fn fill(&self, db: &Connection, held: [Oid; 3], wanted: &Wanted, key: &str) -> Result<Vec<Oid>, Fault> {
         let is_new = held == [self.repo.empty_tree(); 3];
         let texts = Texts::new(self.repo);
         let mut filler = Filler::new(db, &texts, is_new)?;
@@ -201,11 +248,16 @@ impl Store<'_> {
             derive::sessionless(db)?;
         }
         let trees = wanted.trees.map(|tree| tree.to_string()).join(" ");
+        let mut set = db.prepare_cached("INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)")?;
         for (name, value) in [("key", key), ("trees", &trees)] {
-            db.prepare_cached("INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)")?
-                .execute(params![name, value])?;
+            set.execute(params![name, value])?;
         }
-        Ok(())
+        let lacking = std::mem::take(&mut filler.lacking);
+        if is_new || !lacking.is_empty() {
+            let some: Vec<String> = lacking.iter().take(WATCHED).map(|id| id.to_string()).collect();
+            set.execute(params!["lacking", some.join(" ")])?;
+        }
+        Ok(lacking)
     }
 
     fn tell(&self, done: usize) {
@@ -229,15 +281,6 @@ fn empty() -> Result<Connection, Fault> {
 fn has_indexes(db: &Connection) -> Result<bool, Fault> {
     let find = "SELECT count(*) FROM sqlite_schema WHERE name = 'record_kind'";
     Ok(db.query_row(find, [], |row| row.get::<_, i64>(0))? > 0)
-}
-
-/// The database as it is, if it can be trusted and holds what it must hold.
-fn as_it_is(files: &Files, key: &str) -> Option<Connection> {
-    let (db, seen) = files.open(false)?;
-    db.execute_batch("BEGIN").ok()?;
-    let find = "SELECT value FROM meta WHERE name = 'key'";
-    let held: Option<String> = db.query_row(find, [], |row| row.get(0)).optional().ok()?;
-    (held.as_deref() == Some(key) && files.is_trusted(&db, &seen)).then_some(db)
 }
 
 /// The trees a database of this layout and version holds.
@@ -266,9 +309,12 @@ impl<'s> Index<'s> {
     fn fine<T>(&self, answer: Result<T, Fault>) -> Result<T> {
         answer.map_err(|fault| match fault {
             Fault::Notes(error) => error,
-            Fault::File(error) => {
+            fault => {
                 Files::within(self.store.paths.state()).distrust();
-                unusable(error)
+                match fault {
+                    Fault::File(error) => unusable(error),
+                    _ => unusable(rusqlite::Error::QueryReturnedNoRows),
+                }
             }
         })
     }
