@@ -275,6 +275,7 @@ fn values_that_cannot_be_used_are_found() {
         ("empirica.syncTimeout", "10"),
         ("empirica.sync", "some"),
         ("empirica.strict", "maybe"),
+        ("empirica.index", "perhaps"),
         ("empirica.digest", "perhaps"),
         ("empirica.redact", "never"),
         ("empirica.remote", "upstream"),

@@ -385,7 +385,7 @@ fn a_step_that_was_finished_without_knowing_who_has_the_goal_is_so_for_them() {
     }
     for repo in &both {
         let shown = repo.json(["goal", "show", &goal]);
-        assert_eq!(shown["subtasks"][0]["status"], "done", "{shown}");
+        assert_eq!(shown["goal"]["subtasks"][0]["status"], "done", "{shown}");
         // out of the index, then from the notes it is known to stand on
         crate::index::forget_lists(repo);
         for _ in 0..2 {

@@ -105,6 +105,50 @@ fn partial<'p>(place: &'p Place, hub: &Repo<'p>) -> Repo<'p> {
     repo
 }
 
+#[test]
+fn a_partial_clone_fetches_all_notes_it_lacks_at_once_and_once() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = place.clone(&hub, "c", false);
+    SPECS.iter().for_each(|spec| drop(repo.git(["config", "--add", "remote.origin.fetch", spec]).ok()));
+    for (n, ai) in ["ada", "bob", "cyd"].into_iter().enumerate() {
+        repo.commit("f", &format!("{n}\n"), "More");
+        work(&repo, ai);
+    }
+    repo.git(["push", "-q", "origin", "HEAD"]).ok();
+    sync(&repo);
+    let partial = partial(&place, &hub);
+    let packs = || fs::read_dir(partial.path.join(".git/objects/pack")).expect("packs").count();
+    let before = packs();
+    // whoever is asked first brings them
+    assert!(partial.run(["log", "--oneline"]).ok().out.contains("bob"));
+    let fetched = packs();
+    assert!(fetched > before && fetched <= before + 4, "one pack: {before}, then {fetched}");
+    assert_eq!(partial.json(["query"])["total_found"], 3);
+    for command in ASKED {
+        partial.run(command.split(' ')).ok();
+    }
+    assert_eq!(packs(), fetched);
+    same_anew(&partial);
+}
+
+#[test]
+fn a_partial_clone_whose_remote_is_away_answers_and_asks_again_later() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = place.clone(&hub, "c", false);
+    SPECS.iter().for_each(|spec| drop(repo.git(["config", "--add", "remote.origin.fetch", spec]).ok()));
+    work(&repo, "ada");
+    sync(&repo);
+    let partial = partial(&place, &hub);
+    let away = hub.path.with_extension("away");
+    fs::rename(&hub.path, &away).expect("moved");
+    assert_eq!(partial.json(["query"])["total_found"], 0);
+    fs::rename(&away, &hub.path).expect("moved back");
+    let later = partial.json_with_env(&[("EMPIRICA_NOW", "2026-03-01T13:00:00.000Z")], ["query"]);
+    assert_eq!(later["total_found"], 1);
+}
+
 // An index must not be trusted any more when blobs have come that it was made without.
 #[test]
 fn notes_whose_blobs_come_later_are_then_found() {

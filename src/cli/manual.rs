@@ -33,6 +33,10 @@ empirica.digest
 Whether a commit made in a session gets a digest of what was learned, decided and verified. Default: true, unless empirica.sync
 is handoffs.
 .TP
+empirica.index
+Whether an index over the notes is kept in the git directory. Default: true. Without it every question about the whole
+history reads all notes; answers are the same.
+.TP
 empirica.lockTimeout
 How long a writer waits for others, such as 300ms or 10s. Default: 10s. After that the record waits in the log.
 .TP

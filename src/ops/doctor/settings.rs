@@ -103,7 +103,9 @@ fn values(context: &Context<'_>) -> crate::error::Result<Vec<Check>> {
                 "a duration such as 300ms, 10s or 2m"
             }
             "empirica.sync" if Leaves::configured(context.repo).is_err() => "all, handoffs or off",
-            "empirica.strict" | "empirica.digest" | "empirica.redact" if !is_bool(text) => "true or false",
+            "empirica.strict" | "empirica.digest" | "empirica.index" | "empirica.redact" if !is_bool(text) => {
+                "true or false"
+            }
             "empirica.remote" if place(context.repo, text).is_err() => "the name of a remote",
             "empirica.ai" if text.trim().is_empty() => "a name",
             "empirica.templatedir" if !templates.iter().any(|path| Path::new(&path.value).is_dir()) => "a folder",

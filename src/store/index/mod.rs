@@ -37,6 +37,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How many blobs that are not here are looked for when the index is opened.
 const WATCHED: usize = 50;
 
+/// After how many seconds a remote is asked again for blobs that it did not give.
+const ASK_AGAIN: i64 = 60;
+
 /// Why the index could not be made or asked.
 #[derive(Debug)]
 pub enum Fault {
@@ -193,11 +196,16 @@ impl Store<'_> {
         !lacking.is_empty() && is_partial(self.repo) && fetch_objects(self.repo, lacking).is_ok()
     }
 
-    /// Whether blobs have come that were not here when the database was filled.
+    /// Whether blobs have come that were not here when the database was filled, or it is time to ask for them again.
     fn has_come(&self, db: &Connection) -> Result<bool, Fault> {
         let find = "SELECT value FROM meta WHERE name = 'lacking'";
         let lacking: Option<String> = db.query_row(find, [], |row| row.get(0)).optional()?;
-        Ok(lacking.unwrap_or_default().split(' ').filter_map(parse_oid).any(|id| self.repo.has_object(id)))
+        let lacking = lacking.unwrap_or_default();
+        let mut words = lacking.split(' ');
+        let asked: i64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(i64::MAX);
+        let mut ids = words.filter_map(parse_oid).peekable();
+        let is_time = ids.peek().is_some() && self.now().timestamp().saturating_sub(asked) >= ASK_AGAIN;
+        Ok(is_time && is_partial(self.repo) || ids.any(|id| self.repo.has_object(id)))
     }
 
     /// The database as it is, if it can be trusted and holds what it must hold.
@@ -255,7 +263,7 @@ impl Store<'_> {
         let lacking = std::mem::take(&mut filler.lacking);
         if is_new || !lacking.is_empty() {
             let some: Vec<String> = lacking.iter().take(WATCHED).map(|id| id.to_string()).collect();
-            set.execute(params!["lacking", some.join(" ")])?;
+            set.execute(params!["lacking", format!("{} {}", self.now().timestamp(), some.join(" "))])?;
         }
         Ok(lacking)
     }
