@@ -261,7 +261,7 @@ impl Store<'_> {
             set.execute(params![name, value])?;
         }
         let lacking = std::mem::take(&mut filler.lacking);
-        if is_new || !lacking.is_empty() {
+        if !lacking.is_empty() {
             let some: Vec<String> = lacking.iter().take(WATCHED).map(|id| id.to_string()).collect();
             set.execute(params!["lacking", format!("{} {}", self.now().timestamp(), some.join(" "))])?;
         }
