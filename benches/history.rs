@@ -34,7 +34,7 @@ struct Place {
 
 /// A few of what takes seconds.
 fn few(bench: &Bench, size: usize) -> usize {
-    (bench.runs * 1_000 / size).clamp(5, bench.runs)
+    (bench.runs * 1_000 / size).clamp(bench.runs.min(5), bench.runs)
 }
 
 /// A setting of the environment as a list.
