@@ -330,7 +330,7 @@ mod tests {
             // as many different ones, too
             let many: Vec<Term> = (0..LONGEST / 4).map(|n| Term { text: format!("w{n}"), is_prefix: true }).collect();
             for words in [Words::All(terms.clone()), Words::Any([terms, many].concat())] {
-                let expression = words.expression().expect("words");
+                let Some(expression) = words.expression() else { continue };
                 db.query_row("SELECT count(*) FROM sheet WHERE sheet MATCH ?", [&expression], |row| {
                     row.get::<_, i64>(0)
                 })
