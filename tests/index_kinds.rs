@@ -133,6 +133,26 @@ fn a_partial_clone_fetches_all_notes_it_lacks_at_once_and_once() {
 }
 
 #[test]
+fn a_note_that_a_partial_clone_left_out_is_not_written_over() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = place.clone(&hub, "c", false);
+    SPECS.iter().for_each(|spec| drop(repo.git(["config", "--add", "remote.origin.fetch", spec]).ok()));
+    work(&repo, "ada");
+    sync(&repo);
+    let partial = partial(&place, &hub);
+    let away = hub.path.with_extension("away");
+    fs::rename(&hub.path, &away).expect("moved");
+    partial.json(["session", "start", "--ai", "bob"]);
+    partial.json(["finding", "It is said beside what is not here"]);
+    assert_eq!(partial.json(["flush"])["degraded_mode"], true);
+    fs::rename(&away, &hub.path).expect("moved back");
+    partial.json(["flush"]);
+    let note = partial.note(REFS[0], &partial.head());
+    assert!(note.contains("\"ai\":\"ada\"") && note.contains("beside what is not here"), "{note}");
+}
+
+#[test]
 fn a_partial_clone_whose_remote_is_away_answers_and_asks_again_later() {
     let place = Place::new();
     let hub = hub(&place);

@@ -8,6 +8,7 @@ use git_empirica::cli::args::Cli;
 use serde_json::Value;
 
 use crate::harness::{Place, Ran, Repo};
+use crate::json_keys::{ASSESSED, BOOTSTRAP, COMPACT, ENTRY, GOAL, HANDOFF, LOG, RESUME, SESSION, WHOLE};
 
 /// A command that succeeds: arguments, keys (or pointers) of its document, what its text says on standard output and
 /// on standard error. `{name}` in an argument stands for an id of the [`World`].
@@ -22,125 +23,6 @@ enum At {
     /// No repository.
     Nowhere,
 }
-
-const SESSION: &[&str] = &["session_id", "ai_id", "started_at"];
-const ENTRY: &[&str] = &["id", "kind", "session_id", "degraded_mode", "storage"];
-const GOAL: &[&str] = &["id", "kind", "session_id", "goals", "/goals/0/text"];
-const HANDOFF: &[&str] = &[
-    "handoff_id",
-    "report_id",
-    "session_id",
-    "commit",
-    "type",
-    "storage_location",
-    "token_count",
-    "markdown",
-    "missing",
-    "degraded_mode",
-    "storage",
-];
-/// The keys of a handoff shown whole.
-const WHOLE: &[&str] = &[
-    "session_id",
-    "ai_id",
-    "timestamp",
-    "duration",
-    "duration_seconds",
-    "task",
-    "epistemic_deltas",
-    "/epistemic_deltas/overall_confidence",
-    "key_findings",
-    "knowledge_gaps_filled",
-    "remaining_unknowns",
-    "next_steps",
-    "next_session_context",
-    "calibration_status",
-    "dead_ends",
-    "decisions",
-    "mistakes",
-    "evidence",
-    "goals",
-    "accomplished",
-    "investigation_tools",
-    "artifacts_created",
-    "assessments",
-    "/arrival/commits_since",
-    "/arrival/reachable",
-    "/arrival/changed_artifacts",
-    "/arrival/missing_artifacts",
-    "/arrival/unjudged_artifacts",
-    "/arrival/resolved_unknowns",
-    "/arrival/stale_evidence",
-];
-const COMPACT: &[&str] =
-    &["s", "ai", "ts", "task", "deltas", "findings", "unknowns", "next", "recommend", "calibrated"];
-const ASSESSED: &[&str] = &[
-    "session_id",
-    "checkpoint_id",
-    "phase",
-    "round",
-    "vectors",
-    "overall_confidence",
-    "uncertainty_detected",
-    "uncertainty_score",
-    "next_step",
-];
-const RESUME: &[&str] = &[
-    "sessions",
-    "total_sessions",
-    "token_count",
-    "token_estimate",
-    "detail_level",
-    "/sessions/0/session_id",
-    "/sessions/0/ai_id",
-    "/sessions/0/timestamp",
-    "/sessions/0/duration",
-    "/sessions/0/duration_seconds",
-    "/sessions/0/task",
-    "/sessions/0/epistemic_deltas",
-    "/sessions/0/key_findings",
-    "/sessions/0/knowledge_gaps_filled",
-    "/sessions/0/remaining_unknowns",
-    "/sessions/0/next_steps",
-    "/sessions/0/next_session_context",
-    "/sessions/0/calibration_status",
-    "/sessions/0/dead_ends",
-    "/sessions/0/decisions",
-    "/sessions/0/mistakes",
-    "/sessions/0/evidence",
-    "/sessions/0/goals",
-    "/sessions/0/accomplished",
-    "/sessions/0/arrival",
-];
-const BOOTSTRAP: &[&str] = &[
-    "project",
-    "own_session_id",
-    "active_sessions",
-    "team",
-    "goals",
-    "unknowns",
-    "findings",
-    "dead_ends",
-    "mistakes",
-    "decisions",
-    "handoffs",
-    "token_count",
-    "/project/agents",
-    "/active_sessions/0/session_id",
-    "/team/0/next_step",
-    "/goals/0/priority",
-    "/unknowns/0/id",
-    "/findings/0/importance",
-    "/handoffs/0/handoff_id",
-];
-const LOG: &[&str] = &[
-    "commits",
-    "/commits/0/commit",
-    "/commits/0/subject",
-    "/commits/0/author",
-    "/commits/0/date",
-    "/commits/0/handoffs",
-];
 
 #[rustfmt::skip]
 const WORKS: &[Row] = &[

@@ -36,6 +36,7 @@ mod init;
 mod init_hooks;
 mod interop;
 mod json;
+mod json_keys;
 mod kills;
 mod log;
 mod log_many;

@@ -201,7 +201,8 @@ mod tests {
 
     fn of(records: &[Record]) -> Facts {
         let aside = super::super::journal::superseded(records);
-        facts(&Gathered::each(records)[0], &aside)
+        let session = records[0].head.session.clone().expect("a session");
+        facts(&Gathered::collect(records, &session).expect("its start"), &aside)
     }
 
     fn finding(second: u64) -> Record {

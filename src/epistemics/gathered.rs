@@ -79,33 +79,6 @@ impl Gathered {
         Some(Self::of(session, &own, &answers(records), goals))
     }
 
-    /// The same of every session there is among the records, by id of the session. The records are put in order and
-    /// folded once, however many sessions there are.
-    pub fn each<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Self> {
-        let mut records: Vec<&Record> = records.into_iter().collect();
-        records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
-        let all = || records.iter().copied();
-        let mut own: BTreeMap<&SessionId, Vec<&Record>> = BTreeMap::new();
-        for record in all() {
-            if let Some(id) = &record.head.session {
-                own.entry(id).or_default().push(record);
-            }
-        }
-        let mut owned: BTreeMap<SessionId, Vec<GoalState>> = BTreeMap::new();
-        for goal in goals(all()) {
-            if let Some(id) = goal.session {
-                owned.entry(id).or_default().push(goal.goal);
-            }
-        }
-        let answers = answers(all());
-        let each = sessions(all()).into_values().map(|session| {
-            let own = own.remove(&session.id).unwrap_or_default();
-            let goals = owned.remove(&session.id).unwrap_or_default();
-            Self::of(session, &own, &answers, goals)
-        });
-        each.collect()
-    }
-
     /// Sorts a session's own records.
     fn of(session: Session, own: &[&Record], answers: &BTreeMap<Id, String>, mut goals: Vec<GoalState>) -> Self {
         // what the agent set itself comes before what was proposed to it

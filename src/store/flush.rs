@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 use super::epoch::Epoch;
 use super::lock::{Lock, left_behind, pause};
 use super::log::{self, Unusable, Waiting};
-use super::merge::form_of;
+use super::merge::{absent, form_of};
 use super::tips::Tips;
 use super::{MARKDOWN_REF, PREFIX, Store, data_ref, touched};
 use crate::error::{Error, Result};
 use crate::git::backend::Identity;
 use crate::git::notes::Unite;
+use crate::git::remotes::is_partial;
+use crate::git::transfer::fetch_objects;
 use crate::git::{NotesTree, Oid, RefUpdate, UpdateError, parse_oid};
 use crate::model::record::Attach;
 use crate::model::{Body, Id, Record, Shelf};
@@ -244,7 +246,10 @@ impl Store<'_> {
         let lost = lost.into_iter().map(|(on, content)| (on, form.without(content, &stale)));
         let new = change.new.iter().map(|(on, content)| (*on, form.without(content.clone(), &here.ids)));
         for (on, content) in new.chain(lost) {
-            let old = tree.get(on)?.unwrap_or_default();
+            let old = match tree.get(on)? {
+                Some(old) => old,
+                None => self.left_out(&mut tree, on, change)?,
+            };
             let united = (change.unite)(&old, &content);
             if united != old {
                 tree.set(on, &united)?;
@@ -257,6 +262,20 @@ impl Store<'_> {
         }
         let parents = at.into_iter().collect();
         self.repo.write_commit(after, parents, "Notes added by 'git empirica'\n", who).map(Some)
+    }
+
+    /// A note that was not read: nothing when there is none, but what a partial clone left out must not be taken for nothing.
+    /// It is fetched, with all others that the change is about; in a hurry the records wait instead.
+    fn left_out(&self, tree: &mut NotesTree<'_>, on: Oid, change: &Change) -> Result<Vec<u8>> {
+        let Some(blob) = tree.blob(on)? else { return Ok(Vec::new()) };
+        if self.until.is_none() && is_partial(self.repo) {
+            let mut lacking = vec![blob];
+            for on in change.new.keys() {
+                lacking.extend(tree.blob(*on)?.filter(|other| *other != blob && !self.repo.has_object(*other)));
+            }
+            fetch_objects(self.repo, &lacking)?;
+        }
+        self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))
     }
 
     fn not_updated(&self, updates: &[RefUpdate], error: UpdateError) -> Error {
