@@ -8,8 +8,7 @@ use super::{args, editor, manual, requests};
 use crate::env::Env;
 use crate::error::Result;
 use crate::git::Repository;
-use crate::git::history::Selection;
-use crate::model::{Phase, Shelf, Trigger};
+use crate::model::{Phase, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
     Asked, Context, accept, assess, bootstrap, calibration, checkpoint, compaction, deinit, demo, diff, doctor, drift,
@@ -437,40 +436,17 @@ impl<'a> Here<'a> {
 
     /// The log writes each commit as soon as it is found.
     fn log(&mut self, given: args::Log) -> Result<Option<Answer>> {
-        let mut shelves = Vec::new();
-        let any = given.handoffs || given.checkpoints || given.journal;
-        for (wanted, shelf) in [
-            (given.handoffs || !any, Shelf::Handoffs),
-            (given.checkpoints, Shelf::Checkpoints),
-            (given.journal, Shelf::Journal),
-        ] {
-            if wanted {
-                shelves.push(shelf);
-            }
-        }
-        let request = log::Request {
-            shelves,
-            limit: given.limit,
-            abbreviate: given.oneline,
-            selection: Selection {
-                revisions: given.revisions,
-                paths: given.paths,
-                all: given.all,
-                first_parent: given.first_parent,
-                reverse: given.reverse,
-                since: given.since,
-                until: given.until,
-                author: given.author,
-                grep: given.grep,
-            },
-        };
+        let (oneline, checkpoints, journal) = (given.oneline, given.checkpoints, given.journal);
+        let request = requests::log(given);
         let context = self.context(Asked::default())?;
         if self.output.as_json {
             let mut commits = Vec::new();
-            let make = |found: &log::Annotated| Ok(view::log::json_line(found, given.checkpoints, given.journal));
-            let warnings = log::run(&context, &request, &make, &mut |commit| {
-                commits.extend(commit);
-                Ok(true)
+            let make =
+                |found: &log::Annotated, out: &mut Vec<_>| view::log::json_line(found, checkpoints, journal, out);
+            let warnings = log::run(&context, &request, &make, &mut |made| {
+                commits
+                    .extend(made.into_iter().flat_map(|(sheet, at)| sheet[at].iter_mut().map(serde_json::Value::take)));
+                Ok(())
             })?;
             let answer = Answer::new(serde_json::json!({"commits": commits, "total_found": commits.len()}));
             return Ok(Some(answer.warn(warnings)));
@@ -479,17 +455,16 @@ impl<'a> Here<'a> {
         self.output.page(self.env, self.repo);
         let (output, terminal) = (&mut *self.output, view::log::Terminal::new(&mut self.terminal));
         let mut any = false;
-        let make = |found: &log::Annotated| match given.oneline {
-            true => Ok(view::log::one_line(found, paint)),
-            false => view::log::entry(found, paint, &terminal),
+        let make = |found: &log::Annotated, out: &mut String| match oneline {
+            true => view::log::one_line(found, paint, out),
+            false => view::log::entry(found, paint, &terminal, out),
         };
-        let warnings = log::run(&context, &request, &make, &mut |text| {
-            any |= text.is_some();
-            match text {
-                Some(text) => output.write(&text)?,
-                None => output.flush()?,
+        let warnings = log::run(&context, &request, &make, &mut |made| {
+            any |= made.is_some();
+            match made {
+                Some((sheet, at)) => output.write(&sheet[at]),
+                None => output.flush(),
             }
-            Ok(true)
         })?;
         if !any {
             output.say("No commit here has such records.")?;

@@ -7,14 +7,15 @@ use super::input::Input;
 use crate::epistemics::metrics::Period;
 use crate::epistemics::report::Said;
 use crate::error::{Error, Result};
+use crate::git::history::Selection;
 use crate::model::assessment::Trigger;
 use crate::model::goal::Priority;
 use crate::model::handoff::Calibration;
-use crate::model::{Phase, Vectors, Verdict};
+use crate::model::{Phase, Shelf, Vectors, Verdict};
 use crate::ops::Asked;
 use crate::ops::accept;
 use crate::ops::assess::{Request, vector_error};
-use crate::ops::{hook, query, search};
+use crate::ops::{hook, log, query, search};
 use crate::view::pack::Detail;
 use crate::view::query::Format as QueryFormat;
 use crate::view::show::Format;
@@ -199,6 +200,32 @@ impl From<args::CalibrationWord> for Calibration {
             args::CalibrationWord::Underconfident => Calibration::Underconfident,
             args::CalibrationWord::NotAssessable => Calibration::NotAssessable,
         }
+    }
+}
+
+/// Which commits a log shows, with which records.
+pub fn log(given: args::Log) -> log::Request {
+    let any = given.handoffs || given.checkpoints || given.journal;
+    let shelves = [
+        (given.handoffs || !any, Shelf::Handoffs),
+        (given.checkpoints, Shelf::Checkpoints),
+        (given.journal, Shelf::Journal),
+    ];
+    log::Request {
+        shelves: shelves.into_iter().filter(|(wanted, _)| *wanted).map(|(_, shelf)| shelf).collect(),
+        limit: given.limit,
+        abbreviate: given.oneline,
+        selection: Selection {
+            revisions: given.revisions,
+            paths: given.paths,
+            all: given.all,
+            first_parent: given.first_parent,
+            reverse: given.reverse,
+            since: given.since,
+            until: given.until,
+            author: given.author,
+            grep: given.grep,
+        },
     }
 }
 

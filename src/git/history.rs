@@ -69,12 +69,39 @@ pub(super) const PLAIN: [&str; 8] = [
 const FORMAT: &str = "--format=tformat:%H%x00%h%x00%p%x00%aN%x00%aE%x00%aI%x00%ad%x00%s%x00%B%x00";
 const FIELDS: usize = 9;
 
+/// A commit that a history came to.
+#[derive(Debug)]
+pub struct Listed {
+    /// Itself.
+    pub id: Oid,
+    pub(super) what: What,
+}
+
+/// What is known of a commit.
+#[derive(Debug)]
+pub(super) enum What {
+    /// All of it.
+    Told(Commit),
+    /// What the object store holds, and what only the repository knows of it: ids in short form.
+    Content { content: Vec<u8>, short: String, parents: Vec<String> },
+}
+
+impl Listed {
+    /// The commit as it is shown. No repository is needed: another thread can do it.
+    pub fn read(&self) -> Result<Commit> {
+        match &self.what {
+            What::Told(commit) => Ok(commit.clone()),
+            What::Content { content, short, parents } => super::walk::read(self.id, content, short, parents),
+        }
+    }
+}
+
 /// Commits in git's order, with abbreviated ids if they are wanted: the plain history is walked in process, any other is git's own listing.
 pub fn select<'r>(
     repo: &'r Repository,
     selection: &Selection,
     abbreviate: bool,
-) -> Result<Box<dyn Iterator<Item = Result<Commit>> + 'r>> {
+) -> Result<Box<dyn Iterator<Item = Result<Listed>> + 'r>> {
     match Walk::plain(repo, selection, abbreviate) {
         Some(walk) => Ok(Box::new(walk)),
         None => Ok(Box::new(History::start(repo, selection)?)),
@@ -121,7 +148,7 @@ impl History {
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    fn read(&mut self) -> Result<Option<Commit>> {
+    fn read(&mut self) -> Result<Option<Listed>> {
         let mut fields = Vec::with_capacity(FIELDS);
         while fields.len() < FIELDS {
             match self.field()? {
@@ -139,7 +166,7 @@ impl History {
         let id = next();
         // git ends each record with a line feed, which then begins the next one's first field
         let id = parse_oid(id.trim()).ok_or_else(no_commit)?;
-        Ok(Some(Commit {
+        let told = Commit {
             id,
             short: next(),
             parents: next().split_whitespace().map(str::to_owned).collect(),
@@ -149,12 +176,13 @@ impl History {
             shown_date: next(),
             subject: next(),
             message: next(),
-        }))
+        };
+        Ok(Some(Listed { id, what: What::Told(told) }))
     }
 }
 
 impl Iterator for History {
-    type Item = Result<Commit>;
+    type Item = Result<Listed>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.read().transpose();

@@ -10,6 +10,7 @@ pub mod difference;
 pub mod equivalents;
 pub mod head_move;
 pub mod history;
+pub mod lookup;
 pub mod notes;
 pub mod objects;
 mod parameters;
@@ -27,6 +28,7 @@ pub mod transfer;
 pub mod walk;
 
 pub use backend::{HeadState, RefUpdate, UpdateError};
+pub use lookup::Notes;
 pub use notes::NotesTree;
 pub use repository::Repository;
 

@@ -132,7 +132,7 @@ pub fn root_file(repo: &Repository, tree: Oid, name: &str) -> Result<Option<Oid>
 }
 
 /// A tree with the same notes and other entries, each note once.
-fn normalised(repo: &Repository, tree: Oid, unite: Unite) -> Result<State> {
+pub(super) fn normalised(repo: &Repository, tree: Oid, unite: Unite) -> Result<State> {
     let Entries { notes, others } = entries(repo, tree)?;
     let mut united: BTreeMap<Oid, Vec<Oid>> = Default::default();
     for (target, blob) in notes {

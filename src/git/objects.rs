@@ -35,10 +35,9 @@ impl Objects {
 }
 
 impl Blobs {
-    /// The content of a blob; `None` when it cannot be read here. Never fetches.
-    pub fn read(&self, id: Oid) -> Option<Vec<u8>> {
-        let mut content = Vec::new();
-        let found = gix::objs::Find::try_find(&self.store, &id, &mut content).ok()??;
-        (found.kind == gix::objs::Kind::Blob).then_some(content)
+    /// The content of a blob into `content`, whatever that held. Returns whether it could be read here. Never fetches.
+    pub fn read_into(&self, id: Oid, content: &mut Vec<u8>) -> bool {
+        let found = gix::objs::Find::try_find(&self.store, &id, content);
+        matches!(found, Ok(Some(found)) if found.kind == gix::objs::Kind::Blob)
     }
 }

@@ -167,10 +167,14 @@ impl Repository {
 
     /// The content of a blob; `None` when it is not here.
     pub fn read_blob(&self, id: Oid) -> Result<Option<Vec<u8>>> {
-        let found = self.inner.try_find_object(id).map_err(|error| unreadable(id, error))?;
-        Ok(found
-            .filter(|object| object.kind == gix::objs::Kind::Blob)
-            .map(|mut object| std::mem::take(&mut object.data)))
+        let mut content = Vec::new();
+        Ok(self.read_blob_into(id, &mut content)?.then_some(content))
+    }
+
+    /// The same, into `content`, whatever that held. Returns whether the blob is here.
+    pub fn read_blob_into(&self, id: Oid, content: &mut Vec<u8>) -> Result<bool> {
+        let found = gix::objs::Find::try_find(&self.inner, &id, content).map_err(|error| unreadable(id, error))?;
+        Ok(found.is_some_and(|object| object.kind == gix::objs::Kind::Blob))
     }
 
     /// Stores a blob.

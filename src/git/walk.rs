@@ -5,9 +5,10 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
 use gix::bstr::ByteSlice;
+use gix::objs::commit::ref_iter::Token;
 
 use super::Oid;
-use super::history::{Commit, Selection};
+use super::history::{Commit, Listed, Selection, What};
 use super::repository::{Repository, unreadable};
 use crate::error::Result;
 
@@ -20,8 +21,9 @@ pub struct Walk<'r> {
     shallow: bool,
 }
 
-/// A commit that was come to: when it was made, how many had been come to, itself, its content. No two have the same number.
-type Pending = (i64, Reverse<usize>, Oid, Vec<u8>);
+/// A commit that was come to: when it was made, how many had been come to, itself, its content and parents. No two have the same
+/// number.
+type Pending = (i64, Reverse<usize>, Oid, Vec<u8>, Vec<Oid>);
 
 /// Settings under which git shows commits otherwise than this walk does.
 const OTHERWISE: [&str; 6] =
@@ -45,57 +47,75 @@ impl<'r> Walk<'r> {
 
     fn add(&mut self, id: Oid) -> Result<()> {
         if self.seen.insert(id) {
-            let mut commit = self.repo.gix().find_commit(id).map_err(|error| unreadable(id, error))?;
-            let time = commit.time().map_err(|error| unreadable(id, error))?;
+            let broken = |error| unreadable(id, error);
             // read once: it is shown out of the same bytes
-            let content = std::mem::take(&mut commit.data);
-            self.pending.push((time.seconds, Reverse(self.seen.len()), id, content));
+            let content = self.repo.gix().find_commit(id).map_err(broken)?.data.clone();
+            let (mut time, mut parents) = (0, Vec::new());
+            for token in gix::objs::CommitRefIter::from_bytes(&content, id.kind()) {
+                match token.map_err(broken)? {
+                    Token::Parent { id } => parents.push(id),
+                    Token::Committer { signature } => {
+                        time = signature.time().map_err(broken)?.seconds;
+                        break;
+                    }
+                    _ => {}
+                }
+            }
+            self.pending.push((time, Reverse(self.seen.len()), id, content, parents));
         }
         Ok(())
     }
 
-    fn read(&mut self, id: Oid, content: &[u8]) -> Result<Commit> {
-        let gix = self.repo.gix();
-        let broken = |error| unreadable(id, error);
-        let commit = gix::objs::CommitRef::from_bytes(content, gix.object_hash()).map_err(broken)?;
-        let parents: Vec<Oid> = commit.parents().collect();
-        let author = commit.author().map_err(broken)?;
-        let time = author.time().map_err(broken)?;
-        let short = |id: Oid| {
-            let short = gix::prelude::ObjectIdExt::attach(id, gix).shorten_or_id();
-            short.to_string()
-        };
-        let read = Commit {
+    /// The commit as far as only the repository knows it. Its parents are come to.
+    fn list(&mut self, id: Oid, content: Vec<u8>, parents: &[Oid]) -> Result<Listed> {
+        let short = |id: Oid| gix::prelude::ObjectIdExt::attach(id, self.repo.gix()).shorten_or_id().to_string();
+        let listed = Listed {
             id,
-            // to find the shortest unique form is as much work as all the rest
-            short: if self.abbreviate { short(id) } else { String::new() },
-            parents: match parents.as_slice() {
-                [] | [_] => Vec::new(),
-                many => many.iter().map(|id| short(*id)).collect(),
+            what: What::Content {
+                content,
+                // to find the shortest unique form is as much work as all the rest
+                short: if self.abbreviate { short(id) } else { String::new() },
+                parents: match parents {
+                    [] | [_] => Vec::new(),
+                    many => many.iter().map(|id| short(*id)).collect(),
+                },
             },
-            author: author.name.to_str_lossy().into_owned(),
-            email: author.email.to_str_lossy().into_owned(),
-            date: time.format_or_unix(gix::date::time::format::ISO8601_STRICT),
-            shown_date: time.format_or_unix(gix::date::time::format::DEFAULT),
-            subject: commit.message().summary().to_str_lossy().into_owned(),
-            message: commit.message.to_str_lossy().into_owned(),
         };
-        for parent in parents {
+        for &parent in parents {
             // the parents of a shallow boundary are not here
             if !self.shallow || self.repo.has_object(parent) {
                 self.add(parent)?;
             }
         }
-        Ok(read)
+        Ok(listed)
     }
 }
 
+/// A commit out of what the object store holds; the short ids are known.
+pub(super) fn read(id: Oid, content: &[u8], short: &str, parents: &[String]) -> Result<Commit> {
+    let broken = |error| unreadable(id, error);
+    let commit = gix::objs::CommitRef::from_bytes(content, id.kind()).map_err(broken)?;
+    let author = commit.author().map_err(broken)?;
+    let time = author.time().map_err(broken)?;
+    Ok(Commit {
+        id,
+        short: short.to_owned(),
+        parents: parents.to_vec(),
+        author: author.name.to_str_lossy().into_owned(),
+        email: author.email.to_str_lossy().into_owned(),
+        date: time.format_or_unix(gix::date::time::format::ISO8601_STRICT),
+        shown_date: time.format_or_unix(gix::date::time::format::DEFAULT),
+        subject: commit.message().summary().to_str_lossy().into_owned(),
+        message: commit.message.to_str_lossy().into_owned(),
+    })
+}
+
 impl Iterator for Walk<'_> {
-    type Item = Result<Commit>;
+    type Item = Result<Listed>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (_, _, id, content) = self.pending.pop()?;
-        let read = self.read(id, &content);
+        let (_, _, id, content, parents) = self.pending.pop()?;
+        let read = self.list(id, content, &parents);
         if read.is_err() {
             self.pending.clear();
         }

@@ -10,7 +10,7 @@ use super::tips::Tips;
 use super::{PREFIX, Store, data_ref, touched, tracked};
 use crate::epistemics::journal::superseded;
 use crate::error::Result;
-use crate::git::{NotesTree, Oid, Repository, notes, parse_oid};
+use crate::git::{Notes, Oid, Repository, notes, parse_oid};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::wire;
 use crate::wire::lines;
@@ -93,7 +93,7 @@ pub enum Note {
 /// Single notes of one shelf, united over all sources.
 pub struct Lookup<'s> {
     /// Each with the ids that do not count in it.
-    trees: Vec<(NotesTree<'s>, BTreeSet<String>)>,
+    trees: Vec<(Notes<'s>, BTreeSet<String>)>,
     waiting: Vec<Waiting>,
 }
 
@@ -128,9 +128,9 @@ impl<'s> Lookup<'s> {
         let (sources, redacted) = store.sources(shelf, reading);
         let waiting = reading.waiting.iter().filter(|w| w.shelf == shelf && counts(&w.line, &redacted));
         let waiting = waiting.cloned().collect();
-        let mut trees: Vec<(NotesTree<'s>, BTreeSet<String>)> = Vec::new();
+        let mut trees: Vec<(Notes<'s>, BTreeSet<String>)> = Vec::new();
         for Source { tip, required, stale } in sources {
-            let tree = match NotesTree::open(store.repo, Some(tip), lines::union) {
+            let tree = match Notes::open(store.repo, tip, lines::union) {
                 Err(_) if !required => continue,
                 tree => tree?,
             };

@@ -192,7 +192,7 @@ fn section(arrival: &Arrival) -> String {
     lines.extend(named("changed", &arrival.changed_artifacts));
     lines.extend(named("missing", &arrival.missing_artifacts));
     let answered = arrival.resolved_unknowns.iter();
-    lines.extend(answered.map(|r| safe::item(&format!("answered: {} → {} ({})", r.question, r.answer, r.ai_id))));
+    lines.extend(answered.map(|r| safe::item_of(format!("answered: {} → {} ({})", r.question, r.answer, r.ai_id))));
     let stale = arrival.stale_evidence.iter().flatten();
     lines.extend(stale.map(|stale| {
         let files: Vec<String> = stale.files.iter().map(|file| name(&json!(file))).collect();

@@ -47,7 +47,7 @@ pub(super) fn entry(text: String, json: Value) -> Entry {
 }
 
 pub(super) fn plain(text: &str) -> Entry {
-    entry(safe::item(text), json!(text))
+    entry(safe::item(text).into_owned(), json!(text))
 }
 
 pub(super) fn must(mut entry: Entry) -> Entry {

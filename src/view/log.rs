@@ -25,8 +25,8 @@ fn point_json(record: &Record) -> Value {
     json
 }
 
-/// The commit as JSON; `checkpoints` and `journal` only when they were asked for.
-pub fn json_line(found: &Annotated, with_checkpoints: bool, with_journal: bool) -> Value {
+/// Adds the commit as JSON; `checkpoints` and `journal` only when they were asked for.
+pub fn json_line(found: &Annotated, with_checkpoints: bool, with_journal: bool, out: &mut Vec<Value>) -> Result<()> {
     let handoffs: Vec<Value> = found
         .handoffs
         .iter()
@@ -53,12 +53,13 @@ pub fn json_line(found: &Annotated, with_checkpoints: bool, with_journal: bool) 
     if with_journal {
         json["journal"] = found.journal.iter().map(point_json).collect();
     }
-    json
+    out.push(json);
+    Ok(())
 }
 
-/// The commit on a line, with a line for each handoff and a count of the rest.
-pub fn one_line(found: &Annotated, paint: Paint) -> String {
-    let mut text = format!("{} {}\n", paint.commit(&found.commit.short), safe::line(&found.commit.subject));
+/// Adds the commit on a line, with a line for each handoff and a count of the rest.
+pub fn one_line(found: &Annotated, paint: Paint, text: &mut String) -> Result<()> {
+    text.push_str(&format!("{} {}\n", paint.commit(&found.commit.short), safe::line(&found.commit.subject)));
     for record in &found.handoffs {
         if let Body::Digest(digest) = &record.body {
             text.push_str(&format!(
@@ -99,7 +100,7 @@ pub fn one_line(found: &Annotated, paint: Paint) -> String {
             text.push_str(&format!("  {}\n", words::count(records.len(), noun)));
         }
     }
-    text
+    Ok(())
 }
 
 /// The templates of the terminal, for several threads.
@@ -115,10 +116,9 @@ impl<'t> Terminal<'t> {
     }
 }
 
-/// The commit as `git log` shows it, with its records below.
-pub fn entry(found: &Annotated, paint: Paint, terminal: &Terminal<'_>) -> Result<String> {
+/// Adds the commit as `git log` shows it, with its records below.
+pub fn entry(found: &Annotated, paint: Paint, terminal: &Terminal<'_>, text: &mut String) -> Result<()> {
     let commit = &found.commit;
-    let mut text = String::with_capacity(4096);
     text.push_str(&paint.commit(&format!("commit {}", commit.id)));
     text.push('\n');
     if commit.parents.len() > 1 {
@@ -137,21 +137,23 @@ pub fn entry(found: &Annotated, paint: Paint, terminal: &Terminal<'_>) -> Result
         text.truncate(begun + text[begun..].trim_end().len());
         text.push('\n');
     }
-    let records = if terminal.is_built_in { built_in(found) } else { templated(found, terminal)? };
-    match paint.on {
-        true => text.push_str(&paint.text(records.trim_end())),
-        false => text.push_str(records.trim_end()),
+    let begun = text.len();
+    match terminal.is_built_in {
+        true => built_in(found, text),
+        false => text.push_str(&templated(found, terminal)?),
+    }
+    text.truncate(begun + text[begun..].trim_end().len());
+    if paint.on {
+        let records = text.split_off(begun);
+        text.push_str(&paint.text(&records));
     }
     text.push_str("\n\n");
-    // many of them can wait to be shown
-    text.shrink_to_fit();
-    Ok(text)
+    Ok(())
 }
 
 /// What the built-in `log.txt` says, without what a template costs: a log can show a hundred thousand commits. A test holds
 /// that both say the same.
-fn built_in(found: &Annotated) -> String {
-    let mut out = String::with_capacity(2048);
+fn built_in(found: &Annotated, out: &mut String) {
     for record in &found.handoffs {
         let Body::Handoff(handoff) = &record.body else { continue };
         out.push_str(&format!(
@@ -172,7 +174,7 @@ fn built_in(found: &Annotated) -> String {
                 within = title;
             }
             out.push_str("\n      - ");
-            out.push_str(&safe::indented(&text, 8));
+            safe::add_indented(&text, 8, out);
         });
         out.push('\n');
     }
@@ -215,7 +217,6 @@ fn built_in(found: &Annotated) -> String {
         }
         out.push('\n');
     }
-    out
 }
 
 /// The short id of the session, as a template shows what can be missing.
@@ -345,7 +346,9 @@ mod tests {
             };
             let mut templates = Templates::built_in();
             let shown = templated(&found, &Terminal::new(&mut templates)).unwrap();
-            assert_eq!(built_in(&found).trim_end(), shown.trim_end());
+            let mut built = String::new();
+            built_in(&found, &mut built);
+            assert_eq!(built.trim_end(), shown.trim_end());
             assert!(which == 0 || !shown.trim().is_empty());
         }
     }

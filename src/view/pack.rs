@@ -1,5 +1,7 @@
 //! Packing a handoff into a budget of tokens: what matters most stays, what does not fit is counted.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::fit::{Entry, List, brief, entry, list, must, plain};
@@ -118,20 +120,20 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
 
 /// Tells the texts of the lists of a [`Detail::Summary`], each with the title of its list, but for what is accomplished: the same
 /// as in [`lists`], for who wants nothing else of them.
-pub fn each_text(handoff: &Handoff, tell: &mut dyn FnMut(&'static str, String)) {
-    let mut list = |title, texts: &mut dyn Iterator<Item = String>| texts.for_each(|text| tell(title, text));
-    let item = |text: &String| safe::item(text);
+pub fn each_text<'h>(handoff: &'h Handoff, tell: &mut dyn FnMut(&'static str, Cow<'h, str>)) {
+    let mut list = |title, texts: &mut dyn Iterator<Item = Cow<'h, str>>| texts.for_each(|text| tell(title, text));
+    let item = |text: &'h String| safe::item(text);
     list("Next steps", &mut handoff.next_steps.iter().chain(&handoff.recommendations).map(item));
-    list("Remaining unknowns", &mut handoff.unknowns.iter().map(unknown_text));
-    list("Evidence", &mut proofs(handoff).into_iter().map(proof_text));
+    list("Remaining unknowns", &mut handoff.unknowns.iter().map(unknown_text).map(Cow::Owned));
+    list("Evidence", &mut proofs(handoff).into_iter().map(proof_text).map(Cow::Owned));
     list("Learned", &mut handoff.findings.iter().map(|finding| safe::item(&finding.text)));
-    list("Dead ends", &mut handoff.dead_ends.iter().map(dead_end_text));
-    list("Decisions", &mut handoff.decisions.iter().map(decision_text));
-    list("Mistakes", &mut handoff.mistakes.iter().map(mistake_text));
-    list("Goals", &mut goals(handoff).into_iter().map(goal_text));
+    list("Dead ends", &mut handoff.dead_ends.iter().map(dead_end_text).map(Cow::Owned));
+    list("Decisions", &mut handoff.decisions.iter().map(decision_text).map(Cow::Owned));
+    list("Mistakes", &mut handoff.mistakes.iter().map(mistake_text).map(Cow::Owned));
+    list("Goals", &mut goals(handoff).into_iter().map(goal_text).map(Cow::Owned));
     list("Context", &mut Some(&handoff.context).filter(|context| !context.is_empty()).map(item).into_iter());
-    list("Deltas", &mut delta_text(handoff).into_iter());
-    list("Gaps filled", &mut gaps(handoff).map(gap_text));
+    list("Deltas", &mut delta_text(handoff).map(Cow::Owned).into_iter());
+    list("Gaps filled", &mut gaps(handoff).map(gap_text).map(Cow::Owned));
 }
 
 /// What failed comes first.
@@ -159,16 +161,16 @@ fn goal_text(goal: &GoalState) -> String {
 }
 
 fn decision_text(decision: &Choice) -> String {
-    safe::item(&words::decision(&decision.text, &decision.why, &decision.alternatives))
+    safe::item_of(words::decision(&decision.text, &decision.why, &decision.alternatives))
 }
 
 fn dead_end_text(dead: &Failure) -> String {
-    safe::item(&format!("{} — {}", dead.approach, dead.why))
+    safe::item_of(format!("{} — {}", dead.approach, dead.why))
 }
 
 fn mistake_text(mistake: &Slip) -> String {
     let prevention = mistake.prevention.as_ref().map(|p| format!(" — prevention: {p}")).unwrap_or_default();
-    safe::item(&format!("{}{prevention}", mistake.text))
+    safe::item_of(format!("{}{prevention}", mistake.text))
 }
 
 /// With the id that answers it.
@@ -190,8 +192,12 @@ fn delta_text(handoff: &Handoff) -> Option<String> {
     }
     let mut text = String::new();
     for (name, delta) in shown {
-        let comma = if text.is_empty() { "" } else { ", " };
-        text.push_str(&format!("{comma}{} {}", name.replace('_', " "), words::signed(Some(delta))));
+        if !text.is_empty() {
+            text.push_str(", ");
+        }
+        text.extend(name.chars().map(|c| if c == '_' { ' ' } else { c }));
+        text.push(' ');
+        text.push_str(&words::signed(Some(delta)));
     }
     (!text.is_empty()).then_some(text)
 }
@@ -204,7 +210,7 @@ fn gaps(handoff: &Handoff) -> impl Iterator<Item = &Gap> {
 
 fn gap_text(gap: &Gap) -> String {
     let change = gap.confidence_change.map(|c| format!(" ({})", words::signed(Some(c)))).unwrap_or_default();
-    safe::item(&format!("{}: {} → {}{change}", gap.gap, gap.before, gap.after))
+    safe::item_of(format!("{}: {} → {}{change}", gap.gap, gap.before, gap.after))
 }
 
 /// A goal as it stands. Why a PREFLIGHT proposed it is a matter of its session.

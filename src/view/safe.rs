@@ -1,5 +1,7 @@
 //! Text from records made safe to show: it can forge no structure and drive no terminal.
 
+use std::borrow::Cow;
+
 /// Characters that reorder or hide other text: bidirectional controls, zero-width characters, other line ends.
 fn is_trick(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
@@ -63,12 +65,24 @@ pub fn lines(text: &str) -> String {
 
 /// On several lines, continued lines indented by `width`; blank lines are left out.
 pub fn indented(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    add_indented(text, width, &mut out);
+    out
+}
+
+/// Adds what [`indented`] gives.
+pub fn add_indented(text: &str, width: usize, out: &mut String) {
     if is_plain(text) {
-        return text.trim_end().to_owned();
+        return out.push_str(text.trim_end());
     }
     let clean = clean(text);
-    let kept: Vec<&str> = clean.split('\n').map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    kept.join(&format!("\n{}", " ".repeat(width)))
+    for (at, line) in clean.split('\n').map(str::trim_end).filter(|line| !line.is_empty()).enumerate() {
+        if at > 0 {
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', width));
+        }
+        out.push_str(line);
+    }
 }
 
 /// A cell of a Markdown table: on one line, without a bar that ends it.
@@ -77,15 +91,24 @@ pub fn cell(text: &str) -> String {
 }
 
 /// An entry of a Markdown list: continued lines are indented and no line begins a structure of its own.
-pub fn item(text: &str) -> String {
+pub fn item(text: &str) -> Cow<'_, str> {
     let begins_with_a_letter = text.trim_start().starts_with(|c: char| c.is_ascii_alphabetic());
-    if begins_with_a_letter && is_plain(text) && !text.contains(['`', '<']) {
-        return text.trim().to_owned();
+    let has_marks = || text.bytes().fold(false, |any, byte| any | (byte == b'`') | (byte == b'<'));
+    if begins_with_a_letter && is_plain(text) && !has_marks() {
+        return Cow::Borrowed(text.trim());
     }
     let clean = clean(text);
     let kept: Vec<String> =
         clean.split('\n').filter(|line| !line.trim().is_empty()).map(|line| guarded(line.trim())).collect();
-    kept.join("\n  ")
+    Cow::Owned(kept.join("\n  "))
+}
+
+/// [`item`] of a text that is not needed any more.
+pub fn item_of(text: String) -> String {
+    match item(&text) {
+        Cow::Borrowed(kept) if kept.len() == text.len() => text,
+        kept => kept.into_owned(),
+    }
 }
 
 /// A Markdown paragraph or several: no line begins a heading, a list, a fence, a table, a rule or a tag.
@@ -209,7 +232,7 @@ mod tests {
             "a_",
             "a|b",
         ] {
-            assert_eq!(item(text), long(text, item), "{text:?}");
+            assert_eq!(item(text), long(text, |text| item(text).into_owned()), "{text:?}");
             assert_eq!(line(text), long(text, line), "{text:?}");
             assert_eq!(indented(text, 2), long(text, |text| indented(text, 2)), "{text:?}");
         }

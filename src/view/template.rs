@@ -104,7 +104,7 @@ fn environment() -> Environment<'static> {
     environment.set_fuel(Some(5_000_000));
     let text = |f: fn(&str) -> String| move |value: &str| f(value);
     environment.add_filter("line", text(safe::line));
-    environment.add_filter("item", text(safe::item));
+    environment.add_filter("item", text(|text| safe::item(text).into_owned()));
     environment.add_filter("inline", text(safe::words));
     environment.add_filter("cell", text(safe::cell));
     environment.add_filter("paragraph", text(safe::paragraph));

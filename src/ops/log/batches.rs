@@ -1,0 +1,319 @@
+//! Commits on their way into the log: read by one thread, made into what is shown by several, shown in their order.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::time::{Duration, Instant};
+
+use super::{Annotated, Found, Reader, empty};
+use crate::error::{Error, Result};
+use crate::git::Oid;
+use crate::git::history::Listed;
+use crate::git::objects::Objects;
+use crate::model::Shelf;
+use crate::store::standing_alone;
+
+/// Who wants no more commits than this needs no help.
+const PAGE: usize = 50;
+/// So many commits are shown one by one, before some go together.
+const ALONE: usize = 8;
+/// So many commits go to a helper at once, but none waits for others longer than this.
+const BATCH: usize = 32;
+const PATIENCE: Duration = Duration::from_millis(5);
+/// Who helps at most: the history is walked by one in any case.
+const HELPERS: usize = 3;
+
+/// What commits are made into, one behind the other.
+pub trait Sheet: Default + Send {
+    /// How much there is of it.
+    fn end(&self) -> usize;
+    /// Takes it all out.
+    fn clear(&mut self);
+}
+
+impl Sheet for String {
+    fn end(&self) -> usize {
+        self.len()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+}
+
+impl<T: Send> Sheet for Vec<T> {
+    fn end(&self) -> usize {
+        self.len()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+}
+
+/// Adds what is shown of a commit.
+pub type Make<'m, S> = dyn Fn(&Annotated, &mut S) -> Result<()> + Sync + 'm;
+
+/// Shows what was made of a commit: where it begins and ends. `None` says that the next one can be long in coming.
+pub type Show<'m, S> = dyn FnMut(Option<(&mut S, Range<usize>)>) -> Result<()> + 'm;
+
+/// What a commit comes to.
+enum Made {
+    Nothing,
+    /// What ends here in the sheet, and begins where the one before it ends.
+    Shown(usize),
+    Failed(Error),
+    /// The store is needed after all.
+    Again,
+}
+
+/// Reads a blob into a buffer; returns whether it could.
+type Read<'r> = dyn Fn(Oid, &mut Vec<u8>) -> bool + 'r;
+
+/// Commits on their way, and what they come to. Who gave them away gets them back with what was allocated for them: that is
+/// slow to free for another thread.
+#[derive(Default)]
+struct Work<S> {
+    batch: Vec<Found>,
+    made: Vec<Made>,
+    sheet: S,
+}
+
+impl<S: Sheet> Work<S> {
+    /// Makes what is shown of the batch, as far as that can be done without the repository. `note` is room for one.
+    fn run(&mut self, read: &Read<'_>, note: &mut Vec<u8>, make: &Make<'_, S>) {
+        for found in &self.batch {
+            self.made.push(match found {
+                Found::Settled(annotated) => made(annotated, &mut self.sheet, make),
+                Found::Stored(commit, notes) => match stored(commit, notes, read, note) {
+                    Ok(Some(annotated)) => made(&annotated, &mut self.sheet, make),
+                    Ok(None) => Made::Again,
+                    Err(error) => Made::Failed(error),
+                },
+            });
+        }
+    }
+}
+
+/// A commit with what stands in its notes; `None` when only the store knows what they come to.
+fn stored(commit: &Listed, notes: &[(Shelf, Oid)], read: &Read<'_>, note: &mut Vec<u8>) -> Result<Option<Annotated>> {
+    let mut annotated = empty(commit.read()?);
+    for (shelf, blob) in notes {
+        // what cannot be read says so when it is read once more
+        let records = if read(*blob, note) { standing_alone(commit.id, note) } else { None };
+        let Some(records) = records else { return Ok(None) };
+        *annotated.shelf(*shelf) = records;
+    }
+    Ok(Some(annotated))
+}
+
+fn made<S: Sheet>(annotated: &Annotated, sheet: &mut S, make: &Make<'_, S>) -> Made {
+    if annotated.is_empty() {
+        return Made::Nothing;
+    }
+    match make(annotated, sheet) {
+        Ok(()) => Made::Shown(sheet.end()),
+        Err(error) => Made::Failed(error),
+    }
+}
+
+/// How what was made is shown, of how many commits it was, and of how many it may be still.
+struct Showing<'m, S> {
+    make: &'m Make<'m, S>,
+    show: &'m mut Show<'m, S>,
+    shown: usize,
+    left: usize,
+}
+
+impl<S: Sheet> Showing<'_, S> {
+    /// Shows what was made of a batch, in its order, and empties it.
+    fn finish(&mut self, reader: &mut Reader<'_>, work: &mut Work<S>) -> Result<()> {
+        let mut begin = 0;
+        for (found, of) in work.batch.iter().zip(work.made.drain(..)) {
+            if self.left == 0 {
+                break;
+            }
+            let mut own = S::default();
+            let (of, sheet) = match (of, found) {
+                (Made::Again, Found::Stored(commit, _)) => {
+                    let annotated = reader.settled(commit)?;
+                    (made(&annotated, &mut own, self.make), None)
+                }
+                (of, _) => (of, Some(&mut work.sheet)),
+            };
+            match (of, sheet) {
+                (Made::Nothing | Made::Again, _) => continue,
+                (Made::Failed(error), _) => return Err(error),
+                (Made::Shown(end), None) => (self.show)(Some((&mut own, 0..end)))?,
+                (Made::Shown(end), Some(sheet)) => {
+                    (self.show)(Some((sheet, begin..end)))?;
+                    begin = end;
+                }
+            }
+            (self.left, self.shown) = (self.left - 1, self.shown + 1);
+        }
+        work.batch.clear();
+        work.sheet.clear();
+        (self.show)(None)
+    }
+}
+
+/// A batch under way.
+enum Batch<S> {
+    Done(Work<S>),
+    /// With the number of its commits.
+    Away(Receiver<Work<S>>, usize),
+}
+
+type Job<S> = (Work<S>, Sender<Work<S>>);
+
+/// Shows the annotated commits of a history, `most` of them: this thread reads, others make what is shown; when they have enough
+/// to do, this one does, too.
+pub(super) fn show<S: Sheet>(
+    reader: &mut Reader<'_>,
+    most: usize,
+    make: &Make<'_, S>,
+    show: &mut Show<'_, S>,
+) -> Result<()> {
+    let others = std::thread::available_parallelism().map_or(1, usize::from).saturating_sub(1).min(HELPERS);
+    let helpers = if most > PAGE { others } else { 0 };
+    let (give, take) = channel::<Job<S>>();
+    let take = Mutex::new(take);
+    let objects = Objects::of(reader.context.repo);
+    std::thread::scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(|| help(&take, &objects, make));
+        }
+        let showing = Showing { make, show, left: most, shown: 0 };
+        // the helpers end when this goes
+        let mut line = Line {
+            showing,
+            give,
+            take: &take,
+            helpers,
+            room: Vec::new(),
+            under_way: VecDeque::new(),
+            pending: 0,
+            idle: Vec::new(),
+        };
+        line.run(reader)
+    })
+}
+
+/// Does what it is given until nobody can give it anything any more.
+fn help<S: Sheet>(take: &Mutex<Receiver<Job<S>>>, objects: &Objects, make: &Make<'_, S>) {
+    let next = || take.lock().ok()?.recv().ok();
+    let (blobs, mut room) = (objects.open(), Vec::new());
+    let read = |blob, note: &mut Vec<u8>| blobs.as_ref().is_some_and(|blobs| blobs.read_into(blob, note));
+    while let Some((mut work, reply)) = next() {
+        work.run(&read, &mut room, make);
+        // nobody waits any more when the log was left
+        let _ = reply.send(work);
+    }
+}
+
+/// The commits under way, in their order.
+struct Line<'m, S> {
+    showing: Showing<'m, S>,
+    give: Sender<Job<S>>,
+    /// What was given, and nobody has begun.
+    take: &'m Mutex<Receiver<Job<S>>>,
+    helpers: usize,
+    /// Room for a note.
+    room: Vec<u8>,
+    under_way: VecDeque<Batch<S>>,
+    /// How many commits were read, and are not shown.
+    pending: usize,
+    /// What is used again.
+    idle: Vec<Work<S>>,
+}
+
+impl<S: Sheet> Line<'_, S> {
+    fn run(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+        let mut work: Work<S> = Work::default();
+        let (mut begun, mut ended) = (Instant::now(), false);
+        while self.showing.left > 0 && !(ended && self.pending == 0) {
+            if !ended && self.pending < self.showing.left {
+                match reader.next()? {
+                    None => ended = true,
+                    Some(None) => {}
+                    Some(Some(found)) => {
+                        if work.batch.is_empty() {
+                            begun = Instant::now();
+                        }
+                        work.batch.push(found);
+                        self.pending += 1;
+                    }
+                }
+            }
+            // perhaps nothing more is needed
+            let is_all = ended || self.pending >= self.showing.left;
+            let alone = self.helpers == 0 || self.showing.shown < ALONE;
+            let is_full = alone || is_all || work.batch.len() >= BATCH || begun.elapsed() >= PATIENCE;
+            if is_full && !work.batch.is_empty() {
+                let mut full = std::mem::replace(&mut work, self.idle.pop().unwrap_or_default());
+                let away = self.under_way.iter().filter(|batch| matches!(batch, Batch::Away(..))).count();
+                self.under_way.push_back(if alone || away > 2 * self.helpers {
+                    full.run(&|blob, note| reader.read_into(blob, note), &mut self.room, self.showing.make);
+                    Batch::Done(full)
+                } else {
+                    let ((reply, answer), commits) = (channel(), full.batch.len());
+                    // a helper that is gone has dropped the other end: then there is no answer either
+                    let _ = self.give.send((full, reply));
+                    Batch::Away(answer, commits)
+                });
+            }
+            // what waits is bounded: no more is read while the first one is not done
+            let must_wait = is_all || self.under_way.len() > 4 * (self.helpers + 1);
+            if must_wait {
+                self.take_back(reader);
+            }
+            if !self.show_ready(reader, must_wait)? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what was given away, and nobody has begun.
+    fn take_back(&mut self, reader: &Reader<'_>) {
+        // who waits for something to do has the lock, and nothing is there
+        let given = || self.take.try_lock().ok()?.try_recv().ok();
+        if let Some((mut work, reply)) = given() {
+            work.run(&|blob, note| reader.read_into(blob, note), &mut self.room, self.showing.make);
+            // it is waited for below
+            let _ = reply.send(work);
+        }
+    }
+
+    /// Shows what is done of the batches, in their order; waits for the first one if it must. Returns whether to go on.
+    fn show_ready(&mut self, reader: &mut Reader<'_>, mut must_wait: bool) -> Result<bool> {
+        while let Some(first) = self.under_way.pop_front() {
+            let (mut done, commits) = match first {
+                Batch::Done(done) => {
+                    let commits = done.batch.len();
+                    (done, commits)
+                }
+                Batch::Away(answer, commits) => match answer.try_recv() {
+                    Ok(done) => (done, commits),
+                    Err(TryRecvError::Empty) if !must_wait => {
+                        self.under_way.push_front(Batch::Away(answer, commits));
+                        return Ok(true);
+                    }
+                    // a helper that panicked: its panic goes on where the threads are joined
+                    Err(TryRecvError::Disconnected) => return Ok(false),
+                    Err(TryRecvError::Empty) => match answer.recv() {
+                        Ok(done) => (done, commits),
+                        Err(_) => return Ok(false),
+                    },
+                },
+            };
+            must_wait = false;
+            self.showing.finish(reader, &mut done)?;
+            self.pending -= commits;
+            self.idle.push(done);
+        }
+        Ok(true)
+    }
+}
