@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use rusqlite::{Connection, ToSql, params};
 
-use super::fill::Texts;
 use super::schema;
+use super::texts::Texts;
 use super::{Fault, Index};
 use crate::error::Result;
 use crate::git::Oid;
@@ -28,49 +28,63 @@ const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?
 /// A record that was found, not read yet.
 pub struct Found {
     r: i64,
-    id: String,
+    /// Its id.
+    pub id: String,
     note: i64,
+    /// Stands for its line.
+    pub version: i64,
     doubled: bool,
 }
 
 /// The records of which a condition on the table `record` holds; what orders and limits them may follow it.
 pub fn found(db: &Connection, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<Found>, Fault> {
-    let mut find = db.prepare_cached(&format!("SELECT r, id, note, doubled FROM record WHERE {condition}"))?;
+    let mut find = db.prepare_cached(&format!("SELECT r, id, note, doubled, version FROM record WHERE {condition}"))?;
     let rows = find.query_map(values, |row| {
         let id = schema::text(row.get_ref(1)?.as_blob().unwrap_or_default());
-        Ok(Found { r: row.get(0)?, id, note: row.get(2)?, doubled: row.get(3)? })
+        Ok(Found { r: row.get(0)?, id, note: row.get(2)?, doubled: row.get(3)?, version: row.get(4)? })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What the records say. Without `placed` nobody asks where they stand.
-pub fn taken(db: &Connection, texts: &Texts<'_>, found: Vec<Found>, placed: bool) -> Result<Scan, Fault> {
-    // each note is read once
-    let mut by_note: BTreeMap<i64, Vec<Found>> = BTreeMap::new();
+/// What was found, by the note it is read from: each is read once.
+pub fn by_note(found: Vec<Found>) -> BTreeMap<i64, Vec<Found>> {
+    let mut out: BTreeMap<i64, Vec<Found>> = BTreeMap::new();
     for one in found {
-        by_note.entry(one.note).or_default().push(one);
+        out.entry(one.note).or_default().push(one);
     }
-    let mut out = Scan::default();
-    for (note, wanted) in by_note {
-        let text = texts.get(db, note)?;
-        let mut lines_of: HashMap<&str, &[u8]> = HashMap::new();
-        let ids: HashSet<&str> = wanted.iter().map(|one| one.id.as_str()).collect();
-        for line in lines::split(&text) {
-            let Some(id) = lines::id(line).filter(|id| ids.contains(id)) else { continue };
-            let known = lines_of.entry(id).or_insert(line);
-            // canonical notes have the greatest last; others may not, and lines nobody understands do not count
-            if line > *known && (wire::record::decode(line).is_some() || wire::record::decode(known).is_none()) {
-                *known = line;
-            }
+    out
+}
+
+/// What the records say that were found in a note, each with its line.
+pub fn said<'f>(text: &[u8], wanted: &'f [Found]) -> Vec<(&'f Found, Vec<u8>, Record)> {
+    let ids: HashSet<&str> = wanted.iter().map(|one| one.id.as_str()).collect();
+    let mut lines_of: HashMap<&str, &[u8]> = HashMap::new();
+    for line in lines::split(text) {
+        let Some(id) = lines::id(line).filter(|id| ids.contains(id)) else { continue };
+        let known = lines_of.entry(id).or_insert(line);
+        // canonical notes have the greatest last; others may not, and lines nobody understands do not count
+        if line > *known && (wire::record::decode(line).is_some() || wire::record::decode(known).is_none()) {
+            *known = line;
         }
-        for Found { r, id, doubled, .. } in &wanted {
-            let Some(line) = lines_of.get(id.as_str()) else { continue };
-            let Some(record) = wire::record::decode(line) else { continue };
-            if *doubled {
+    }
+    let read = |one: &'f Found| {
+        let line = lines_of.get(one.id.as_str())?;
+        Some((one, line.to_vec(), wire::record::decode(line)?))
+    };
+    wanted.iter().filter_map(read).collect()
+}
+
+/// What the records say, with where they stand.
+fn taken(db: &Connection, texts: &Texts<'_>, found: Vec<Found>) -> Result<Scan, Fault> {
+    let mut out = Scan::default();
+    for (note, wanted) in by_note(found) {
+        let text = texts.get(db, note)?;
+        for (one, line, record) in said(&text, &wanted) {
+            if one.doubled {
                 out.doubled.insert(record.head.id.clone());
             }
-            let on = if placed { places(db, *r)? } else { BTreeSet::new() };
-            out.put(line.to_vec(), Entry { record, on });
+            let on = places(db, one.r)?;
+            out.put(line, Entry { record, on });
         }
     }
     Ok(out)
@@ -95,9 +109,9 @@ pub fn rows(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<i64
     Ok(found)
 }
 
-/// Everything of the session in a row, as [`OF_SESSION`] says; where it stands is not looked up.
-pub fn of_session(db: &Connection, texts: &Texts<'_>, s: i64) -> Result<Scan, Fault> {
-    taken(db, texts, found(db, OF_SESSION, &[&s])?, false)
+/// Everything of the session in a row, as [`OF_SESSION`] says.
+pub fn of_session(db: &Connection, s: i64) -> Result<Vec<Found>, Fault> {
+    found(db, OF_SESSION, &[&s])
 }
 
 /// Which records of some kinds.
@@ -116,7 +130,7 @@ impl Index<'_> {
 
     fn take(&self, found: Vec<Found>) -> Result<Scan> {
         let texts = Texts::new(self.store.repo);
-        self.fine(taken(&self.opened.db, &texts, found, true))
+        self.fine(taken(&self.opened.db, &texts, found))
     }
 
     /// The records of some kinds, in the words of their `kind` key.

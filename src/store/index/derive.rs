@@ -2,94 +2,198 @@
 //! handoffs are in force.
 
 use std::collections::BTreeSet;
+use std::sync::mpsc::{TrySendError, channel, sync_channel};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::Fault;
-use super::ask;
-use super::fill::Texts;
+use super::ahead::Line;
+use super::ask::{self, Found};
 use super::schema;
+use super::texts::{Kept, Place, Texts, place};
+use super::{Fault, has_threads};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::journal::{answers, goals, sessions, superseded};
 use crate::epistemics::kept::{kept, learned};
+use crate::git::Repository;
+use crate::git::objects::Objects;
 use crate::model::goal::GoalStatus;
+use crate::model::session::Session;
 use crate::model::{Body, Id, Record, SessionId, Vector};
 
+/// So many sessions wait for the other thread.
+const AHEAD: usize = 64;
+/// Fewer sessions need no other thread; where assertions are checked nearly all are given to it, so that tests see it.
+const FEW: usize = if cfg!(debug_assertions) { 2 } else { 32 };
+
+/// A session, and where its records are.
+struct Asked {
+    s: i64,
+    id: SessionId,
+    notes: Vec<(i64, Place, Vec<Found>)>,
+}
+
+/// What follows from the records of a session.
+struct Follows {
+    s: i64,
+    /// `None` when nothing is left of its own; who concerned it may be there still.
+    row: Option<Row>,
+}
+
+struct Row {
+    session: Session,
+    newest: Option<Id>,
+    kept: Option<String>,
+    know: Option<f64>,
+    uncertainty: Option<f64>,
+    /// Its unknowns and goals, and whether they are closed.
+    closed: Vec<(Id, bool)>,
+    /// Its handoffs, and whether they are put aside.
+    aside: Vec<(Id, bool)>,
+}
+
 /// Makes the rows of these sessions anew; with `is_new` nothing was put aside or closed before. `tell` is told of every one.
+/// Another thread reads them, and this one does when that has enough to do.
 pub fn sessions_anew(
     db: &Connection,
-    texts: &Texts<'_>,
+    repo: &Repository,
     touched: &BTreeSet<i64>,
+    kept: &Kept,
     is_new: bool,
     tell: &mut dyn FnMut(),
 ) -> Result<(), Fault> {
-    for s in touched {
-        tell();
-        let row: Vec<u8> = db.prepare_cached("SELECT id FROM session WHERE s = ?")?.query_row([s], |row| row.get(0))?;
-        let Some(id) = SessionId::parse(&schema::text(&row)) else { continue };
-        let scan = ask::of_session(db, texts, *s)?;
-        let own = || scan.records().filter(|record| record.head.session.as_ref() == Some(&id));
-        let Some(session) = sessions(own()).remove(&id) else {
-            // nothing is left of its own; who concerned it may be there still
-            db.prepare_cached(
-                "UPDATE session SET began = NULL, newest = NULL, ai = NULL, started_at = NULL, ended_at = NULL, task = NULL, \
-                 kind = NULL, external_id = NULL, head = NULL, worktree = NULL, place = NULL, kept = NULL, know = NULL, uncertainty = NULL WHERE s = ?",
-            )?
-            .execute([s])?;
-            continue;
-        };
-        let aside = superseded(scan.records());
-        let records: Vec<&Record> = scan.records().collect();
-        let gathered = Gathered::collect(records.iter().copied(), &id);
-        let learned = |vector| gathered.as_ref().and_then(|gathered| learned(gathered, vector));
-        let (know, uncertainty) = (learned(Vector::Know), learned(Vector::Uncertainty));
-        // what is kept is made of numbers and texts: it can be written
-        let kept = gathered.as_ref().and_then(|gathered| serde_json::to_string(&kept(gathered, &aside)).ok());
-        let newest = own().next_back().map(|record| schema::id(&record.head.id));
-        db.prepare_cached(
-            "UPDATE session SET began = ?, newest = ?, ai = ?, started_at = ?, ended_at = ?, task = ?, kind = ?, \
-             external_id = ?, head = ?, worktree = ?, place = ?, kept = ?, know = ?, uncertainty = ? WHERE s = ?",
-        )?
-        .execute(params![
-            schema::id(&session.began),
-            newest,
-            session.ai,
-            session.started_at,
-            session.ended_at,
-            session.task,
-            session.kind,
-            session.external_id,
-            session.commit,
-            session.worktree,
-            session.place,
-            kept,
-            know,
-            uncertainty,
-            s
-        ])?;
-        let answered = answers(scan.records());
-        let open: BTreeSet<Id> = goals(scan.records())
-            .into_iter()
-            .filter(|owned| owned.goal.status == GoalStatus::Open)
-            .map(|owned| owned.goal.id)
-            .collect();
-        for record in own() {
-            let closed = match &record.body {
-                Body::Unknown(_) => answered.contains_key(&record.head.id),
-                Body::Goal(_) => !open.contains(&record.head.id),
-                _ => continue,
-            };
-            if is_new && !closed {
-                continue;
+    let texts = Texts::new(repo);
+    if touched.len() < FEW || !has_threads() {
+        return touched.iter().try_for_each(|s| {
+            tell();
+            write(db, &follows(&texts, asked(db, kept, *s)?)?, is_new)
+        });
+    }
+    let objects = Objects::of(repo);
+    std::thread::scope(|scope| {
+        let (give, given) = sync_channel::<Asked>(AHEAD);
+        let (answer, answers) = channel();
+        scope.spawn(move || {
+            let texts = Texts::elsewhere(&objects);
+            for asked in given {
+                // nobody listens any more when something failed
+                if answer.send(follows(&texts, asked)).is_err() {
+                    return;
+                }
             }
-            let set = "UPDATE record SET closed = ?1 WHERE id = ?2 AND closed <> ?1";
-            db.prepare_cached(set)?.execute(params![closed, schema::id(&record.head.id)])?;
+        });
+        for s in touched {
+            tell();
+            match give.try_send(asked(db, kept, *s)?) {
+                Ok(()) => {}
+                Err(TrySendError::Full(asked) | TrySendError::Disconnected(asked)) => {
+                    write(db, &follows(&texts, asked)?, is_new)?;
+                }
+            }
+            while let Ok(said) = answers.try_recv() {
+                write(db, &said?, is_new)?;
+            }
         }
-        for record in own().filter(|record| matches!(record.body, Body::Handoff(_))) {
-            put_aside(db, &schema::id(&record.head.id), aside.contains(&record.head.id), is_new)?;
+        drop(give);
+        answers.into_iter().try_for_each(|said| write(db, &said?, is_new))
+    })
+}
+
+fn asked(db: &Connection, kept: &Kept, s: i64) -> Result<Asked, Fault> {
+    let row: Vec<u8> = db.prepare_cached("SELECT id FROM session WHERE s = ?")?.query_row([s], |row| row.get(0))?;
+    // what is kept was one
+    let id = SessionId::parse(&schema::text(&row)).ok_or(Fault::Lost)?;
+    let notes = ask::by_note(ask::of_session(db, s)?);
+    let placed = |(n, found)| match kept.get(n) {
+        Some(lines) => Ok((n, Place::Lines(lines), found)),
+        None => Ok((n, place(db, n)?, found)),
+    };
+    let notes = notes.into_iter().map(placed).collect::<Result<_, Fault>>()?;
+    Ok(Asked { s, id, notes })
+}
+
+/// What follows from the records of a session; no database is needed for it.
+fn follows(texts: &Texts<'_>, asked: Asked) -> Result<Follows, Fault> {
+    let Asked { s, id, notes } = asked;
+    let mut read: Vec<Record> = Vec::new();
+    for (n, place, found) in &notes {
+        if !matches!(place, Place::Lines(_)) {
+            let text = texts.at(*n, place)?;
+            read.extend(ask::said(&text, found).into_iter().map(|(_, _, record)| record));
         }
     }
-    Ok(())
+    let known = notes.iter().flat_map(|(_, place, found)| {
+        let lines: &[Line] = if let Place::Lines(lines) = place { lines } else { &[] };
+        found.iter().filter_map(move |one| Line::find(lines, &one.id, one.version)?.said.as_ref())
+    });
+    let mut records: Vec<&Record> = known.map(|(record, _)| record).chain(&read).collect();
+    records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
+    let all = || records.iter().copied();
+    let own = || all().filter(|record| record.head.session.as_ref() == Some(&id));
+    let Some(session) = sessions(own()).remove(&id) else { return Ok(Follows { s, row: None }) };
+    let aside = superseded(all());
+    let gathered = Gathered::collect(all(), &id);
+    let learned = |vector| gathered.as_ref().and_then(|gathered| learned(gathered, vector));
+    let answered = answers(all());
+    let open: BTreeSet<Id> = goals(all())
+        .into_iter()
+        .filter(|owned| owned.goal.status == GoalStatus::Open)
+        .map(|owned| owned.goal.id)
+        .collect();
+    let closed = own().filter_map(|record| match &record.body {
+        Body::Unknown(_) => Some((record.head.id.clone(), answered.contains_key(&record.head.id))),
+        Body::Goal(_) => Some((record.head.id.clone(), !open.contains(&record.head.id))),
+        _ => None,
+    });
+    let handoffs = own().filter(|record| matches!(record.body, Body::Handoff(_)));
+    let row = Row {
+        newest: own().next_back().map(|record| record.head.id.clone()),
+        // what is kept is made of numbers and texts: it can be written
+        kept: gathered.as_ref().and_then(|gathered| serde_json::to_string(&kept(gathered, &aside)).ok()),
+        know: learned(Vector::Know),
+        uncertainty: learned(Vector::Uncertainty),
+        closed: closed.collect(),
+        aside: handoffs.map(|record| (record.head.id.clone(), aside.contains(&record.head.id))).collect(),
+        session,
+    };
+    Ok(Follows { s, row: Some(row) })
+}
+
+fn write(db: &Connection, follows: &Follows, is_new: bool) -> Result<(), Fault> {
+    let s = follows.s;
+    let Some(Row { session, newest, kept, know, uncertainty, closed, aside }) = &follows.row else {
+        db.prepare_cached(
+            "UPDATE session SET began = NULL, newest = NULL, ai = NULL, started_at = NULL, ended_at = NULL, task = NULL, \
+             kind = NULL, external_id = NULL, head = NULL, worktree = NULL, place = NULL, kept = NULL, know = NULL, uncertainty = NULL WHERE s = ?",
+        )?
+        .execute([s])?;
+        return Ok(());
+    };
+    db.prepare_cached(
+        "UPDATE session SET began = ?, newest = ?, ai = ?, started_at = ?, ended_at = ?, task = ?, kind = ?, \
+         external_id = ?, head = ?, worktree = ?, place = ?, kept = ?, know = ?, uncertainty = ? WHERE s = ?",
+    )?
+    .execute(params![
+        schema::id(&session.began),
+        newest.as_ref().map(schema::id),
+        session.ai,
+        session.started_at,
+        session.ended_at,
+        session.task,
+        session.kind,
+        session.external_id,
+        session.commit,
+        session.worktree,
+        session.place,
+        kept,
+        know,
+        uncertainty,
+        s
+    ])?;
+    for (id, closed) in closed.iter().filter(|(_, closed)| *closed || !is_new) {
+        let set = "UPDATE record SET closed = ?1 WHERE id = ?2 AND closed <> ?1";
+        db.prepare_cached(set)?.execute(params![closed, schema::id(id)])?;
+    }
+    aside.iter().try_for_each(|(id, aside)| put_aside(db, &schema::id(id), *aside, is_new))
 }
 
 /// The same for handoffs that no session wrote: one is put aside by a record only.

@@ -1,99 +1,30 @@
 //! Notes into rows: what came is put in, what went is taken out, line by line.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Fault;
+use super::ahead::{self, Line, Note};
 use super::schema;
+use super::texts::Kept;
+use super::texts::Texts;
 use super::wanted::{Beside, Wanted};
 use super::words;
 use crate::git::content::inside;
 use crate::git::{Oid, Repository, difference, notes};
-use crate::model::hash::fnv;
 use crate::model::{Body, Id, Record, SessionId};
 use crate::wire;
 use crate::wire::lines;
 
-/// How many bytes of notes are remembered while the index is filled: what was read for its lines is read again for the
-/// sessions it belongs to.
-const REMEMBERED: usize = 32 << 20;
-
-/// Texts of notes by row, and how many bytes they have.
-type Remembered = (usize, HashMap<i64, Rc<Vec<u8>>>);
-
 /// A row of a note, and its blob; `None` for what is beside our refs.
 type NoteRow = (i64, Option<Vec<u8>>);
-
-/// The texts of notes by row.
-pub struct Texts<'r> {
-    repo: &'r Repository,
-    known: RefCell<Remembered>,
-}
-
-impl<'r> Texts<'r> {
-    /// None is read yet.
-    pub fn new(repo: &'r Repository) -> Self {
-        Texts { repo, known: RefCell::default() }
-    }
-
-    /// The text of a note; empty when its blob is not here.
-    pub fn get(&self, db: &Connection, n: i64) -> Result<Rc<Vec<u8>>, Fault> {
-        if let Some(text) = self.known.borrow().1.get(&n) {
-            return Ok(text.clone());
-        }
-        let find = "SELECT blob, text FROM note WHERE n = ?";
-        let found = db
-            .prepare_cached(find)?
-            .query_row([n], |row| Ok((row.get::<_, Option<Vec<u8>>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?)));
-        let text = match found.optional()? {
-            Some((_, Some(text))) => text,
-            Some((Some(blob), None)) => self.read(&blob)?,
-            _ => Vec::new(),
-        };
-        Ok(self.remember(n, text))
-    }
-
-    /// The same; a fault when its blob is not here: what it held is not known.
-    fn whole(&self, db: &Connection, n: i64) -> Result<Rc<Vec<u8>>, Fault> {
-        let text = self.get(db, n)?;
-        if text.is_empty() {
-            let find = "SELECT blob FROM note WHERE n = ?";
-            let blob: Option<Vec<u8>> = db.prepare_cached(find)?.query_row([n], |row| row.get(0))?;
-            let id = blob.and_then(|blob| Oid::try_from(blob.as_slice()).ok());
-            if id.is_some_and(|id| !self.repo.has_object(id)) {
-                return Err(Fault::Lost);
-            }
-        }
-        Ok(text)
-    }
-
-    fn read(&self, blob: &[u8]) -> Result<Vec<u8>, Fault> {
-        let Ok(id) = Oid::try_from(blob) else { return Ok(Vec::new()) };
-        Ok(self.repo.read_blob(id)?.unwrap_or_default())
-    }
-
-    fn remember(&self, n: i64, text: Vec<u8>) -> Rc<Vec<u8>> {
-        let mut known = self.known.borrow_mut();
-        if known.0 > REMEMBERED {
-            *known = Default::default();
-        }
-        known.0 += text.len();
-        let text = Rc::new(text);
-        known.1.insert(n, text.clone());
-        text
-    }
-
-    fn forget(&self, n: i64) {
-        self.known.borrow_mut().1.remove(&n);
-    }
-}
 
 /// Puts notes into an index.
 pub struct Filler<'f> {
     db: &'f Connection,
+    repo: &'f Repository,
     texts: &'f Texts<'f>,
     /// The sessions whose rows no longer follow from their records, by row.
     pub touched: BTreeSet<i64>,
@@ -101,11 +32,27 @@ pub struct Filler<'f> {
     pub sessionless: bool,
     /// Whether all is new: then every session is touched anyway.
     is_new: bool,
+    /// What is put in later, while all is new and there are no indexes.
+    bulk: Option<Bulk>,
     /// Blobs of notes that are not here.
     pub lacking: Vec<Oid>,
+    /// The first notes that were read.
+    pub kept: Kept,
     sessions: HashMap<SessionId, i64>,
     /// The last ids of records and notes.
     last: (i64, i64),
+}
+
+/// What a database without indexes lacks while it is filled. In order, rows are put in faster.
+#[derive(Default)]
+struct Bulk {
+    /// The records by id: their rows and versions.
+    known: HashMap<[u8; 16], (i64, i64)>,
+    /// The rows of `names` and `concerns`.
+    names: Vec<([u8; 16], i64)>,
+    concerns: Vec<(i64, i64)>,
+    /// Records of which different versions were met.
+    differ: BTreeMap<i64, Id>,
 }
 
 /// What a note row holds.
@@ -115,19 +62,22 @@ enum Content {
 }
 
 impl<'f> Filler<'f> {
-    /// Over a database that has the tables.
-    pub fn new(db: &'f Connection, texts: &'f Texts<'f>, is_new: bool) -> Result<Self, Fault> {
+    /// Over a database that has the tables; with `is_new`, nothing in them, and no indexes.
+    pub fn new(db: &'f Connection, repo: &'f Repository, texts: &'f Texts<'f>, is_new: bool) -> Result<Self, Fault> {
         let last = |table: &str, column: &str| {
             db.query_row(&format!("SELECT coalesce(max({column}), 0) FROM {table}"), [], |row| row.get::<_, i64>(0))
         };
         let last = (last("record", "r")?, last("note", "n")?);
         Ok(Filler {
             db,
+            repo,
             texts,
             touched: BTreeSet::new(),
             sessionless: false,
             is_new,
+            bulk: is_new.then(Bulk::default),
             lacking: Vec::new(),
+            kept: Kept::default(),
             sessions: HashMap::new(),
             last,
         })
@@ -135,13 +85,20 @@ impl<'f> Filler<'f> {
 
     /// Brings the notes of a shelf from one tree to another. `tell` is told of every note.
     pub fn shelf(&mut self, shelf: usize, old: Oid, new: Oid, tell: &mut dyn FnMut()) -> Result<(), Fault> {
-        let repo = self.texts.repo;
+        let repo = self.repo;
         if old == repo.empty_tree() {
-            for (target, blob) in notes::entries(repo, new)?.notes {
-                self.add(shelf, target, Content::Blob(blob), false)?;
+            let (targets, blobs): (Vec<Oid>, Vec<Oid>) = notes::entries(repo, new)?.notes.into_iter().unzip();
+            return ahead::each(repo, &blobs, &mut |at, note| {
+                let n = self.note(shelf, targets[at], &Content::Blob(blobs[at]), false)?;
                 tell();
-            }
-            return Ok(());
+                let Some(Note { lines, bytes }) = note else {
+                    self.lacking.push(blobs[at]);
+                    return Ok(());
+                };
+                lines.iter().try_for_each(|line| self.line_came(n, line))?;
+                self.kept.keep(n, lines, bytes);
+                Ok(())
+            });
         }
         let found = match new == repo.empty_tree() {
             true => notes::entries(repo, old)?
@@ -203,24 +160,27 @@ impl<'f> Filler<'f> {
     }
 
     fn add(&mut self, shelf: usize, target: Oid, content: Content, beside: bool) -> Result<(), Fault> {
+        let n = self.note(shelf, target, &content, beside)?;
+        let text = self.remembered(n, content)?;
+        lines::split(&text).filter_map(Line::read).try_for_each(|line| self.line_came(n, &line))
+    }
+
+    /// Adds the row of a note, and gives its number.
+    fn note(&mut self, shelf: usize, target: Oid, content: &Content, beside: bool) -> Result<i64, Fault> {
         self.last.1 += 1;
         let n = self.last.1;
-        let (blob, text) = match &content {
+        let (blob, text) = match content {
             Content::Blob(id) => (Some(id.as_bytes()), None),
             Content::Text(text) => (None, Some(text)),
         };
         let add = "INSERT INTO note(n, shelf, target, blob, text, beside) VALUES(?, ?, ?, ?, ?, ?)";
         self.db.prepare_cached(add)?.execute(params![n, shelf as i64, target.as_bytes(), blob, text, beside])?;
-        let text = self.remembered(n, content)?;
-        for line in lines::split(&text) {
-            self.line_came(n, line)?;
-        }
-        Ok(())
+        Ok(n)
     }
 
     fn remembered(&mut self, n: i64, content: Content) -> Result<Rc<Vec<u8>>, Fault> {
         let text = match content {
-            Content::Blob(id) => self.texts.repo.read_blob(id)?.unwrap_or_else(|| {
+            Content::Blob(id) => self.repo.read_blob(id)?.unwrap_or_else(|| {
                 self.lacking.push(id);
                 Vec::new()
             }),
@@ -245,7 +205,9 @@ impl<'f> Filler<'f> {
             self.line_went(line)?;
         }
         for line in after.difference(&before) {
-            self.line_came(n, line)?;
+            if let Some(line) = Line::read(line) {
+                self.line_came(n, &line)?;
+            }
         }
         Ok(())
     }
@@ -262,36 +224,62 @@ impl<'f> Filler<'f> {
         Ok(())
     }
 
-    fn line_came(&mut self, n: i64, line: &[u8]) -> Result<(), Fault> {
-        let Some(id) = lines::id(line).and_then(Id::parse) else { return Ok(()) };
-        let find = "SELECT r, version FROM record WHERE id = ?";
-        let known = self.db.prepare_cached(find)?;
-        let known = { known }.query_row([schema::id(&id)], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
-        match known.optional()? {
-            None => match wire::record::decode(line) {
-                Some(record) => self.insert(n, &record, line),
+    fn line_came(&mut self, n: i64, line: &Line) -> Result<(), Fault> {
+        let Some((r, version)) = self.record(&line.id)? else {
+            return match &line.said {
+                Some((record, words)) => self.insert(n, record, line.version, words.as_deref()),
                 None => Ok(()),
-            },
-            Some((r, version)) => {
-                let add = "INSERT OR IGNORE INTO stands(r, n) SELECT r, ?2 FROM record WHERE r = ?1 AND note <> ?2";
-                let added = self.db.prepare_cached(add)?.execute([r, n])?;
-                if version != hash(line) {
-                    return self.look_again(r, &id);
+            };
+        };
+        let add = "INSERT OR IGNORE INTO stands(r, n) SELECT r, ?2 FROM record WHERE r = ?1 AND note <> ?2";
+        let added = self.db.prepare_cached(add)?.execute([r, n])?;
+        match &mut self.bulk {
+            Some(bulk) => {
+                if version != line.version {
+                    bulk.differ.insert(r, line.id.clone());
                 }
-                if added > 0 {
-                    self.touch(r)?;
-                }
-                Ok(())
             }
+            None if version != line.version => self.look_again(r, &line.id)?,
+            None if added > 0 => self.touch(r)?,
+            None => {}
         }
+        Ok(())
+    }
+
+    /// The row of a record, and its version.
+    fn record(&self, id: &Id) -> Result<Option<(i64, i64)>, Fault> {
+        let id = schema::id(id);
+        if let Some(bulk) = &self.bulk {
+            return Ok(bulk.known.get(&id).copied());
+        }
+        let mut find = self.db.prepare_cached("SELECT r, version FROM record WHERE id = ?")?;
+        Ok(find.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+    }
+
+    /// Puts in what was kept back while all was new; the indexes are made by `index` when the tables they are over are whole.
+    pub fn settle(&mut self, index: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
+        let Some(Bulk { mut names, mut concerns, differ, known }) = self.bulk.take() else { return Ok(()) };
+        drop(known);
+        names.sort_unstable();
+        for row in &names {
+            self.db
+                .prepare_cached("INSERT OR IGNORE INTO names(id, r) VALUES(?, ?)")?
+                .execute(params![row.0, row.1])?;
+        }
+        concerns.sort_unstable();
+        for row in &concerns {
+            self.db
+                .prepare_cached("INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)")?
+                .execute(params![row.0, row.1])?;
+        }
+        index()?;
+        differ.iter().try_for_each(|(r, id)| self.look_again(*r, id))
     }
 
     fn line_went(&mut self, line: &[u8]) -> Result<(), Fault> {
         let Some(id) = lines::id(line).and_then(Id::parse) else { return Ok(()) };
-        let known = self.db.prepare_cached("SELECT r FROM record WHERE id = ?")?;
-        let known = { known }.query_row([schema::id(&id)], |row| row.get::<_, i64>(0));
-        match known.optional()? {
-            Some(r) => self.look_again(r, &id),
+        match self.record(&id)? {
+            Some((r, _)) => self.look_again(r, &id),
             None => Ok(()),
         }
     }
@@ -316,8 +304,8 @@ impl<'f> Filler<'f> {
         self.delete(r)?;
         let doubled = versions.len() > 1;
         let Some((line, n)) = versions.pop_last() else { return Ok(()) };
-        let Some(record) = wire::record::decode(&line) else { return Ok(()) };
-        self.insert(n, &record, &line)?;
+        let Some(Line { version, said: Some((record, words)), .. }) = Line::read(&line) else { return Ok(()) };
+        self.insert(n, &record, version, words.as_deref())?;
         let r = self.last.0;
         for n in left.into_iter().filter(|other| *other != n) {
             self.db.prepare_cached("INSERT OR IGNORE INTO stands(r, n) VALUES(?, ?)")?.execute([r, n])?;
@@ -385,7 +373,7 @@ impl<'f> Filler<'f> {
         Ok(s)
     }
 
-    fn insert(&mut self, n: i64, record: &Record, line: &[u8]) -> Result<(), Fault> {
+    fn insert(&mut self, n: i64, record: &Record, version: i64, words: Option<&str>) -> Result<(), Fault> {
         self.last.0 += 1;
         let (r, head) = (self.last.0, &record.head);
         let (id, kind) = (schema::id(&head.id), record.body.kind());
@@ -401,20 +389,34 @@ impl<'f> Filler<'f> {
             head.ai,
             s,
             n,
-            hash(line)
+            version
         ])?;
+        if let Some(bulk) = &mut self.bulk {
+            bulk.known.insert(id, (r, version));
+        }
         self.touched.extend(s);
         for session in record.concerns().filter(|session| Some(*session) != head.session.as_ref()) {
             let s = self.session(session)?;
-            self.db.prepare_cached("INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)")?.execute([s, r])?;
+            match &mut self.bulk {
+                Some(bulk) => bulk.concerns.push((s, r)),
+                None => {
+                    let add = "INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)";
+                    self.db.prepare_cached(add)?.execute([s, r])?;
+                }
+            }
             self.touched.insert(s);
         }
         for named in record.names() {
-            let add = "INSERT OR IGNORE INTO names(id, r) VALUES(?, ?)";
-            self.db.prepare_cached(add)?.execute(params![schema::id(named), r])?;
+            match &mut self.bulk {
+                Some(bulk) => bulk.names.push((schema::id(named), r)),
+                None => {
+                    let add = "INSERT OR IGNORE INTO names(id, r) VALUES(?, ?)";
+                    self.db.prepare_cached(add)?.execute(params![schema::id(named), r])?;
+                }
+            }
         }
         self.touch(r)?;
-        if let Some(text) = words::of(&record.body) {
+        if let Some(text) = words {
             self.db.prepare_cached("INSERT INTO words(rowid, text) VALUES(?, ?)")?.execute(params![r, text])?;
         }
         match &record.body {
@@ -452,10 +454,6 @@ impl<'f> Filler<'f> {
         }
         Ok(())
     }
-}
-
-fn hash(line: &[u8]) -> i64 {
-    fnv(line) as i64
 }
 
 /// Brings a database from what it holds to what it must hold: the trees it holds, in the order of the shelves.

@@ -1,5 +1,6 @@
 //! The index over all notes: derived, disposable, brought up to date by whoever reads.
 
+mod ahead;
 mod ask;
 mod derive;
 mod file;
@@ -8,6 +9,7 @@ mod handoffs;
 mod schema;
 mod search;
 mod sessions;
+mod texts;
 mod totals;
 mod wanted;
 pub mod words;
@@ -19,10 +21,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 pub use self::ask::Only;
 use self::file::Files;
-use self::fill::{Filler, Texts};
+use self::fill::Filler;
 pub use self::handoffs::{Row, Wanted as HandoffsWanted};
 pub use self::search::{Asked as WordsAsked, Found, Words};
 pub use self::sessions::Known;
+use self::texts::Texts;
 use self::wanted::Wanted;
 use super::Store;
 use super::lock::Lock;
@@ -222,7 +225,6 @@ impl Store<'_> {
     fn made(&self, db: &Connection, wanted: &Wanted, key: &str) -> Result<Vec<Oid>, Fault> {
         db.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-131072; BEGIN")?;
         db.execute_batch(schema::TABLES)?;
-        db.execute_batch(schema::FIRST)?;
         db.execute_batch("INSERT INTO words(words, rank) VALUES('hashsize', 33554432)")?;
         let lacking = self.fill(db, [self.repo.empty_tree(); 3], wanted, key)?;
         db.execute_batch("COMMIT")?;
@@ -231,9 +233,9 @@ impl Store<'_> {
 
     /// Brings a database from the trees it holds to what is wanted. Returns the blobs of notes that are not here.
     fn fill(&self, db: &Connection, held: [Oid; 3], wanted: &Wanted, key: &str) -> Result<Vec<Oid>, Fault> {
-        let is_new = held == [self.repo.empty_tree(); 3];
+        let is_new = !has_indexes(db)?;
         let texts = Texts::new(self.repo);
-        let mut filler = Filler::new(db, &texts, is_new)?;
+        let mut filler = Filler::new(db, self.repo, &texts, is_new)?;
         let mut done = 0;
         let mut tell = || {
             done += 1;
@@ -243,13 +245,10 @@ impl Store<'_> {
         };
         fill::bring(&mut filler, held, wanted, &mut tell)?;
         filler.beside(wanted.beside(self)?)?;
+        filler.settle(&mut || Ok(db.execute_batch(schema::INDEXES)?))?;
         let (touched, sessionless) = (std::mem::take(&mut filler.touched), filler.sessionless);
-        let lacks_indexes = is_new && !has_indexes(db)?;
-        if lacks_indexes {
-            db.execute_batch(schema::INDEXES)?;
-        }
-        derive::sessions_anew(db, &texts, &touched, is_new, &mut tell)?;
-        if lacks_indexes {
+        derive::sessions_anew(db, self.repo, &touched, &filler.kept, is_new, &mut tell)?;
+        if is_new {
             db.execute_batch(schema::LAST)?;
         }
         if sessionless {
@@ -278,6 +277,11 @@ impl Store<'_> {
     pub fn on_progress(&self, tell: Progress) {
         self.progress.replace(Some(tell));
     }
+}
+
+/// Whether another thread would be any help.
+fn has_threads() -> bool {
+    std::thread::available_parallelism().is_ok_and(|threads| threads.get() > 1)
 }
 
 fn empty() -> Result<Connection, Fault> {
@@ -325,6 +329,12 @@ impl<'s> Index<'s> {
                 }
             }
         })
+    }
+
+    /// The same once more, for another thread; `None` when it is not in a file, or that has changed meanwhile.
+    fn opened_again(&self) -> Option<Connection> {
+        self.opened.db.path().filter(|path| !path.is_empty() && has_threads())?;
+        self.store.as_it_is(&Files::within(self.store.paths.state()), &self.opened.key)
     }
 
     /// The repository's store.

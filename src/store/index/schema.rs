@@ -3,7 +3,7 @@
 use crate::model::{Id, SessionId};
 
 /// Goes up with every change of the tables or of what is put into them.
-pub const LAYOUT: u32 = 3;
+pub const LAYOUT: u32 = 4;
 
 /// The tables. A record stands on its `note`, and on those in `stands`; it concerns its session `s`, and those in `concerns`.
 /// Everything in them follows from the notes; `beside` marks what is read beside our refs (the logs, tips that
@@ -29,16 +29,12 @@ CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');
 ";
 
-/// The indexes that rows are found by while others are put in.
-pub const FIRST: &str = "
+/// The indexes, made after a bulk of rows.
+pub const INDEXES: &str = "
 CREATE UNIQUE INDEX record_id ON record(id);
 CREATE INDEX concerns_r ON concerns(r);
 CREATE INDEX names_r ON names(r);
 CREATE INDEX path_r ON path(r);
-";
-
-/// The others, made after a bulk of rows.
-pub const INDEXES: &str = "
 CREATE INDEX record_short ON record(short);
 CREATE INDEX record_tail ON record(tail);
 CREATE INDEX record_kind ON record(kind, id);

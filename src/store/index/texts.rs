@@ -1,0 +1,145 @@
+//! The texts of notes by row, each read once as long as there is room.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::Fault;
+use super::ahead::Line;
+use crate::error::Result as Read;
+use crate::git::objects::Objects;
+use crate::git::{Oid, Repository};
+
+/// How many bytes of notes are remembered: what was read for one session is read again for others.
+const REMEMBERED: usize = 32 << 20;
+
+/// Notes that were understood once, by row, as far as there is room: their sessions need them again.
+#[derive(Debug, Default)]
+pub struct Kept {
+    bytes: usize,
+    notes: HashMap<i64, Arc<Vec<Line>>>,
+}
+
+impl Kept {
+    /// Keeps a note that is so long.
+    pub fn keep(&mut self, n: i64, lines: Arc<Vec<Line>>, bytes: usize) {
+        if self.bytes + bytes <= REMEMBERED {
+            self.bytes += bytes;
+            self.notes.insert(n, lines);
+        }
+    }
+
+    /// One that was kept.
+    pub fn get(&self, n: i64) -> Option<Arc<Vec<Line>>> {
+        self.notes.get(&n).cloned()
+    }
+}
+
+/// Where the text of a note is.
+#[derive(Debug)]
+pub enum Place {
+    /// It was understood before.
+    Lines(Arc<Vec<Line>>),
+    /// In the object store.
+    Blob(Oid),
+    /// Beside our refs: here it is.
+    Text(Vec<u8>),
+    /// There is no such note any more.
+    Nowhere,
+}
+
+/// Where the text of the note in a row is.
+pub fn place(db: &Connection, n: i64) -> Result<Place, Fault> {
+    let find = "SELECT blob, text FROM note WHERE n = ?";
+    let found = db
+        .prepare_cached(find)?
+        .query_row([n], |row| Ok((row.get::<_, Option<Vec<u8>>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?)));
+    Ok(match found.optional()? {
+        Some((_, Some(text))) => Place::Text(text),
+        Some((Some(blob), None)) => Oid::try_from(blob.as_slice()).map_or(Place::Nowhere, Place::Blob),
+        _ => Place::Nowhere,
+    })
+}
+
+/// Texts of notes by row, and how many bytes they have.
+type Remembered = (usize, HashMap<i64, Rc<Vec<u8>>>);
+
+/// The texts of notes by row.
+pub struct Texts<'r> {
+    read: Box<dyn Fn(Oid) -> Read<Option<Vec<u8>>> + 'r>,
+    known: RefCell<Remembered>,
+}
+
+impl<'r> Texts<'r> {
+    /// None is read yet.
+    pub fn new(repo: &'r Repository) -> Self {
+        Texts { read: Box::new(|id| repo.read_blob(id)), known: RefCell::default() }
+    }
+
+    /// The same for another thread.
+    pub fn elsewhere(objects: &Objects) -> Texts<'static> {
+        let store = objects.open();
+        let read = move |id| {
+            let mut content = Vec::new();
+            Ok(store.as_ref().is_some_and(|store| store.read_into(id, &mut content)).then_some(content))
+        };
+        Texts { read: Box::new(read), known: RefCell::default() }
+    }
+
+    /// The text of a note; empty when its blob is not here.
+    pub fn get(&self, db: &Connection, n: i64) -> Result<Rc<Vec<u8>>, Fault> {
+        match self.remembered(n) {
+            Some(text) => Ok(text),
+            None => self.at(n, &place(db, n)?),
+        }
+    }
+
+    /// The same, for who knows where it is.
+    pub fn at(&self, n: i64, place: &Place) -> Result<Rc<Vec<u8>>, Fault> {
+        if let Some(text) = self.remembered(n) {
+            return Ok(text);
+        }
+        let text = match place {
+            Place::Blob(id) => (self.read)(*id)?.unwrap_or_default(),
+            Place::Text(text) => text.clone(),
+            Place::Lines(_) | Place::Nowhere => Vec::new(),
+        };
+        Ok(self.remember(n, text))
+    }
+
+    /// The text of a note; a fault when its blob is not here: what it held is not known.
+    pub fn whole(&self, db: &Connection, n: i64) -> Result<Rc<Vec<u8>>, Fault> {
+        let text = self.get(db, n)?;
+        if text.is_empty()
+            && let Place::Blob(id) = place(db, n)?
+            && (self.read)(id)?.is_none()
+        {
+            return Err(Fault::Lost);
+        }
+        Ok(text)
+    }
+
+    fn remembered(&self, n: i64) -> Option<Rc<Vec<u8>>> {
+        self.known.borrow().1.get(&n).cloned()
+    }
+
+    /// Remembers the text of a note, and gives it.
+    pub fn remember(&self, n: i64, text: Vec<u8>) -> Rc<Vec<u8>> {
+        let mut known = self.known.borrow_mut();
+        if known.0 > REMEMBERED {
+            *known = Default::default();
+        }
+        known.0 += text.len();
+        let text = Rc::new(text);
+        known.1.insert(n, text.clone());
+        text
+    }
+
+    /// Forgets the text of a note: it has another one.
+    pub fn forget(&self, n: i64) {
+        self.known.borrow_mut().1.remove(&n);
+    }
+}
