@@ -233,15 +233,12 @@ impl<'f> Filler<'f> {
         };
         let add = "INSERT OR IGNORE INTO stands(r, n) SELECT r, ?2 FROM record WHERE r = ?1 AND note <> ?2";
         let added = self.db.prepare_cached(add)?.execute([r, n])?;
+        let differs = version != line.version;
         match &mut self.bulk {
-            Some(bulk) => {
-                if version != line.version {
-                    bulk.differ.insert(r, line.id.clone());
-                }
-            }
-            None if version != line.version => self.look_again(r, &line.id)?,
+            Some(bulk) if differs => drop(bulk.differ.insert(r, line.id.clone())),
+            None if differs => self.look_again(r, &line.id)?,
             None if added > 0 => self.touch(r)?,
-            None => {}
+            _ => {}
         }
         Ok(())
     }

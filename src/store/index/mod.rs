@@ -331,12 +331,6 @@ impl<'s> Index<'s> {
         })
     }
 
-    /// The same once more, for another thread; `None` when it is not in a file, or that has changed meanwhile.
-    fn opened_again(&self) -> Option<Connection> {
-        self.opened.db.path().filter(|path| !path.is_empty() && has_threads())?;
-        self.store.as_it_is(&Files::within(self.store.paths.state()), &self.opened.key)
-    }
-
     /// The repository's store.
     pub fn store(&self) -> &'s Store<'s> {
         self.store

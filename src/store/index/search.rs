@@ -1,6 +1,6 @@
 //! Questions to the index about words: which records have them, best first, and where in a text they are.
 
-use rusqlite::{Connection, ToSql, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
 
 use super::{Fault, Index, empty, schema, words};
 use crate::epistemics::terms::Term;
@@ -9,9 +9,6 @@ use crate::model::{Id, SessionId};
 
 /// How texts are parted into words, as in the table of the index.
 const TOKENS: &str = "tokenize='unicode61 remove_diacritics 2'";
-
-/// From so many records on two threads look for words; from few where assertions are checked, so that tests see it.
-const MANY: i64 = if cfg!(debug_assertions) { 20 } else { 50_000 };
 
 /// Which words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,20 +118,6 @@ fn places(
     Ok(out)
 }
 
-/// The scores of the rows between two that fit, the best lowest.
-fn scored(db: &Connection, sql: &str, values: &[String], first: i64, last: i64) -> Result<Vec<(f64, i64)>, Fault> {
-    let mut find = db.prepare_cached(sql)?;
-    let values: Vec<&dyn ToSql> = match values.split_first() {
-        Some((expression, rest)) => {
-            let range: [&dyn ToSql; 3] = [expression, &first, &last];
-            range.into_iter().chain(rest.iter().map(|value| value as &dyn ToSql)).collect()
-        }
-        None => Vec::new(),
-    };
-    let found = find.query_map(values.as_slice(), |row| Ok((row.get::<_, f64>(1)?, row.get::<_, i64>(0)?)))?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
-}
-
 impl Index<'_> {
     /// The terms that have a word: signs are not searched.
     pub fn findable(&self, terms: Vec<Term>) -> Result<Vec<Term>> {
@@ -200,21 +183,24 @@ impl Index<'_> {
         if !asked.without.is_empty() {
             expression = format!("({expression}) NOT ({})", joined(asked.without, " OR "));
         }
+        let db = &self.opened.db;
         let (filter, mut values) = asked.filter();
         let sql = if filter.is_empty() {
             // few are set aside: no row is looked up for the others
-            "SELECT rowid, bm25(words) FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? \
+            "SELECT rowid, bm25(words) FROM words WHERE words MATCH ? \
              AND rowid NOT IN (SELECT r FROM record WHERE aside = 1)"
                 .to_owned()
         } else {
             format!(
                 "SELECT words.rowid, bm25(words) FROM words CROSS JOIN record o ON o.r = words.rowid \
-                 WHERE words MATCH ? AND words.rowid BETWEEN ? AND ? AND o.aside = 0{filter}"
+                 WHERE words MATCH ? AND o.aside = 0{filter}"
             )
         };
         values.insert(0, expression);
-        let mut found = self.scored(&sql, &values)?;
-        let db = &self.opened.db;
+        let mut find = db.prepare_cached(&sql)?;
+        let found =
+            find.query_map(params_from_iter(&values), |row| Ok((row.get::<_, f64>(1)?, row.get::<_, i64>(0)?)))?;
+        let mut found: Vec<(f64, i64)> = found.collect::<rusqlite::Result<_>>()?;
         let total = found.len();
         if asked.most == 0 || found.is_empty() {
             return Ok(Found { hits: Vec::new(), total });
@@ -233,24 +219,6 @@ impl Index<'_> {
         // FTS5 has the best lowest
         let hits = hits.filter_map(|(score, id)| Some((Id::parse(&id)?, Some(-score)))).collect();
         Ok(Found { hits, total })
-    }
-
-    /// The scores of all rows that fit. Of many records two threads look at a half each: how a record is scored depends on all of
-    /// them, whichever half is asked for.
-    fn scored(&self, sql: &str, values: &[String]) -> Result<Vec<(f64, i64)>, Fault> {
-        let db = &self.opened.db;
-        let last: i64 = db.query_row("SELECT coalesce(max(r), 0) FROM record", [], |row| row.get(0))?;
-        let Some(other) = (last > MANY).then(|| self.opened_again()).flatten() else {
-            return scored(db, sql, values, i64::MIN, i64::MAX);
-        };
-        let half = last / 2;
-        std::thread::scope(|scope| {
-            let rest = scope.spawn(move || scored(&other, sql, values, half + 1, i64::MAX));
-            let mut found = scored(db, sql, values, i64::MIN, half)?;
-            // one that panicked has said why
-            found.extend(rest.join().map_err(|_| Fault::Lost)??);
-            Ok(found)
-        })
     }
 
     fn newest(&self, asked: &Asked<'_>) -> Result<Found, Fault> {
