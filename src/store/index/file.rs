@@ -79,12 +79,20 @@ impl Files {
         let seen = self.look()?;
         let write = OpenFlags::SQLITE_OPEN_READ_WRITE;
         let db = open(&self.db, if to_write { write } else { OpenFlags::SQLITE_OPEN_READ_ONLY }).ok()?;
+        if !to_write {
+            // as packs are: what is asked for is seldom worth copying
+            db.pragma_update(None, "mmap_size", MAPPED).ok()?;
+        }
         Some((db, seen))
     }
 }
 
 /// How long SQLite waits for another process that reads or writes, in milliseconds.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// How many bytes of the file a reader maps at most. Who writes changes them in place only while nobody reads, and never makes the
+/// file shorter.
+const MAPPED: i64 = 1 << 31;
 
 fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
