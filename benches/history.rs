@@ -78,9 +78,9 @@ fn shown(what: &str, ours: f64, theirs: f64) {
 /// Questions about everything: how long in the largest repositories, and how much longer than in the smallest one.
 fn questions(bench: &mut Bench, places: &[Place]) {
     let words = Words::new(0);
-    // words as they are searched for, and common ones: that one finding in a hundred has, one in fifty, one in twenty
+    // words as they are searched for, and common ones: that one finding in two hundred has, one in fifty, one in twenty
     let [some, more, many] =
-        [(120, 150), (60, 90), (22, 24)].map(|(one, other)| format!("{} {}", words.ranked(one), words.ranked(other)));
+        [(240, 260), (60, 90), (22, 24)].map(|(one, other)| format!("{} {}", words.ranked(one), words.ranked(other)));
     let asked: [(&[&str], bool); 7] = [
         (&["query", "--ai", "codex", "--limit", "10"], true),
         (&["query", "--ai", "rare-agent", "--limit", "10"], true),

@@ -193,7 +193,8 @@ pub fn entries(repo: &Repository, tree: Oid) -> Result<Entries> {
                 } else {
                     others.push((full, EntryKind::Tree, entry.oid.to_owned()));
                 }
-            } else if let Some(target) = super::parse_oid(&joined).filter(|_| is_hex && joined.len() == repo.hex_len())
+            } else if let Some(target) =
+                super::parse_oid(&joined).filter(|_| is_hex && entry.mode.is_blob() && joined.len() == repo.hex_len())
             {
                 notes.push((target, entry.oid.to_owned()));
             } else {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,8 @@ const ALONE: usize = 8;
 /// So many commits go to a helper at once, but none waits for others longer than this.
 const BATCH: usize = 32;
 const PATIENCE: Duration = Duration::from_millis(5);
+/// So many bytes of text a batch keeps room for.
+const ROOM: usize = 1 << 20;
 /// Who helps at most: the history is walked by one in any case.
 const HELPERS: usize = 3;
 
@@ -39,6 +42,8 @@ impl Sheet for String {
 
     fn clear(&mut self) {
         self.clear();
+        // what one great commit took is not kept for all
+        self.shrink_to(ROOM);
     }
 }
 
@@ -180,11 +185,10 @@ pub(super) fn show<S: Sheet>(
     let helpers = if most > PAGE { others } else { 0 };
     let (give, take) = channel::<Job<S>>();
     let take = Mutex::new(take);
-    let objects = Objects::of(reader.context.repo);
+    let (objects, stop) = (Objects::of(reader.context.repo), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        for _ in 0..helpers {
-            scope.spawn(|| help(&take, &objects, make));
-        }
+        let begin = || std::thread::Builder::new().spawn_scoped(scope, || help(&take, &objects, &stop, make));
+        let helpers = (0..helpers).filter(|_| begin().is_ok()).count();
         let showing = Showing { make, show, left: most, shown: 0 };
         // the helpers end when this goes
         let mut line = Line {
@@ -197,16 +201,18 @@ pub(super) fn show<S: Sheet>(
             pending: 0,
             idle: Vec::new(),
         };
-        line.run(reader)
+        let shown = line.run(reader);
+        stop.store(true, Ordering::Relaxed);
+        shown
     })
 }
 
-/// Does what it is given until nobody can give it anything any more.
-fn help<S: Sheet>(take: &Mutex<Receiver<Job<S>>>, objects: &Objects, make: &Make<'_, S>) {
+/// Does what it is given until nobody can give it anything any more, or nobody wants it.
+fn help<S: Sheet>(take: &Mutex<Receiver<Job<S>>>, objects: &Objects, stop: &AtomicBool, make: &Make<'_, S>) {
     let next = || take.lock().ok()?.recv().ok();
     let (blobs, mut room) = (objects.open(), Vec::new());
     let read = |blob, note: &mut Vec<u8>| blobs.as_ref().is_some_and(|blobs| blobs.read_into(blob, note));
-    while let Some((mut work, reply)) = next() {
+    while let Some((mut work, reply)) = next().filter(|_| !stop.load(Ordering::Relaxed)) {
         work.run(&read, &mut room, make);
         // nobody waits any more when the log was left
         let _ = reply.send(work);
@@ -232,13 +238,15 @@ struct Line<'m, S> {
 impl<S: Sheet> Line<'_, S> {
     fn run(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         let mut work: Work<S> = Work::default();
-        let (mut begun, mut ended) = (Instant::now(), false);
+        let (mut begun, mut ended, mut failed) = (Instant::now(), false, Ok(()));
         while self.showing.left > 0 && !(ended && self.pending == 0) {
             if !ended && self.pending < self.showing.left {
-                match reader.next()? {
-                    None => ended = true,
-                    Some(None) => {}
-                    Some(Some(found)) => {
+                match reader.next() {
+                    Ok(None) => ended = true,
+                    // what was found before it is shown first
+                    Err(error) => (ended, failed) = (true, Err(error)),
+                    Ok(Some(None)) => {}
+                    Ok(Some(Some(found))) => {
                         if work.batch.is_empty() {
                             begun = Instant::now();
                         }
@@ -273,7 +281,7 @@ impl<S: Sheet> Line<'_, S> {
                 return Ok(());
             }
         }
-        Ok(())
+        failed
     }
 
     /// Does what was given away, and nobody has begun.

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{TryRecvError, sync_channel};
+use std::sync::mpsc::sync_channel;
 
 use super::words;
 use super::{Fault, has_threads};
 use crate::git::objects::Objects;
 use crate::git::{Oid, Repository};
+use crate::model::Record;
 use crate::model::hash::fnv;
-use crate::model::{Id, Record};
 use crate::wire;
 use crate::wire::lines;
 
@@ -17,52 +17,58 @@ use crate::wire::lines;
 const BATCH: usize = 16;
 const BYTES: usize = 512 << 10;
 const AHEAD: usize = 8;
+/// A longer note, in bytes, is not kept in memory as lines.
+const LONG: usize = 1 << 20;
 /// Fewer notes are read by one thread; where assertions are checked nearly none, so that tests see it.
 const FEW: usize = if cfg!(debug_assertions) { 2 } else { 64 };
 
-/// A line of a note that has an id.
+/// A line of a note that is understood.
 #[derive(Debug)]
 pub struct Line {
-    /// The id.
-    pub id: Id,
     /// Stands for the bytes.
     pub version: i64,
-    /// What is understood of it, with its text to search, if it is searched.
-    pub said: Option<(Record, Option<String>)>,
+    /// What it says.
+    pub record: Record,
+    /// Its text to search, if it is searched.
+    pub words: Option<String>,
 }
 
 impl Line {
-    /// Reads a line; `None` for one without an id.
+    /// Reads a line; `None` for one that nobody understands.
     pub fn read(line: &[u8]) -> Option<Self> {
-        let id = lines::id(line).and_then(Id::parse)?;
-        let said = wire::record::decode(line).map(|record| {
-            let words = words::of(&record.body);
-            (record, words)
-        });
-        Some(Line { id, version: fnv(line) as i64, said })
-    }
-
-    /// Reads those of a note, and puts them in the order of their ids.
-    pub fn of_note(note: &[u8]) -> Note {
-        let mut lines: Vec<Line> = lines::split(note).filter_map(Line::read).collect();
-        lines.sort_by(|a, b| a.id.cmp(&b.id));
-        Note { lines: Arc::new(lines), bytes: note.len() }
+        let record = wire::record::decode(line)?;
+        Some(Line { version: fnv(line) as i64, words: words::of(&record.body), record })
     }
 
     /// Of the lines of a note, in order, the one with this id and version.
     pub fn find<'l>(lines: &'l [Line], id: &str, version: i64) -> Option<&'l Line> {
-        let begin = lines.partition_point(|line| line.id.as_str() < id);
-        lines[begin..].iter().take_while(|line| line.id.as_str() == id).find(|line| line.version == version)
+        fn id_of(line: &Line) -> &str {
+            line.record.head.id.as_str()
+        }
+        let begin = lines.partition_point(|line| id_of(line) < id);
+        lines[begin..].iter().take_while(|line| id_of(line) == id).find(|line| line.version == version)
     }
 }
 
 /// A note.
 #[derive(Debug)]
-pub struct Note {
-    /// Its lines that have an id.
-    pub lines: Arc<Vec<Line>>,
-    /// How long it is.
-    pub bytes: usize,
+pub enum Note {
+    /// What is understood of it, in the order of the ids, and how many bytes that is.
+    Lines(Arc<Vec<Line>>, usize),
+    /// One so long that its lines are better read one by one.
+    Text(Vec<u8>),
+}
+
+impl Note {
+    fn of(text: &mut Vec<u8>) -> Self {
+        if text.len() > LONG {
+            return Note::Text(std::mem::take(text));
+        }
+        let mut lines: Vec<Line> = lines::split(text).filter_map(Line::read).collect();
+        lines.sort_by(|a, b| a.record.head.id.cmp(&b.record.head.id));
+        let bytes = text.len() + lines.len() * size_of::<Line>();
+        Note::Lines(Arc::new(lines), bytes)
+    }
 }
 
 /// Notes one behind the other, with the place of the first; `None` for what could not be read.
@@ -82,7 +88,7 @@ pub fn each(
     let mut room = Vec::new();
     let mut here = |at: usize, take: &mut dyn FnMut(usize, Option<Note>) -> Result<(), Fault>| {
         let is_here = repo.read_blob_into(blobs[at], &mut room)?;
-        take(at, is_here.then(|| Line::of_note(&room)))
+        take(at, is_here.then(|| Note::of(&mut room)))
     };
     if blobs.len() < FEW || !has_threads() {
         return (0..blobs.len()).try_for_each(|at| here(at, take));
@@ -91,14 +97,15 @@ pub fn each(
     std::thread::scope(|scope| {
         let (give, given) = sync_channel::<Batch>(AHEAD);
         let some = &some;
-        scope.spawn(move || {
+        let other = move || {
             let (store, mut room) = (objects.open(), Vec::new());
             while let Some(range) = some() {
                 let (mut begin, mut batch, mut bytes) = (range.start, Vec::new(), 0);
                 for at in range.clone() {
                     let is_here = store.as_ref().is_some_and(|store| store.read_into(blobs[at], &mut room));
-                    batch.push(is_here.then(|| Line::of_note(&room)));
                     bytes += room.len();
+                    // the first thread reads a long one itself: none of them waits in memory
+                    batch.push((is_here && room.len() <= LONG).then(|| Note::of(&mut room)));
                     if bytes < BYTES && at + 1 < range.end {
                         continue;
                     }
@@ -109,27 +116,28 @@ pub fn each(
                     (begin, bytes) = (at + 1, 0);
                 }
             }
-        });
+        };
+        // without another thread this one reads them all
+        let _ = std::thread::Builder::new().spawn_scoped(scope, other);
         loop {
             let (begin, batch) = match given.try_recv() {
                 Ok(batch) => batch,
                 // the other one is slower: this one reads, too
-                Err(TryRecvError::Empty) => match some() {
-                    Some(mut range) => {
+                Err(_) => {
+                    if let Some(mut range) = some() {
                         range.try_for_each(|at| here(at, take))?;
                         continue;
                     }
-                    None => match given.recv() {
+                    match given.recv() {
                         Ok(batch) => batch,
                         Err(_) => return Ok(()),
-                    },
-                },
-                Err(TryRecvError::Disconnected) => return Ok(()),
+                    }
+                }
             };
             for (at, note) in (begin..).zip(batch) {
                 match note {
                     Some(_) => take(at, note)?,
-                    // whether it is not here, or broken
+                    // whether it is not here, or long, or broken
                     None => here(at, take)?,
                 }
             }

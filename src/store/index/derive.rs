@@ -1,7 +1,7 @@
 //! What follows from the records of a session, by the folds that everybody reads them with: its row, and which of its
 //! handoffs are in force.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::mpsc::{TrySendError, channel, sync_channel};
 
 use rusqlite::{Connection, OptionalExtension, params};
@@ -62,60 +62,88 @@ pub fn sessions_anew(
     tell: &mut dyn FnMut(),
 ) -> Result<(), Fault> {
     let texts = Texts::new(repo);
+    let mut places = Places { db, kept, known: HashMap::new() };
     if touched.len() < FEW || !has_threads() {
         return touched.iter().try_for_each(|s| {
             tell();
-            write(db, &follows(&texts, asked(db, kept, *s)?)?, is_new)
+            write(db, &follows(&texts, &places.asked(*s)?)?, is_new)
         });
     }
     let objects = Objects::of(repo);
     std::thread::scope(|scope| {
         let (give, given) = sync_channel::<Asked>(AHEAD);
         let (answer, answers) = channel();
-        scope.spawn(move || {
+        let other = move || {
             let texts = Texts::elsewhere(&objects);
             for asked in given {
+                let said = follows(&texts, &asked);
                 // nobody listens any more when something failed
-                if answer.send(follows(&texts, asked)).is_err() {
+                if answer.send((asked, said)).is_err() {
                     return;
                 }
             }
-        });
+        };
+        // without another thread this one does it all
+        let _ = std::thread::Builder::new().spawn_scoped(scope, other);
+        let finish = |(asked, said): (Asked, Result<Follows, Fault>)| match said {
+            // what the other one could not read
+            Err(Fault::Lost) => write(db, &follows(&texts, &asked)?, is_new),
+            said => write(db, &said?, is_new),
+        };
         for s in touched {
             tell();
-            match give.try_send(asked(db, kept, *s)?) {
+            match give.try_send(places.asked(*s)?) {
                 Ok(()) => {}
                 Err(TrySendError::Full(asked) | TrySendError::Disconnected(asked)) => {
-                    write(db, &follows(&texts, asked)?, is_new)?;
+                    write(db, &follows(&texts, &asked)?, is_new)?;
                 }
             }
             while let Ok(said) = answers.try_recv() {
-                write(db, &said?, is_new)?;
+                finish(said)?;
             }
         }
         drop(give);
-        answers.into_iter().try_for_each(|said| write(db, &said?, is_new))
+        answers.into_iter().try_for_each(finish)
     })
 }
 
-fn asked(db: &Connection, kept: &Kept, s: i64) -> Result<Asked, Fault> {
-    let row: Vec<u8> = db.prepare_cached("SELECT id FROM session WHERE s = ?")?.query_row([s], |row| row.get(0))?;
-    // what is kept was one
-    let id = SessionId::parse(&schema::text(&row)).ok_or(Fault::Lost)?;
-    let notes = ask::by_note(ask::of_session(db, s)?);
-    let placed = |(n, found)| match kept.get(n) {
-        Some(lines) => Ok((n, Place::Lines(lines), found)),
-        None => Ok((n, place(db, n)?, found)),
-    };
-    let notes = notes.into_iter().map(placed).collect::<Result<_, Fault>>()?;
-    Ok(Asked { s, id, notes })
+/// Where notes are, looked up once.
+struct Places<'p> {
+    db: &'p Connection,
+    kept: &'p Kept,
+    known: HashMap<i64, Place>,
+}
+
+impl Places<'_> {
+    fn place(&mut self, n: i64) -> Result<Place, Fault> {
+        if let Some(place) = self.known.get(&n) {
+            return Ok(place.clone());
+        }
+        let found = match self.kept.get(n) {
+            Some(lines) => Place::Lines(lines),
+            None => place(self.db, n)?,
+        };
+        self.known.insert(n, found.clone());
+        Ok(found)
+    }
+
+    fn asked(&mut self, s: i64) -> Result<Asked, Fault> {
+        let find = "SELECT id FROM session WHERE s = ?";
+        let row: Vec<u8> = self.db.prepare_cached(find)?.query_row([s], |row| row.get(0))?;
+        // what is kept was one
+        let id = SessionId::parse(&schema::text(&row)).ok_or(Fault::Lost)?;
+        let notes = ask::by_note(ask::of_session(self.db, s)?);
+        let notes = notes.into_iter().map(|(n, found)| Ok((n, self.place(n)?, found))).collect::<Result<_, Fault>>()?;
+        Ok(Asked { s, id, notes })
+    }
 }
 
 /// What follows from the records of a session; no database is needed for it.
-fn follows(texts: &Texts<'_>, asked: Asked) -> Result<Follows, Fault> {
+fn follows(texts: &Texts<'_>, asked: &Asked) -> Result<Follows, Fault> {
     let Asked { s, id, notes } = asked;
+    let s = *s;
     let mut read: Vec<Record> = Vec::new();
-    for (n, place, found) in &notes {
+    for (n, place, found) in notes {
         if !matches!(place, Place::Lines(_)) {
             let text = texts.at(*n, place)?;
             read.extend(ask::said(&text, found).into_iter().map(|(_, _, record)| record));
@@ -123,15 +151,15 @@ fn follows(texts: &Texts<'_>, asked: Asked) -> Result<Follows, Fault> {
     }
     let known = notes.iter().flat_map(|(_, place, found)| {
         let lines: &[Line] = if let Place::Lines(lines) = place { lines } else { &[] };
-        found.iter().filter_map(move |one| Line::find(lines, &one.id, one.version)?.said.as_ref())
+        found.iter().filter_map(move |one| Some(&Line::find(lines, &one.id, one.version)?.record))
     });
-    let mut records: Vec<&Record> = known.map(|(record, _)| record).chain(&read).collect();
+    let mut records: Vec<&Record> = known.chain(&read).collect();
     records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
     let all = || records.iter().copied();
-    let own = || all().filter(|record| record.head.session.as_ref() == Some(&id));
-    let Some(session) = sessions(own()).remove(&id) else { return Ok(Follows { s, row: None }) };
+    let own = || all().filter(|record| record.head.session.as_ref() == Some(id));
+    let Some(session) = sessions(own()).remove(id) else { return Ok(Follows { s, row: None }) };
     let aside = superseded(all());
-    let gathered = Gathered::collect(all(), &id);
+    let gathered = Gathered::collect(all(), id);
     let learned = |vector| gathered.as_ref().and_then(|gathered| learned(gathered, vector));
     let answered = answers(all());
     let open: BTreeSet<Id> = goals(all())

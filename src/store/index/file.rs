@@ -90,8 +90,8 @@ impl Files {
 /// How long SQLite waits for another process that reads or writes, in milliseconds.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// How many bytes of the file a reader maps at most. Who writes changes them in place only while nobody reads, and never makes the
-/// file shorter.
+/// How many bytes of the file a reader maps at most. Who writes changes them in place, or makes the file shorter, only while nobody
+/// reads. Where other hands cut it off under a reader, that ends, as it does when a pack is cut off.
 const MAPPED: i64 = 1 << 31;
 
 fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
@@ -107,8 +107,7 @@ pub fn prepare(db: &Connection) -> rusqlite::Result<()> {
     // else a statement is planned anew for each value it is given, where an index is partial
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.execute_batch(
-        "PRAGMA page_size=16384; PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY; \
-         PRAGMA trusted_schema=OFF;",
+        "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF;",
     )
 }
 

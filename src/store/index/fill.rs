@@ -1,7 +1,7 @@
 //! Notes into rows: what came is put in, what went is taken out, line by line.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -91,12 +91,14 @@ impl<'f> Filler<'f> {
             return ahead::each(repo, &blobs, &mut |at, note| {
                 let n = self.note(shelf, targets[at], &Content::Blob(blobs[at]), false)?;
                 tell();
-                let Some(Note { lines, bytes }) = note else {
-                    self.lacking.push(blobs[at]);
-                    return Ok(());
-                };
-                lines.iter().try_for_each(|line| self.line_came(n, line))?;
-                self.kept.keep(n, lines, bytes);
+                match note {
+                    None => self.lacking.push(blobs[at]),
+                    Some(Note::Text(text)) => self.lines_came(n, &text)?,
+                    Some(Note::Lines(lines, bytes)) => {
+                        lines.iter().try_for_each(|line| self.line_came(n, line))?;
+                        self.kept.keep(n, lines, bytes);
+                    }
+                }
                 Ok(())
             });
         }
@@ -162,7 +164,11 @@ impl<'f> Filler<'f> {
     fn add(&mut self, shelf: usize, target: Oid, content: Content, beside: bool) -> Result<(), Fault> {
         let n = self.note(shelf, target, &content, beside)?;
         let text = self.remembered(n, content)?;
-        lines::split(&text).filter_map(Line::read).try_for_each(|line| self.line_came(n, &line))
+        self.lines_came(n, &text)
+    }
+
+    fn lines_came(&mut self, n: i64, text: &[u8]) -> Result<(), Fault> {
+        lines::split(text).filter_map(Line::read).try_for_each(|line| self.line_came(n, &line))
     }
 
     /// Adds the row of a note, and gives its number.
@@ -178,7 +184,7 @@ impl<'f> Filler<'f> {
         Ok(n)
     }
 
-    fn remembered(&mut self, n: i64, content: Content) -> Result<Rc<Vec<u8>>, Fault> {
+    fn remembered(&mut self, n: i64, content: Content) -> Result<Arc<Vec<u8>>, Fault> {
         let text = match content {
             Content::Blob(id) => self.repo.read_blob(id)?.unwrap_or_else(|| {
                 self.lacking.push(id);
@@ -225,18 +231,14 @@ impl<'f> Filler<'f> {
     }
 
     fn line_came(&mut self, n: i64, line: &Line) -> Result<(), Fault> {
-        let Some((r, version)) = self.record(&line.id)? else {
-            return match &line.said {
-                Some((record, words)) => self.insert(n, record, line.version, words.as_deref()),
-                None => Ok(()),
-            };
-        };
+        let id = &line.record.head.id;
+        let Some((r, version)) = self.record(id)? else { return self.insert(n, line) };
         let add = "INSERT OR IGNORE INTO stands(r, n) SELECT r, ?2 FROM record WHERE r = ?1 AND note <> ?2";
         let added = self.db.prepare_cached(add)?.execute([r, n])?;
         let differs = version != line.version;
         match &mut self.bulk {
-            Some(bulk) if differs => drop(bulk.differ.insert(r, line.id.clone())),
-            None if differs => self.look_again(r, &line.id)?,
+            Some(bulk) if differs => drop(bulk.differ.insert(r, id.clone())),
+            None if differs => self.look_again(r, id)?,
             None if added > 0 => self.touch(r)?,
             _ => {}
         }
@@ -301,8 +303,8 @@ impl<'f> Filler<'f> {
         self.delete(r)?;
         let doubled = versions.len() > 1;
         let Some((line, n)) = versions.pop_last() else { return Ok(()) };
-        let Some(Line { version, said: Some((record, words)), .. }) = Line::read(&line) else { return Ok(()) };
-        self.insert(n, &record, version, words.as_deref())?;
+        let Some(line) = Line::read(&line) else { return Ok(()) };
+        self.insert(n, &line)?;
         let r = self.last.0;
         for n in left.into_iter().filter(|other| *other != n) {
             self.db.prepare_cached("INSERT OR IGNORE INTO stands(r, n) VALUES(?, ?)")?.execute([r, n])?;
@@ -357,8 +359,14 @@ impl<'f> Filler<'f> {
             return Ok(*s);
         }
         let kept = schema::session(id);
-        let known = self.db.prepare_cached("SELECT s FROM session WHERE id = ?")?;
-        let known: Option<i64> = { known }.query_row([kept], |row| row.get(0)).optional()?;
+        let known: Option<i64> = match self.bulk {
+            // all that are there were met
+            Some(_) => None,
+            None => {
+                let mut find = self.db.prepare_cached("SELECT s FROM session WHERE id = ?")?;
+                find.query_row([kept], |row| row.get(0)).optional()?
+            }
+        };
         let s = match known {
             Some(s) => s,
             None => {
@@ -370,7 +378,8 @@ impl<'f> Filler<'f> {
         Ok(s)
     }
 
-    fn insert(&mut self, n: i64, record: &Record, version: i64, words: Option<&str>) -> Result<(), Fault> {
+    fn insert(&mut self, n: i64, line: &Line) -> Result<(), Fault> {
+        let Line { version, record, words } = line;
         self.last.0 += 1;
         let (r, head) = (self.last.0, &record.head);
         let (id, kind) = (schema::id(&head.id), record.body.kind());
@@ -389,7 +398,7 @@ impl<'f> Filler<'f> {
             version
         ])?;
         if let Some(bulk) = &mut self.bulk {
-            bulk.known.insert(id, (r, version));
+            bulk.known.insert(id, (r, *version));
         }
         self.touched.extend(s);
         for session in record.concerns().filter(|session| Some(*session) != head.session.as_ref()) {

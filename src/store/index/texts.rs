@@ -2,14 +2,12 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
 use super::Fault;
 use super::ahead::Line;
-use crate::error::Result as Read;
 use crate::git::objects::Objects;
 use crate::git::{Oid, Repository};
 
@@ -39,14 +37,14 @@ impl Kept {
 }
 
 /// Where the text of a note is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Place {
     /// It was understood before.
     Lines(Arc<Vec<Line>>),
     /// In the object store.
     Blob(Oid),
     /// Beside our refs: here it is.
-    Text(Vec<u8>),
+    Text(Arc<Vec<u8>>),
     /// There is no such note any more.
     Nowhere,
 }
@@ -58,39 +56,43 @@ pub fn place(db: &Connection, n: i64) -> Result<Place, Fault> {
         .prepare_cached(find)?
         .query_row([n], |row| Ok((row.get::<_, Option<Vec<u8>>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?)));
     Ok(match found.optional()? {
-        Some((_, Some(text))) => Place::Text(text),
+        Some((_, Some(text))) => Place::Text(Arc::new(text)),
         Some((Some(blob), None)) => Oid::try_from(blob.as_slice()).map_or(Place::Nowhere, Place::Blob),
         _ => Place::Nowhere,
     })
 }
 
 /// Texts of notes by row, and how many bytes they have.
-type Remembered = (usize, HashMap<i64, Rc<Vec<u8>>>);
+type Remembered = (usize, HashMap<i64, Arc<Vec<u8>>>);
+
+/// Reads a blob; `None` when it is not here.
+type Read<'r> = dyn Fn(Oid) -> Result<Option<Vec<u8>>, Fault> + 'r;
 
 /// The texts of notes by row.
 pub struct Texts<'r> {
-    read: Box<dyn Fn(Oid) -> Read<Option<Vec<u8>>> + 'r>,
+    read: Box<Read<'r>>,
     known: RefCell<Remembered>,
 }
 
 impl<'r> Texts<'r> {
     /// None is read yet.
     pub fn new(repo: &'r Repository) -> Self {
-        Texts { read: Box::new(|id| repo.read_blob(id)), known: RefCell::default() }
+        Texts { read: Box::new(|id| Ok(repo.read_blob(id)?)), known: RefCell::default() }
     }
 
-    /// The same for another thread.
+    /// The same for another thread. What it cannot read is a [`Fault::Lost`]: whether it is not here or broken, the first one knows.
     pub fn elsewhere(objects: &Objects) -> Texts<'static> {
         let store = objects.open();
         let read = move |id| {
             let mut content = Vec::new();
-            Ok(store.as_ref().is_some_and(|store| store.read_into(id, &mut content)).then_some(content))
+            let is_here = store.as_ref().is_some_and(|store| store.read_into(id, &mut content));
+            if is_here { Ok(Some(content)) } else { Err(Fault::Lost) }
         };
         Texts { read: Box::new(read), known: RefCell::default() }
     }
 
     /// The text of a note; empty when its blob is not here.
-    pub fn get(&self, db: &Connection, n: i64) -> Result<Rc<Vec<u8>>, Fault> {
+    pub fn get(&self, db: &Connection, n: i64) -> Result<Arc<Vec<u8>>, Fault> {
         match self.remembered(n) {
             Some(text) => Ok(text),
             None => self.at(n, &place(db, n)?),
@@ -98,20 +100,19 @@ impl<'r> Texts<'r> {
     }
 
     /// The same, for who knows where it is.
-    pub fn at(&self, n: i64, place: &Place) -> Result<Rc<Vec<u8>>, Fault> {
+    pub fn at(&self, n: i64, place: &Place) -> Result<Arc<Vec<u8>>, Fault> {
         if let Some(text) = self.remembered(n) {
             return Ok(text);
         }
-        let text = match place {
-            Place::Blob(id) => (self.read)(*id)?.unwrap_or_default(),
-            Place::Text(text) => text.clone(),
-            Place::Lines(_) | Place::Nowhere => Vec::new(),
-        };
-        Ok(self.remember(n, text))
+        match place {
+            Place::Blob(id) => Ok(self.remember(n, (self.read)(*id)?.unwrap_or_default())),
+            Place::Text(text) => Ok(text.clone()),
+            Place::Lines(_) | Place::Nowhere => Ok(Arc::default()),
+        }
     }
 
     /// The text of a note; a fault when its blob is not here: what it held is not known.
-    pub fn whole(&self, db: &Connection, n: i64) -> Result<Rc<Vec<u8>>, Fault> {
+    pub fn whole(&self, db: &Connection, n: i64) -> Result<Arc<Vec<u8>>, Fault> {
         let text = self.get(db, n)?;
         if text.is_empty()
             && let Place::Blob(id) = place(db, n)?
@@ -122,18 +123,18 @@ impl<'r> Texts<'r> {
         Ok(text)
     }
 
-    fn remembered(&self, n: i64) -> Option<Rc<Vec<u8>>> {
+    fn remembered(&self, n: i64) -> Option<Arc<Vec<u8>>> {
         self.known.borrow().1.get(&n).cloned()
     }
 
     /// Remembers the text of a note, and gives it.
-    pub fn remember(&self, n: i64, text: Vec<u8>) -> Rc<Vec<u8>> {
+    pub fn remember(&self, n: i64, text: Vec<u8>) -> Arc<Vec<u8>> {
         let mut known = self.known.borrow_mut();
         if known.0 > REMEMBERED {
             *known = Default::default();
         }
         known.0 += text.len();
-        let text = Rc::new(text);
+        let text = Arc::new(text);
         known.1.insert(n, text.clone());
         text
     }
