@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{channel, sync_channel};
 
 use super::words;
 use super::{Fault, has_threads};
@@ -74,21 +74,20 @@ impl Note {
 /// Notes one behind the other, with the place of the first; `None` for what could not be read.
 type Batch = (usize, Vec<Option<Note>>);
 
-/// Has `take` take each of these blobs, with its place among them; `None` for one that is not here. They come in any order.
-pub fn each(
-    repo: &Repository,
-    blobs: &[Oid],
-    take: &mut dyn FnMut(usize, Option<Note>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
+/// Takes a note, with its place; `None` for one that is not here. Gives back what it does not keep.
+pub type Take<'t> = dyn FnMut(usize, Option<Note>) -> Result<Option<Note>, Fault> + 't;
+
+/// Has `take` take each of these blobs, with its place among them. They come in any order.
+pub fn each(repo: &Repository, blobs: &[Oid], take: &mut Take<'_>) -> Result<(), Fault> {
     let next = AtomicUsize::new(0);
     let some = || {
         let begin = next.fetch_add(BATCH, Ordering::Relaxed);
         (begin < blobs.len()).then(|| begin..(begin + BATCH).min(blobs.len()))
     };
     let mut room = Vec::new();
-    let mut here = |at: usize, take: &mut dyn FnMut(usize, Option<Note>) -> Result<(), Fault>| {
+    let mut here = |at: usize, take: &mut Take<'_>| {
         let is_here = repo.read_blob_into(blobs[at], &mut room)?;
-        take(at, is_here.then(|| Note::of(&mut room)))
+        take(at, is_here.then(|| Note::of(&mut room))).map(drop)
     };
     if blobs.len() < FEW || !has_threads() {
         return (0..blobs.len()).try_for_each(|at| here(at, take));
@@ -96,6 +95,7 @@ pub fn each(
     let objects = Objects::of(repo);
     std::thread::scope(|scope| {
         let (give, given) = sync_channel::<Batch>(AHEAD);
+        let (give_back, back) = channel::<Vec<Note>>();
         let some = &some;
         let other = move || {
             let (store, mut room) = (objects.open(), Vec::new());
@@ -114,6 +114,8 @@ pub fn each(
                         return;
                     }
                     (begin, bytes) = (at + 1, 0);
+                    // what one thread has allocated is slow to free for another
+                    back.try_iter().for_each(drop);
                 }
             }
         };
@@ -134,13 +136,16 @@ pub fn each(
                     }
                 }
             };
+            let mut done = Vec::with_capacity(batch.len());
             for (at, note) in (begin..).zip(batch) {
                 match note {
-                    Some(_) => take(at, note)?,
+                    Some(_) => done.extend(take(at, note)?),
                     // whether it is not here, or long, or broken
                     None => here(at, take)?,
                 }
             }
+            // who gave it may have ended
+            let _ = give_back.send(done);
         }
     })
 }

@@ -96,10 +96,10 @@ impl<'f> Filler<'f> {
                     Some(Note::Text(text)) => self.lines_came(n, &text)?,
                     Some(Note::Lines(lines, bytes)) => {
                         lines.iter().try_for_each(|line| self.line_came(n, line))?;
-                        self.kept.keep(n, lines, bytes);
+                        return Ok(self.kept.keep(n, lines, bytes));
                     }
                 }
-                Ok(())
+                Ok(None)
             });
         }
         let found = match new == repo.empty_tree() {

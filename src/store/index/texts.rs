@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::Fault;
-use super::ahead::Line;
+use super::ahead::{Line, Note};
 use crate::git::objects::Objects;
 use crate::git::{Oid, Repository};
 
@@ -22,12 +22,14 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Keeps a note that is so long.
-    pub fn keep(&mut self, n: i64, lines: Arc<Vec<Line>>, bytes: usize) {
-        if self.bytes + bytes <= REMEMBERED {
-            self.bytes += bytes;
-            self.notes.insert(n, lines);
+    /// Keeps a note that is so long, or gives it back.
+    pub fn keep(&mut self, n: i64, lines: Arc<Vec<Line>>, bytes: usize) -> Option<Note> {
+        if self.bytes + bytes > REMEMBERED {
+            return Some(Note::Lines(lines, bytes));
         }
+        self.bytes += bytes;
+        self.notes.insert(n, lines);
+        None
     }
 
     /// One that was kept.
