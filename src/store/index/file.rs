@@ -107,7 +107,8 @@ pub fn prepare(db: &Connection) -> rusqlite::Result<()> {
     // else a statement is planned anew for each value it is given, where an index is partial
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.execute_batch(
-        "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF;",
+        "PRAGMA page_size=8192; PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY; \
+         PRAGMA trusted_schema=OFF;",
     )
 }
 
