@@ -42,9 +42,7 @@ fn linked_worktrees_share_one_index() {
 #[test]
 fn a_bare_repository_a_submodule_and_sha256_have_an_index_of_their_own() {
     let place = Place::new();
-    let hub = hub(&place);
-    let repo = place.clone(&hub, "c", false);
-    SPECS.iter().for_each(|spec| drop(repo.git(["config", "--add", "remote.origin.fetch", spec]).ok()));
+    let (hub, repo) = shared(&place);
     work(&repo, "ada");
     sync(&repo);
     assert_eq!(hub.json(["query"])["total_found"], 1);
@@ -79,9 +77,7 @@ fn a_bare_repository_a_submodule_and_sha256_have_an_index_of_their_own() {
 #[test]
 fn a_shallow_clone_has_an_index_over_all_notes() {
     let place = Place::new();
-    let hub = hub(&place);
-    let repo = place.clone(&hub, "c", false);
-    SPECS.iter().for_each(|spec| drop(repo.git(["config", "--add", "remote.origin.fetch", spec]).ok()));
+    let (hub, repo) = shared(&place);
     work(&repo, "ada");
     sync(&repo);
     let url = format!("file://{}", hub.path.display());
@@ -90,6 +86,14 @@ fn a_shallow_clone_has_an_index_over_all_notes() {
     shallow.git(["fetch", "-q", "origin", "refs/notes/empirica/*:refs/notes/empirica/*"]).ok();
     assert_eq!(shallow.json(["query"])["total_found"], 1);
     same_anew(&shallow);
+}
+
+/// A server, and a clone that fetches its notes.
+fn shared(place: &Place) -> (Repo<'_>, Repo<'_>) {
+    let hub = hub(place);
+    let repo = place.clone(&hub, "c", false);
+    SPECS.iter().for_each(|spec| drop(repo.git(["config", "--add", "remote.origin.fetch", spec]).ok()));
+    (hub, repo)
 }
 
 /// A clone without blobs, that has the notes' trees.
@@ -108,9 +112,7 @@ fn partial<'p>(place: &'p Place, hub: &Repo<'p>) -> Repo<'p> {
 #[test]
 fn a_partial_clone_fetches_all_notes_it_lacks_at_once_and_once() {
     let place = Place::new();
-    let hub = hub(&place);
-    let repo = place.clone(&hub, "c", false);
-    SPECS.iter().for_each(|spec| drop(repo.git(["config", "--add", "remote.origin.fetch", spec]).ok()));
+    let (hub, repo) = shared(&place);
     for (n, ai) in ["ada", "bob", "cyd"].into_iter().enumerate() {
         repo.commit("f", &format!("{n}\n"), "More");
         work(&repo, ai);
@@ -135,9 +137,7 @@ fn a_partial_clone_fetches_all_notes_it_lacks_at_once_and_once() {
 #[test]
 fn a_note_that_a_partial_clone_left_out_is_not_written_over() {
     let place = Place::new();
-    let hub = hub(&place);
-    let repo = place.clone(&hub, "c", false);
-    SPECS.iter().for_each(|spec| drop(repo.git(["config", "--add", "remote.origin.fetch", spec]).ok()));
+    let (hub, repo) = shared(&place);
     work(&repo, "ada");
     sync(&repo);
     let partial = partial(&place, &hub);
@@ -155,9 +155,7 @@ fn a_note_that_a_partial_clone_left_out_is_not_written_over() {
 #[test]
 fn a_partial_clone_whose_remote_is_away_answers_and_asks_again_later() {
     let place = Place::new();
-    let hub = hub(&place);
-    let repo = place.clone(&hub, "c", false);
-    SPECS.iter().for_each(|spec| drop(repo.git(["config", "--add", "remote.origin.fetch", spec]).ok()));
+    let (hub, repo) = shared(&place);
     work(&repo, "ada");
     sync(&repo);
     let partial = partial(&place, &hub);
@@ -173,9 +171,7 @@ fn a_partial_clone_whose_remote_is_away_answers_and_asks_again_later() {
 #[test]
 fn notes_whose_blobs_come_later_are_then_found() {
     let place = Place::new();
-    let hub = hub(&place);
-    let repo = place.clone(&hub, "c", false);
-    SPECS.iter().for_each(|spec| drop(repo.git(["config", "--add", "remote.origin.fetch", spec]).ok()));
+    let (hub, repo) = shared(&place);
     work(&repo, "ada");
     sync(&repo);
     let partial = partial(&place, &hub);

@@ -117,3 +117,57 @@ fn a_long_log_shows_every_handoff_at_home_in_gits_order() {
     let tasks: Vec<&str> = own.lines().filter_map(|line| line.strip_prefix("own: ")).collect();
     assert_eq!(tasks, expected.iter().map(|(_, task)| task.as_str()).collect::<Vec<_>>());
 }
+
+#[test]
+fn what_was_found_before_history_breaks_is_shown() {
+    let place = Place::new();
+    let repo = place.repo("a");
+    let tree = repo.git_out(["rev-parse", "HEAD^{tree}"]);
+    let who = "T <t@example.com> 1772000000 +0000";
+    let broken = format!("tree {}\nparent {}\nauthor {who}\ncommitter {who}\n\nx\n", tree.trim(), "1".repeat(40));
+    repo.write("broken", &broken);
+    let broken = repo.git_out(["hash-object", "-t", "commit", "-w", "--literally", "broken"]);
+    std::fs::remove_file(repo.path.join("broken")).expect("removed");
+    repo.git(["update-ref", "refs/heads/main", broken.trim()]).ok();
+    let expected = history(&repo);
+    for limit in ["400", "60"] {
+        let log = repo.run(["log", "--handoffs", "-n", limit]);
+        let shown = log.out.lines().filter_map(|line| line.strip_prefix("commit "));
+        let wanted = expected.iter().map(|(commit, _)| commit.as_str()).take(limit.parse().expect("a number"));
+        assert!(shown.eq(wanted), "{limit}: {}", log.err);
+        assert_eq!(log.code == 0, limit == "60", "{}", log.err);
+    }
+}
+
+#[test]
+fn a_note_of_megabytes_beside_small_ones_is_in_the_index_line_by_line() {
+    let place = Place::new();
+    let repo = place.repo("a");
+    history(&repo);
+    let made = repo.git_out(["rev-list", "--max-count", "2", "main"]);
+    let [one, other] = made.lines().collect::<Vec<_>>()[..] else { panic!("{made}") };
+    let finding =
+        |n: usize| line(100_000 + n, "finding", n % 50, one, &format!(r#""text":"long{n} {}""#, "y".repeat(300)));
+    let long: String = (0..4_000).map(finding).collect();
+    assert!(long.len() > 2 << 20);
+    let small = line(99_999, "finding", 3, other, r#""text":"small""#);
+    let mut stream =
+        "commit refs/notes/empirica/data/journal\ncommitter T <t@example.com> 1 +0000\ndata 0\n".to_owned();
+    for (on, note) in [(one, &long), (other, &small)] {
+        stream += &format!("N inline {on}\ndata {}\n{note}\n", note.len());
+    }
+    import(&repo, &stream);
+    for index in ["true", "false"] {
+        repo.git(["config", "empirica.index", index]).ok();
+        assert_eq!(repo.json(["search", "kind:finding"])["total_found"], 4_001, "{index}");
+        for n in [0, 1_234, 3_999] {
+            let found = repo.json(["search", &format!("long{n}")]);
+            assert_eq!(
+                (&found["total_found"], &found["hits"][0]["id"]),
+                (&1.into(), &id(100_000 + n).into()),
+                "{found}"
+            );
+        }
+        assert_eq!(repo.json(["search", "small"])["total_found"], 1);
+    }
+}

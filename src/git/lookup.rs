@@ -30,10 +30,13 @@ enum Fan {
 }
 
 impl<'r> Notes<'r> {
-    /// Opens the notes of a commit. `unite` joins the notes of an object that an ill-formed tree lists twice (flat and fanned
+    /// Opens the notes of a commit; `None` has none. `unite` joins the notes of an object that an ill-formed tree lists twice (flat and fanned
     /// out), which git itself cannot read.
-    pub fn open(repo: &'r Repository, commit: Oid, unite: Unite) -> Result<Self> {
-        let tree = repo.tree_of(commit)?;
+    pub fn open(repo: &'r Repository, commit: Option<Oid>, unite: Unite) -> Result<Self> {
+        let tree = match commit {
+            Some(id) => repo.tree_of(id)?,
+            None => repo.empty_tree(),
+        };
         Ok(Notes { repo, tree, root: Folder::read(repo, tree, "")?, unite })
     }
 

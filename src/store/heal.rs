@@ -11,7 +11,7 @@ use super::tips::Tips;
 use super::{PREFIX, Store, our_refs, touched, tracked};
 use crate::error::Result;
 use crate::git::difference::differences;
-use crate::git::{Oid, notes};
+use crate::git::{Oid, lookup, notes};
 
 /// How long a reading command waits for a writer before it reads without healing.
 const READER_PATIENCE: Duration = Duration::from_millis(500);
@@ -166,7 +166,7 @@ impl Store<'_> {
     /// The notes of `known` whose content is not all in `now`.
     fn missing(&self, known: Oid, now: Option<Oid>, unite: notes::Unite) -> Result<Notes> {
         let mut out = Notes::new();
-        let mut current = notes::NotesTree::open(self.repo, now, unite)?;
+        let mut current = lookup::Notes::open(self.repo, now, unite)?;
         // a remembered tip of which something is gone cannot be united
         for (on, blob) in self.newer(now, Some(known)).unwrap_or_default() {
             let Some(content) = self.repo.read_blob(blob)? else { continue };

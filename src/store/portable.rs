@@ -9,7 +9,7 @@ use super::log::{self, Waiting};
 use super::merge::absent;
 use super::{Lookup, Store, data_ref, secrets, touched};
 use crate::error::Result;
-use crate::git::{NotesTree, Oid, notes};
+use crate::git::{Notes, Oid, notes};
 use crate::model::Shelf;
 use crate::wire::{lines, portable};
 
@@ -93,7 +93,7 @@ impl Store<'_> {
             let Some(shelf) = of_shelf.first().map(|line| line.shelf) else { continue };
             let tip = self.repo.find_ref(&data_ref(shelf))?;
             let redacted = Epoch::of(self.repo, tip)?.ids;
-            let mut tree = NotesTree::open(self.repo, tip, lines::union)?;
+            let mut tree = Notes::open(self.repo, tip, lines::union)?;
             self.whole(tree.tree(), of_shelf)?;
             for of_note in of_shelf.chunk_by(|a, b| a.on == b.on) {
                 let Some(on) = of_note.first().map(|line| line.on) else { continue };

@@ -130,7 +130,7 @@ impl<'s> Lookup<'s> {
         let waiting = waiting.cloned().collect();
         let mut trees: Vec<(Notes<'s>, BTreeSet<String>)> = Vec::new();
         for Source { tip, required, stale } in sources {
-            let tree = match Notes::open(store.repo, tip, lines::union) {
+            let tree = match Notes::open(store.repo, Some(tip), lines::union) {
                 Err(_) if !required => continue,
                 tree => tree?,
             };
