@@ -22,7 +22,7 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
         ("key", "SELECT name, value FROM meta"),
         (
             "records",
-            "SELECT hex(o.id), short, tail, o.kind, hex(session.id), version, doubled, aside FROM record o LEFT JOIN session USING(s)",
+            "SELECT hex(o.id), short, tail, o.kind, hex(session.id), version, doubled, aside, closed FROM record o LEFT JOIN session USING(s)",
         ),
         (
             "standing",
@@ -47,7 +47,15 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
         ),
         (
             "sessions",
-            "SELECT hex(id), hex(began), hex(newest), ai, started_at, ended_at, task, kind, external_id, head, worktree, place, kept FROM session WHERE began IS NOT NULL",
+            "SELECT hex(id), hex(began), hex(newest), ai, started_at, ended_at, task, kind, external_id, head, worktree, place, kept, know, uncertainty FROM session WHERE began IS NOT NULL",
+        ),
+        ("tally", "SELECT kind, ai, aside, closed, n FROM tally WHERE n <> 0"),
+        ("counted", "SELECT kind, ai, aside, closed, count(*) FROM record GROUP BY 1, 2, 3, 4"),
+        ("sums", "SELECT name, n, total FROM sums"),
+        (
+            "summed",
+            "SELECT 'session', count(began), 0 FROM session UNION ALL SELECT 'know', count(know), ifnull(sum(CAST(round(know * 1000000) AS INTEGER)), 0) FROM session \
+           UNION ALL SELECT 'uncertainty', count(uncertainty), ifnull(sum(CAST(round(uncertainty * 1000000) AS INTEGER)), 0) FROM session",
         ),
     ];
     let mut out = BTreeMap::new();
@@ -61,6 +69,8 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
         let rows: Vec<String> = find.query_map([], row).expect("rows").collect::<Result<_, _>>().expect("rows");
         out.insert(name, rows.into_iter().collect());
     }
+    assert_eq!(out["tally"], out["counted"]);
+    assert_eq!(out["sums"], out["summed"]);
     out
 }
 

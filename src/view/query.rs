@@ -168,6 +168,7 @@ fn fitted(line: &str, width: Option<usize>) -> String {
 /// How many columns a terminal takes for a character: 2 for those of East Asia and pictures, 0 for marks on others.
 fn columns_of(c: char) -> usize {
     match c as u32 {
+        0..=0x2ff => 1,
         0x300..=0x36f
         | 0x483..=0x489
         | 0x591..=0x5bd

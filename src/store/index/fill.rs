@@ -53,6 +53,8 @@ struct Bulk {
     concerns: Vec<(i64, i64)>,
     /// Records of which different versions were met.
     differ: BTreeMap<i64, Id>,
+    /// How many records there are of a kind, by agent.
+    tally: BTreeMap<&'static str, HashMap<String, i64>>,
 }
 
 /// What a note row holds.
@@ -257,7 +259,7 @@ impl<'f> Filler<'f> {
 
     /// Puts in what was kept back while all was new; the indexes are made by `index` when the tables they are over are whole.
     pub fn settle(&mut self, index: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
-        let Some(Bulk { mut names, mut concerns, differ, known }) = self.bulk.take() else { return Ok(()) };
+        let Some(Bulk { mut names, mut concerns, differ, known, tally }) = self.bulk.take() else { return Ok(()) };
         drop(known);
         names.sort_unstable();
         for row in &names {
@@ -270,6 +272,11 @@ impl<'f> Filler<'f> {
             self.db
                 .prepare_cached("INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)")?
                 .execute(params![row.0, row.1])?;
+        }
+        for (kind, ais) in tally {
+            for (ai, n) in ais {
+                self.db.prepare_cached("INSERT INTO tally VALUES(?, ?, 0, 0, ?)")?.execute(params![kind, ai, n])?;
+            }
         }
         index()?;
         differ.iter().try_for_each(|(r, id)| self.look_again(*r, id))
@@ -399,6 +406,11 @@ impl<'f> Filler<'f> {
         ])?;
         if let Some(bulk) = &mut self.bulk {
             bulk.known.insert(id, (r, *version));
+            let ais = bulk.tally.entry(kind).or_default();
+            match ais.get_mut(&head.ai) {
+                Some(n) => *n += 1,
+                None => drop(ais.insert(head.ai.clone(), 1)),
+            }
         }
         self.touched.extend(s);
         for session in record.concerns().filter(|session| Some(*session) != head.session.as_ref()) {

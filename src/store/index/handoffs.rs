@@ -39,6 +39,9 @@ pub struct Row {
     pub task: String,
 }
 
+/// So many handoffs of a time are soon put in order; so few where assertions are checked that tests see both ways.
+const FEW: usize = if cfg!(debug_assertions) { 2 } else { 1000 };
+
 /// Whether a handoff is one that is asked for.
 pub type Fits<'f> = &'f mut dyn FnMut(&Row) -> Result<bool>;
 
@@ -46,18 +49,15 @@ impl Index<'_> {
     /// The handoffs in force that are wanted, newest first. Those of which `fits` says no do not count. Returns so many of
     /// them as `most` allows, and how many there are.
     pub fn handoffs(&self, wanted: &Wanted, most: usize, fits: Option<Fits<'_>>) -> Result<(Vec<Row>, usize)> {
-        let (rest, values) = wanted.sql();
-        let values: Vec<&dyn ToSql> = values.iter().map(|value| &**value as &dyn ToSql).collect();
         let Some(fits) = fits else {
-            let count =
-                ask::rows(&self.opened.db, &format!("SELECT count(*) FROM handoff_reports h WHERE {rest}"), &values);
-            let count = self.fine(count)?.first().map_or(0, |count| *count as usize);
+            let count = self.fitting(wanted)?;
             let most = i64::try_from(most).unwrap_or(i64::MAX);
-            let found = self.rows(&format!("{rest} ORDER BY h.id DESC LIMIT {most}"), &values, &mut |_| Ok(true))?;
-            return Ok((found, count));
+            // few are put in order; among many the newest are soon found
+            let by_time = wanted.has_time() && count <= FEW;
+            return Ok((self.rows(wanted, by_time, Some(most), &mut |_| Ok(true))?, count));
         };
         let (mut found, mut count) = (Vec::new(), 0);
-        self.rows(&format!("{rest} ORDER BY h.id DESC"), &values, &mut |row| {
+        self.rows(wanted, wanted.has_time(), None, &mut |row| {
             if fits(row)? {
                 count += 1;
                 if found.len() < most {
@@ -69,11 +69,31 @@ impl Index<'_> {
         Ok((found, count))
     }
 
-    fn rows(&self, rest: &str, values: &[&dyn ToSql], keep: &mut dyn FnMut(&Row) -> Result<bool>) -> Result<Vec<Row>> {
+    /// How many are wanted.
+    fn fitting(&self, wanted: &Wanted) -> Result<usize> {
+        let (sql, values) = if wanted.is_told() {
+            let told =
+                "SELECT ifnull(sum(n), 0) FROM tally WHERE kind = 'handoff' AND aside = 0 AND ai = ifnull(?, ai)";
+            (told.to_owned(), vec![Box::new(wanted.ai.clone()) as Box<dyn ToSql>])
+        } else {
+            let (rest, values) = wanted.sql(true);
+            (format!("SELECT count(*) FROM handoff_reports h WHERE {rest}"), values)
+        };
+        let values: Vec<&dyn ToSql> = values.iter().map(|value| &**value as &dyn ToSql).collect();
+        Ok(self.fine(ask::rows(&self.opened.db, &sql, &values))?.first().map_or(0, |count| *count as usize))
+    }
+
+    /// Those that are wanted, newest first, found `by_time` or in their order.
+    fn rows(&self, wanted: &Wanted, by_time: bool, most: Option<i64>, keep: Fits<'_>) -> Result<Vec<Row>> {
+        let (rest, values) = wanted.sql(by_time);
+        let values: Vec<&dyn ToSql> = values.iter().map(|value| &**value as &dyn ToSql).collect();
+        let (order, most) = (if by_time { "+h.id" } else { "h.id" }, most.unwrap_or(-1));
+        let sql = format!(
+            "SELECT h.r, h.id, h.task_summary FROM handoff_reports h WHERE {rest} ORDER BY {order} DESC LIMIT {most}"
+        );
         let mut read = || -> Result<Vec<Row>, Fault> {
-            let sql = format!("SELECT h.r, h.id, h.task_summary FROM handoff_reports h WHERE {rest}");
             let mut find = self.opened.db.prepare_cached(&sql)?;
-            let mut rows = find.query(values)?;
+            let mut rows = find.query(&*values)?;
             let mut out = Vec::new();
             while let Some(row) = rows.next()? {
                 let Some(id) = Id::parse(&schema::text(&row.get::<_, Vec<u8>>(1)?)) else { continue };
@@ -114,8 +134,18 @@ impl Index<'_> {
 }
 
 impl Wanted {
-    /// The condition on `handoff_reports h`, and its values.
-    fn sql(&self) -> (String, Vec<Box<dyn ToSql>>) {
+    fn has_time(&self) -> bool {
+        self.since.is_some() || self.until.is_some()
+    }
+
+    /// Whether what is counted all the time tells how many there are: at most an agent is asked about.
+    fn is_told(&self) -> bool {
+        let Wanted { ai: _, session, since: _, until: _, kind, calibration, paths } = self;
+        session.is_none() && !self.has_time() && kind.is_none() && calibration.is_none() && paths.is_empty()
+    }
+
+    /// The condition on `handoff_reports h`, and its values; `by_time` when time shall be what they are found by.
+    fn sql(&self, by_time: bool) -> (String, Vec<Box<dyn ToSql>>) {
         fn value<T: ToSql + 'static>(value: T) -> Vec<Box<dyn ToSql>> {
             vec![Box::new(value)]
         }
@@ -130,8 +160,12 @@ impl Wanted {
         };
         and("h.ai_id = ?", self.ai.clone().map(value));
         and("h.session_id = ?", self.session.as_ref().map(|id| value(schema::session(id))));
-        and("h.timestamp >= ?", self.since.map(value));
-        and("h.timestamp <= ?", self.until.map(value));
+        let (since, until) = match by_time {
+            true => ("h.timestamp >= ?", "h.timestamp <= ?"),
+            false => ("+h.timestamp >= ?", "+h.timestamp <= ?"),
+        };
+        and(since, self.since.map(value));
+        and(until, self.until.map(value));
         and("h.type = ?", self.kind.clone().map(value));
         and("h.calibration_status = ?", self.calibration.clone().map(value));
         // what is below a folder lies between its name with a slash and with what comes after a slash

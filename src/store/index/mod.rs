@@ -121,25 +121,26 @@ impl Store<'_> {
     /// Brings the file up to date, or makes it anew. `None` when it cannot be written.
     fn brought(&self, files: &Files, wanted: &Wanted, key: &str) -> Result<Option<Opened>, Fault> {
         let Ok(_lock) = Lock::acquire(&files.lock, self.patience(PATIENCE)) else { return Ok(None) };
-        if let Some(db) = self.as_it_is(files, key) {
-            // another one did it meanwhile
-            return Ok(Some(Opened { db, key: key.to_owned() }));
-        }
-        let refreshed = || -> Result<Option<Vec<Oid>>, Fault> {
+        let refreshed = || -> Result<Option<(Connection, Vec<Oid>)>, Fault> {
             let Some((db, seen)) = files.open(true) else { return Ok(None) };
             db.execute_batch("BEGIN")?;
-            let held = held(&db)?;
-            let (Some(held), true) = (held, files.is_trusted(&db, &seen)) else { return Ok(None) };
+            let (Some(held), true) = (held(&db)?, files.is_trusted(&db, &seen)) else { return Ok(None) };
             let none = [self.repo.empty_tree(); 3];
             if self.has_come(&db)? || (held == none && wanted.trees != none) {
                 return Ok(None);
             }
+            if meta(&db, "key")?.as_deref() == Some(key) {
+                // another one did it meanwhile
+                return Ok(Some((db, Vec::new())));
+            }
             files.distrust();
             let lacking = self.fill(&db, held, wanted, key)?;
             db.execute_batch("COMMIT")?;
-            drop(db);
             files.leave();
-            Ok(Some(lacking))
+            // who wrote it goes on reading it, before anybody else can write
+            db.execute_batch("BEGIN")?;
+            meta(&db, "key")?;
+            Ok(Some((db, lacking)))
         };
         let anew = || -> Result<Vec<Oid>, Fault> {
             let (db, path) = files.begin()?;
@@ -158,11 +159,12 @@ impl Store<'_> {
             Ok(lacking)
         };
         // notes that are not here any more may only be those it held
-        let lacking = match refreshed() {
-            Ok(Some(lacking)) => lacking,
-            _ => anew()?,
+        let fetched = match refreshed() {
+            Ok(Some((_, lacking))) if self.fetched(&lacking) => true,
+            Ok(Some((db, _))) => return Ok(Some(Opened { db, key: key.to_owned() })),
+            _ => self.fetched(&anew()?),
         };
-        if self.fetched(&lacking) {
+        if fetched {
             anew()?;
         }
         Ok(self.as_it_is(files, key).map(|db| Opened { db, key: key.to_owned() }))
@@ -202,9 +204,7 @@ impl Store<'_> {
 
     /// Whether blobs have come that were not here when the database was filled, or it is time to ask for them again.
     fn has_come(&self, db: &Connection) -> Result<bool, Fault> {
-        let find = "SELECT value FROM meta WHERE name = 'lacking'";
-        let lacking: Option<String> = db.query_row(find, [], |row| row.get(0)).optional()?;
-        let lacking = lacking.unwrap_or_default();
+        let lacking = meta(db, "lacking")?.unwrap_or_default();
         let mut words = lacking.split(' ');
         let asked: i64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(i64::MAX);
         let mut ids = words.filter_map(parse_oid).peekable();
@@ -216,9 +216,7 @@ impl Store<'_> {
     fn as_it_is(&self, files: &Files, key: &str) -> Option<Connection> {
         let (db, seen) = files.open(false)?;
         db.execute_batch("BEGIN").ok()?;
-        let find = "SELECT value FROM meta WHERE name = 'key'";
-        let held: Option<String> = db.query_row(find, [], |row| row.get(0)).optional().ok()?;
-        let is_current = held.as_deref() == Some(key) && files.is_trusted(&db, &seen);
+        let is_current = meta(&db, "key").ok()?.as_deref() == Some(key) && files.is_trusted(&db, &seen);
         (is_current && !self.has_come(&db).ok()?).then_some(db)
     }
 
@@ -296,17 +294,18 @@ fn has_indexes(db: &Connection) -> Result<bool, Fault> {
     Ok(db.query_row(find, [], |row| row.get::<_, i64>(0))? > 0)
 }
 
+fn meta(db: &Connection, name: &str) -> Result<Option<String>, Fault> {
+    let mut find = db.prepare_cached("SELECT value FROM meta WHERE name = ?")?;
+    Ok(find.query_row([name], |row| row.get(0)).optional()?)
+}
+
 /// The trees a database of this layout and version holds.
 fn held(db: &Connection) -> Result<Option<[Oid; 3]>, Fault> {
-    let find = |name: &str| {
-        let find = "SELECT value FROM meta WHERE name = ?";
-        db.query_row(find, [name], |row| row.get::<_, String>(0)).optional()
-    };
     let made_by = format!("{} {} ", schema::LAYOUT, env!("CARGO_PKG_VERSION"));
-    if !find("key")?.is_some_and(|key| key.starts_with(&made_by)) {
+    if !meta(db, "key")?.is_some_and(|key| key.starts_with(&made_by)) {
         return Ok(None);
     }
-    let trees: Vec<Oid> = find("trees")?.unwrap_or_default().split(' ').filter_map(parse_oid).collect();
+    let trees: Vec<Oid> = meta(db, "trees")?.unwrap_or_default().split(' ').filter_map(parse_oid).collect();
     Ok(trees.try_into().ok())
 }
 

@@ -3,11 +3,12 @@
 use crate::model::{Id, SessionId};
 
 /// Goes up with every change of the tables or of what is put into them.
-pub const LAYOUT: u32 = 4;
+pub const LAYOUT: u32 = 5;
 
 /// The tables. A record stands on its `note`, and on those in `stands`; it concerns its session `s`, and those in `concerns`.
 /// Everything in them follows from the notes; `beside` marks what is read beside our refs (the logs, tips that
-/// are not united yet) and is put in anew when that changes.
+/// are not united yet) and is put in anew when that changes. `tally` counts records, `sums` sessions and what they learned, in millionths:
+/// what everybody asks for is not counted anew. Indexes of few rows are there from the beginning.
 ///
 /// `handoff_reports` with its two indexes is the table of the specification (handoff reports, "Database Storage"), without
 /// what is read from the note itself.
@@ -26,10 +27,15 @@ CREATE TABLE handoff_reports(r INTEGER PRIMARY KEY, id BLOB NOT NULL, session_id
   timestamp INTEGER, task_summary TEXT NOT NULL, calibration_status TEXT NOT NULL, type TEXT NOT NULL,
   aside INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
+CREATE TABLE tally(kind TEXT, ai TEXT, aside INTEGER, closed INTEGER, n INTEGER NOT NULL, PRIMARY KEY(kind, ai, aside, closed)) WITHOUT ROWID;
+CREATE TABLE sums(name TEXT PRIMARY KEY, n INTEGER NOT NULL, total INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX record_aside ON record(r) WHERE aside = 1;
+CREATE INDEX record_doubled ON record(id) WHERE doubled = 1;
+CREATE INDEX note_beside ON note(beside) WHERE beside = 1;
 CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');
 ";
 
-/// The indexes, made after a bulk of rows.
+/// The indexes, made after a bulk of rows, and what goes on counting records.
 pub const INDEXES: &str = "
 CREATE UNIQUE INDEX record_id ON record(id);
 CREATE INDEX concerns_r ON concerns(r);
@@ -39,19 +45,27 @@ CREATE INDEX record_short ON record(short);
 CREATE INDEX record_tail ON record(tail);
 CREATE INDEX record_kind ON record(kind, id);
 CREATE INDEX record_open ON record(kind, id) WHERE closed = 0 AND kind IN ('unknown', 'goal');
-CREATE INDEX record_aside ON record(r) WHERE aside = 1;
-CREATE INDEX record_doubled ON record(doubled) WHERE doubled = 1;
 CREATE INDEX record_s ON record(s);
 CREATE INDEX record_note ON record(note);
 CREATE INDEX stands_n ON stands(n, r);
 CREATE INDEX note_target ON note(target, shelf);
-CREATE INDEX note_beside ON note(beside) WHERE beside = 1;
-CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, aside, id);
-CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, id, timestamp);
+CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, aside, id, timestamp);
+CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, timestamp, ai_id);
+CREATE INDEX handoff_newest ON handoff_reports(aside, id, timestamp);
 CREATE INDEX handoff_session ON handoff_reports(session_id, id);
+CREATE TRIGGER record_in AFTER INSERT ON record BEGIN
+  INSERT INTO tally VALUES(new.kind, new.ai, new.aside, new.closed, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER record_out AFTER DELETE ON record BEGIN
+  UPDATE tally SET n = n - 1 WHERE kind = old.kind AND ai = old.ai AND aside = old.aside AND closed = old.closed;
+END;
+CREATE TRIGGER record_changed AFTER UPDATE OF kind, ai, aside, closed ON record BEGIN
+  UPDATE tally SET n = n - 1 WHERE kind = old.kind AND ai = old.ai AND aside = old.aside AND closed = old.closed;
+  INSERT INTO tally VALUES(new.kind, new.ai, new.aside, new.closed, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
 ";
 
-/// Those of the sessions, made after their rows.
+/// Those of the sessions, made after their rows, and what counts them.
 pub const LAST: &str = "
 CREATE INDEX session_newest ON session(newest);
 CREATE INDEX session_ai ON session(ai, newest);
@@ -60,6 +74,18 @@ CREATE INDEX session_place ON session(place, ai);
 CREATE INDEX session_started ON session(started_at, began);
 CREATE INDEX session_active ON session(started_at, began) WHERE ended_at IS NULL AND began IS NOT NULL;
 CREATE INDEX session_external ON session(external_id) WHERE external_id IS NOT NULL;
+INSERT INTO sums SELECT 'session', count(began), 0 FROM session
+  UNION ALL SELECT 'know', count(know), ifnull(sum(CAST(round(know * 1000000) AS INTEGER)), 0) FROM session
+  UNION ALL SELECT 'uncertainty', count(uncertainty), ifnull(sum(CAST(round(uncertainty * 1000000) AS INTEGER)), 0) FROM session;
+CREATE TRIGGER session_changed AFTER UPDATE OF began, know, uncertainty ON session BEGIN
+  UPDATE sums SET n = n + (new.began IS NOT NULL) - (old.began IS NOT NULL) WHERE name = 'session';
+  UPDATE sums SET n = n + (new.know IS NOT NULL) - (old.know IS NOT NULL),
+    total = total + CAST(round(ifnull(new.know, 0) * 1000000) AS INTEGER) - CAST(round(ifnull(old.know, 0) * 1000000) AS INTEGER)
+    WHERE name = 'know';
+  UPDATE sums SET n = n + (new.uncertainty IS NOT NULL) - (old.uncertainty IS NOT NULL),
+    total = total + CAST(round(ifnull(new.uncertainty, 0) * 1000000) AS INTEGER) - CAST(round(ifnull(old.uncertainty, 0) * 1000000) AS INTEGER)
+    WHERE name = 'uncertainty';
+END;
 ";
 
 /// The sixteen bytes of a UUID in its text; zeros for what is none.

@@ -72,26 +72,35 @@ impl Words {
 /// A table of texts in memory that are parted as those of the index are.
 fn sheet<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Connection, Fault> {
     let db = empty()?;
-    db.execute_batch(&format!("CREATE VIRTUAL TABLE sheet USING fts5(text, {TOKENS})"))?;
+    db.execute_batch(&format!("BEGIN; CREATE VIRTUAL TABLE sheet USING fts5(text, {TOKENS})"))?;
     for (row, text) in texts.into_iter().enumerate() {
         db.prepare_cached("INSERT INTO sheet(rowid, text) VALUES(?, ?)")?.execute((row as i64, text))?;
     }
+    db.execute_batch("COMMIT")?;
     Ok(db)
 }
 
-/// Where the words are in a text: begin and end in characters.
-fn places(
-    db: &Connection,
-    row: usize,
-    known: &[Option<usize>],
-    expression: &str,
-) -> Result<Vec<(usize, usize)>, Fault> {
-    let find = "SELECT highlight(sheet, 0, char(1), char(2)) FROM sheet WHERE rowid = ? AND sheet MATCH ?";
-    let mut find = db.prepare_cached(find)?;
-    let mut rows = find.query((row as i64, expression))?;
-    let Some(found) = rows.next()? else { return Ok(Vec::new()) };
-    let marked: String = found.get(0)?;
-    let mut out: Vec<(usize, usize)> = Vec::new();
+/// Where the words are in the texts of a sheet that have some of them, by row: begin and end in characters. `known` tells
+/// of every row which character of the text as it is stands where.
+fn places(db: &Connection, known: &[Vec<Option<usize>>], expression: &str) -> Result<Vec<Places>, Fault> {
+    let mut out = vec![Vec::new(); known.len()];
+    let mut find =
+        db.prepare_cached("SELECT rowid, highlight(sheet, 0, char(1), char(2)) FROM sheet WHERE sheet MATCH ?")?;
+    let mut rows = find.query([expression])?;
+    while let Some(found) = rows.next()? {
+        let row = usize::try_from(found.get::<_, i64>(0)?).unwrap_or(usize::MAX);
+        if let (Some(out), Some(known)) = (out.get_mut(row), known.get(row)) {
+            *out = marked(&found.get::<_, String>(1)?, known);
+        }
+    }
+    Ok(out)
+}
+
+/// Begin and end in characters, the end not included.
+type Places = Vec<(usize, usize)>;
+
+fn marked(marked: &str, known: &[Option<usize>]) -> Places {
+    let mut out: Places = Vec::new();
     let (mut at, mut begin, mut end) = (0, None, 0);
     let mut is_open = false;
     for c in marked.chars() {
@@ -115,36 +124,78 @@ fn places(
             }
         }
     }
+    out
+}
+
+/// The terms that have a word: see [`Index::findable`].
+fn findable(terms: Vec<Term>) -> Result<Vec<Term>, Fault> {
+    let plain = |term: &Term| quoted(&Term { text: term.text.clone(), is_prefix: false });
+    let quoted: Vec<String> = terms.iter().map(plain).collect();
+    let db = sheet(quoted.iter().map(String::as_str))?;
+    let mut find = db.prepare("SELECT count(*) FROM sheet WHERE rowid = ? AND sheet MATCH ?")?;
+    let mut out = Vec::new();
+    for (row, term) in terms.into_iter().enumerate() {
+        if find.query_row((row as i64, &quoted[row]), |row| row.get::<_, i64>(0))? > 0 {
+            out.push(term);
+        }
+    }
     Ok(out)
+}
+
+/// The records in force that have the words of this expression, best first.
+fn ranked(db: &Connection, asked: &Asked<'_>, mut expression: String) -> Result<Found, Fault> {
+    if !asked.without.is_empty() {
+        expression = format!("({expression}) NOT ({})", joined(asked.without, " OR "));
+    }
+    let (filter, mut values) = asked.filter();
+    let sql = if filter.is_empty() {
+        // few are set aside: no row is looked up for the others
+        "SELECT rowid, bm25(words) FROM words WHERE words MATCH ? \
+         AND rowid NOT IN (SELECT r FROM record WHERE aside = 1)"
+            .to_owned()
+    } else {
+        format!(
+            "SELECT words.rowid, bm25(words) FROM words CROSS JOIN record o ON o.r = words.rowid \
+             WHERE words MATCH ? AND o.aside = 0{filter}"
+        )
+    };
+    values.insert(0, expression);
+    let mut find = db.prepare_cached(&sql)?;
+    let found = find.query_map(params_from_iter(&values), |row| Ok((row.get::<_, f64>(1)?, row.get::<_, i64>(0)?)))?;
+    let mut found: Vec<(f64, i64)> = found.collect::<rusqlite::Result<_>>()?;
+    let total = found.len();
+    if asked.most == 0 || found.is_empty() {
+        return Ok(Found { hits: Vec::new(), total });
+    }
+    // only those that may be among the best are put in order
+    let last = asked.most.min(total) - 1;
+    let worst = found.select_nth_unstable_by(last, |a, b| a.0.total_cmp(&b.0)).1.0;
+    found.retain(|(score, _)| *score <= worst);
+    let mut id = db.prepare_cached("SELECT id FROM record WHERE r = ?")?;
+    let mut best: Vec<(f64, String)> = Vec::new();
+    for (score, r) in found {
+        best.push((score, schema::text(&id.query_row([r], |row| row.get::<_, Vec<u8>>(0))?)));
+    }
+    best.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(&a.1)));
+    let hits = best.into_iter().take(asked.most);
+    // FTS5 has the best lowest
+    let hits = hits.filter_map(|(score, id)| Some((Id::parse(&id)?, Some(-score)))).collect();
+    Ok(Found { hits, total })
 }
 
 impl Index<'_> {
     /// The terms that have a word: signs are not searched.
     pub fn findable(&self, terms: Vec<Term>) -> Result<Vec<Term>> {
-        let read = || -> Result<Vec<Term>, Fault> {
-            let plain = |term: &Term| quoted(&Term { text: term.text.clone(), is_prefix: false });
-            let quoted: Vec<String> = terms.iter().map(plain).collect();
-            let db = sheet(quoted.iter().map(String::as_str))?;
-            let mut find = db.prepare("SELECT count(*) FROM sheet WHERE rowid = ? AND sheet MATCH ?")?;
-            let mut out = Vec::new();
-            for (row, term) in terms.iter().enumerate() {
-                if find.query_row((row as i64, &quoted[row]), |row| row.get::<_, i64>(0))? > 0 {
-                    out.push(term.clone());
-                }
-            }
-            Ok(out)
-        };
-        self.fine(read())
+        self.fine(findable(terms))
     }
 
     /// Where the words are in each of these texts: begin and end in characters, the end not included, in order.
-    pub fn highlights(&self, texts: &[String], words: &Words) -> Result<Vec<Vec<(usize, usize)>>> {
+    pub fn highlights(&self, texts: &[String], words: &Words) -> Result<Vec<Places>> {
         let (Words::All(terms) | Words::Any(terms)) = words;
-        let read = || -> Result<Vec<Vec<(usize, usize)>>, Fault> {
+        let read = || -> Result<Vec<Places>, Fault> {
             let Some(expression) = Words::Any(terms.clone()).expression() else { return Ok(vec![vec![]; texts.len()]) };
-            let spaced: Vec<(String, Vec<Option<usize>>)> = texts.iter().map(|text| words::placed(text)).collect();
-            let db = sheet(spaced.iter().map(|(text, _)| text.as_str()))?;
-            spaced.iter().enumerate().map(|(row, (_, known))| places(&db, row, known, &expression)).collect()
+            let (spaced, known): (Vec<String>, Vec<_>) = texts.iter().map(|text| words::placed(text)).unzip();
+            places(&sheet(spaced.iter().map(String::as_str))?, &known, &expression)
         };
         self.fine(read())
     }
@@ -174,51 +225,9 @@ impl Index<'_> {
     /// The records in force that have the words.
     pub fn search(&self, asked: &Asked<'_>) -> Result<Found> {
         self.fine(match asked.words.expression() {
-            Some(expression) => self.ranked(asked, expression),
+            Some(expression) => ranked(&self.opened.db, asked, expression),
             None => self.newest(asked),
         })
-    }
-
-    fn ranked(&self, asked: &Asked<'_>, mut expression: String) -> Result<Found, Fault> {
-        if !asked.without.is_empty() {
-            expression = format!("({expression}) NOT ({})", joined(asked.without, " OR "));
-        }
-        let db = &self.opened.db;
-        let (filter, mut values) = asked.filter();
-        let sql = if filter.is_empty() {
-            // few are set aside: no row is looked up for the others
-            "SELECT rowid, bm25(words) FROM words WHERE words MATCH ? \
-             AND rowid NOT IN (SELECT r FROM record WHERE aside = 1)"
-                .to_owned()
-        } else {
-            format!(
-                "SELECT words.rowid, bm25(words) FROM words CROSS JOIN record o ON o.r = words.rowid \
-                 WHERE words MATCH ? AND o.aside = 0{filter}"
-            )
-        };
-        values.insert(0, expression);
-        let mut find = db.prepare_cached(&sql)?;
-        let found =
-            find.query_map(params_from_iter(&values), |row| Ok((row.get::<_, f64>(1)?, row.get::<_, i64>(0)?)))?;
-        let mut found: Vec<(f64, i64)> = found.collect::<rusqlite::Result<_>>()?;
-        let total = found.len();
-        if asked.most == 0 || found.is_empty() {
-            return Ok(Found { hits: Vec::new(), total });
-        }
-        // only those that may be among the best are put in order
-        let last = asked.most.min(total) - 1;
-        let worst = found.select_nth_unstable_by(last, |a, b| a.0.total_cmp(&b.0)).1.0;
-        found.retain(|(score, _)| *score <= worst);
-        let mut id = db.prepare_cached("SELECT id FROM record WHERE r = ?")?;
-        let mut best: Vec<(f64, String)> = Vec::new();
-        for (score, r) in found {
-            best.push((score, schema::text(&id.query_row([r], |row| row.get::<_, Vec<u8>>(0))?)));
-        }
-        best.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(&a.1)));
-        let hits = best.into_iter().take(asked.most);
-        // FTS5 has the best lowest
-        let hits = hits.filter_map(|(score, id)| Some((Id::parse(&id)?, Some(-score)))).collect();
-        Ok(Found { hits, total })
     }
 
     fn newest(&self, asked: &Asked<'_>) -> Result<Found, Fault> {
@@ -234,7 +243,11 @@ impl Index<'_> {
         for kind in words::KINDS.iter().filter(|kind| kinds.contains(kind)) {
             values.insert(0, (*kind).to_owned());
             let rest = format!("FROM record o WHERE o.kind = ? AND o.aside = 0{filter}{without}");
-            let count = format!("SELECT count(*) {rest}");
+            let is_told = asked.sessions.is_empty() && asked.without.is_empty();
+            let count = match is_told {
+                true => format!("SELECT ifnull(sum(n), 0) FROM tally o WHERE o.kind = ? AND o.aside = 0{filter}"),
+                false => format!("SELECT count(*) {rest}"),
+            };
             let values_of = || params_from_iter(&values);
             total += db.prepare_cached(&count)?.query_row(values_of(), |row| row.get::<_, i64>(0))? as usize;
             let most = i64::try_from(asked.most).unwrap_or(i64::MAX);
@@ -290,8 +303,8 @@ mod tests {
         let db = sheet([spaced.as_str()]).expect("a table");
         let expression = Words::Any(terms).expression().expect("words");
         let chars: Vec<char> = text.chars().collect();
-        let places = places(&db, 0, &known, &expression).expect("an answer");
-        places.into_iter().map(|(begin, end)| chars[begin..end].iter().collect()).collect()
+        let places = places(&db, &[known], &expression).expect("an answer");
+        places.into_iter().flatten().map(|(begin, end)| chars[begin..end].iter().collect()).collect()
     }
 
     #[test]

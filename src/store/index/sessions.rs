@@ -128,10 +128,4 @@ impl Index<'_> {
         self.fine(find())?;
         Ok(out)
     }
-
-    /// How many sessions there are.
-    pub fn count_sessions(&self) -> Result<usize> {
-        let found = super::ask::rows(&self.opened.db, "SELECT count(*) FROM session WHERE began IS NOT NULL", &[]);
-        Ok(self.fine(found)?.first().map_or(0, |count| *count as usize))
-    }
 }

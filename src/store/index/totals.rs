@@ -14,25 +14,27 @@ impl Index<'_> {
 
     /// How many records there are of a kind.
     pub fn count(&self, kind: &str) -> Result<usize> {
-        self.number("SELECT count(*) FROM record WHERE kind = ?", &[&kind])
+        self.number("SELECT ifnull(sum(n), 0) FROM tally WHERE kind = ?", &[&kind])
     }
 
     /// How many records there are.
     pub fn count_all(&self) -> Result<usize> {
-        self.number("SELECT count(*) FROM record", &[])
+        self.number("SELECT ifnull(sum(n), 0) FROM tally", &[])
     }
 
     /// How many handoffs are in force.
     pub fn count_handoffs(&self) -> Result<usize> {
-        self.number("SELECT count(*) FROM handoff_reports WHERE aside = 0", &[])
+        self.number("SELECT ifnull(sum(n), 0) FROM tally WHERE kind = 'handoff' AND aside = 0", &[])
     }
 
     /// How many unknowns nobody has answered, or goals are open.
     pub fn count_open(&self, kind: &str) -> Result<usize> {
-        match kind {
-            "goal" => self.number("SELECT count(*) FROM record WHERE closed = 0 AND kind = 'goal'", &[]),
-            _ => self.number("SELECT count(*) FROM record WHERE closed = 0 AND kind = 'unknown'", &[]),
-        }
+        self.number("SELECT ifnull(sum(n), 0) FROM tally WHERE kind = ? AND closed = 0", &[&kind])
+    }
+
+    /// How many sessions there are.
+    pub fn count_sessions(&self) -> Result<usize> {
+        self.number("SELECT n FROM sums WHERE name = 'session'", &[])
     }
 
     /// The newest open ones of a kind that can be closed, unknown or goal: their ids, newest first.
@@ -70,11 +72,12 @@ impl Index<'_> {
     /// The mean change of know and of uncertainty over the sessions that give it, from the first PREFLIGHT to the last
     /// POSTFLIGHT; `None` without any.
     pub fn learned(&self) -> Result<(Option<f64>, Option<f64>)> {
-        let sql = "SELECT avg(know), avg(uncertainty) FROM session";
-        let read = || -> Result<(Option<f64>, Option<f64>), Fault> {
-            Ok(self.opened.db.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?)
+        let read = |name: &str| -> Result<Option<f64>, Fault> {
+            let mut find = self.opened.db.prepare_cached("SELECT n, total FROM sums WHERE name = ?")?;
+            let (n, total): (i64, i64) = find.query_row([name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok((n > 0).then(|| total as f64 / 1e6 / n as f64))
         };
-        self.fine(read())
+        self.fine(read("know").and_then(|know| Ok((know, read("uncertainty")?))))
     }
 
     /// The ids of all records of a shelf, and whether each is a handoff.
