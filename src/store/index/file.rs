@@ -80,8 +80,7 @@ impl Files {
         let write = OpenFlags::SQLITE_OPEN_READ_WRITE;
         let db = open(&self.db, if to_write { write } else { OpenFlags::SQLITE_OPEN_READ_ONLY }).ok()?;
         if !to_write {
-            // as packs are: what is asked for is seldom worth copying
-            db.pragma_update(None, "mmap_size", MAPPED).ok()?;
+            map(&db).ok()?;
         }
         Some((db, seen))
     }
@@ -93,6 +92,11 @@ const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
 /// How many bytes of the file a reader maps at most. Who writes changes them in place, or makes the file shorter, only while nobody
 /// reads. Where other hands cut it off under a reader, that ends, as it does when a pack is cut off.
 const MAPPED: i64 = 1 << 31;
+
+/// Has a database mapped from now on, as packs are: what is asked for is seldom worth copying.
+pub fn map(db: &Connection) -> rusqlite::Result<()> {
+    db.pragma_update(None, "mmap_size", MAPPED)
+}
 
 fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;

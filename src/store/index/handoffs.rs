@@ -40,7 +40,7 @@ pub struct Row {
 }
 
 /// So many handoffs of a time are soon put in order; so few where assertions are checked that tests see both ways.
-const FEW: usize = if cfg!(debug_assertions) { 2 } else { 1000 };
+const FEW: usize = if cfg!(debug_assertions) { 2 } else { 200 };
 
 /// Whether a handoff is one that is asked for.
 pub type Fits<'f> = &'f mut dyn FnMut(&Row) -> Result<bool>;
@@ -49,15 +49,14 @@ impl Index<'_> {
     /// The handoffs in force that are wanted, newest first. Those of which `fits` says no do not count. Returns so many of
     /// them as `most` allows, and how many there are.
     pub fn handoffs(&self, wanted: &Wanted, most: usize, fits: Option<Fits<'_>>) -> Result<(Vec<Row>, usize)> {
+        let by_time = self.is_of_few(wanted)?;
         let Some(fits) = fits else {
-            let count = self.fitting(wanted)?;
             let most = i64::try_from(most).unwrap_or(i64::MAX);
-            // few are put in order; among many the newest are soon found
-            let by_time = wanted.has_time() && count <= FEW;
-            return Ok((self.rows(wanted, by_time, Some(most), &mut |_| Ok(true))?, count));
+            let found = self.rows(wanted, by_time, Some(most), &mut |_| Ok(true))?;
+            return Ok((found, self.fitting(wanted)?));
         };
         let (mut found, mut count) = (Vec::new(), 0);
-        self.rows(wanted, wanted.has_time(), None, &mut |row| {
+        self.rows(wanted, by_time, None, &mut |row| {
             if fits(row)? {
                 count += 1;
                 if found.len() < most {
@@ -69,18 +68,34 @@ impl Index<'_> {
         Ok((found, count))
     }
 
+    /// Whether few handoffs are of the time that is asked for: those are put in order. Among many the newest are soon found
+    /// in the order of all.
+    fn is_of_few(&self, wanted: &Wanted) -> Result<bool> {
+        if !wanted.has_time() {
+            return Ok(false);
+        }
+        let time = Wanted { ai: wanted.ai.clone(), since: wanted.since, until: wanted.until, ..Wanted::default() };
+        let (rest, values) = time.sql(true);
+        let sql = format!("SELECT count(*) FROM (SELECT 1 FROM handoff_reports h WHERE {rest} LIMIT {})", FEW + 1);
+        Ok(self.first(&sql, &values)? <= FEW)
+    }
+
+    fn first(&self, sql: &str, values: &[Box<dyn ToSql>]) -> Result<usize> {
+        let values: Vec<&dyn ToSql> = values.iter().map(|value| &**value as &dyn ToSql).collect();
+        Ok(self.fine(ask::rows(&self.opened.db, sql, &values))?.first().map_or(0, |count| *count as usize))
+    }
+
     /// How many are wanted.
     fn fitting(&self, wanted: &Wanted) -> Result<usize> {
-        let (sql, values) = if wanted.is_told() {
-            let told =
-                "SELECT ifnull(sum(n), 0) FROM tally WHERE kind = 'handoff' AND aside = 0 AND ai = ifnull(?, ai)";
-            (told.to_owned(), vec![Box::new(wanted.ai.clone()) as Box<dyn ToSql>])
-        } else {
-            let (rest, values) = wanted.sql(true);
-            (format!("SELECT count(*) FROM handoff_reports h WHERE {rest}"), values)
-        };
-        let values: Vec<&dyn ToSql> = values.iter().map(|value| &**value as &dyn ToSql).collect();
-        Ok(self.fine(ask::rows(&self.opened.db, &sql, &values))?.first().map_or(0, |count| *count as usize))
+        const TOLD: &str = "SELECT ifnull(sum(n), 0) FROM tally WHERE kind = 'handoff' AND aside = 0";
+        match &wanted.ai {
+            Some(ai) if wanted.is_told() => self.first(&format!("{TOLD} AND ai = ?"), &[Box::new(ai.clone())]),
+            None if wanted.is_told() => self.first(TOLD, &[]),
+            _ => {
+                let (rest, values) = wanted.sql(true);
+                self.first(&format!("SELECT count(*) FROM handoff_reports h WHERE {rest}"), &values)
+            }
+        }
     }
 
     /// Those that are wanted, newest first, found `by_time` or in their order.

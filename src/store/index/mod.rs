@@ -138,6 +138,7 @@ impl Store<'_> {
             db.execute_batch("COMMIT")?;
             files.leave();
             // who wrote it goes on reading it, before anybody else can write
+            file::map(&db)?;
             db.execute_batch("BEGIN")?;
             meta(&db, "key")?;
             Ok(Some((db, lacking)))

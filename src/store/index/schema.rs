@@ -3,7 +3,7 @@
 use crate::model::{Id, SessionId};
 
 /// Goes up with every change of the tables or of what is put into them.
-pub const LAYOUT: u32 = 5;
+pub const LAYOUT: u32 = 6;
 
 /// The tables. A record stands on its `note`, and on those in `stands`; it concerns its session `s`, and those in `concerns`.
 /// Everything in them follows from the notes; `beside` marks what is read beside our refs (the logs, tips that
@@ -50,7 +50,8 @@ CREATE INDEX record_note ON record(note);
 CREATE INDEX stands_n ON stands(n, r);
 CREATE INDEX note_target ON note(target, shelf);
 CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, aside, id, timestamp);
-CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, timestamp, ai_id);
+CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, timestamp);
+CREATE INDEX handoff_ai_timestamp ON handoff_reports(ai_id, aside, timestamp);
 CREATE INDEX handoff_newest ON handoff_reports(aside, id, timestamp);
 CREATE INDEX handoff_session ON handoff_reports(session_id, id);
 CREATE TRIGGER record_in AFTER INSERT ON record BEGIN

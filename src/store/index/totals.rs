@@ -40,13 +40,12 @@ impl Index<'_> {
     /// The newest open ones of a kind that can be closed, unknown or goal: their ids, newest first.
     pub fn open(&self, kind: &str, most: usize) -> Result<Vec<Id>> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let sql = match kind {
-            "goal" => "SELECT id FROM record WHERE closed = 0 AND kind = 'goal' ORDER BY id DESC LIMIT ?",
-            _ => "SELECT id FROM record WHERE closed = 0 AND kind = 'unknown' ORDER BY id DESC LIMIT ?",
-        };
+        // the index of what is open knows them all by this condition
+        let sql = "SELECT id FROM record WHERE closed = 0 AND kind IN ('unknown', 'goal') AND kind = ? ORDER BY id DESC LIMIT ?";
         let read = || -> Result<Vec<Id>, Fault> {
             let mut find = self.opened.db.prepare_cached(sql)?;
-            let found: Vec<Vec<u8>> = find.query_map([most], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            let found: Vec<Vec<u8>> =
+                find.query_map(params![kind, most], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
             Ok(found.iter().filter_map(|id| Id::parse(&schema::text(id))).collect())
         };
         self.fine(read())
