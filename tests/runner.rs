@@ -51,6 +51,7 @@ mod regressions;
 mod repair;
 mod repair_choices;
 mod rewrites;
+mod schema;
 mod search;
 mod secrets;
 mod seeds;

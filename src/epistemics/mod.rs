@@ -20,6 +20,7 @@ pub mod matching;
 pub mod metrics;
 pub mod overview;
 pub mod passage;
+pub mod payload;
 pub mod proposals;
 pub mod recommend;
 pub mod report;

@@ -3,6 +3,7 @@
 pub mod accept;
 pub mod assessment;
 pub mod digest;
+pub mod formats;
 pub mod goal;
 pub mod handoff;
 pub mod hash;
