@@ -36,7 +36,7 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
         ("names", "SELECT hex(o.id), hex(names.id) FROM record o JOIN names USING(r)"),
         (
             "handoffs",
-            "SELECT hex(o.id), hex(h.id), hex(session_id), ai_id, timestamp, task_summary, calibration_status, type, h.aside FROM handoff_reports h JOIN record o USING(r)",
+            "SELECT hex(o.id), hex(h.id), hex(session_id), ai_id, timestamp, task_id, task_summary, calibration_status, type, h.aside FROM handoff_reports h JOIN record o USING(r)",
         ),
         ("paths", "SELECT hex(o.id), path FROM path JOIN record o USING(r)"),
         ("words", "SELECT hex(o.id), term, col, offset FROM temp.word JOIN record o ON o.r = word.doc"),

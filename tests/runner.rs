@@ -40,6 +40,7 @@ mod json_keys;
 mod kills;
 mod log;
 mod log_many;
+mod managed;
 mod manual;
 mod metrics;
 mod portable;

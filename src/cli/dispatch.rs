@@ -330,13 +330,13 @@ impl<'a> Here<'a> {
             let (handoffs, warnings) = handoff::list(&self.context(filter)?)?;
             return Ok(view::handoff::list(&handoffs, warnings));
         }
-        let request = handoff::Request {
-            said: requests::said(given.said, &mut Input::new(self.output.stdin()))?,
-            edit: given.edit,
-            dry_run: given.dry_run,
-        };
+        if let (true, Some(kind)) = (given.example, given.kind) {
+            return view::managed::example(kind.name());
+        }
+        let who = given.who.clone();
+        let request = requests::handoff(given, &mut Input::new(self.output.stdin()))?;
         let (repo, is_terminal) = (self.repo, self.output.is_terminal());
-        let outcome = handoff::run(&self.context(given.who)?, request, &|text| editor::edit(repo, text, is_terminal))?;
+        let outcome = handoff::run(&self.context(who)?, request, &|text| editor::edit(repo, text, is_terminal))?;
         view::handoff::answer(&outcome, &mut self.terminal)
     }
 

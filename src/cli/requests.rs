@@ -15,7 +15,7 @@ use crate::model::{Phase, Shelf, Vectors, Verdict};
 use crate::ops::Asked;
 use crate::ops::accept;
 use crate::ops::assess::{Request, vector_error};
-use crate::ops::{hook, log, query, search};
+use crate::ops::{handoff, hook, log, managed, query, search};
 use crate::view::pack::Detail;
 use crate::view::query::Format as QueryFormat;
 use crate::view::show::Format;
@@ -179,6 +179,27 @@ pub fn said(said: args::Said, input: &mut Input<'_>) -> Result<Said> {
         next_steps: Some(input.each(said.next)?).filter(|steps| !steps.is_empty()),
         artifacts: said.artifact,
     })
+}
+
+/// What `handoff` hands over.
+pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::Request> {
+    let text = |value: String, input: &mut Input<'_>| match value.split_once('=') {
+        Some((path, text)) => Ok(format!("{path}={}", input.text(text.to_owned())?)),
+        None => Ok(value),
+    };
+    let document = given.from.map(|file| match file.as_str() {
+        "-" => input.text(file),
+        name if name.starts_with('@') => input.text(format!("@./{name}")),
+        name => input.text(format!("@{name}")),
+    });
+    let managed = managed::Asked {
+        kind: given.kind.map(args::HandoffType::name),
+        to: given.to,
+        task_id: given.task_id,
+        document: document.transpose()?,
+        values: given.set.into_iter().map(|value| text(value, input)).collect::<Result<_>>()?,
+    };
+    Ok(handoff::Request { said: said(given.said, input)?, managed, edit: given.edit, dry_run: given.dry_run })
 }
 
 /// The hook of that word.

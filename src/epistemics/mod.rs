@@ -27,6 +27,7 @@ pub mod report;
 pub mod short;
 pub mod side;
 pub mod snapshot;
+pub mod task;
 pub mod terms;
 pub mod tokens;
 pub mod track;

@@ -6,7 +6,12 @@ use serde_json::{Map, Value, json};
 
 use self::shape::example_of;
 pub use self::shape::{example, schema};
-use crate::model::formats::{Field, Format, Given, Shape, TYPE};
+use crate::model::Handoff;
+use crate::model::formats::{Field, Format, Given, Shape, TYPE, named};
+
+/// The keys that a record has beside the payload.
+const TASK: &str = "task_id";
+const ROUND: &str = "iteration";
 
 /// Something that is not as the format wants it.
 #[derive(Debug, Clone, PartialEq)]
@@ -231,6 +236,26 @@ fn in_order(shape: &Shape, given: &Value) -> Value {
         (Shape::List(of), Value::Array(entries)) => entries.iter().map(|entry| in_order(of, entry)).collect(),
         _ => given.clone(),
     }
+}
+
+/// Puts what is given, and nothing is wrong with, into a handoff.
+pub fn put_in(format: &Format, given: &Value, handoff: &mut Handoff) {
+    let mut payload = ordered(format, given);
+    payload.shift_remove(TYPE);
+    handoff.kind = format.name.to_owned();
+    handoff.task_id = payload.shift_remove(TASK).and_then(|id| Some(id.as_str()?.to_owned()));
+    handoff.iteration = payload.shift_remove(ROUND).and_then(|round| round.as_u64());
+    handoff.payload = Some(payload);
+}
+
+/// A managed handoff as its format has it, written at `at` unless it says when; `None` for one that is not managed.
+pub fn document(handoff: &Handoff, at: &str) -> Option<Map<String, Value>> {
+    let format = named(&handoff.kind)?;
+    let mut all = handoff.payload.clone()?;
+    all.entry("timestamp").or_insert_with(|| json!(at));
+    all.extend(handoff.task_id.iter().map(|id| (TASK.to_owned(), json!(id))));
+    all.extend(handoff.iteration.iter().map(|round| (ROUND.to_owned(), json!(round))));
+    Some(ordered(format, &Value::Object(all)))
 }
 
 #[cfg(test)]

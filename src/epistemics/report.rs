@@ -68,6 +68,10 @@ pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -
     let started = DateTime::parse_from_rfc3339(&gathered.session.started_at).ok();
     Handoff {
         kind: "epistemic".to_owned(),
+        to: None,
+        task_id: None,
+        iteration: None,
+        payload: None,
         task: task.unwrap_or_default(),
         started_at: gathered.session.started_at.clone(),
         duration_seconds: started.map_or(0, |t| (now - t.with_timezone(&Utc)).num_seconds().max(0) as u64),

@@ -1,6 +1,7 @@
 //! The handoff report: a record that stands alone, holding everything its views need.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::assessment::CommitLine;
 use super::goal::GoalState;
@@ -167,9 +168,21 @@ impl Calibration {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default)]
 pub struct Handoff {
-    /// `epistemic`; other types come with their own fields.
+    /// `epistemic`, or the name of a managed type, which comes with a payload.
     #[serde(rename = "type")]
     pub kind: String,
+    /// The agent it is for; `None` for whoever comes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The task whose chain it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// Which round of the task this is, 1 or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<u64>,
+    /// What its format has besides (see [`formats`](super::formats)): without the type, the task and the round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Map<String, Value>>,
     /// What was to be done.
     pub task: String,
     /// When the session began, RFC 3339 UTC.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::Stored;
 use super::context::{Context, Working};
 use super::draft;
+use super::managed::{self, Managed};
 use super::session::{gather, gather_from};
 use super::uncommitted::{self, Seen};
 use crate::epistemics::gathered::{Gathered, add_new};
@@ -59,6 +60,7 @@ impl Outcome {
 #[allow(missing_docs)]
 pub struct Request {
     pub said: Said,
+    pub managed: managed::Asked,
     pub edit: bool,
     pub dry_run: bool,
 }
@@ -69,6 +71,7 @@ pub type Editor<'e> = &'e dyn Fn(&str) -> Result<Option<String>>;
 /// Makes and stores the handoff of the session the command works in.
 pub fn run(context: &Context<'_>, request: Request, editor: Editor<'_>) -> Result<Outcome> {
     check(context, &request.said)?;
+    let managed = managed::prepared(context, &request.managed)?;
     let who = context.working()?;
     let mut said = request.said;
     if request.edit {
@@ -84,7 +87,8 @@ pub fn run(context: &Context<'_>, request: Request, editor: Editor<'_>) -> Resul
         let asked = status::ask(context.repo);
         let gathered = gather(context, &who.id)?;
         let (work, warnings, _) = work(context, &gathered, asked);
-        let handoff = report(&gathered, work, said, context.store.now());
+        let mut handoff = report(&gathered, work, said, context.store.now());
+        managed.put_in(&mut handoff);
         let stored = Stored { warnings, ..Default::default() };
         return Ok(Outcome {
             missing: missing(&handoff),
@@ -93,7 +97,7 @@ pub fn run(context: &Context<'_>, request: Request, editor: Editor<'_>) -> Resul
             stored,
         });
     }
-    write(context, &who, said)
+    write(context, &who, said, &managed)
 }
 
 /// Refuses a blank text in what the agent says with the handoff.
@@ -140,7 +144,7 @@ fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Wo
 }
 
 /// Stores the handoff of a session: what is new in it goes to the journal first, then the report, whole.
-pub fn write(context: &Context<'_>, who: &Working, mut said: Said) -> Result<Outcome> {
+pub fn write(context: &Context<'_>, who: &Working, mut said: Said, managed: &Managed) -> Result<Outcome> {
     // git looks at the work tree while the records are read
     let asked = status::ask(context.repo);
     let mut stored = Stored::default();
@@ -167,11 +171,14 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said) -> Result<Out
     let (work, warnings, seen) = work(context, &gathered, asked);
     stored.warnings.extend(warnings);
     let mut handoff = report(&gathered, work, said, context.store.now());
+    managed.put_in(&mut handoff);
     let doubtful: Vec<String> = handoff.named_artifacts.iter().chain(&gathered.touched_files).cloned().collect();
     handoff.uncommitted = uncommitted::of(context, &handoff, &doubtful, &seen);
     let lacking = missing(&handoff);
     let record = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff)));
-    let mut written = context.store.hand_over(record, set_aside(&scan, who))?;
+    let is_managed = matches!(&record.body, Body::Handoff(handoff) if handoff.payload.is_some());
+    let aside = if is_managed { Vec::new() } else { set_aside(&scan, who) };
+    let mut written = context.store.hand_over(record, aside)?;
     stored.add(&mut written);
     let record = written.records.into_iter().next().ok_or_else(Error::unstored)?;
     if let Seen::All(Changes { files_added, files_modified, files_deleted, .. }) = seen {

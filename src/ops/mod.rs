@@ -24,6 +24,7 @@ pub mod hook;
 pub mod init;
 pub mod journal;
 pub mod log;
+pub mod managed;
 pub mod metrics;
 pub mod portable;
 pub mod propose;

@@ -57,6 +57,7 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
         session: filter.session.clone(),
         since: filter.since,
         until: filter.until,
+        task_id: None,
         kind: filter.kind.clone(),
         calibration: filter.calibration.map(|status| status.name().to_owned()),
         paths: filter.path.iter().filter(|_| !is_root).flat_map(Below::names).collect(),

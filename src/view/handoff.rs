@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::template::Templates;
-use super::{Answer, words};
+use super::{Answer, managed, words};
 use crate::epistemics::report::duration;
 use crate::epistemics::tokens;
 use crate::epistemics::trajectory::{OVERALL, deltas};
@@ -31,6 +31,7 @@ pub fn markdown(templates: &mut Templates, record: &Record, footer: Option<&str>
             "commit": short_commit(head.commit.as_deref()),
             "way": way(handoff),
             "h": data,
+            "sections": managed::sections(handoff),
             "accomplished": accomplished(handoff),
             "tools": tools(handoff),
             "next_steps": next_steps(handoff),
@@ -93,6 +94,14 @@ pub fn growth(handoff: &Handoff) -> Option<f64> {
 
 /// A handoff as JSON, whole (DESIGN §4).
 pub fn json_of(head: &Head, handoff: &Handoff) -> Value {
+    let mut json = whole(head, handoff);
+    if let Value::Object(json) = &mut json {
+        json.extend(managed::keys(handoff, &head.at));
+    }
+    json
+}
+
+fn whole(head: &Head, handoff: &Handoff) -> Value {
     let texts =
         |items: &[crate::model::handoff::Item]| -> Vec<String> { items.iter().map(|i| i.text.clone()).collect() };
     json!({
@@ -166,6 +175,8 @@ pub fn outcome_json(outcome: &Outcome, markdown: &str) -> Value {
         "session_id": head.session,
         "commit": head.commit,
         "type": outcome.handoff().map(|handoff| handoff.kind.as_str()),
+        "task_id": outcome.handoff().and_then(|handoff| handoff.task_id.as_deref()),
+        "iteration": outcome.handoff().and_then(|handoff| handoff.iteration),
         "storage_location": outcome.is_stored.then(|| outcome.storage_location()),
         "stored": outcome.is_stored,
         "token_count": tokens::estimate(markdown),
@@ -209,6 +220,8 @@ pub fn list(handoffs: &[Listed], warnings: Vec<String>) -> Answer {
             "timestamp": listed.head.at,
             "commit": listed.head.commit,
             "type": listed.handoff.kind,
+            "task_id": listed.handoff.task_id,
+            "to": listed.handoff.to,
             "task": listed.handoff.task,
             "calibration_status": listed.handoff.calibration_status,
             "epistemic_growth": growth(&listed.handoff),

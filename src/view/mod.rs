@@ -17,6 +17,7 @@ pub mod goal;
 pub mod handoff;
 pub mod init;
 pub mod log;
+pub mod managed;
 pub mod metrics;
 pub mod pack;
 pub mod portable;

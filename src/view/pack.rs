@@ -86,6 +86,7 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
         shown.rank = if goal.vector.is_some() { DERIVED } else { 0 };
         shown
     };
+    let handed = super::managed::lines(handoff);
     let mut out = vec![
         list("next_steps", "Next steps", next),
         list(
@@ -108,6 +109,9 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
         list("accomplished", "Accomplished", accomplished(handoff).iter().map(|t| plain(t)).collect()),
         list("knowledge_gaps_filled", "Gaps filled", gap_entries(handoff)),
     ];
+    if !handed.is_empty() {
+        out.insert(0, list("handed_over", "Handed over", handed.iter().map(|text| must(plain(text))).collect()));
+    }
     if detail >= Detail::Detailed {
         out.push(list("artifacts_created", "Artifacts", handoff.artifacts.iter().map(|t| plain(t)).collect()));
         out.push(list("investigation_tools", "Tools", tools(handoff).iter().map(|t| plain(t)).collect()));
@@ -123,6 +127,8 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
 pub fn each_text<'h>(handoff: &'h Handoff, tell: &mut dyn FnMut(&'static str, Cow<'h, str>)) {
     let mut list = |title, texts: &mut dyn Iterator<Item = Cow<'h, str>>| texts.for_each(|text| tell(title, text));
     let item = |text: &'h String| safe::item(text);
+    let handed = super::managed::lines(handoff);
+    list("Handed over", &mut handed.iter().map(|text| Cow::Owned(safe::item(text).into_owned())));
     list("Next steps", &mut handoff.next_steps.iter().chain(&handoff.recommendations).map(item));
     list("Remaining unknowns", &mut handoff.unknowns.iter().map(unknown_text).map(Cow::Owned));
     list("Evidence", &mut proofs(handoff).into_iter().map(proof_text).map(Cow::Owned));

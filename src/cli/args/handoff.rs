@@ -1,6 +1,6 @@
 //! `handoff`.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Filter, Form, Who};
 
@@ -34,7 +34,8 @@ pub struct Said {
 /// Hand the session over: drawn from the journal, the assessments and git, stored on HEAD
 ///
 /// Without flags everything comes from what was logged and from git. Flags add to it or override it. A newer handoff of
-/// a session takes the place of its earlier ones.
+/// a session takes the place of its earlier ones. The types initialization, progress, error_recovery and escalation pass a task
+/// between a manager and a worker: their fields are given with --set and --from, beside what the session hands over anyway.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[allow(missing_docs)]
@@ -43,6 +44,25 @@ pub struct Handoff {
     pub command: Option<HandoffCommand>,
     #[command(flatten)]
     pub said: Said,
+    /// The type [default: as the document of --from says, else epistemic]; each but epistemic has fields of its own
+    #[arg(long = "type", value_name = "TYPE")]
+    pub kind: Option<HandoffType>,
+    /// The agent it is for
+    #[arg(long, value_name = "AI")]
+    pub to: Option<String>,
+    /// The task; its handoffs form a chain
+    #[arg(long, value_name = "ID")]
+    pub task_id: Option<String>,
+    /// What a field of the type says, as in worker_report.status=COMPLETED; given again, it adds to a list. An object is
+    /// given as JSON
+    #[arg(long, value_name = "PATH=TEXT")]
+    pub set: Vec<String>,
+    /// A document of the type, JSON, from a file or - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<String>,
+    /// Print a document of the type to begin with, and store nothing
+    #[arg(long, requires = "kind", conflicts_with_all = ["set", "from", "edit", "dry_run", "task_id", "to"])]
+    pub example: bool,
     /// Complete the draft in your editor
     #[arg(long)]
     pub edit: bool,
@@ -53,6 +73,32 @@ pub struct Handoff {
     pub who: Who,
     #[command(flatten)]
     pub form: Form,
+}
+
+/// The types that can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum HandoffType {
+    Epistemic,
+    Initialization,
+    Progress,
+    #[value(alias = "error-recovery")]
+    ErrorRecovery,
+    Escalation,
+}
+
+impl HandoffType {
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            HandoffType::Epistemic => "epistemic",
+            HandoffType::Initialization => "initialization",
+            HandoffType::Progress => "progress",
+            HandoffType::ErrorRecovery => "error_recovery",
+            HandoffType::Escalation => "escalation",
+        }
+    }
 }
 
 /// The commands below `handoff`.

@@ -21,7 +21,7 @@ pub use assess::{
 pub use calibration::Calibration;
 pub use care::{Completions, Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, Setup, Status};
 pub use goal::{GoalCommand, PriorityWord};
-pub use handoff::{Handoff, HandoffCommand, Said};
+pub use handoff::{Handoff, HandoffCommand, HandoffType, Said};
 pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
 pub use metrics::{Accept, Metrics, PeriodWord, VerdictWord};
 pub use portable::{Export, Import};

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use super::*;
-use crate::model::formats::{FORMATS, named};
+use crate::model::formats::FORMATS;
 
 /// The specification's own examples, in which `A|B` stands for one of several words.
 const SEED: [(&str, &str); 4] = [
@@ -83,6 +83,10 @@ fn the_examples_of_the_specification_fit_with_each_word_and_have_our_fields_in_o
             assert_eq!(wrongs(format, &one), [], "{name}");
             assert_eq!(Value::Object(ordered(format, &one)).to_string(), one.to_string(), "{name}");
             assert!(allows(&schema(format), &one), "{name}");
+            let mut handoff = Handoff::default();
+            put_in(format, &one, &mut handoff);
+            let back = document(&handoff, "1999-01-01T00:00:00Z").expect("a document");
+            assert_eq!(Value::Object(back).to_string(), one.to_string(), "{name}");
         }
         // nothing is in our format that is not in the specification's
         let mut whole = example(format);

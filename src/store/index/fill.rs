@@ -452,14 +452,15 @@ impl<'f> Filler<'f> {
 
     fn handoff(&mut self, r: i64, record: &Record, handoff: &crate::model::Handoff) -> Result<(), Fault> {
         let head = &record.head;
-        let add = "INSERT INTO handoff_reports(r, id, session_id, ai_id, timestamp, task_summary, calibration_status, type) \
-                   VALUES(?, ?, ?, ?, ?, ?, ?, ?)";
+        let add = "INSERT INTO handoff_reports(r, id, session_id, ai_id, timestamp, task_id, task_summary, calibration_status, type) \
+                   VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
         self.db.prepare_cached(add)?.execute(params![
             r,
             schema::id(&head.id),
             head.session.as_ref().map(schema::session),
             head.ai,
             chrono::DateTime::parse_from_rfc3339(&head.at).ok().map(|time| time.timestamp()),
+            handoff.task_id,
             handoff.task,
             handoff.calibration_status.name(),
             handoff.kind,

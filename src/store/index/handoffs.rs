@@ -21,6 +21,8 @@ pub struct Wanted {
     pub since: Option<i64>,
     /// Those made at this time or earlier, in seconds since 1970.
     pub until: Option<i64>,
+    /// Those of this task.
+    pub task_id: Option<String>,
     /// Those of this type.
     pub kind: Option<String>,
     /// Those of this calibration status, in the word used in JSON.
@@ -155,8 +157,13 @@ impl Wanted {
 
     /// Whether what is counted all the time tells how many there are: at most an agent is asked about.
     fn is_told(&self) -> bool {
-        let Wanted { ai: _, session, since: _, until: _, kind, calibration, paths } = self;
-        session.is_none() && !self.has_time() && kind.is_none() && calibration.is_none() && paths.is_empty()
+        let Wanted { ai: _, session, since: _, until: _, task_id, kind, calibration, paths } = self;
+        session.is_none()
+            && !self.has_time()
+            && task_id.is_none()
+            && kind.is_none()
+            && calibration.is_none()
+            && paths.is_empty()
     }
 
     /// The condition on `handoff_reports h`, and its values; `by_time` when time shall be what they are found by.
@@ -164,8 +171,9 @@ impl Wanted {
         fn value<T: ToSql + 'static>(value: T) -> Vec<Box<dyn ToSql>> {
             vec![Box::new(value)]
         }
-        // those of one session are few: they are found by it, not in the order of all
-        let mut all: Vec<&str> = vec![if self.session.is_some() { "+h.aside = 0" } else { "h.aside = 0" }];
+        // those of one session or task are few: they are found by it, not in the order of all
+        let mut all: Vec<&str> =
+            vec![if self.session.is_some() || self.task_id.is_some() { "+h.aside = 0" } else { "h.aside = 0" }];
         let mut values: Vec<Box<dyn ToSql>> = Vec::new();
         let mut and = |condition: &'static str, given: Option<Vec<Box<dyn ToSql>>>| {
             if let Some(given) = given {
@@ -181,6 +189,7 @@ impl Wanted {
         };
         and(since, self.since.map(value));
         and(until, self.until.map(value));
+        and("h.task_id = ?", self.task_id.clone().map(value));
         and("h.type = ?", self.kind.clone().map(value));
         and("h.calibration_status = ?", self.calibration.clone().map(value));
         // what is below a folder lies between its name with a slash and with what comes after a slash

@@ -3,7 +3,7 @@
 use crate::model::{Id, SessionId};
 
 /// Goes up with every change of the tables or of what is put into them.
-pub const LAYOUT: u32 = 6;
+pub const LAYOUT: u32 = 7;
 
 /// The tables. A record stands on its `note`, and on those in `stands`; it concerns its session `s`, and those in `concerns`.
 /// Everything in them follows from the notes; `beside` marks what is read beside our refs (the logs, tips that
@@ -24,7 +24,7 @@ CREATE TABLE stands(r INTEGER, n INTEGER, PRIMARY KEY(r, n)) WITHOUT ROWID;
 CREATE TABLE concerns(s INTEGER, r INTEGER, PRIMARY KEY(s, r)) WITHOUT ROWID;
 CREATE TABLE names(id BLOB, r INTEGER, PRIMARY KEY(id, r)) WITHOUT ROWID;
 CREATE TABLE handoff_reports(r INTEGER PRIMARY KEY, id BLOB NOT NULL, session_id BLOB, ai_id TEXT NOT NULL,
-  timestamp INTEGER, task_summary TEXT NOT NULL, calibration_status TEXT NOT NULL, type TEXT NOT NULL,
+  timestamp INTEGER, task_id TEXT, task_summary TEXT NOT NULL, calibration_status TEXT NOT NULL, type TEXT NOT NULL,
   aside INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
 CREATE TABLE tally(kind TEXT, ai TEXT, aside INTEGER, closed INTEGER, n INTEGER NOT NULL, PRIMARY KEY(kind, ai, aside, closed)) WITHOUT ROWID;
@@ -32,6 +32,7 @@ CREATE TABLE sums(name TEXT PRIMARY KEY, n INTEGER NOT NULL, total INTEGER NOT N
 CREATE INDEX record_aside ON record(r) WHERE aside = 1;
 CREATE INDEX record_doubled ON record(id) WHERE doubled = 1;
 CREATE INDEX note_beside ON note(beside) WHERE beside = 1;
+CREATE INDEX handoff_task ON handoff_reports(task_id, id) WHERE task_id IS NOT NULL;
 CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');
 ";
 

@@ -1,0 +1,180 @@
+//! A task: the managed handoffs of one task id, oldest first, and what follows from them for the next.
+
+use serde_json::{Value, json};
+
+use super::gathered::add_new;
+use crate::model::Handoff;
+
+/// How many attempts at recovery there may be when nobody says otherwise (dual-agent handoff mechanisms, "max_retries").
+const RETRIES: u64 = 3;
+
+/// Which round of the task the next handoff belongs to: a round ends with a report of progress. The first is 1.
+pub fn next_round(chain: &[&Handoff]) -> u64 {
+    let reported = chain.iter().filter(|handoff| handoff.kind == "progress").filter_map(|handoff| handoff.iteration);
+    reported.max().unwrap_or(0).saturating_add(1)
+}
+
+/// The attempts at recovery without success at the end of the chain, oldest first. Another handoff ends them, unless it
+/// reports a failure.
+fn attempts<'h>(chain: &[&'h Handoff]) -> Vec<&'h Handoff> {
+    let goes_on = |handoff: &&&Handoff| match handoff.kind.as_str() {
+        "error_recovery" => true,
+        "progress" => text(handoff, "/worker_report/status") == Some("FAILED"),
+        _ => false,
+    };
+    let mut out: Vec<&Handoff> = chain.iter().rev().take_while(goes_on).copied().collect();
+    out.retain(|handoff| handoff.kind == "error_recovery");
+    out.reverse();
+    out
+}
+
+/// Which attempt at recovery the next one is, and how many there may be: as the newest of them says, else 3.
+pub fn next_attempt(chain: &[&Handoff]) -> (u64, u64) {
+    let attempts = attempts(chain);
+    let number = |handoff: &&Handoff, key: &str| handoff.payload.as_ref()?.get(key)?.as_u64();
+    let counted = attempts.iter().filter_map(|handoff| number(handoff, "retry_count")).max().unwrap_or(0);
+    let most = attempts.iter().rev().find_map(|handoff| number(handoff, "max_retries")).unwrap_or(RETRIES);
+    (counted.max(attempts.len() as u64).saturating_add(1), most)
+}
+
+fn value<'h>(handoff: &'h Handoff, pointer: &str) -> Option<&'h Value> {
+    let mut keys = pointer.trim_start_matches('/').split('/');
+    let first = handoff.payload.as_ref()?.get(keys.next()?)?;
+    keys.try_fold(first, |value, key| value.get(key))
+}
+
+/// A text of the payload; `None` for what is none.
+pub fn text<'h>(handoff: &'h Handoff, pointer: &str) -> Option<&'h str> {
+    value(handoff, pointer)?.as_str()
+}
+
+fn texts(handoff: &Handoff, pointer: &str) -> Vec<String> {
+    let list = value(handoff, pointer).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(|entry| Some(entry.as_str()?.to_owned())).collect()
+}
+
+/// The rounds of the task so far, as an escalation tells them: what was to be done, what was reported, what was decided.
+pub fn history(chain: &[&Handoff]) -> Vec<Value> {
+    let mut out = Vec::new();
+    let mut instructions: Option<&str> = None;
+    for handoff in chain {
+        let (report, outcome) = match handoff.kind.as_str() {
+            "initialization" => {
+                instructions = text(handoff, "/instructions");
+                continue;
+            }
+            "progress" => (progress(handoff), text(handoff, "/manager_decision").map(str::to_lowercase)),
+            "error_recovery" => {
+                let number = |key| value(handoff, key).and_then(Value::as_u64).unwrap_or_default();
+                let attempt = format!("retry {} of {}", number("/retry_count"), number("/max_retries"));
+                (text(handoff, "/error_report/description").map(|what| format!("ERROR: {what}")), Some(attempt))
+            }
+            _ => continue,
+        };
+        let mut round = json!({"iteration": handoff.iteration.unwrap_or(1)});
+        let said = [
+            ("manager_instructions", instructions.map(str::to_owned)),
+            ("worker_report", report),
+            ("outcome", outcome),
+        ];
+        for (key, said) in said {
+            if let Some(said) = said.filter(|said| !said.trim().is_empty()) {
+                round[key] = json!(said);
+            }
+        }
+        out.push(round);
+        let next = text(handoff, "/continuation_instructions").or(text(handoff, "/recovery_instructions/strategy"));
+        instructions = next.or(instructions);
+    }
+    out
+}
+
+/// A worker's report in one text: the status, what was done, what is in the way.
+fn progress(handoff: &Handoff) -> Option<String> {
+    let mut out = text(handoff, "/worker_report/status")?.to_owned();
+    for (before, pointer) in [(": ", "/worker_report/accomplished"), ("; issues: ", "/worker_report/issues")] {
+        let said = texts(handoff, pointer);
+        if !said.is_empty() {
+            out.push_str(before);
+            out.push_str(&said.join("; "));
+        }
+    }
+    Some(out)
+}
+
+/// The files that the task changed, as its reports and handoffs name them, each once.
+pub fn files(chain: &[&Handoff]) -> Vec<String> {
+    let mut out = Vec::new();
+    for handoff in chain {
+        let reported = value(handoff, "/worker_report/files_modified").and_then(Value::as_array);
+        let paths = reported.into_iter().flatten().filter_map(|file| Some(file.get("path")?.as_str()?.to_owned()));
+        add_new(&mut out, paths.collect::<Vec<_>>().iter().chain(&handoff.artifacts));
+    }
+    out
+}
+
+/// What a managed handoff is about, in a line, where nobody says it in other words.
+pub fn title(handoff: &Handoff) -> Option<String> {
+    let said =
+        ["/instructions", "/error_report/description", "/escalation_details/description", "/continuation_instructions"];
+    let text = said.into_iter().find_map(|pointer| text(handoff, pointer))?;
+    text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::epistemics::payload::put_in;
+    use crate::model::formats::named;
+
+    fn handoff(given: Value) -> Handoff {
+        let format = named(given["handoff_type"].as_str().expect("a type")).expect("a format");
+        let mut out = Handoff::default();
+        put_in(format, &given, &mut out);
+        out
+    }
+
+    fn error(count: u64, most: u64) -> Handoff {
+        handoff(json!({"handoff_type": "error_recovery", "task_id": "t", "iteration": 1,
+            "error_report": {"description": "it breaks"}, "retry_count": count, "max_retries": most}))
+    }
+
+    fn progress(round: u64, status: &str) -> Handoff {
+        handoff(json!({"handoff_type": "progress", "task_id": "t", "iteration": round,
+            "worker_report": {"status": status, "accomplished": ["a", "b"], "issues": ["c"], "files_modified": [{"path": "x"}, {"path": "y"}]},
+            "manager_decision": "CONTINUE", "continuation_instructions": "go on"}))
+    }
+
+    #[test]
+    fn a_round_ends_with_progress_and_attempts_with_success() {
+        let (first, second) = (progress(1, "PARTIAL"), progress(2, "FAILED"));
+        let (one, two) = (error(1, 3), error(2, 5));
+        assert_eq!((next_round(&[]), next_attempt(&[])), (1, (1, 3)));
+        assert_eq!((next_round(&[&one]), next_attempt(&[&one])), (1, (2, 3)));
+        assert_eq!((next_round(&[&one, &first]), next_attempt(&[&one, &first])), (2, (1, 3)));
+        assert_eq!((next_round(&[&one, &second]), next_attempt(&[&one, &second])), (3, (2, 3)));
+        assert_eq!(next_attempt(&[&one, &second, &two]), (3, 5));
+        // who counted higher is believed, who counted lower is not
+        assert_eq!(next_attempt(&[&error(7, 9)]), (8, 9));
+        assert_eq!(next_attempt(&[&one, &one, &one]), (4, 3));
+        assert_eq!(next_attempt(&[&error(u64::MAX, 1)]), (u64::MAX, 1));
+    }
+
+    #[test]
+    fn the_history_tells_what_was_asked_reported_and_decided() {
+        let start = handoff(json!({"handoff_type": "initialization", "task_id": "t", "instructions": "\n begin\nnow"}));
+        let (one, two) = (progress(1, "PARTIAL"), error(1, 3));
+        let chain = [&start, &one, &two];
+        assert_eq!(
+            Value::from(history(&chain)),
+            json!([
+                {"iteration": 1, "manager_instructions": "\n begin\nnow", "worker_report": "PARTIAL: a; b; issues: c", "outcome": "continue"},
+                {"iteration": 1, "manager_instructions": "go on", "worker_report": "ERROR: it breaks", "outcome": "retry 1 of 3"},
+            ])
+        );
+        assert_eq!(files(&chain), ["x", "y"]);
+        assert_eq!(title(&start).as_deref(), Some("begin"));
+        assert_eq!(title(&Handoff::default()), None);
+        assert!(history(&[&Handoff::default()]).is_empty());
+    }
+}

@@ -1,0 +1,199 @@
+//! What a handoff says for its format: given as a document and as single values, completed by what the task's chain tells.
+
+use serde_json::{Value, json};
+
+use super::context::Context;
+use super::handoff::in_force;
+use crate::epistemics::payload::{self, Wrong};
+use crate::epistemics::task;
+use crate::error::{Error, Result, quote};
+use crate::model::Handoff;
+use crate::model::formats::{self, Format, TYPE};
+use crate::store::index::HandoffsWanted;
+
+/// What is given for the type of a handoff.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// The type, in the word of its format; `None` as the document says, else `epistemic`.
+    pub kind: Option<&'static str>,
+    /// The agent it is for.
+    pub to: Option<String>,
+    /// The task.
+    pub task_id: Option<String>,
+    /// A document of the format, as JSON.
+    pub document: Option<String>,
+    /// Single values, `PATH=TEXT`.
+    pub values: Vec<String>,
+}
+
+/// A type with everything its format has, and nothing wrong.
+#[derive(Debug, Clone, Default)]
+pub struct Managed(Handoff);
+
+impl Managed {
+    /// Puts it into the handoff of a session.
+    pub fn put_in(&self, handoff: &mut Handoff) {
+        let Handoff { kind, to, task_id, iteration, payload, .. } = self.0.clone();
+        (handoff.to, handoff.task_id, handoff.iteration) = (to, task_id, iteration);
+        if payload.is_some() {
+            (handoff.kind, handoff.payload) = (kind, payload);
+        }
+        if handoff.task.is_empty() {
+            handoff.task = task::title(handoff).unwrap_or_default();
+        }
+    }
+}
+
+/// Everything that was given, held against the format. What is wrong is a usage error, and nothing is stored.
+pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
+    for (name, text) in [("receiver", &asked.to), ("task id", &asked.task_id)] {
+        context.optional(name, text.as_deref())?;
+    }
+    let mut given = match &asked.document {
+        None => json!({}),
+        Some(text) => serde_json::from_str(text).map_err(|error| {
+            Error::usage("the document of the handoff is no JSON")
+                .reason(error.to_string())
+                .suggest("Begin with what git empirica handoff --type TYPE --example prints.")
+                .command(example_command("progress"))
+        })?,
+    };
+    let named = given.get(TYPE).and_then(Value::as_str);
+    let said_id = given.get("task_id").and_then(Value::as_str).map(str::to_owned);
+    let Some(format) = format_of(asked, named)? else {
+        return Ok(Managed(Handoff { to: asked.to.clone(), task_id: asked.task_id.clone(), ..Handoff::default() }));
+    };
+    let mut put = |path: &str, text: &str| {
+        payload::put(format, &mut given, path, text).map_err(|wrong| refused(format, &[wrong]))
+    };
+    if let Some(id) = asked.task_id.as_deref().filter(|id| said_id.as_deref() != Some(id)) {
+        put("task_id", id)?;
+    }
+    for value in &asked.values {
+        let (path, text) = value.split_once('=').ok_or_else(|| {
+            Error::usage(format!("'{value}' is no value for a handoff"))
+                .provided(value)
+                .reason("--set takes the path of a field, an equals sign, and what it says")
+                .suggest("Write --set worker_report.status=COMPLETED; the fields are those of the example.")
+                .command(example_command(format.name))
+        })?;
+        put(path.trim(), text)?;
+    }
+    let wrongs = payload::wrongs(format, &given);
+    if !wrongs.is_empty() {
+        return Err(refused(format, &wrongs));
+    }
+    complete(context, format, &mut given)?;
+    let mut out = Handoff { to: asked.to.clone(), ..Handoff::default() };
+    payload::put_in(format, &given, &mut out);
+    Ok(Managed(out))
+}
+
+fn format_of(asked: &Asked, named: Option<&str>) -> Result<Option<&'static Format>> {
+    let kind = asked.kind.or(named);
+    if let Some(format) = kind.and_then(formats::named) {
+        return Ok(Some(format));
+    }
+    let names: Vec<&str> = formats::FORMATS.iter().map(|format| format.name).collect();
+    match kind {
+        None | Some("epistemic") if asked.document.is_none() && asked.values.is_empty() => Ok(None),
+        other => Err(Error::usage("what the handoff says is not for its type")
+            .provided(other.unwrap_or("epistemic"))
+            .reason(format!("documents and --set are for the types {}", names.join(", ")))
+            .suggest("Say which with --type, or in the document as handoff_type.")
+            .alternative(names[0])
+            .command(example_command("initialization"))),
+    }
+}
+
+fn example_command(kind: &str) -> String {
+    format!("git empirica handoff --type {kind} --example")
+}
+
+/// What is wrong, as an error that names the place, what was expected, and an example.
+fn refused(format: &Format, wrongs: &[Wrong]) -> Error {
+    let Some((first, rest)) = wrongs.split_first() else { return Error::unstored() };
+    let mut reason = format!("the type {} has fields of its own, and nothing is stored unless they fit", format.name);
+    if !rest.is_empty() {
+        let lines: Vec<String> = rest.iter().map(Wrong::line).collect();
+        reason = format!("{reason}; also {}", lines.join("; "));
+    }
+    let at = if first.path.is_empty() { "The whole" } else { &first.path };
+    Error::usage(first.line())
+        .provided(first.found.clone().unwrap_or_else(|| format!("no {}", first.path)))
+        .reason(reason)
+        .suggest(format!("{at} can be {}", first.example))
+        .command(example_command(format.name))
+}
+
+/// Puts in what the chain of the task tells, where it is not given.
+fn complete(context: &Context<'_>, format: &Format, given: &mut Value) -> Result<()> {
+    let id = given["task_id"].as_str().unwrap_or_default().to_owned();
+    let wanted = HandoffsWanted { task_id: Some(id.clone()), ..HandoffsWanted::default() };
+    let mut listed = in_force(context, &wanted, usize::MAX)?;
+    listed.sort_by(|a, b| a.head.id.cmp(&b.head.id));
+    let chain: Vec<&Handoff> = listed.iter().map(|listed| &listed.handoff).collect();
+    let mut add = |key: &str, value: Value| {
+        if given.get(key).is_none() {
+            given[key] = value;
+        }
+    };
+    match format.name {
+        "progress" => add("iteration", json!(task::next_round(&chain))),
+        "error_recovery" => {
+            let (attempt, most) = task::next_attempt(&chain);
+            add("iteration", json!(task::next_round(&chain)));
+            add("retry_count", json!(attempt));
+            add("max_retries", json!(most));
+            attempted(&id, given, attempt)?;
+        }
+        "escalation" => {
+            add("complete_history", Value::from(task::history(&chain)));
+            let files = task::files(&chain);
+            let state = &mut given["current_state"];
+            if state.get("files_modified").is_none() {
+                state["files_modified"] = json!(files);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Refuses an attempt beyond the last, and one that counts less than there were.
+fn attempted(id: &str, given: &Value, attempt: u64) -> Result<()> {
+    let number = |key: &str| given[key].as_u64().unwrap_or_default();
+    let (count, most) = (number("retry_count"), number("max_retries"));
+    if count < attempt {
+        return Err(Error::usage(format!("retry_count is {count}: expected {attempt}"))
+            .provided(count.to_string())
+            .reason(format!("{} at recovery of the task are stored since it last got on", attempts(attempt - 1)))
+            .suggest("Leave retry_count out: it is counted.")
+            .alternative(attempt.to_string())
+            .command(example_command("error_recovery")));
+    }
+    if count <= most {
+        return Ok(());
+    }
+    let what = given["error_report"]["description"].as_str().unwrap_or_default();
+    let how = given["recovery_instructions"]["escalation_trigger"].as_str().unwrap_or("Decide how the task goes on");
+    // an escalation knows no low severity
+    let severity = given["error_report"]["severity"].as_str().filter(|said| *said != "low").unwrap_or("medium");
+    let set = |path: &str, text: &str| format!(" --set {}", quote(&format!("escalation_details.{path}={text}")));
+    let command = format!(
+        "git empirica handoff --type escalation --task-id {}{}{}{}{}",
+        quote(id),
+        set("category", "technical"),
+        set("severity", severity),
+        set("description", what),
+        set("recommendation", how)
+    );
+    Err(Error::refused(format!("this would be attempt {count}, and {most} are allowed"))
+        .reason(format!("{} at recovery of the task did not help: it needs a person", attempts(count - 1)))
+        .suggest("Escalate it; the handoff takes the history of the task along by itself.")
+        .command(command))
+}
+
+fn attempts(count: u64) -> String {
+    if count == 1 { "1 attempt".to_owned() } else { format!("{count} attempts") }
+}
