@@ -8,19 +8,26 @@ use crate::model::Handoff;
 /// How many attempts at recovery there may be when nobody says otherwise (dual-agent handoff mechanisms, "max_retries").
 const RETRIES: u64 = 3;
 
+/// What a round or an attempt can be numbered with; another number in somebody's record says nothing.
+const PLAUSIBLE: std::ops::RangeInclusive<u64> = 1..=1_000_000;
+
+fn round(handoff: &Handoff) -> Option<u64> {
+    handoff.iteration.filter(|number| PLAUSIBLE.contains(number))
+}
+
 /// Which round of the task the next handoff belongs to: a round ends with a report of progress. The first is 1.
 pub fn next_round(chain: &[&Handoff]) -> u64 {
-    let reported = chain.iter().filter(|handoff| handoff.kind == "progress").filter_map(|handoff| handoff.iteration);
+    let reported = chain.iter().filter(|handoff| handoff.kind == "progress").filter_map(|handoff| round(handoff));
     reported.max().unwrap_or(0).saturating_add(1)
 }
 
-/// The attempts at recovery without success at the end of the chain, oldest first. Another handoff ends them, unless it
-/// reports a failure.
+/// The attempts at recovery without success at the end of the chain, oldest first. New instructions, an escalation and progress that
+/// is no failure end them.
 fn attempts<'h>(chain: &[&'h Handoff]) -> Vec<&'h Handoff> {
     let goes_on = |handoff: &&&Handoff| match handoff.kind.as_str() {
-        "error_recovery" => true,
+        "initialization" | "escalation" => false,
         "progress" => text(handoff, "/worker_report/status") == Some("FAILED"),
-        _ => false,
+        _ => true,
     };
     let mut out: Vec<&Handoff> = chain.iter().rev().take_while(goes_on).copied().collect();
     out.retain(|handoff| handoff.kind == "error_recovery");
@@ -31,7 +38,9 @@ fn attempts<'h>(chain: &[&'h Handoff]) -> Vec<&'h Handoff> {
 /// Which attempt at recovery the next one is, and how many there may be: as the newest of them says, else 3.
 pub fn next_attempt(chain: &[&Handoff]) -> (u64, u64) {
     let attempts = attempts(chain);
-    let number = |handoff: &&Handoff, key: &str| handoff.payload.as_ref()?.get(key)?.as_u64();
+    let number = |handoff: &&Handoff, key: &str| {
+        handoff.payload.as_ref()?.get(key)?.as_u64().filter(|number| PLAUSIBLE.contains(number))
+    };
     let counted = attempts.iter().filter_map(|handoff| number(handoff, "retry_count")).max().unwrap_or(0);
     let most = attempts.iter().rev().find_map(|handoff| number(handoff, "max_retries")).unwrap_or(RETRIES);
     (counted.max(attempts.len() as u64).saturating_add(1), most)
@@ -71,7 +80,7 @@ pub fn history(chain: &[&Handoff]) -> Vec<Value> {
             }
             _ => continue,
         };
-        let mut round = json!({"iteration": handoff.iteration.unwrap_or(1)});
+        let mut round = json!({"iteration": round(handoff).unwrap_or(1)});
         let said = [
             ("manager_instructions", instructions.map(str::to_owned)),
             ("worker_report", report),
@@ -110,6 +119,7 @@ pub fn files(chain: &[&Handoff]) -> Vec<String> {
         let paths = reported.into_iter().flatten().filter_map(|file| Some(file.get("path")?.as_str()?.to_owned()));
         add_new(&mut out, paths.collect::<Vec<_>>().iter().chain(&handoff.artifacts));
     }
+    out.retain(|path| !path.trim().is_empty());
     out
 }
 
@@ -157,7 +167,11 @@ mod tests {
         // who counted higher is believed, who counted lower is not
         assert_eq!(next_attempt(&[&error(7, 9)]), (8, 9));
         assert_eq!(next_attempt(&[&one, &one, &one]), (4, 3));
-        assert_eq!(next_attempt(&[&error(u64::MAX, 1)]), (u64::MAX, 1));
+        // numbers that nobody counted to say nothing
+        assert_eq!(next_attempt(&[&error(u64::MAX, u64::MAX), &error(0, 0)]), (3, 3));
+        assert_eq!((next_round(&[&progress(u64::MAX, "PARTIAL")]), next_round(&[&progress(0, "PARTIAL")])), (1, 1));
+        // what says nothing of the attempts does not end them
+        assert_eq!(next_attempt(&[&one, &Handoff { kind: "epistemic".into(), ..Default::default() }]), (2, 3));
     }
 
     #[test]

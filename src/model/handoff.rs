@@ -1,5 +1,6 @@
 //! The handoff report: a record that stands alone, holding everything its views need.
 
+use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -164,6 +165,11 @@ impl Calibration {
     }
 }
 
+/// A value of another kind than expected is none: what else the handoff says is not lost with it.
+fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Ok(T::deserialize(Value::deserialize(deserializer)?).ok())
+}
+
 /// What a session hands over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default)]
@@ -172,16 +178,16 @@ pub struct Handoff {
     #[serde(rename = "type")]
     pub kind: String,
     /// The agent it is for; `None` for whoever comes.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// The task whose chain it belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
     /// Which round of the task this is, 1 or more.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u64>,
     /// What its format has besides (see [`formats`](super::formats)): without the type, the task and the round.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub payload: Option<Map<String, Value>>,
     /// What was to be done.
     pub task: String,

@@ -91,7 +91,7 @@ pub fn run(context: &Context<'_>, request: Request, editor: Editor<'_>) -> Resul
         managed.put_in(&mut handoff);
         let stored = Stored { warnings, ..Default::default() };
         return Ok(Outcome {
-            missing: missing(&handoff),
+            missing: lacking(&handoff),
             record: context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff))),
             is_stored: false,
             stored,
@@ -174,7 +174,7 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, managed: &Man
     managed.put_in(&mut handoff);
     let doubtful: Vec<String> = handoff.named_artifacts.iter().chain(&gathered.touched_files).cloned().collect();
     handoff.uncommitted = uncommitted::of(context, &handoff, &doubtful, &seen);
-    let lacking = missing(&handoff);
+    let lacking = lacking(&handoff);
     let record = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff)));
     let is_managed = matches!(&record.body, Body::Handoff(handoff) if handoff.payload.is_some());
     let aside = if is_managed { Vec::new() } else { set_aside(&scan, who) };
@@ -186,6 +186,11 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, managed: &Man
         context.store.remember_pending(&record.head.id, paths);
     }
     Ok(Outcome { record, is_stored: true, missing: lacking, stored })
+}
+
+/// What a handoff still lacks. A managed one has what its format wants.
+fn lacking(handoff: &Handoff) -> Vec<(&'static str, &'static str)> {
+    if handoff.payload.is_some() { Vec::new() } else { missing(handoff) }
 }
 
 /// The session's earlier handoffs that the new one takes the place of, and where they stand.

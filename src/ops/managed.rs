@@ -10,6 +10,7 @@ use crate::error::{Error, Result, quote};
 use crate::model::Handoff;
 use crate::model::formats::{self, Format, TYPE};
 use crate::store::index::HandoffsWanted;
+use crate::store::secrets::redact_text;
 
 /// What is given for the type of a handoff.
 #[derive(Debug, Clone, Default)]
@@ -58,6 +59,12 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
                 .command(example_command("progress"))
         })?,
     };
+    if !given.is_object() {
+        return Err(Error::usage("the document of the handoff is no JSON object")
+            .reason("it has the fields of a type by their names")
+            .suggest("Begin with what git empirica handoff --type TYPE --example prints.")
+            .command(example_command("progress")));
+    }
     let named = given.get(TYPE).and_then(Value::as_str);
     let said_id = given.get("task_id").and_then(Value::as_str).map(str::to_owned);
     let Some(format) = format_of(asked, named)? else {
@@ -79,14 +86,29 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
         })?;
         put(path.trim(), text)?;
     }
-    let wrongs = payload::wrongs(format, &given);
-    if !wrongs.is_empty() {
-        return Err(refused(format, &wrongs));
-    }
+    let fits = |given: &Value| match payload::wrongs(format, given) {
+        wrongs if wrongs.is_empty() => Ok(()),
+        wrongs => Err(refused(format, &wrongs)),
+    };
+    fits(&given)?;
+    speakable(context, &given)?;
     complete(context, format, &mut given)?;
+    fits(&given)?;
     let mut out = Handoff { to: asked.to.clone(), ..Handoff::default() };
     payload::put_in(format, &given, &mut out);
     Ok(Managed(out))
+}
+
+/// Refuses a task id that would not be stored as it is: its chain could not be found again.
+fn speakable(context: &Context<'_>, given: &Value) -> Result<()> {
+    let id = given["task_id"].as_str().unwrap_or_default();
+    let scans = context.repo.config_bool("empirica.redact").unwrap_or(true);
+    if !scans || redact_text(id).is_none() {
+        return Ok(());
+    }
+    Err(Error::usage("the task id looks like a secret")
+        .reason("secrets are replaced before anything is stored, and the handoffs of a task are found by its id")
+        .suggest("Give the task an id that says what it is."))
 }
 
 fn format_of(asked: &Asked, named: Option<&str>) -> Result<Option<&'static Format>> {
@@ -145,7 +167,7 @@ fn complete(context: &Context<'_>, format: &Format, given: &mut Value) -> Result
             add("iteration", json!(task::next_round(&chain)));
             add("retry_count", json!(attempt));
             add("max_retries", json!(most));
-            attempted(&id, given, attempt)?;
+            attempted(context, &id, given, attempt)?;
         }
         "escalation" => {
             add("complete_history", Value::from(task::history(&chain)));
@@ -161,7 +183,7 @@ fn complete(context: &Context<'_>, format: &Format, given: &mut Value) -> Result
 }
 
 /// Refuses an attempt beyond the last, and one that counts less than there were.
-fn attempted(id: &str, given: &Value, attempt: u64) -> Result<()> {
+fn attempted(context: &Context<'_>, id: &str, given: &Value, attempt: u64) -> Result<()> {
     let number = |key: &str| given[key].as_u64().unwrap_or_default();
     let (count, most) = (number("retry_count"), number("max_retries"));
     if count < attempt {
@@ -179,9 +201,15 @@ fn attempted(id: &str, given: &Value, attempt: u64) -> Result<()> {
     let how = given["recovery_instructions"]["escalation_trigger"].as_str().unwrap_or("Decide how the task goes on");
     // an escalation knows no low severity
     let severity = given["error_report"]["severity"].as_str().filter(|said| *said != "low").unwrap_or("medium");
-    let set = |path: &str, text: &str| format!(" --set {}", quote(&format!("escalation_details.{path}={text}")));
+    // as an argument takes it: what begins with @ is no file, and - no standard input
+    let set = |path: &str, text: &str| {
+        let at = if text.starts_with('@') { "@" } else { "" };
+        let text = if text == "-" { "(-)" } else { text };
+        format!(" --set {}", quote(&format!("escalation_details.{path}={at}{text}")))
+    };
+    let who = context.working().map_or_else(|_| String::new(), |who| format!(" --session {}", who.id.as_str()));
     let command = format!(
-        "git empirica handoff --type escalation --task-id {}{}{}{}{}",
+        "git empirica handoff --type escalation{who} --task-id={}{}{}{}{}",
         quote(id),
         set("category", "technical"),
         set("severity", severity),

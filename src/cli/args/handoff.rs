@@ -61,7 +61,10 @@ pub struct Handoff {
     #[arg(long, value_name = "FILE")]
     pub from: Option<String>,
     /// Print a document of the type to begin with, and store nothing
-    #[arg(long, requires = "kind", conflicts_with_all = ["set", "from", "edit", "dry_run", "task_id", "to"])]
+    #[arg(long, requires = "kind", conflicts_with_all = [
+        "set", "from", "edit", "dry_run", "task_id", "to", "task", "finding", "unknown", "accomplished", "context", "next",
+        "artifact", "ai", "session",
+    ])]
     pub example: bool,
     /// Complete the draft in your editor
     #[arg(long)]
