@@ -206,7 +206,8 @@ fn what_is_wrong_is_named_and_nothing_is_stored() {
         }
     }
     for (document, message) in [
-        ("", "the document of the handoff is no JSON"),
+        ("", "the document of the handoff cannot be read as JSON"),
+        (r#"{"task_id":"a","task_id":"b"}"#, "the document of the handoff cannot be read as JSON"),
         ("[]", "the document of the handoff is no JSON object"),
         (r#"{"handoff_type":"progress","task_id":5}"#, "task_id is 5: expected a text that is not blank"),
         (r#"{"handoff_type":"standup"}"#, "what the handoff says is not for its type"),
@@ -214,6 +215,10 @@ fn what_is_wrong_is_named_and_nothing_is_stored() {
         let ran = repo.run_with_input(["handoff", "--from", "-", "--json"], document.as_bytes()).code(2);
         assert!(ran.json()["error"].as_str().unwrap().starts_with(message), "{document}: {}", ran.out);
     }
+    let many =
+        json!({"handoff_type": "initialization", "task_id": "t", "instructions": "I", "quality_gates": vec![0; 5000]});
+    let ran = repo.run_with_input(["handoff", "--from", "-", "--json"], many.to_string().as_bytes()).code(2);
+    assert!(ran.json()["reason"].as_str().unwrap().ends_with("; and 4990 more"), "{}", ran.out);
     let both = repo.run_with_input(
         ["handoff", "--type", "progress", "--from", "-", "--json"],
         seed("initialization").to_string().as_bytes(),

@@ -1,11 +1,13 @@
 //! What a managed handoff says, held against its format: what is wrong with it, a single value of it, its order.
 
 mod shape;
+mod strict;
 
 use serde_json::{Map, Value, json};
 
 use self::shape::example_of;
 pub use self::shape::{example, schema};
+pub use self::strict::parsed;
 use crate::model::Handoff;
 use crate::model::formats::{Field, Format, Given, Shape, TYPE, named};
 
@@ -204,8 +206,8 @@ fn read(shape: &Shape, path: &str, example: &str, text: &str) -> Result<Value, W
         Shape::Text | Shape::Time => Some(json!(text)),
         Shape::Word(words) => words.iter().find(|word| word.eq_ignore_ascii_case(text.trim())).map(|word| json!(word)),
         Shape::Count(_) => text.trim().parse::<u64>().ok().map(|number| json!(number)),
-        Shape::Fields(_) => serde_json::from_str(text).ok().filter(Value::is_object),
-        Shape::List(_) => serde_json::from_str(text).ok().filter(Value::is_array),
+        Shape::Fields(_) => parsed(text).ok().filter(Value::is_object),
+        Shape::List(_) => parsed(text).ok().filter(Value::is_array),
     };
     found.ok_or_else(|| Wrong {
         path: path.to_owned(),

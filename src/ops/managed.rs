@@ -12,6 +12,9 @@ use crate::model::formats::{self, Format, TYPE};
 use crate::store::index::HandoffsWanted;
 use crate::store::secrets::redact_text;
 
+/// How many things that are wrong are told beside the first.
+const TOLD: usize = 9;
+
 /// What is given for the type of a handoff.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
@@ -52,8 +55,8 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
     }
     let mut given = match &asked.document {
         None => json!({}),
-        Some(text) => serde_json::from_str(text).map_err(|error| {
-            Error::usage("the document of the handoff is no JSON")
+        Some(text) => payload::parsed(text).map_err(|error| {
+            Error::usage("the document of the handoff cannot be read as JSON")
                 .reason(error.to_string())
                 .suggest("Begin with what git empirica handoff --type TYPE --example prints.")
                 .command(example_command("progress"))
@@ -137,8 +140,11 @@ fn refused(format: &Format, wrongs: &[Wrong]) -> Error {
     let Some((first, rest)) = wrongs.split_first() else { return Error::unstored() };
     let mut reason = format!("the type {} has fields of its own, and nothing is stored unless they fit", format.name);
     if !rest.is_empty() {
-        let lines: Vec<String> = rest.iter().map(Wrong::line).collect();
+        let lines: Vec<String> = rest.iter().take(TOLD).map(Wrong::line).collect();
         reason = format!("{reason}; also {}", lines.join("; "));
+        if rest.len() > TOLD {
+            reason = format!("{reason}; and {} more", rest.len() - TOLD);
+        }
     }
     let at = if first.path.is_empty() { "The whole" } else { &first.path };
     Error::usage(first.line())
