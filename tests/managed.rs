@@ -24,12 +24,20 @@ fn seed(kind: &str) -> Value {
 }
 
 /// The document of a stored handoff, as `show` gives it.
-fn payload(repo: &Repo<'_>, handoff: &Value) -> Value {
+pub fn payload(repo: &Repo<'_>, handoff: &Value) -> Value {
     repo.json(["show", handoff["handoff_id"].as_str().expect("an id")])["payload"].clone()
 }
 
-fn count(repo: &Repo<'_>) -> u64 {
+pub fn count(repo: &Repo<'_>) -> u64 {
     repo.json(["handoff", "list"])["total_found"].as_u64().expect("a number")
+}
+
+/// Hands over what these values say.
+#[track_caller]
+pub fn hand_over(repo: &Repo<'_>, kind: &str, task: &str, values: &[&str]) -> Value {
+    let task = format!("--task-id={task}");
+    let sets = values.iter().flat_map(|value| ["--set", value]);
+    repo.json(["handoff", "--type", kind, &task].into_iter().chain(sets))
 }
 
 #[test]
@@ -280,7 +288,7 @@ fn attempts_are_counted_and_the_one_too_many_is_refused_with_what_to_do() {
     // another task counts for itself, and one that got on counts anew
     let other: Vec<&str> = attempt.iter().map(|word| if *word == "it's" { "other" } else { *word }).collect();
     assert_eq!(payload(&repo, &repo.json(&other))["retry_count"], 1);
-    repo.json(["handoff", "--type", "progress", "--task-id", "other", "--set", "worker_report.status=PARTIAL"]);
+    hand_over(&repo, "progress", "other", &["worker_report.status=PARTIAL"]);
     let anew = payload(&repo, &repo.json(&other));
     assert_eq!((&anew["retry_count"], &anew["iteration"]), (&json!(1), &json!(2)));
 }
@@ -290,60 +298,32 @@ fn an_escalation_takes_the_history_of_its_task_along() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("manager", "The login");
-    repo.json([
-        "handoff",
-        "--type",
-        "initialization",
-        "--task-id",
-        "t",
-        "--set",
-        "instructions=Add a form\nand test it",
-    ]);
-    repo.json([
-        "handoff",
-        "--type",
+    hand_over(&repo, "initialization", "t", &["instructions=Add a form\nand test it"]);
+    hand_over(
+        &repo,
         "progress",
-        "--task-id",
         "t",
-        "--set",
-        "worker_report.status=PARTIAL",
-        "--set",
-        "worker_report.accomplished=the form",
-        "--set",
-        r#"worker_report.files_modified={"path":"src/a.js"}"#,
-        "--set",
-        "manager_decision=CONTINUE",
-        "--set",
-        "continuation_instructions=Renew the cookie",
-    ]);
-    repo.json([
-        "handoff",
-        "--type",
-        "progress",
-        "--task-id",
-        "t",
-        "--set",
-        "worker_report.status=FAILED",
-        "--set",
-        "manager_decision=ESCALATE",
-    ]);
-    let escalation = repo.json([
-        "handoff",
-        "--type",
+        &[
+            "worker_report.status=PARTIAL",
+            "worker_report.accomplished=the form",
+            r#"worker_report.files_modified={"path":"src/a.js"}"#,
+            "manager_decision=CONTINUE",
+            "continuation_instructions=Renew the cookie",
+        ],
+    );
+    hand_over(&repo, "progress", "t", &["worker_report.status=FAILED", "manager_decision=ESCALATE"]);
+    let escalation = hand_over(
+        &repo,
         "escalation",
-        "--task-id",
         "t",
-        "--set",
-        "escalation_details.category=resource",
-        "--set",
-        "escalation_details.severity=medium",
-        "--set",
-        "escalation_details.description=No staging",
-        "--set",
-        "escalation_details.recommendation=Give us one",
-        "--set",
-        "current_state.project_status=waits",
-    ]);
+        &[
+            "escalation_details.category=resource",
+            "escalation_details.severity=medium",
+            "escalation_details.description=No staging",
+            "escalation_details.recommendation=Give us one",
+            "current_state.project_status=waits",
+        ],
+    );
     let shown = payload(&repo, &escalation);
     assert_eq!(
         shown["complete_history"],
@@ -384,158 +364,4 @@ fn what_a_document_says_forges_no_structure_and_no_secret_is_stored() {
         assert!(!text.contains('\u{1b}') && !text.contains("ghp_a1B2"), "{text}");
     }
     assert!(payload(&repo, &stored)["success_criteria"][1].as_str().unwrap().contains("[redacted:"));
-}
-
-/// Puts a changed copy of the only stored handoff beside it, as somebody else's, and gives its id.
-fn forged(repo: &Repo<'_>, number: u64, change: impl Fn(&mut Value)) -> String {
-    let reference = "empirica/data/handoffs";
-    let note = repo.note(reference, &repo.head());
-    let mut record: Value = serde_json::from_str(note.lines().next().expect("a record")).expect("JSON");
-    let id = format!("019ab000-0000-7000-8000-{number:012}");
-    record["id"] = json!(id);
-    change(&mut record);
-    repo.set_note(reference, &repo.head(), format!("{note}\n{record}\n").as_bytes());
-    id
-}
-
-#[test]
-fn what_others_wrote_with_odd_keys_and_numbers_is_shown_and_does_no_harm() {
-    let place = Place::new();
-    let repo = place.repo("work");
-    repo.start("worker", "The login");
-    repo.json(["handoff", "--type", "progress", "--task-id", "t", "--set", "worker_report.status=PARTIAL"]);
-    let odd = forged(&repo, 1, |record| {
-        record["iteration"] = json!(u64::MAX);
-        record["payload"] =
-            json!({"k\n\n# FORGED\n<script>": "x", "o": {"b**\n## FORGED\n": "y", "a\u{1b}[31m": ["l"]}});
-    });
-    forged(&repo, 2, |record| {
-        record["iteration"] = json!(0);
-        record["payload"]["worker_report"]["files_modified"] = json!([{"path": " "}, {"path": "a.js"}]);
-    });
-    let typed = forged(&repo, 3, |record| {
-        (record["task_id"], record["iteration"], record["payload"], record["to"]) =
-            (json!(7), json!(-1), json!([1]), json!({}));
-    });
-    for arguments in [&["show", odd.as_str()][..], &["show", "HEAD"], &["resume"], &["log"]] {
-        let text = repo.run(arguments).ok().out;
-        assert!(
-            !text.contains('\u{1b}')
-                && !text.lines().any(|line| line.trim_start().starts_with("# FORGED")
-                    || line.starts_with("## FORGED")
-                    || line.starts_with("<script>")),
-            "{text}"
-        );
-    }
-    // a value of another kind hides nothing else
-    let shown = repo.json(["show", &typed]);
-    assert_eq!(
-        (&shown["task"], &shown["task_id"], &shown["payload"]),
-        (&json!("The login"), &json!(null), &json!(null))
-    );
-    assert_eq!(count(&repo), 4);
-    // numbers nobody counted to do not count
-    let next = repo.json(["handoff", "--type", "progress", "--task-id", "t", "--set", "worker_report.status=PARTIAL"]);
-    assert_eq!(next["iteration"], 2);
-    let escalation = repo.json([
-        "handoff",
-        "--type",
-        "escalation",
-        "--task-id",
-        "t",
-        "--set",
-        "escalation_details.category=resource",
-        "--set",
-        "escalation_details.severity=medium",
-        "--set",
-        "escalation_details.description=D",
-        "--set",
-        "escalation_details.recommendation=R",
-    ]);
-    let shown = payload(&repo, &escalation);
-    assert_eq!(shown["current_state"]["files_modified"], json!(["a.js"]));
-    let again = repo.run_with_input(["handoff", "--from", "-", "--json"], shown.to_string().as_bytes());
-    assert_eq!(payload(&repo, &again.ok().json()), shown);
-}
-
-#[test]
-fn the_escalation_that_is_told_runs_whatever_the_texts_are_and_whoever_else_is_here() {
-    let place = Place::new();
-    let repo = place.repo("work");
-    repo.start("other", "Something else");
-    repo.start("worker", "The login");
-    for (task, told) in [("-t1", "@nofile"), ("a b", "-"), ("t", "two\nlines 'quoted' $HOME")] {
-        repo.write("text", told);
-        let task_id = format!("--task-id={task}");
-        let attempt = [
-            "handoff",
-            "--ai",
-            "worker",
-            "--type",
-            "error_recovery",
-            &task_id,
-            "--set",
-            "error_report.error_type=integration",
-            "--set",
-            "error_report.severity=low",
-            "--set",
-            "error_report.description=@text",
-            "--set",
-            "max_retries=1",
-        ];
-        repo.json(attempt);
-        let refused = repo.fails(1, attempt);
-        let command = refused["recovery_commands"][0].as_str().unwrap();
-        let shell =
-            place.command("sh", &repo.path).args(["-c", &format!("{command} --json")]).output().expect("sh starts");
-        let stored: Value = serde_json::from_slice(&shell.stdout).expect("one document");
-        assert_eq!(stored["ok"], true, "{command}: {stored}");
-        let shown = payload(&repo, &stored);
-        let description = if told == "-" { "(-)" } else { told };
-        assert_eq!(
-            (&shown["escalation_details"]["description"], &shown["task_id"]),
-            (&json!(description), &json!(task))
-        );
-    }
-}
-
-#[test]
-fn nothing_given_is_left_out_in_silence() {
-    let place = Place::new();
-    let repo = place.repo("work");
-    repo.start("worker", "The login");
-    for more in [
-        &["-m", "x"][..],
-        &["--finding", "x"],
-        &["--context", "x"],
-        &["--next", "x"],
-        &["--ai", "x"],
-        &["--set", "a=b"],
-    ] {
-        repo.fails(2, [&["handoff", "--type", "progress", "--example"], more].concat());
-    }
-    let secret = format!("ghp_{}", "a1B2".repeat(9));
-    let failed =
-        repo.fails(2, ["handoff", "--type", "initialization", "--task-id", &secret, "--set", "instructions=I"]);
-    assert_eq!(failed["error"], "the task id looks like a secret");
-    for document in ["null", "[]", "3"] {
-        let arguments = [
-            "handoff",
-            "--type",
-            "initialization",
-            "--from",
-            "-",
-            "--task-id",
-            "t",
-            "--set",
-            "instructions=I",
-            "--json",
-        ];
-        let ran = repo.run_with_input(arguments, document.as_bytes()).code(2);
-        assert_eq!(ran.json()["error"], "the document of the handoff is no JSON object");
-    }
-    assert_eq!(count(&repo), 0);
-    // what a managed handoff lacks is a matter of its format
-    let stored = repo.json(["handoff", "--type", "initialization", "--task-id", "t", "--set", "instructions=I"]);
-    assert_eq!(stored["missing"], json!([]));
 }

@@ -41,6 +41,7 @@ mod kills;
 mod log;
 mod log_many;
 mod managed;
+mod managed_attacks;
 mod manual;
 mod metrics;
 mod portable;

@@ -50,7 +50,7 @@ pub struct Query {
     pub form: Form,
 }
 
-/// The types of handoffs: `epistemic`, and those that newer versions write.
+/// The types of handoffs; `context` is one that newer versions write.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
 #[allow(missing_docs)]
