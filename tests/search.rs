@@ -152,6 +152,32 @@ fn a_hit_has_its_commit_its_age_its_score_and_the_passage_that_matches() {
 }
 
 #[test]
+fn of_equals_the_newest_come_first_and_better_ones_before_them() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Say the same");
+    let say = |text: &str, times: usize| -> Vec<String> {
+        let mut ids: Vec<String> = (0..times).map(|_| id(&repo.json(["finding", text]), "id")).collect();
+        ids.sort_by(|a, b| b.cmp(a));
+        ids
+    };
+    let twice = say("the lock of the lock", 2);
+    let same = say("the lock of a queue", 9);
+    // more that are newer than there are equals: those are not among the newest
+    let others = say("something of another sort", 12);
+    let found = |arguments: &[&str]| -> (Vec<String>, u64) {
+        let json = repo.json([&["search"], arguments].concat());
+        (hits(&json).iter().map(|hit| id(hit, "id")).collect(), json["total_found"].as_u64().expect("a number"))
+    };
+    assert_eq!(found(&["lock", "--limit", "5"]), ([&twice[..], &same[..3]].concat(), 11));
+    assert_eq!(found(&["of lock", "--limit", "1"]), (twice[..1].to_vec(), 11));
+    assert_eq!(found(&["sort", "--limit", "2"]), (others[..2].to_vec(), 12));
+    assert_eq!(found(&["sort -lock", "--limit", "20"]), (others.clone(), 12));
+    assert_eq!(found(&["kind:finding -lock", "--limit", "2"]), (others[..2].to_vec(), 12));
+    assert_eq!(found(&["queue", "--limit", "0"]), (vec![], 9));
+}
+
+#[test]
 fn for_a_plan_what_failed_comes_first() {
     let place = Place::new();
     let repo = place.repo("r");

@@ -32,3 +32,4 @@ pub mod terms;
 pub mod tokens;
 pub mod track;
 pub mod trajectory;
+pub mod wording;

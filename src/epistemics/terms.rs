@@ -1,5 +1,6 @@
 //! The language of `search`: words, phrases, beginnings of words, what must not be there, and fields.
 
+use super::wording::words;
 use crate::error::{Error, Result};
 
 /// The kinds that can be searched, as they are asked for and in the words of the `kind` key.
@@ -22,6 +23,11 @@ pub struct Term {
     pub text: String,
     /// Whether its last word is only the beginning of one.
     pub is_prefix: bool,
+}
+
+/// The terms that have a word: signs are not searched.
+pub fn findable(terms: Vec<Term>) -> Vec<Term> {
+    terms.into_iter().filter(|term| !words(&term.text).is_empty()).collect()
 }
 
 /// What is asked. All lists may be empty.
@@ -137,24 +143,31 @@ mod tests {
         (shown(query.wanted), shown(query.unwanted))
     }
 
-    fn words(text: &str) -> Vec<String> {
+    fn wanted(text: &str) -> Vec<String> {
         read(text).0
     }
 
     #[test]
     fn words_phrases_beginnings_and_exclusions_are_told_apart() {
-        assert_eq!(words("flaky  login\ttest"), ["flaky", "login", "test"]);
-        assert_eq!(words("\"flaky login\" test"), ["flaky login", "test"]);
-        assert_eq!(words("tok* \"flaky lo\"* **"), ["tok*", "flaky lo*"]);
-        assert_eq!(words("\"a*\" \"b"), ["a*", "\"b"]);
-        assert_eq!(words("a a \"a\""), ["a"], "once is enough");
+        assert_eq!(wanted("flaky  login\ttest"), ["flaky", "login", "test"]);
+        assert_eq!(wanted("\"flaky login\" test"), ["flaky login", "test"]);
+        assert_eq!(wanted("tok* \"flaky lo\"* **"), ["tok*", "flaky lo*"]);
+        assert_eq!(wanted("\"a*\" \"b"), ["a*", "\"b"]);
+        assert_eq!(wanted("a a \"a\""), ["a"], "once is enough");
         assert_eq!(
             read("login -flaky -\"a b\" - x"),
             (vec!["login".into(), "-".into(), "x".into()], vec!["flaky".into(), "a b".into()])
         );
-        assert_eq!(words("  "), [""; 0]);
-        assert_eq!(words("AND OR NEAR( a+b ^c {d}"), ["AND", "OR", "NEAR(", "a+b", "^c", "{d}"]);
-        assert_eq!(words("a \"\" b"), ["a", "b"]);
+        assert_eq!(wanted("  "), [""; 0]);
+        assert_eq!(wanted("AND OR NEAR( a+b ^c {d}"), ["AND", "OR", "NEAR(", "a+b", "^c", "{d}"]);
+        assert_eq!(wanted("a \"\" b"), ["a", "b"]);
+    }
+
+    #[test]
+    fn signs_are_no_words() {
+        let query = parse("a - \"令\" ! \"… ?\"* \u{301}").expect("a query");
+        let texts: Vec<String> = findable(query.wanted).into_iter().map(|term| term.text).collect();
+        assert_eq!(texts, ["a", "令"]);
     }
 
     #[test]
@@ -165,7 +178,7 @@ mod tests {
         assert_eq!(query.ais, ["codex", "claude code"]);
         assert_eq!((query.sessions, query.wanted.len()), (vec!["latest".to_owned()], 1));
         assert_eq!(
-            words("foo:bar http://x/y kind: ai: \"kind:finding\""),
+            wanted("foo:bar http://x/y kind: ai: \"kind:finding\""),
             ["foo:bar", "http://x/y", "kind:", "ai:", "kind:finding"]
         );
         let error = parse("kind:findng").expect_err("no kind");

@@ -9,7 +9,8 @@ use super::context::Context;
 use crate::epistemics::journal::answers;
 use crate::epistemics::matching;
 use crate::epistemics::passage::{Passage, passage};
-use crate::epistemics::terms::{self, Query, Term};
+use crate::epistemics::terms::{self, Query, Term, findable};
+use crate::epistemics::wording::places;
 use crate::error::{Error, Result};
 use crate::model::snapshot::{Related, SemanticContext, Snapshot};
 use crate::model::{Body, Id, Record, SessionId};
@@ -111,20 +112,20 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     let parsed = terms::parse(&query)?;
     let warnings = context.store.settle();
     let index = context.store.index()?;
-    let asked = resolve(context, &index, parsed, request)?;
+    let asked = resolve(context, parsed, request)?;
     let (words, found, widened) = best(&index, &asked, request.plan, request.limit)?;
     let hits = hits(context, &index, &found, &words)?;
     Ok(Outcome { query, plan: request.plan, widened, hits, total_found: found.total, warnings })
 }
 
-fn resolve(context: &Context<'_>, index: &Index<'_>, query: Query, request: &Request) -> Result<Asked> {
+fn resolve(context: &Context<'_>, query: Query, request: &Request) -> Result<Asked> {
     let mut sessions = Vec::new();
     for given in &query.sessions {
         sessions.push(alias::session(context, given)?.id);
     }
     let asked = Asked {
-        words: index.findable(query.wanted)?,
-        without: index.findable(query.unwanted)?,
+        words: findable(query.wanted),
+        without: findable(query.unwanted),
         kinds: [query.kinds, request.kinds.clone()].concat(),
         ais: query.ais.into_iter().chain(context.asked.ai.clone()).collect(),
         sessions,
@@ -155,7 +156,7 @@ fn best(index: &Index<'_>, asked: &Asked, plan: bool, most: usize) -> Result<(Wo
     if found.total > 0 || asked.words.is_empty() {
         return Ok((words, found, false));
     }
-    let wider = Words::Any(index.findable(wider(&asked.words))?);
+    let wider = Words::Any(wider(&asked.words));
     let found = asked.page(index, &wider, plan, most)?;
     let widened = found.total > 0;
     Ok((wider, found, widened))
@@ -182,7 +183,7 @@ pub(super) fn semantic(context: &Context<'_>, snapshot: &Snapshot, given: &str) 
     let index = context.store.index()?;
     let (query, words, found) = if given.trim().is_empty() {
         let (query, quoted) = about(snapshot);
-        let words = index.rarest(index.findable(stems(&query))?, WORDS, RARE)?;
+        let words = index.rarest(stems(&query), WORDS, RARE)?;
         let (Words::All(terms) | Words::Any(terms)) = &words;
         let mut found = Found::default();
         if !terms.is_empty() {
@@ -201,7 +202,7 @@ pub(super) fn semantic(context: &Context<'_>, snapshot: &Snapshot, given: &str) 
         (query, words, found)
     } else {
         let request = Request { words: vec![given.to_owned()], ..Request::default() };
-        let asked = resolve(context, &index, terms::parse(given)?, &request)?;
+        let asked = resolve(context, terms::parse(given)?, &request)?;
         let (words, found, _) = best(&index, &asked, false, RELATED)?;
         (given.trim().to_owned(), words, found)
     };
@@ -244,13 +245,13 @@ pub(super) fn hits(context: &Context<'_>, index: &Index<'_>, found: &Found, word
     let resolving = index.naming(unknowns, &["resolve"])?;
     let mut answers = answers(resolving.records());
     let texts: Vec<String> = records.iter().map(|r| words::parts(&r.body).unwrap_or_default().join(" · ")).collect();
-    let places = index.highlights(&texts, words)?;
+    let (Words::All(terms) | Words::Any(terms)) = words;
     let now = context.store.now();
-    let hits = records.into_iter().zip(texts.iter().zip(places)).map(|(record, (text, places))| {
+    let hits = records.into_iter().zip(&texts).map(|(record, text)| {
         let made = DateTime::parse_from_rfc3339(&record.head.at).ok();
         Hit {
             score: scores.get(&record.head.id).copied().flatten(),
-            passage: passage(text, &places, PASSAGE),
+            passage: passage(text, &places(text, terms), PASSAGE),
             answer: answers.remove(&record.head.id),
             age: made.map(|made| u64::try_from((now - made.to_utc()).num_seconds()).unwrap_or(0)),
             record,

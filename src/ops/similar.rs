@@ -233,8 +233,7 @@ fn candidates(index: &Index<'_>, text: &str, wanted: &Said) -> Result<Vec<Sessio
             out.push(session.id.clone());
         }
     }
-    let terms = index.findable(search::stems(text))?;
-    let words = index.rarest(terms, search::WORDS, search::RARE)?;
+    let words = index.rarest(search::stems(text), search::WORDS, search::RARE)?;
     let (Words::All(terms) | Words::Any(terms)) = &words;
     if terms.is_empty() {
         return Ok(out);

@@ -5,16 +5,13 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::Fault;
 use super::ahead::{self, Line, Note};
 use super::schema;
-use super::texts::Kept;
-use super::texts::Texts;
+use super::texts::{Kept, Texts};
 use super::wanted::{Beside, Wanted};
-use super::words;
-use crate::git::content::inside;
+use super::{Fault, lists};
 use crate::git::{Oid, Repository, difference, notes};
-use crate::model::{Body, Id, Record, SessionId};
+use crate::model::{Id, SessionId};
 use crate::wire;
 use crate::wire::lines;
 
@@ -23,7 +20,7 @@ type NoteRow = (i64, Option<Vec<u8>>);
 
 /// Puts notes into an index.
 pub struct Filler<'f> {
-    db: &'f Connection,
+    pub(super) db: &'f Connection,
     repo: &'f Repository,
     texts: &'f Texts<'f>,
     /// The sessions whose rows no longer follow from their records, by row.
@@ -31,30 +28,32 @@ pub struct Filler<'f> {
     /// Whether a handoff of no session, or what puts one aside, came or went.
     pub sessionless: bool,
     /// Whether all is new: then every session is touched anyway.
-    is_new: bool,
+    pub(super) is_new: bool,
     /// What is put in later, while all is new and there are no indexes.
-    bulk: Option<Bulk>,
+    pub(super) bulk: Option<Bulk>,
     /// Blobs of notes that are not here.
     pub lacking: Vec<Oid>,
     /// The first notes that were read.
     pub kept: Kept,
-    sessions: HashMap<SessionId, i64>,
+    pub(super) sessions: HashMap<SessionId, i64>,
     /// The last ids of records and notes.
-    last: (i64, i64),
+    pub(super) last: (i64, i64),
 }
 
 /// What a database without indexes lacks while it is filled. In order, rows are put in faster.
 #[derive(Default)]
-struct Bulk {
+pub(super) struct Bulk {
     /// The records by id: their rows and versions.
-    known: HashMap<[u8; 16], (i64, i64)>,
+    pub(super) known: HashMap<[u8; 16], (i64, i64)>,
     /// The rows of `names` and `concerns`.
-    names: Vec<([u8; 16], i64)>,
-    concerns: Vec<(i64, i64)>,
+    pub(super) names: Vec<([u8; 16], i64)>,
+    pub(super) concerns: Vec<(i64, i64)>,
     /// Records of which different versions were met.
     differ: BTreeMap<i64, Id>,
     /// How many records there are of a kind, by agent.
-    tally: BTreeMap<&'static str, HashMap<String, i64>>,
+    pub(super) tally: BTreeMap<&'static str, HashMap<String, i64>>,
+    /// The words of their texts.
+    pub(super) words: lists::Bulk,
 }
 
 /// What a note row holds.
@@ -240,7 +239,7 @@ impl<'f> Filler<'f> {
         let differs = version != line.version;
         match &mut self.bulk {
             Some(bulk) if differs => drop(bulk.differ.insert(r, id.clone())),
-            None if differs => self.look_again(r, id)?,
+            None if differs => self.look_again(r, id, None)?,
             None if added > 0 => self.touch(r)?,
             _ => {}
         }
@@ -259,8 +258,11 @@ impl<'f> Filler<'f> {
 
     /// Puts in what was kept back while all was new; the indexes are made by `index` when the tables they are over are whole.
     pub fn settle(&mut self, index: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
-        let Some(Bulk { mut names, mut concerns, differ, known, tally }) = self.bulk.take() else { return Ok(()) };
+        let Some(Bulk { mut names, mut concerns, differ, known, tally, words }) = self.bulk.take() else {
+            return Ok(());
+        };
         drop(known);
+        words.settle(self.db)?;
         names.sort_unstable();
         for row in &names {
             self.db
@@ -279,19 +281,20 @@ impl<'f> Filler<'f> {
             }
         }
         index()?;
-        differ.iter().try_for_each(|(r, id)| self.look_again(*r, id))
+        differ.iter().try_for_each(|(r, id)| self.look_again(*r, id, None))
     }
 
     fn line_went(&mut self, line: &[u8]) -> Result<(), Fault> {
         let Some(id) = lines::id(line).and_then(Id::parse) else { return Ok(()) };
         match self.record(&id)? {
-            Some((r, _)) => self.look_again(r, &id),
+            Some((r, _)) => self.look_again(r, &id, Some(line)),
             None => Ok(()),
         }
     }
 
-    /// Looks at all notes a record stands on: which still hold it, in which versions.
-    fn look_again(&mut self, r: i64, id: &Id) -> Result<(), Fault> {
+    /// Looks at all notes a record stands on: which still hold it, in which versions. `gone` is a line that one held.
+    fn look_again(&mut self, r: i64, id: &Id, gone: Option<&[u8]>) -> Result<(), Fault> {
+        let version = self.record(id)?.map(|(_, version)| version);
         let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM stands WHERE r = ?1";
         let mut find = self.db.prepare_cached(find)?;
         let places: Vec<i64> = find.query_map([r], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -307,7 +310,9 @@ impl<'f> Filler<'f> {
                 versions.extend(own.into_iter().map(|line| (line.to_vec(), n)));
             }
         }
-        self.delete(r)?;
+        let known = versions.keys().map(Vec::as_slice).chain(gone).filter_map(Line::read);
+        let words = known.filter(|line| Some(line.version) == version).find_map(|line| line.words);
+        self.delete(r, words.as_deref())?;
         let doubled = versions.len() > 1;
         let Some((line, n)) = versions.pop_last() else { return Ok(()) };
         let Some(line) = Line::read(&line) else { return Ok(()) };
@@ -318,158 +323,6 @@ impl<'f> Filler<'f> {
         }
         if doubled {
             self.db.prepare_cached("UPDATE record SET doubled = 1 WHERE r = ?")?.execute([r])?;
-        }
-        Ok(())
-    }
-
-    /// Has the rows made anew of all sessions that a record changes the view of: those that [`ask::of_session`] would give it
-    /// to. So also who names it, or names what it names: of two that took a goal, one has it.
-    ///
-    /// [`ask::of_session`]: super::ask::of_session
-    fn touch(&mut self, r: i64) -> Result<(), Fault> {
-        if self.is_new {
-            return Ok(());
-        }
-        let find = "WITH about(r) AS (SELECT ?1 UNION SELECT o.r FROM names x JOIN record o ON o.id = x.id WHERE x.r = ?1 \
-                    UNION SELECT x.r FROM record o JOIN names x ON x.id = o.id WHERE o.r = ?1 \
-                    UNION SELECT y.r FROM names x JOIN names y ON y.id = x.id WHERE x.r = ?1) \
-                    SELECT s FROM record WHERE r IN about AND s IS NOT NULL UNION SELECT s FROM concerns WHERE r IN about";
-        let mut find = self.db.prepare_cached(find)?;
-        let mut rows = find.query([r])?;
-        while let Some(row) = rows.next()? {
-            self.touched.insert(row.get(0)?);
-        }
-        Ok(())
-    }
-
-    fn delete(&mut self, r: i64) -> Result<(), Fault> {
-        self.touch(r)?;
-        let kind: Option<(String, Option<i64>)> = self
-            .db
-            .prepare_cached("SELECT kind, s FROM record WHERE r = ?")?
-            .query_row([r], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
-        if let Some((kind, s)) = kind {
-            self.sessionless |= kind == "supersede" || (kind == "handoff" && s.is_none());
-            if words::KINDS.contains(&kind.as_str()) {
-                self.db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([r])?;
-            }
-        }
-        for table in ["stands", "concerns", "names", "record", "handoff_reports", "path"] {
-            self.db.prepare_cached(&format!("DELETE FROM {table} WHERE r = ?"))?.execute([r])?;
-        }
-        Ok(())
-    }
-
-    fn session(&mut self, id: &SessionId) -> Result<i64, Fault> {
-        if let Some(s) = self.sessions.get(id) {
-            return Ok(*s);
-        }
-        let kept = schema::session(id);
-        let known: Option<i64> = match self.bulk {
-            // all that are there were met
-            Some(_) => None,
-            None => {
-                let mut find = self.db.prepare_cached("SELECT s FROM session WHERE id = ?")?;
-                find.query_row([kept], |row| row.get(0)).optional()?
-            }
-        };
-        let s = match known {
-            Some(s) => s,
-            None => {
-                self.db.prepare_cached("INSERT INTO session(id) VALUES(?)")?.execute([kept])?;
-                self.db.last_insert_rowid()
-            }
-        };
-        self.sessions.insert(id.clone(), s);
-        Ok(s)
-    }
-
-    fn insert(&mut self, n: i64, line: &Line) -> Result<(), Fault> {
-        let Line { version, record, words } = line;
-        self.last.0 += 1;
-        let (r, head) = (self.last.0, &record.head);
-        let (id, kind) = (schema::id(&head.id), record.body.kind());
-        let s = head.session.as_ref().map(|session| self.session(session)).transpose()?;
-        let add =
-            "INSERT INTO record(r, id, short, tail, kind, ai, s, note, version) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
-        self.db.prepare_cached(add)?.execute(params![
-            r,
-            id,
-            schema::short(&id),
-            schema::tail(&id),
-            kind,
-            head.ai,
-            s,
-            n,
-            version
-        ])?;
-        if let Some(bulk) = &mut self.bulk {
-            bulk.known.insert(id, (r, *version));
-            let ais = bulk.tally.entry(kind).or_default();
-            match ais.get_mut(&head.ai) {
-                Some(n) => *n += 1,
-                None => drop(ais.insert(head.ai.clone(), 1)),
-            }
-        }
-        self.touched.extend(s);
-        for session in record.concerns().filter(|session| Some(*session) != head.session.as_ref()) {
-            let s = self.session(session)?;
-            match &mut self.bulk {
-                Some(bulk) => bulk.concerns.push((s, r)),
-                None => {
-                    let add = "INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)";
-                    self.db.prepare_cached(add)?.execute([s, r])?;
-                }
-            }
-            self.touched.insert(s);
-        }
-        for named in record.names() {
-            match &mut self.bulk {
-                Some(bulk) => bulk.names.push((schema::id(named), r)),
-                None => {
-                    let add = "INSERT OR IGNORE INTO names(id, r) VALUES(?, ?)";
-                    self.db.prepare_cached(add)?.execute(params![schema::id(named), r])?;
-                }
-            }
-        }
-        self.touch(r)?;
-        if let Some(text) = words {
-            self.db.prepare_cached("INSERT INTO words(rowid, text) VALUES(?, ?)")?.execute(params![r, text])?;
-        }
-        match &record.body {
-            Body::Handoff(handoff) => {
-                self.sessionless |= s.is_none();
-                self.handoff(r, record, handoff)
-            }
-            Body::Supersede(_) => {
-                self.sessionless = true;
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn handoff(&mut self, r: i64, record: &Record, handoff: &crate::model::Handoff) -> Result<(), Fault> {
-        let head = &record.head;
-        let add = "INSERT INTO handoff_reports(r, id, session_id, ai_id, timestamp, task_id, task_summary, calibration_status, type) \
-                   VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
-        self.db.prepare_cached(add)?.execute(params![
-            r,
-            schema::id(&head.id),
-            head.session.as_ref().map(schema::session),
-            head.ai,
-            chrono::DateTime::parse_from_rfc3339(&head.at).ok().map(|time| time.timestamp()),
-            handoff.task_id,
-            handoff.task,
-            handoff.calibration_status.name(),
-            handoff.kind,
-        ])?;
-        let uncommitted = handoff.uncommitted.iter().map(|file| &file.path);
-        for path in handoff.artifacts.iter().chain(uncommitted) {
-            // an absolute one is looked for as it is: where the work tree is may change
-            let path = inside(None, path).unwrap_or_else(|| path.clone());
-            self.db.prepare_cached("INSERT OR IGNORE INTO path(path, r) VALUES(?, ?)")?.execute(params![path, r])?;
         }
         Ok(())
     }

@@ -6,6 +6,10 @@ mod derive;
 mod file;
 mod fill;
 mod handoffs;
+mod lists;
+mod postings;
+mod rank;
+mod rows;
 mod schema;
 mod search;
 mod sessions;
@@ -225,7 +229,6 @@ impl Store<'_> {
     fn made(&self, db: &Connection, wanted: &Wanted, key: &str) -> Result<Vec<Oid>, Fault> {
         db.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-131072; PRAGMA threads=2; BEGIN")?;
         db.execute_batch(schema::TABLES)?;
-        db.execute_batch("INSERT INTO words(words, rank) VALUES('hashsize', 33554432)")?;
         let lacking = self.fill(db, [self.repo.empty_tree(); 3], wanted, key)?;
         db.execute_batch("COMMIT")?;
         Ok(lacking)

@@ -3,12 +3,13 @@
 use crate::model::{Id, SessionId};
 
 /// Goes up with every change of the tables or of what is put into them.
-pub const LAYOUT: u32 = 7;
+pub const LAYOUT: u32 = 8;
 
 /// The tables. A record stands on its `note`, and on those in `stands`; it concerns its session `s`, and those in `concerns`.
 /// Everything in them follows from the notes; `beside` marks what is read beside our refs (the logs, tips that
-/// are not united yet) and is put in anew when that changes. `tally` counts records, `sums` sessions and what they learned, in millionths:
-/// what everybody asks for is not counted anew. Indexes of few rows are there from the beginning.
+/// are not united yet) and is put in anew when that changes. `words` has who has a word where (`postings.rs`). `tally` counts
+/// records, `sums` texts with their words, sessions, and what those learned, in millionths: what everybody asks for is not
+/// counted anew. Indexes of few rows are there from the beginning.
 ///
 /// `handoff_reports` with its two indexes is the table of the specification (handoff reports, "Database Storage"), without
 /// what is read from the note itself.
@@ -33,7 +34,8 @@ CREATE INDEX record_aside ON record(r) WHERE aside = 1;
 CREATE INDEX record_doubled ON record(id) WHERE doubled = 1;
 CREATE INDEX note_beside ON note(beside) WHERE beside = 1;
 CREATE INDEX handoff_task ON handoff_reports(task_id, id) WHERE task_id IS NOT NULL;
-CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');
+CREATE TABLE words(word TEXT, first INTEGER, last INTEGER NOT NULL, count INTEGER NOT NULL, docs BLOB NOT NULL,
+  places BLOB NOT NULL, PRIMARY KEY(word, first)) WITHOUT ROWID;
 ";
 
 /// The indexes, made after a bulk of rows, and what goes on counting records.

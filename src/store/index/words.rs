@@ -7,7 +7,7 @@ pub const KINDS: [&str; 6] = ["finding", "unknown", "dead_end", "decision", "mis
 
 /// The text of a record that is searched, its parts on lines of their own; `None` for a kind that is not.
 pub fn of(body: &Body) -> Option<String> {
-    Some(spaced(&parts(body)?.join("\n")))
+    Some(parts(body)?.join("\n"))
 }
 
 /// The parts of a record's text, the most telling first, none empty; `None` for a kind that is not searched. What a handoff
@@ -40,41 +40,4 @@ pub fn parts(body: &Body) -> Option<Vec<&str>> {
     }
     out.retain(|part| !part.trim().is_empty());
     Some(out)
-}
-
-/// The text with every character of a script without spaces as a word of its own, so that a part of a sentence is found.
-pub fn spaced(text: &str) -> String {
-    if text.is_ascii() {
-        return text.to_owned();
-    }
-    let mut out = String::with_capacity(text.len() * 2);
-    for c in text.chars() {
-        if is_dense(c) {
-            out.extend([' ', c, ' ']);
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
-/// The text as [`spaced`] makes it, with a space for each control character, and for each character of that its place in
-/// the text; `None` for what was put in.
-pub fn placed(text: &str) -> (String, Vec<Option<usize>>) {
-    let (mut out, mut places) = (String::with_capacity(text.len()), Vec::new());
-    for (at, c) in text.chars().enumerate() {
-        if is_dense(c) {
-            out.extend([' ', c, ' ']);
-            places.extend([None, Some(at), None]);
-        } else {
-            out.push(if c.is_control() { ' ' } else { c });
-            places.push(Some(at));
-        }
-    }
-    (out, places)
-}
-
-/// Whether a character belongs to a script that writes words without spaces.
-pub fn is_dense(c: char) -> bool {
-    crate::epistemics::matching::is_dense(c)
 }
