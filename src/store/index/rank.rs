@@ -101,9 +101,9 @@ fn phrase(db: &Connection, words: &[String], is_prefix: bool) -> Result<List, Fa
     for (at, word) in words.iter().enumerate() {
         blocks.push(lists::of(db, word, is_prefix && at == last, true)?);
     }
-    let mut all: Vec<List> = blocks.iter().map(|blocks| List::united(blocks)).collect();
+    let all: Vec<List> = blocks.iter().map(|blocks| List::united(blocks)).collect();
     let mut both: Vec<Posting> = Vec::new();
-    having_all(&mut all, &mut |_, found| {
+    having_all(all, &mut |_, found| {
         both.extend(found[0]);
         Ok(())
     })?;
@@ -135,30 +135,59 @@ fn phrase(db: &Connection, words: &[String], is_prefix: bool) -> Result<List, Fa
 type Take<'t> = dyn FnMut(i64, &[Option<Posting>]) -> Result<(), Fault> + 't;
 
 /// Tells `take` of each record that is in all lists, in order. Of no lists there is none.
-fn having_all(lists: &mut [List], take: &mut Take<'_>) -> Result<(), Fault> {
-    let mut order: Vec<usize> = (0..lists.len()).collect();
-    order.sort_by_key(|at| lists[*at].count);
-    let Some((rarest, others)) = order.split_first() else { return Ok(()) };
+fn having_all(lists: Vec<List>, take: &mut Take<'_>) -> Result<(), Fault> {
     let mut found = vec![None; lists.len()];
-    let mut next = lists[*rarest].head();
-    'records: while let Some(posting) = next {
-        found[*rarest] = next;
-        for other in others {
-            found[*other] = lists[*other].seek(posting.r);
-            match found[*other] {
+    let mut lists: Vec<(usize, List)> = lists.into_iter().enumerate().collect();
+    lists.sort_by_key(|(_, list)| list.count);
+    let Some(((at, rarest), others)) = lists.split_first_mut() else { return Ok(()) };
+    let Some(((next, second), others)) = others.split_first_mut() else {
+        while let Some(posting) = rarest.head() {
+            take(posting.r, &[Some(posting)])?;
+            rarest.step();
+        }
+        return Ok(());
+    };
+    'records: while let Some((one, other)) = in_both(rarest, second) {
+        (found[*at], found[*next]) = (Some(one), Some(other));
+        for (at, list) in others.iter_mut() {
+            found[*at] = list.seek(one.r);
+            match found[*at] {
                 None => return Ok(()),
-                Some(same) if same.r == posting.r => {}
+                Some(same) if same.r == one.r => {}
                 Some(later) => {
-                    next = lists[*rarest].seek(later.r);
+                    rarest.seek(later.r);
                     continue 'records;
                 }
             }
         }
-        take(posting.r, &found)?;
-        lists[*rarest].step();
-        next = lists[*rarest].head();
+        take(one.r, &found)?;
     }
     Ok(())
+}
+
+/// The next record that is in both lists. They are left behind it; `None` at the end of one of them.
+fn in_both(one: &mut List, other: &mut List) -> Option<(Posting, Posting)> {
+    loop {
+        let (mut a, mut b) = (one.at, other.at);
+        while let (Some(left), Some(right)) = (one.open.get(a), other.open.get(b)) {
+            if left.r == right.r {
+                (one.at, other.at) = (a + 1, b + 1);
+                return Some((*left, *right));
+            }
+            // no branch: which is behind cannot be foretold
+            a += usize::from(left.r < right.r);
+            b += usize::from(right.r < left.r);
+        }
+        (one.at, other.at) = (a, b);
+        let from = |list: &List| list.open.get(list.at).map_or(i64::MIN, |posting| posting.r);
+        if one.at == one.open.len() {
+            let from = from(other);
+            one.open(|block| block.last >= from)?;
+        } else {
+            let from = from(one);
+            other.open(|block| block.last >= from)?;
+        }
+    }
 }
 
 /// Tells `take` of each record that is in one list at least, in order.
@@ -226,7 +255,7 @@ pub fn scored(db: &Connection, words: &Words, take: &mut TakeScored<'_>) -> Resu
     };
     let take: &mut Take<'_> = &mut |r, found| take(r, score(found));
     match words {
-        Words::All(_) => having_all(&mut lists, take),
+        Words::All(_) => having_all(lists, take),
         Words::Any(_) => having_any(&mut lists, take),
     }
 }
