@@ -372,6 +372,14 @@ fn what_is_found_is_what_a_plain_reading_of_the_notes_finds() {
         found += expected.len();
     }
     assert!(found > 30, "{found}");
+    for kind in ["finding", "dead_end", "handoff", "unknown"] {
+        for ai in ["ada", "codex", "nobody"] {
+            let expected: BTreeSet<String> =
+                all.iter().filter(|row| row.1 == kind && row.2 == ai).map(|row| row.0.clone()).collect();
+            let json = repo.json(["search", &format!("kind:{kind} ai:{ai}"), "--limit", "1000"]);
+            assert_eq!((ids(&json), &json["total_found"]), (expected.clone(), &expected.len().into()), "{kind} {ai}");
+        }
+    }
 }
 
 #[test]

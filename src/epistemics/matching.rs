@@ -32,9 +32,9 @@ pub fn words(text: &str) -> BTreeSet<String> {
     out
 }
 
-/// Chinese, Japanese and Korean write words without spaces, or glue them together.
+/// Chinese, Japanese and Korean write words without spaces, or glue them together; so do Thai, Lao, Burmese and Khmer.
 pub fn is_dense(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{20000}'..='\u{2ffff}')
+    matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{20000}'..='\u{2ffff}')
 }
 
 fn stem(word: &str) -> &str {

@@ -59,9 +59,11 @@ fn window(line: &[char], found: &[(usize, usize)], most: usize) -> (usize, usize
     let mut best: (usize, usize) = (0, 0);
     for (begin, _) in found {
         let start = begin.saturating_sub(lead).min(line.len() - most);
-        let within = found.iter().filter(|(from, to)| *from >= start && *to <= start + most);
+        // both ends are in order
+        let within = &found[found.partition_point(|(from, _)| *from < start)..];
+        let within = &within[..within.partition_point(|(_, to)| *to <= start + most)];
         let things: BTreeSet<String> =
-            within.map(|(from, to)| line[*from..*to].iter().collect::<String>().to_lowercase()).collect();
+            within.iter().map(|(from, to)| line[*from..*to].iter().collect::<String>().to_lowercase()).collect();
         if things.len() > best.0 {
             best = (things.len(), start);
         }

@@ -1,6 +1,6 @@
 //! The words of a text as a search compares them: without case and accents, each character of a dense script by itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
@@ -64,11 +64,29 @@ fn fold(c: char, into: &mut String) {
         return into.push(c.to_ascii_lowercase());
     }
     for lower in c.to_lowercase() {
-        decompose_canonical(lower, |part| match part {
-            '\u{300}'..='\u{36f}' => {}
-            // at the end of a word it looks otherwise
-            'ς' => into.push('σ'),
-            part => into.push(part),
+        decompose_canonical(lower, |part| {
+            let part = match (into.chars().next_back(), part) {
+                // letters of their own, not accents
+                (Some('и'), '\u{306}') => 'й',
+                (Some('у'), '\u{306}') => 'ў',
+                (Some('і'), '\u{308}') => 'ї',
+                // accents, and how a sign is to be drawn
+                (_, '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}') => return,
+                // other forms of the same letters
+                (_, 'ς') => return into.push('σ'),
+                (_, 'µ') => return into.push('μ'),
+                (_, 'ſ') => return into.push('s'),
+                (_, 'ϐ') => return into.push('β'),
+                (_, 'ϑ') => return into.push('θ'),
+                (_, 'ϕ') => return into.push('φ'),
+                (_, 'ϖ') => return into.push('π'),
+                (_, 'ϰ') => return into.push('κ'),
+                (_, 'ϱ') => return into.push('ρ'),
+                (_, 'ϵ') => return into.push('ε'),
+                (_, part) => return into.push(part),
+            };
+            into.pop();
+            into.push(part);
         });
     }
 }
@@ -80,28 +98,47 @@ pub fn words(text: &str) -> Vec<String> {
     out
 }
 
+/// The most words of a text that are looked at for [`places`]: those after them are found, but not shown.
+const MOST: usize = 10_000;
+
 /// Where any of the terms are in a text: begin and end in characters, the end not included, in order; what overlaps or
-/// touches is one. Empty for no terms.
+/// touches is one. Empty for no terms. Of many words that the terms have, the first [`MOST`] are looked at.
 pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
-    let mut all: Vec<(String, usize, usize)> = Vec::new();
-    each(text, |word, begin, end| all.push((word.to_owned(), begin, end)));
+    let wanted: Vec<(Vec<String>, bool)> = terms.iter().map(|term| (words(&term.text), term.is_prefix)).collect();
+    let all: HashSet<&str> = wanted.iter().flat_map(|(words, _)| words).map(String::as_str).collect();
+    let beginnings = wanted.iter().filter(|(_, is_prefix)| *is_prefix).filter_map(|(words, _)| words.last());
+    let beginnings: BTreeSet<&str> = beginnings.map(String::as_str).collect();
+    // the words that may matter, with which of all they are, and where
+    let mut met: Vec<(String, usize, usize, usize)> = Vec::new();
+    let mut count = 0;
+    each(text, |word, begin, end| {
+        count += 1;
+        if met.len() < MOST && (all.contains(word) || is_begun(&beginnings, word)) {
+            met.push((word.to_owned(), count, begin, end));
+        }
+    });
     let mut by_word: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, (word, ..)) in all.iter().enumerate() {
+    for (at, (word, ..)) in met.iter().enumerate() {
         by_word.entry(word).or_default().push(at);
     }
     let mut found: Vec<(usize, usize)> = Vec::new();
-    for term in terms {
-        let wanted = words(&term.text);
+    for (wanted, is_prefix) in &wanted {
         let Some((first, rest)) = wanted.split_first() else { continue };
-        let is_begun = rest.is_empty() && term.is_prefix;
-        let fits = by_word.range(first.as_str()..).take_while(|(word, _)| match is_begun {
+        let begins = by_word.range(first.as_str()..).take_while(|(word, _)| match rest.is_empty() && *is_prefix {
             true => word.starts_with(first.as_str()),
             false => *word == first,
         });
-        for at in fits.flat_map(|(_, places)| places) {
-            let follows = all[*at..].iter().map(|(word, ..)| word);
-            if is_phrase(follows, &wanted, term.is_prefix) {
-                found.push((all[*at].1, all[at + wanted.len() - 1].2));
+        for at in begins.flat_map(|(_, places)| places) {
+            let (number, begin) = (met[*at].1, met[*at].2);
+            let fits = |(next, wanted_word): (usize, &String)| {
+                met.get(at + next).is_some_and(|(word, other, ..)| {
+                    let is_last = next + 1 == wanted.len();
+                    let is_it = word == wanted_word || is_last && *is_prefix && word.starts_with(wanted_word.as_str());
+                    is_it && *other == number + next
+                })
+            };
+            if wanted.iter().enumerate().all(fits) {
+                found.push((begin, met[at + rest.len()].3));
             }
         }
     }
@@ -116,14 +153,10 @@ pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
     out
 }
 
-/// Whether what follows begins with these words; of the last one, its beginning may do.
-fn is_phrase<'w>(mut follows: impl Iterator<Item = &'w String>, wanted: &[String], is_prefix: bool) -> bool {
-    wanted.iter().enumerate().all(|(at, wanted_word)| {
-        follows.next().is_some_and(|word| match is_prefix && at + 1 == wanted.len() {
-            true => word.starts_with(wanted_word.as_str()),
-            false => word == wanted_word,
-        })
-    })
+/// Whether a word begins as one of these do.
+fn is_begun(beginnings: &BTreeSet<&str>, word: &str) -> bool {
+    !beginnings.is_empty()
+        && word.char_indices().map(|(at, c)| &word[..at + c.len_utf8()]).any(|begin| beginnings.contains(begin))
 }
 
 #[cfg(test)]
@@ -141,6 +174,11 @@ mod tests {
         );
         assert_eq!(words("认证x令牌、ガ・テスト"), ["认", "证", "x", "令", "牌", "ガ", "テ", "ス", "ト"]);
         assert_eq!(words("हिन्दी العَرَبية"), ["हिन्दी", "العَرَبية"], "marks belong to their letters");
+        assert_eq!(
+            words("мой МОИ ё 40µs 40μs 1\u{fe0f}\u{20e3} \u{438}\u{306}"),
+            ["мой", "мои", "е", "40μs", "40μs", "1", "й"]
+        );
+        assert_eq!(words("ทดสอบ ຂ"), ["ท", "ด", "ส", "อ", "บ", "ຂ"]);
         assert_eq!(words(" — \u{301} \u{345} … \0"), [""; 0]);
         assert_eq!(words("a\u{1}b\0c"), ["a", "b", "c"]);
         for word in ["X", "é"] {
@@ -177,6 +215,7 @@ mod tests {
         assert_eq!(found("a flaky login test", &["flaky login"]), ["flaky login"]);
         assert_eq!(found("a flaky login test", &["flaky lo*", "login", "tes*", "test"]), ["flaky login", "test"]);
         assert_eq!(found("see a.b-c b b", &["b c", "b b b"]), ["b-c"]);
+        assert_eq!(found(&"a b ".repeat(MOST), &["a b"]).len(), MOST / 2);
         assert_eq!(found("one two one", &["one t", "one x*", "*", "", "-"]), [""; 0]);
     }
 }

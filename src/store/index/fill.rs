@@ -56,6 +56,10 @@ pub(super) struct Bulk {
     pub(super) words: lists::Bulk,
 }
 
+/// From how many notes that differ on it may be better to make all anew; where assertions are checked from a few, so that
+/// tests see it.
+const MANY: usize = if cfg!(debug_assertions) { 12 } else { 500 };
+
 /// What a note row holds.
 enum Content {
     Blob(Oid),
@@ -89,6 +93,7 @@ impl<'f> Filler<'f> {
         let repo = self.repo;
         if old == repo.empty_tree() {
             let (targets, blobs): (Vec<Oid>, Vec<Oid>) = notes::entries(repo, new)?.notes.into_iter().unzip();
+            self.is_worth(blobs.len())?;
             return ahead::each(repo, &blobs, &mut |at, note| {
                 let n = self.note(shelf, targets[at], &Content::Blob(blobs[at]), false)?;
                 tell();
@@ -111,6 +116,7 @@ impl<'f> Filler<'f> {
                 .collect(),
             false => difference::differences(repo, old, new)?.notes,
         };
+        self.is_worth(found.len())?;
         for (target, [_, mut new]) in found {
             new.dedup();
             let known = self.known(shelf, target, false)?;
@@ -133,6 +139,15 @@ impl<'f> Filler<'f> {
             tell();
         }
         Ok(())
+    }
+
+    /// [`Fault::Lost`] when so many notes differ that all are put in faster anew.
+    fn is_worth(&self, differ: usize) -> Result<(), Fault> {
+        if self.is_new || differ < MANY {
+            return Ok(());
+        }
+        let held: i64 = self.db.query_row("SELECT count(*) FROM note", [], |row| row.get(0))?;
+        if differ as i64 > held / 8 { Err(Fault::Lost) } else { Ok(()) }
     }
 
     /// Brings the notes beside ours to those given.
@@ -208,9 +223,7 @@ impl<'f> Filler<'f> {
         let new = self.remembered(n, content)?;
         let before: BTreeSet<&[u8]> = lines::split(&old).collect();
         let after: BTreeSet<&[u8]> = lines::split(&new).collect();
-        for line in before.difference(&after) {
-            self.line_went(line)?;
-        }
+        self.lines_went(before.difference(&after).copied())?;
         for line in after.difference(&before) {
             if let Some(line) = Line::read(line) {
                 self.line_came(n, &line)?;
@@ -223,9 +236,7 @@ impl<'f> Filler<'f> {
         let old = self.texts.whole(self.db, n)?;
         self.texts.remember(n, Vec::new());
         self.db.prepare_cached("UPDATE note SET blob = NULL, text = NULL WHERE n = ?")?.execute([n])?;
-        for line in lines::split(&old) {
-            self.line_went(line)?;
-        }
+        self.lines_went(lines::split(&old))?;
         self.texts.forget(n);
         self.db.prepare_cached("DELETE FROM note WHERE n = ?")?.execute([n])?;
         Ok(())
@@ -239,7 +250,7 @@ impl<'f> Filler<'f> {
         let differs = version != line.version;
         match &mut self.bulk {
             Some(bulk) if differs => drop(bulk.differ.insert(r, id.clone())),
-            None if differs => self.look_again(r, id, None)?,
+            None if differs => self.look_again(r, id, &[])?,
             None if added > 0 => self.touch(r)?,
             _ => {}
         }
@@ -281,19 +292,27 @@ impl<'f> Filler<'f> {
             }
         }
         index()?;
-        differ.iter().try_for_each(|(r, id)| self.look_again(*r, id, None))
+        differ.iter().try_for_each(|(r, id)| self.look_again(*r, id, &[]))
     }
 
-    fn line_went(&mut self, line: &[u8]) -> Result<(), Fault> {
-        let Some(id) = lines::id(line).and_then(Id::parse) else { return Ok(()) };
-        match self.record(&id)? {
-            Some((r, _)) => self.look_again(r, &id, Some(line)),
-            None => Ok(()),
+    /// Takes out lines that a note held. What one of them says is told by its line, so those of one record go together.
+    fn lines_went<'l>(&mut self, all: impl Iterator<Item = &'l [u8]>) -> Result<(), Fault> {
+        let mut of: BTreeMap<Id, Vec<&[u8]>> = BTreeMap::new();
+        for line in all {
+            if let Some(id) = lines::id(line).and_then(Id::parse) {
+                of.entry(id).or_default().push(line);
+            }
         }
+        for (id, gone) in of {
+            if let Some((r, _)) = self.record(&id)? {
+                self.look_again(r, &id, &gone)?;
+            }
+        }
+        Ok(())
     }
 
-    /// Looks at all notes a record stands on: which still hold it, in which versions. `gone` is a line that one held.
-    fn look_again(&mut self, r: i64, id: &Id, gone: Option<&[u8]>) -> Result<(), Fault> {
+    /// Looks at all notes a record stands on: which still hold it, in which versions. `gone` are lines that one held.
+    fn look_again(&mut self, r: i64, id: &Id, gone: &[&[u8]]) -> Result<(), Fault> {
         let version = self.record(id)?.map(|(_, version)| version);
         let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM stands WHERE r = ?1";
         let mut find = self.db.prepare_cached(find)?;
@@ -310,7 +329,7 @@ impl<'f> Filler<'f> {
                 versions.extend(own.into_iter().map(|line| (line.to_vec(), n)));
             }
         }
-        let known = versions.keys().map(Vec::as_slice).chain(gone).filter_map(Line::read);
+        let known = gone.iter().copied().chain(versions.keys().map(Vec::as_slice)).filter_map(Line::read);
         let words = known.filter(|line| Some(line.version) == version).find_map(|line| line.words);
         self.delete(r, words.as_deref())?;
         let doubled = versions.len() > 1;

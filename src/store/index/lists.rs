@@ -8,8 +8,12 @@ use super::Fault;
 use super::postings::Block;
 use crate::epistemics::wording;
 
-/// So many bytes of lists are kept in memory while all is new, before they are written.
-const KEPT: usize = 96 << 20;
+/// About so many bytes of lists are kept in memory while all is new, before they are written; where assertions are checked
+/// a few, so that tests see it.
+const KEPT: usize = if cfg!(debug_assertions) { 8 << 10 } else { 128 << 20 };
+
+/// What a word costs in memory beside its letters, which are there twice: places in tables, and a list, in bytes.
+const WORD: usize = 280;
 
 /// Numbers for words, and the room for those of one text.
 #[derive(Debug, Default)]
@@ -68,11 +72,11 @@ impl Bulk {
         let Bulk { words, lists, bytes, .. } = self;
         let length = words.read(text);
         words.each(|word, number, places| {
-            *bytes += 3 + places.len();
+            *bytes += 4 + 2 * places.len();
             let number = number as usize;
             if number == lists.len() {
                 lists.push(vec![Block::default()]);
-                *bytes += 2 * word.len() + size_of::<Block>();
+                *bytes += 2 * word.len() + WORD;
             }
             let full = lists[number].last_mut().and_then(|open| open.push(r, length, places));
             if let Some(full) = full {
@@ -136,7 +140,8 @@ fn count(db: &Connection, texts: i64, words: i64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Puts a record into the lists of the words of its text. It comes after all that are there.
+/// Puts a record into the lists of the words of its text. It comes after all that are there; lists that do not say so are
+/// not as they were left: [`Fault::Lost`].
 pub fn add(db: &Connection, r: i64, text: &str) -> Result<(), Fault> {
     let mut words = Words::default();
     let length = words.read(text);
@@ -146,6 +151,9 @@ pub fn add(db: &Connection, r: i64, text: &str) -> Result<(), Fault> {
             block.push(r, length, places);
             return insert(db, word, &block);
         };
+        if block.last >= r {
+            return Err(Fault::Lost);
+        }
         match block.push(r, length, places) {
             None => update(db, word, &block),
             // the other one is as it was
@@ -155,34 +163,19 @@ pub fn add(db: &Connection, r: i64, text: &str) -> Result<(), Fault> {
     count(db, i64::from(length > 0), i64::from(length))
 }
 
-/// Takes a record with this text out of the lists of its words.
+/// Takes a record with this text out of the lists of its words; [`Fault::Lost`] when it is not in one of them.
 pub fn remove(db: &Connection, r: i64, text: &str) -> Result<(), Fault> {
     let mut words = Words::default();
     let length = i64::from(words.read(text));
-    words.each(|word, _, _| match around(db, word, r)? {
-        Some(block) => take_out(db, word, &block, r),
-        None => Ok(()),
-    })?;
+    words.each(|word, _, _| take_out(db, word, &around(db, word, r)?.ok_or(Fault::Lost)?, r))?;
     count(db, -i64::from(length > 0), -length)
-}
-
-/// Takes a record out of all lists, whose text is not known any more: all of them are looked through.
-pub fn remove_unknown(db: &Connection, r: i64) -> Result<(), Fault> {
-    let find = "SELECT first, last, count, docs, places, word FROM words WHERE first <= ?1 AND last >= ?1";
-    let mut find = db.prepare(find)?;
-    let all = find.query_map([r], |row| Ok((row.get::<_, String>(5)?, block(row)?)))?;
-    let mut length = None;
-    for (word, block) in all.collect::<rusqlite::Result<Vec<_>>>()? {
-        if let Some((posting, _)) = block.entries(|other| other == r).first() {
-            length = Some(i64::from(posting.length));
-            take_out(db, &word, &block, r)?;
-        }
-    }
-    length.map_or(Ok(()), |length| count(db, -1, -length))
 }
 
 fn take_out(db: &Connection, word: &str, block: &Block, r: i64) -> Result<(), Fault> {
     let left = block.without(r);
+    if left.count == block.count {
+        return Err(Fault::Lost);
+    }
     if left.first == block.first && left.count > 0 {
         return update(db, word, &left);
     }
@@ -190,14 +183,47 @@ fn take_out(db: &Connection, word: &str, block: &Block, r: i64) -> Result<(), Fa
     if left.count > 0 { insert(db, word, &left) } else { Ok(()) }
 }
 
-/// The blocks of a word, or of all words that begin so, `with_places` or without. Those of one word are in order.
-pub fn of(db: &Connection, word: &str, is_prefix: bool, with_places: bool) -> Result<Vec<Block>, Fault> {
-    let places = if with_places { "places" } else { "x''" };
-    let which = if is_prefix { "word >= ?1 AND word < ?1 || char(0x10ffff)" } else { "word = ?1" };
-    let find = format!("SELECT first, last, count, docs, {places} FROM words WHERE {which} ORDER BY word, first");
-    let mut find = db.prepare_cached(&find)?;
-    let blocks = find.query_map([word], block)?;
-    Ok(blocks.collect::<Result<_, _>>()?)
+/// Which words of the database: one, or all that begin so.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Asked {
+    /// The word, or the beginning.
+    pub word: String,
+    /// Whether it is the beginning.
+    pub is_prefix: bool,
+}
+
+impl Asked {
+    fn condition(&self) -> &'static str {
+        if self.is_prefix { "word >= ?1 AND word < ?1 || char(0x10ffff)" } else { "word = ?1" }
+    }
+
+    /// How many records have it: at least and at most, since one may have several of the words that begin so.
+    pub fn count(&self, db: &Connection) -> Result<(usize, usize), Fault> {
+        let counts = format!("SELECT sum(count) AS n FROM words WHERE {} GROUP BY word", self.condition());
+        let find = format!("SELECT ifnull(max(n), 0), ifnull(sum(n), 0) FROM ({counts})");
+        let found = db.prepare_cached(&find)?.query_row([&self.word], |row| Ok((row.get(0)?, row.get(1)?)));
+        let (least, most): (i64, i64) = found?;
+        Ok((usize::try_from(least).unwrap_or(0), usize::try_from(most).unwrap_or(0)))
+    }
+
+    /// The blocks, those of one word in order: without places.
+    pub fn blocks(&self, db: &Connection) -> Result<Vec<Block>, Fault> {
+        let rest = format!("x'' FROM words WHERE {} ORDER BY word, first", self.condition());
+        let mut find = db.prepare_cached(&format!("SELECT first, last, count, docs, {rest}"))?;
+        let blocks = find.query_map([&self.word], block)?;
+        Ok(blocks.collect::<Result<_, _>>()?)
+    }
+
+    /// Tells the blocks with places that may have records from one to another.
+    pub fn placed(&self, db: &Connection, (from, to): (i64, i64), mut take: impl FnMut(Block)) -> Result<(), Fault> {
+        let rest = format!("places FROM words WHERE {} AND first <= ?3 AND last >= ?2", self.condition());
+        let mut find = db.prepare_cached(&format!("SELECT first, last, count, docs, {rest} ORDER BY word, first"))?;
+        let mut rows = find.query(params![self.word, from, to])?;
+        while let Some(row) = rows.next()? {
+            take(block(row)?);
+        }
+        Ok(())
+    }
 }
 
 /// How many records have a word at all, and how many words they have.
@@ -259,7 +285,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_put_in_one_by_one_and_taken_out_is_as_made_at_once(texts in texts(), gone in vec((any::<Index>(), any::<bool>()), 0..20)) {
+        fn what_is_put_in_one_by_one_and_taken_out_is_as_made_at_once(texts in texts(), gone in vec((any::<Index>(), any::<bool>()), 0..30)) {
             let grown = database();
             Bulk::default().settle(&grown).expect("no lists");
             for (r, text) in texts.iter().enumerate() {
@@ -267,11 +293,19 @@ mod tests {
             }
             prop_assert_eq!(content(&grown), content(&made(&texts)));
             let mut left = texts;
-            for (which, is_known) in gone {
+            for (which, comes_again) in gone {
                 let r = which.index(left.len());
-                // what is gone has no words any more
+                // what is gone has no words any more; what comes again comes last
                 let text = std::mem::take(&mut left[r]);
-                if is_known { remove(&grown, r as i64, &text) } else { remove_unknown(&grown, r as i64) }.expect("it is gone");
+                remove(&grown, r as i64, &text).expect("it is gone");
+                if !text.split(' ').all(|word| matches!(word, "" | "-")) {
+                    let again = remove(&grown, r as i64, &text);
+                    prop_assert!(matches!(again, Err(Fault::Lost)), "{:?}", again);
+                }
+                if comes_again {
+                    add(&grown, left.len() as i64, &text).expect("a record");
+                    left.push(text);
+                }
             }
             prop_assert_eq!(content(&grown), content(&made(&left)));
         }
@@ -281,10 +315,19 @@ mod tests {
     fn a_long_list_is_in_several_rows() {
         let texts: Vec<String> = (0..3000).map(|n| format!("the {} the", ["cache", "lock"][n % 2])).collect();
         let db = made(&texts);
-        assert!(of(&db, "the", false, false).expect("a list").len() > 3);
-        let counts = of(&db, "lock", false, true).expect("a list").iter().map(|block| block.count).sum::<i64>();
-        assert_eq!((counts, sums(&db).expect("sums")), (1500, (3000, 9000)));
-        assert_eq!(of(&db, "l", true, false).expect("a list"), of(&db, "lock", false, false).expect("a list"));
-        assert_eq!(of(&db, "", false, true).expect("a list"), []);
+        let asked = |word: &str, is_prefix| Asked { word: word.to_owned(), is_prefix };
+        let blocks = |asked: Asked| asked.blocks(&db).expect("a list");
+        assert!(blocks(asked("the", false)).len() > 3);
+        assert_eq!(asked("lock", false).count(&db).expect("a count"), (1500, 1500));
+        assert_eq!(sums(&db).expect("sums"), (3000, 9000));
+        assert_eq!(blocks(asked("l", true)), blocks(asked("lock", false)));
+        assert_eq!(asked("", true).count(&db).expect("a count"), (3000, 6000));
+        assert_eq!(blocks(asked("", false)), []);
+        let mut placed = Vec::new();
+        asked("the", false).placed(&db, (1500, 1500), |block| placed.push(block)).expect("a list");
+        assert_eq!(placed.len(), 1);
+        assert_eq!(placed[0].entries(|r| r == 1500)[0].1, [0, 2]);
+        let again = add(&db, 2999, "the");
+        assert!(matches!(again, Err(Fault::Lost)), "{again:?}");
     }
 }

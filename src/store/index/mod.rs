@@ -15,6 +15,7 @@ mod search;
 mod sessions;
 mod texts;
 mod totals;
+mod walk;
 mod wanted;
 pub mod words;
 

@@ -30,8 +30,9 @@ pub struct Block {
     pub places: Vec<u8>,
 }
 
-/// So many bytes a block has at most, unless one record alone has more: a row of the database is then on one page.
-const ROOM: usize = 1800;
+/// So many bytes a block has at most, unless one record alone has more: a row of the database is then on one page. Where
+/// assertions are checked they are few, so that tests see several blocks.
+const ROOM: usize = if cfg!(debug_assertions) { 40 } else { 1800 };
 
 /// The most bytes a number takes.
 const LONGEST: usize = 10;
@@ -118,7 +119,7 @@ impl Block {
             put(u64::from(place - before), &mut self.places);
             before = *place;
         }
-        (self.last, self.count) = (r, self.count + 1);
+        (self.last, self.count) = (r, self.count.saturating_add(1));
     }
 
     /// The records that are wanted, in order, with the places of the word in their texts.
@@ -194,7 +195,7 @@ mod tests {
                 let rows: Vec<i64> = block.entries(|_| true).iter().map(|(posting, _)| posting.r).collect();
                 prop_assert_eq!((rows.first(), rows.last()), (Some(&block.first), Some(&block.last)));
                 prop_assert_eq!(rows.len() as i64, block.count);
-                prop_assert!(block.docs.len() + block.places.len() <= ROOM);
+                prop_assert!(block.docs.len() + block.places.len() <= ROOM || block.count == 1);
             }
             let gone = which.index(all.len());
             for block in &mut blocks {

@@ -1,14 +1,12 @@
 //! Which records have the words, and how well they fit: BM25.
 
-use std::collections::HashMap;
-
 use rusqlite::Connection;
 
-use super::postings::{Block, Posting, postings};
+use super::postings::Posting;
 use super::search::Words;
+use super::walk::{List, Take, asked, having_all, having_any};
 use super::{Fault, lists};
 use crate::epistemics::terms::Term;
-use crate::epistemics::wording;
 
 /// How soon a word that is there again counts no more (Robertson and Zaragoza, "The Probabilistic Relevance Framework",
 /// 2009, §3.4, as SQLite's FTS5 and others have it).
@@ -18,198 +16,15 @@ const B: f64 = 0.75;
 /// What a word counts that half of all records have, or more.
 const LEAST: f64 = 1e-6;
 
-/// The records that have a term, in order. They are read as far as somebody asks for them.
-struct List {
-    blocks: std::vec::IntoIter<Block>,
-    open: Vec<Posting>,
-    at: usize,
-    count: usize,
-}
-
-impl List {
-    /// Of blocks of one word.
-    fn of(blocks: Vec<Block>) -> Self {
-        let count = blocks.iter().map(|block| usize::try_from(block.count).unwrap_or(0)).sum();
-        List { blocks: blocks.into_iter(), open: Vec::new(), at: 0, count }
-    }
-
-    fn made(open: Vec<Posting>) -> Self {
-        List { blocks: Vec::new().into_iter(), count: open.len(), open, at: 0 }
-    }
-
-    /// Of blocks of several words: a record has a word as often as all of them together.
-    fn united(blocks: &[Block]) -> Self {
-        let mut all: Vec<Posting> = blocks.iter().flat_map(|block| postings(block.first, &block.docs)).collect();
-        // parts of it are in order already
-        all.sort_by_key(|posting| posting.r);
-        all.dedup_by(|next, kept| {
-            let is_same = next.r == kept.r;
-            if is_same {
-                kept.times = kept.times.saturating_add(next.times);
-            }
-            is_same
-        });
-        List::made(all)
-    }
-
-    fn read(db: &Connection, term: &Term) -> Result<Self, Fault> {
-        let words = wording::words(&term.text);
-        match words.as_slice() {
-            [] => Ok(List::made(Vec::new())),
-            [word] if !term.is_prefix => Ok(List::of(lists::of(db, word, false, false)?)),
-            [word] => Ok(List::united(&lists::of(db, word, true, false)?)),
-            words => phrase(db, words, term.is_prefix),
+/// How many records have a term; `cap` and one more when there are more.
+pub fn count(db: &Connection, term: &Term, cap: usize) -> Result<usize, Fault> {
+    if let [one] = asked(term).as_slice() {
+        let (least, most) = one.count(db)?;
+        if least == most || least > cap {
+            return Ok(least.min(cap + 1));
         }
     }
-
-    /// The record it stands at; `None` at the end.
-    fn head(&mut self) -> Option<Posting> {
-        while self.at == self.open.len() {
-            self.open(|_| true)?;
-        }
-        Some(self.open[self.at])
-    }
-
-    /// Opens the next of the blocks that may be of use.
-    fn open(&mut self, is_of_use: impl FnMut(&Block) -> bool) -> Option<()> {
-        let block = self.blocks.by_ref().find(is_of_use)?;
-        self.open.clear();
-        self.open.extend(postings(block.first, &block.docs));
-        self.at = 0;
-        Some(())
-    }
-
-    fn step(&mut self) {
-        self.at = (self.at + 1).min(self.open.len());
-    }
-
-    /// The first record from `r` on.
-    fn seek(&mut self, r: i64) -> Option<Posting> {
-        if self.open.last().is_none_or(|last| last.r < r) {
-            self.at = self.open.len();
-            self.open(|block| block.last >= r)?;
-        }
-        self.at += self.open[self.at..].iter().take_while(|posting| posting.r < r).count();
-        self.head()
-    }
-}
-
-/// The records in which these words follow each other, counted as one word; the last may be a beginning.
-fn phrase(db: &Connection, words: &[String], is_prefix: bool) -> Result<List, Fault> {
-    let last = words.len() - 1;
-    let mut blocks = Vec::new();
-    for (at, word) in words.iter().enumerate() {
-        blocks.push(lists::of(db, word, is_prefix && at == last, true)?);
-    }
-    let all: Vec<List> = blocks.iter().map(|blocks| List::united(blocks)).collect();
-    let mut both: Vec<Posting> = Vec::new();
-    having_all(all, &mut |_, found| {
-        both.extend(found[0]);
-        Ok(())
-    })?;
-    let mut places: Vec<HashMap<i64, Vec<u32>>> = Vec::new();
-    for blocks in &blocks {
-        let mut of: HashMap<i64, Vec<u32>> = HashMap::with_capacity(both.len());
-        for block in blocks {
-            for (posting, places) in block.entries(|r| both.binary_search_by_key(&r, |posting| posting.r).is_ok()) {
-                of.entry(posting.r).or_default().extend(places);
-            }
-        }
-        of.values_mut().for_each(|places| places.sort_unstable());
-        places.push(of);
-    }
-    both.retain_mut(|posting| {
-        let of: Vec<&[u32]> = places.iter().filter_map(|of| of.get(&posting.r)).map(Vec::as_slice).collect();
-        let Some((first, rest)) = of.split_first() else { return false };
-        let follows = |begin: u32| {
-            let mut next = (begin + 1..).zip(rest);
-            next.all(|(place, places)| places.binary_search(&place).is_ok())
-        };
-        posting.times = first.iter().filter(|begin| follows(**begin)).count() as u32;
-        posting.times > 0
-    });
-    Ok(List::made(both))
-}
-
-/// Told of a record, and what each list has of it.
-type Take<'t> = dyn FnMut(i64, &[Option<Posting>]) -> Result<(), Fault> + 't;
-
-/// Tells `take` of each record that is in all lists, in order. Of no lists there is none.
-fn having_all(lists: Vec<List>, take: &mut Take<'_>) -> Result<(), Fault> {
-    let mut found = vec![None; lists.len()];
-    let mut lists: Vec<(usize, List)> = lists.into_iter().enumerate().collect();
-    lists.sort_by_key(|(_, list)| list.count);
-    let Some(((at, rarest), others)) = lists.split_first_mut() else { return Ok(()) };
-    let Some(((next, second), others)) = others.split_first_mut() else {
-        while let Some(posting) = rarest.head() {
-            take(posting.r, &[Some(posting)])?;
-            rarest.step();
-        }
-        return Ok(());
-    };
-    'records: while let Some((one, other)) = in_both(rarest, second) {
-        (found[*at], found[*next]) = (Some(one), Some(other));
-        for (at, list) in others.iter_mut() {
-            found[*at] = list.seek(one.r);
-            match found[*at] {
-                None => return Ok(()),
-                Some(same) if same.r == one.r => {}
-                Some(later) => {
-                    rarest.seek(later.r);
-                    continue 'records;
-                }
-            }
-        }
-        take(one.r, &found)?;
-    }
-    Ok(())
-}
-
-/// The next record that is in both lists. They are left behind it; `None` at the end of one of them.
-fn in_both(one: &mut List, other: &mut List) -> Option<(Posting, Posting)> {
-    loop {
-        let (mut a, mut b) = (one.at, other.at);
-        while let (Some(left), Some(right)) = (one.open.get(a), other.open.get(b)) {
-            if left.r == right.r {
-                (one.at, other.at) = (a + 1, b + 1);
-                return Some((*left, *right));
-            }
-            // no branch: which is behind cannot be foretold
-            a += usize::from(left.r < right.r);
-            b += usize::from(right.r < left.r);
-        }
-        (one.at, other.at) = (a, b);
-        let from = |list: &List| list.open.get(list.at).map_or(i64::MIN, |posting| posting.r);
-        if one.at == one.open.len() {
-            let from = from(other);
-            one.open(|block| block.last >= from)?;
-        } else {
-            let from = from(one);
-            other.open(|block| block.last >= from)?;
-        }
-    }
-}
-
-/// Tells `take` of each record that is in one list at least, in order.
-fn having_any(lists: &mut [List], take: &mut Take<'_>) -> Result<(), Fault> {
-    let mut found = vec![None; lists.len()];
-    let mut heads: Vec<Option<Posting>> = lists.iter_mut().map(List::head).collect();
-    while let Some(r) = heads.iter().flatten().map(|posting| posting.r).min() {
-        for (at, list) in lists.iter_mut().enumerate() {
-            found[at] = heads[at].filter(|posting| posting.r == r);
-            if found[at].is_some() {
-                list.step();
-                heads[at] = list.head();
-            }
-        }
-        take(r, &found)?;
-    }
-    Ok(())
-}
-
-/// How many records have a term.
-pub fn count(db: &Connection, term: &Term) -> Result<usize, Fault> {
-    Ok(List::read(db, term)?.count)
+    Ok(List::read(db, term)?.count.min(cap + 1))
 }
 
 fn read(db: &Connection, terms: &[Term]) -> Result<Vec<List>, Fault> {
@@ -358,8 +173,25 @@ mod tests {
     }
 
     fn terms() -> impl Strategy<Value = Vec<Term>> {
-        let all = ["a", "ab", "cache", "ZAHLER", "Uni", "ключ", "Κλειδι", "x1", "2", "nothing", "ca", "z"];
-        let text = vec(select(all.to_vec()), 1..3).prop_map(|words| words.join(" "));
+        let all = [
+            "a",
+            "ab",
+            "cache",
+            "ZAHLER",
+            "Uni",
+            "ключ",
+            "мои",
+            "Κλειδι",
+            "x1",
+            "2",
+            "nothing",
+            "ca",
+            "z",
+            "μ",
+            "40μs",
+            "s",
+        ];
+        let text = vec(select(all.to_vec()), 1..4).prop_map(|words| words.join(" "));
         vec((text, any::<bool>()).prop_map(|(text, is_prefix)| Term { text, is_prefix }), 1..4)
     }
 
@@ -375,7 +207,10 @@ mod tests {
             }
             let (Words::All(terms) | Words::Any(terms)) = words;
             let one = &terms[..1];
-            prop_assert_eq!(count(&db, &one[0]).expect("a count"), having(&db, one).expect("rows").len());
+            for cap in [0, 3, 1000] {
+                let counted = count(&db, &one[0], cap).expect("a count");
+                prop_assert_eq!(counted, having(&db, one).expect("rows").len().min(cap + 1));
+            }
         }
 
         #[test]

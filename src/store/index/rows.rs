@@ -29,7 +29,7 @@ impl Filler<'_> {
         Ok(())
     }
 
-    /// Takes out a record, with its text to search, where that is known.
+    /// Takes out a record, with its text to search; [`Fault::Lost`] when it has one that is not known.
     pub(super) fn delete(&mut self, r: i64, words: Option<&str>) -> Result<(), Fault> {
         self.touch(r)?;
         let kind: Option<(String, Option<i64>)> = self
@@ -40,10 +40,7 @@ impl Filler<'_> {
         if let Some((kind, s)) = kind {
             self.sessionless |= kind == "supersede" || (kind == "handoff" && s.is_none());
             if words::KINDS.contains(&kind.as_str()) {
-                match words {
-                    Some(text) => lists::remove(self.db, r, text)?,
-                    None => lists::remove_unknown(self.db, r)?,
-                }
+                lists::remove(self.db, r, words.ok_or(Fault::Lost)?)?;
             }
         }
         for table in ["stands", "concerns", "names", "record", "handoff_reports", "path"] {

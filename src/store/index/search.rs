@@ -159,7 +159,7 @@ impl Index<'_> {
         let read = || -> Result<Words, Fault> {
             let mut counted: Vec<(usize, Term)> = Vec::new();
             for term in terms {
-                counted.push((rank::count(&self.opened.db, &term)?.min(cap + 1), term));
+                counted.push((rank::count(&self.opened.db, &term, cap)?, term));
             }
             counted.retain(|(count, _)| *count > 0);
             counted.sort();
@@ -187,7 +187,6 @@ impl Index<'_> {
         for kind in words::KINDS.iter().filter(|kind| kinds.contains(kind)) {
             values.insert(0, (*kind).to_owned());
             let rest = format!("FROM record o WHERE o.kind = ? AND o.aside = 0{filter}");
-            let is_told = asked.sessions.is_empty() && asked.without.is_empty();
             let most = if asked.without.is_empty() { i64::try_from(asked.most).unwrap_or(i64::MAX) } else { -1 };
             let mut find = db.prepare_cached(&format!("SELECT o.r, o.id {rest} ORDER BY o.id DESC LIMIT {most}"))?;
             let mut rows = find.query(params_from_iter(&values))?;
@@ -202,7 +201,7 @@ impl Index<'_> {
                 }
             }
             if asked.without.is_empty() {
-                let count_all = match is_told {
+                let count_all = match asked.sessions.is_empty() {
                     true => format!("SELECT ifnull(sum(n), 0) FROM tally o WHERE o.kind = ? AND o.aside = 0{filter}"),
                     false => format!("SELECT count(*) {rest}"),
                 };
