@@ -41,11 +41,13 @@ struct Made {
     files: Vec<String>,
 }
 
-/// `n` handoffs below `folder`, packed, with an active session of the agent `bench`. One that is there is taken as it is.
+/// `n` handoffs below `folder`, packed, with an active session of the agent `bench`. One that is there is packed again: what was measured in it wrote
+/// objects.
 pub fn repository(bench: &Bench, folder: &Path, n: usize) -> PathBuf {
     let path = folder.join(format!("handoffs-{n}"));
     let ready = path.join(".git/ready");
     if ready.exists() {
+        run(bench.git(&path, &["repack", "-q", "-a", "-d"]));
         return path;
     }
     std::fs::create_dir_all(&path).expect("a folder");

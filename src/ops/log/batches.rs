@@ -20,7 +20,7 @@ const PAGE: usize = 50;
 /// So many commits are shown one by one, before some go together.
 const ALONE: usize = 8;
 /// So many commits go to a helper at once, but none waits for others longer than this.
-const BATCH: usize = 32;
+const BATCH: usize = 16;
 const PATIENCE: Duration = Duration::from_millis(5);
 /// So many bytes of text a batch keeps room for.
 const ROOM: usize = 1 << 20;
