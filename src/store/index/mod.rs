@@ -251,7 +251,8 @@ impl Store<'_> {
         filler.beside(wanted.beside(self)?)?;
         filler.settle(&mut || Ok(db.execute_batch(schema::INDEXES)?))?;
         let (touched, sessionless) = (std::mem::take(&mut filler.touched), filler.sessionless);
-        derive::sessions_anew(db, self.repo, &touched, &filler.kept, is_new, &mut tell)?;
+        let meanwhile: &[&str] = if is_new { &schema::MEANWHILE } else { &[] };
+        derive::sessions_anew(db, self.repo, &touched, &filler.kept, meanwhile, &mut tell)?;
         if is_new {
             db.execute_batch(schema::LAST)?;
         }

@@ -37,12 +37,19 @@ const ROOM: usize = if cfg!(debug_assertions) { 40 } else { 1800 };
 /// The most bytes a number takes.
 const LONGEST: usize = 10;
 
+#[inline]
 fn put(mut number: u64, into: &mut Vec<u8>) {
-    while number >= 0x80 {
-        into.push(number as u8 | 0x80);
-        number >>= 7;
+    if number < 0x80 {
+        return into.push(number as u8);
     }
-    into.push(number as u8);
+    let (mut bytes, mut at) = ([0; LONGEST], 0);
+    while number >= 0x80 {
+        bytes[at] = number as u8 | 0x80;
+        number >>= 7;
+        at += 1;
+    }
+    bytes[at] = number as u8;
+    into.extend_from_slice(&bytes[..=at]);
 }
 
 /// The next number; `None` at the end, and for what is none.
@@ -89,7 +96,7 @@ impl Block {
     /// Puts a record behind the others, with the places of the word in its text, in order. Gives the block when it is full:
     /// then the record is in a new one.
     pub fn push(&mut self, r: i64, length: u32, places: &[u32]) -> Option<Block> {
-        let (docs, at) = (self.docs.len(), self.places.len());
+        let (docs, at, last) = (self.docs.len(), self.places.len(), self.last);
         self.write(r, length, places);
         if self.count == 1 || self.docs.len() + self.places.len() <= ROOM {
             return None;
@@ -98,7 +105,7 @@ impl Block {
         self.docs.truncate(docs);
         self.places.truncate(at);
         self.count -= 1;
-        self.last = postings(self.first, &self.docs).last().map_or(self.first, |last| last.r);
+        self.last = last;
         let mut next = Block::default();
         next.write(r, length, places);
         Some(std::mem::replace(self, next))

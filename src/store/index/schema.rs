@@ -38,25 +38,13 @@ CREATE TABLE words(word TEXT, first INTEGER, last INTEGER NOT NULL, count INTEGE
   places BLOB NOT NULL, PRIMARY KEY(word, first)) WITHOUT ROWID;
 ";
 
-/// The indexes, made after a bulk of rows, and what goes on counting records.
+/// The indexes by which sessions are read, made after a bulk of rows, and what goes on counting records.
 pub const INDEXES: &str = "
 CREATE UNIQUE INDEX record_id ON record(id);
+CREATE INDEX record_s ON record(s);
 CREATE INDEX concerns_r ON concerns(r);
 CREATE INDEX names_r ON names(r);
 CREATE INDEX path_r ON path(r);
-CREATE INDEX record_short ON record(short);
-CREATE INDEX record_tail ON record(tail);
-CREATE INDEX record_kind ON record(kind, id);
-CREATE INDEX record_open ON record(kind, id) WHERE closed = 0 AND kind IN ('unknown', 'goal');
-CREATE INDEX record_s ON record(s);
-CREATE INDEX record_note ON record(note);
-CREATE INDEX stands_n ON stands(n, r);
-CREATE INDEX note_target ON note(target, shelf);
-CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, aside, id, timestamp);
-CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, timestamp);
-CREATE INDEX handoff_ai_timestamp ON handoff_reports(ai_id, aside, timestamp);
-CREATE INDEX handoff_newest ON handoff_reports(aside, id, timestamp);
-CREATE INDEX handoff_session ON handoff_reports(session_id, id);
 CREATE TRIGGER record_in AFTER INSERT ON record BEGIN
   INSERT INTO tally VALUES(new.kind, new.ai, new.aside, new.closed, 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
@@ -68,6 +56,22 @@ CREATE TRIGGER record_changed AFTER UPDATE OF kind, ai, aside, closed ON record 
   INSERT INTO tally VALUES(new.kind, new.ai, new.aside, new.closed, 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
 ";
+
+/// The others, made while another thread reads the sessions.
+pub const MEANWHILE: [&str; 12] = [
+    "CREATE INDEX record_kind ON record(kind, id)",
+    "CREATE INDEX record_tail ON record(tail)",
+    "CREATE INDEX record_short ON record(short)",
+    "CREATE INDEX record_note ON record(note)",
+    "CREATE INDEX record_open ON record(kind, id) WHERE closed = 0 AND kind IN ('unknown', 'goal')",
+    "CREATE INDEX stands_n ON stands(n, r)",
+    "CREATE INDEX note_target ON note(target, shelf)",
+    "CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, aside, id, timestamp)",
+    "CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, timestamp)",
+    "CREATE INDEX handoff_ai_timestamp ON handoff_reports(ai_id, aside, timestamp)",
+    "CREATE INDEX handoff_newest ON handoff_reports(aside, id, timestamp)",
+    "CREATE INDEX handoff_session ON handoff_reports(session_id, id)",
+];
 
 /// Those of the sessions, made after their rows, and what counts them.
 pub const LAST: &str = "
