@@ -206,6 +206,13 @@ impl Asked {
         Ok((usize::try_from(least).unwrap_or(0), usize::try_from(most).unwrap_or(0)))
     }
 
+    /// How many bytes say who has it, and where: the fewer, the rarer it is.
+    pub fn bytes(&self, db: &Connection) -> Result<i64, Fault> {
+        let find =
+            format!("SELECT ifnull(sum(length(docs) + length(places)), 0) FROM words WHERE {}", self.condition());
+        Ok(db.prepare_cached(&find)?.query_row([&self.word], |row| row.get(0))?)
+    }
+
     /// The blocks, those of one word in order: without places.
     pub fn blocks(&self, db: &Connection) -> Result<Vec<Block>, Fault> {
         let rest = format!("x'' FROM words WHERE {} ORDER BY word, first", self.condition());

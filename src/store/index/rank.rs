@@ -230,6 +230,22 @@ mod tests {
     }
 
     #[test]
+    fn phrases_are_found_where_one_word_is_there_a_thousand_times() {
+        let db = database(&["a ".repeat(3000) + "end a a", "end ".to_owned() + &"a ".repeat(100), "a b".to_owned()]);
+        for (text, expected) in
+            [("a a a end", &[0][..]), ("end a a", &[0, 1]), ("a a a", &[0, 1]), ("end end", &[]), ("a b", &[2])]
+        {
+            let words = Words::All(vec![Term { text: text.to_owned(), is_prefix: false }]);
+            let (ours, theirs) = (ours(&db, &words), theirs(&db, &words));
+            assert!(ours.keys().eq(expected), "{text}: {ours:?}");
+            assert!(
+                ours.iter().all(|(r, score)| (score / theirs[r] - 1.0).abs() < 1e-9),
+                "{text}: {ours:?} {theirs:?}"
+            );
+        }
+    }
+
+    #[test]
     fn long_lists_are_walked_through_from_block_to_block() {
         let text = |n: usize| match n % 700 {
             0 => "the rare cache".to_owned(),

@@ -106,9 +106,9 @@ pub fn asked(term: &Term) -> Vec<Asked> {
 
 /// The records in which these words follow each other, counted as one word. Of each word one list is in memory at a time.
 fn phrase(db: &Connection, words: &[Asked]) -> Result<List, Fault> {
-    let mut different: Vec<(usize, &Asked)> = Vec::new();
+    let mut different: Vec<(i64, &Asked)> = Vec::new();
     for word in words.iter().collect::<BTreeSet<_>>() {
-        different.push((word.count(db)?.1, word));
+        different.push((word.bytes(db)?, word));
     }
     different.sort();
     let mut having: Option<Vec<Posting>> = None;
@@ -139,9 +139,15 @@ fn phrase(db: &Connection, words: &[Asked]) -> Result<List, Fault> {
             }
             for (which, begins) in begins.iter_mut().enumerate() {
                 let mut places = places.of_one(which);
+                // few are looked up, many are gone through
+                let few = begins.len() < places.len() / 16;
                 begins.retain(|begin| {
                     let place = begin.saturating_add(at);
-                    places = &places[places.partition_point(|other| *other < place)..];
+                    let before = match few {
+                        true => places.partition_point(|other| *other < place),
+                        false => places.iter().take_while(|other| **other < place).count(),
+                    };
+                    places = &places[before..];
                     places.first() == Some(&place)
                 });
             }
