@@ -40,6 +40,15 @@ pub fn hand_over(repo: &Repo<'_>, kind: &str, task: &str, values: &[&str]) -> Va
     repo.json(["handoff", "--type", kind, &task].into_iter().chain(sets))
 }
 
+/// Escalates a task of which this is said.
+#[track_caller]
+pub fn escalate(repo: &Repo<'_>, task: &str, what: &str, more: &[&str]) -> Value {
+    let what = format!("escalation_details.description={what}");
+    let said = ["escalation_details.category=resource", "escalation_details.severity=medium", &what];
+    let wanted = ["escalation_details.recommendation=Give us one"];
+    hand_over(repo, "escalation", task, &[&said[..], &wanted, more].concat())
+}
+
 #[test]
 fn every_format_of_the_specification_comes_back_as_it_went_in() {
     let place = Place::new();
@@ -312,18 +321,7 @@ fn an_escalation_takes_the_history_of_its_task_along() {
         ],
     );
     hand_over(&repo, "progress", "t", &["worker_report.status=FAILED", "manager_decision=ESCALATE"]);
-    let escalation = hand_over(
-        &repo,
-        "escalation",
-        "t",
-        &[
-            "escalation_details.category=resource",
-            "escalation_details.severity=medium",
-            "escalation_details.description=No staging",
-            "escalation_details.recommendation=Give us one",
-            "current_state.project_status=waits",
-        ],
-    );
+    let escalation = escalate(&repo, "t", "No staging", &["current_state.project_status=waits"]);
     let shown = payload(&repo, &escalation);
     assert_eq!(
         shown["complete_history"],

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Place, Repo};
-use crate::managed::{count, hand_over, payload};
+use crate::managed::{count, escalate, hand_over, payload};
 
 /// Puts a changed copy of the only stored handoff beside it, as somebody else's, and gives its id.
 fn forged(repo: &Repo<'_>, number: u64, change: impl Fn(&mut Value)) -> String {
@@ -56,17 +56,7 @@ fn what_others_wrote_with_odd_keys_and_numbers_is_shown_and_does_no_harm() {
     // numbers nobody counted to do not count
     let next = hand_over(&repo, "progress", "t", &["worker_report.status=PARTIAL"]);
     assert_eq!(next["iteration"], 2);
-    let escalation = hand_over(
-        &repo,
-        "escalation",
-        "t",
-        &[
-            "escalation_details.category=resource",
-            "escalation_details.severity=medium",
-            "escalation_details.description=D",
-            "escalation_details.recommendation=R",
-        ],
-    );
+    let escalation = escalate(&repo, "t", "D", &[]);
     let shown = payload(&repo, &escalation);
     assert_eq!(shown["current_state"]["files_modified"], json!(["a.js"]));
     let again = repo.run_with_input(["handoff", "--from", "-", "--json"], shown.to_string().as_bytes());
