@@ -77,6 +77,7 @@ fn taken_up(run: &mut dyn FnMut(&[&str]) -> Value) {
     let handoff = run(&["handoff", "list"])["handoffs"][0]["handoff_id"].as_str().expect("an id").to_owned();
     let said = ["--understanding", "u", "--instructions", "i", "--question", "q", "--gap", "g", "--decision", "REFINE"];
     run(&[&["accept", &handoff][..], &said].concat());
+    between_agents(run);
     run(&["unknown", "V?"]);
     run(&["log", "--handoffs"]);
     let json = run(&["metrics"]);
@@ -84,6 +85,23 @@ fn taken_up(run: &mut dyn FnMut(&[&str]) -> Value) {
     let json = run(&["metrics", &handoff]);
     assert!(json["receivers"][0]["paths"][0]["path"].is_string() && json["acknowledgements"][0].is_object(), "{json}");
     run(&["metrics", "--ai", "nobody"]);
+}
+
+/// A task that is asked about, written anew, escalated and resolved.
+fn between_agents(run: &mut dyn FnMut(&[&str]) -> Value) {
+    let begin = ["handoff", "--type", "initialization", "--task-id", "n1", "--validate"];
+    let said = ["--set", "instructions=Do it", "--set", "success_criteria=done", "--dry-run"];
+    run(&[&begin[..], &said].concat());
+    let text = |json: &Value, key: &str| json[key].as_str().expect("a text").to_owned();
+    let begun = text(&run(&[&begin[..], &said[..4]].concat()), "handoff_id");
+    let asked = run(&["accept", &begun, "--question", "q?", "--question", "r?", "--gap", "g"]);
+    run(&["answer", asked["question_ids"][0].as_str().expect("a question"), "a"]);
+    let again = text(&run(&["handoff", "--regenerate", &begun]), "handoff_id");
+    run(&["show", &again]);
+    run(&["accept", &again, "--decision", "ESCALATE"]);
+    run(&["accept", &again, "--resolution", "so"]);
+    run(&["task", "list", "--open"]);
+    run(&["task", "show", "n1"]);
 }
 
 /// Runs every command that answers; returns the keys of the answers and of the records they stored.
@@ -232,9 +250,18 @@ fn every_key_that_is_answered_or_stored_stands_in_the_page() {
     assert_eq!(absent(&answered), Vec::<String>::new(), "answered");
     assert_eq!(absent(&stored), Vec::<String>::new(), "stored");
     assert!(stored.contains("uncommitted") && stored.contains("blob") && stored.contains("deleted"), "{stored:?}");
-    for kind in
-        ["accept", "supersede", "digest", "attach", "goal_take", "goal_drop", "session_end", "dead_end", "assessment"]
-    {
+    for kind in [
+        "accept",
+        "answer",
+        "supersede",
+        "digest",
+        "attach",
+        "goal_take",
+        "goal_drop",
+        "session_end",
+        "dead_end",
+        "assessment",
+    ] {
         assert!(stored.contains(kind), "{kind} was not tried");
     }
 }

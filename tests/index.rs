@@ -56,7 +56,7 @@ pub fn sessions(records: &[Value]) -> Vec<String> {
 }
 
 /// Reading commands whose answer depends on no single record.
-const GENERAL: [&str; 44] = [
+const GENERAL: [&str; 48] = [
     "session list",
     "session list --active",
     "session list --ai ada",
@@ -101,6 +101,10 @@ const GENERAL: [&str; 44] = [
     "diff",
     "drift",
     "export --jsonl",
+    "task list",
+    "task list --open",
+    "task show login",
+    "handoff list --unacknowledged",
 ];
 
 /// Reading commands about what is stored.
@@ -171,10 +175,16 @@ fn history<'p>(place: &'p Place) -> Repo<'p> {
     one.json(["deadend", "Turn it off", "--why", "It came back"]);
     one.json(["checkpoint", "-v", "know=0.5"]);
     let handoff = one.hand_over("Find it, half");
+    let begun = ["handoff", "--type", "initialization", "--task-id", "login", "--set", "instructions=Mend it"];
+    let begun = one.json(begun)["handoff_id"].as_str().expect("an id").to_owned();
     sync(one);
     sync(two);
     two.start("bob", "Mend task");
     two.json(["accept", &handoff, "--decision", "CONTINUE", "--understanding", "The cache is it"]);
+    let asked = two.json(["accept", &begun, "--question", "How?", "--gap", "The lock"]);
+    let question = asked["question_ids"][0].as_str().expect("a question");
+    two.json(["answer", question, "Slowly"]);
+    two.json(["handoff", "--regenerate", &begun]);
     two.json(["resolve", &open, "The inner one"]);
     two.json(["goal", "take", "latest:ada"]);
     two.json(["goal", "done", &goal, "--evidence", "It runs"]);

@@ -72,8 +72,14 @@ const WORKS: &[Row] = &[
     (&["handoff", "--type", "initialization", "--example"], &["type", "example", "/example/handoff_type", "/example/instructions"], "\"instructions\"", ""),
     (&["handoff", "--type", "initialization", "--task-id", "t", "--to", "bob", "--set", "instructions=I", "--dry-run"], HANDOFF, "## Instructions", "dry run"),
     (&["handoff", "list"], &["handoffs", "total_found", "/handoffs/0/handoff_id", "/handoffs/0/session_id"], "Main work", ""),
-    (&["accept", "{handoff}", "--session", "{spare}", "--decision", "REFINE", "--understanding", "U", "--instructions", "I", "--question", "Q", "--gap", "G"], &["accept_id", "id", "kind", "handoff_id", "session_id", "ai_id", "decision", "understanding", "instructions", "questions", "gaps", "degraded_mode", "storage"], "", "accepted, REFINE, 1 question, 1 gap, in session"),
-    (&["show", "{handoff}"], &["acknowledgements"], "# Handoff ", ""),
+    (&["accept", "{handoff}", "--session", "{spare}", "--decision", "REFINE", "--understanding", "U", "--instructions", "I", "--question", "Q", "--gap", "G"], &["accept_id", "id", "kind", "handoff_id", "session_id", "ai_id", "decision", "understanding", "instructions", "questions", "gaps", "resolution", "question_ids", "decision_id", "pattern_id", "degraded_mode", "storage"], "", "accepted, REFINE, 1 question, 1 gap, in session"),
+    (&["show", "{handoff}"], &["acknowledgements", "questions", "git_state", "/git_state/branch"], "# Handoff ", ""),
+    (&["handoff", "--validate", "--dry-run"], &["/validation/passed", "/validation/checks/10/name"], "# Handoff ", "Checked: 0 errors"),
+    (&["handoff", "--regenerate", "{handoff}"], &["regenerates", "handoff_id"], "**Written anew for:**", "Stored handoff"),
+    (&["handoff", "list", "--unacknowledged"], &["handoffs", "total_found"], "Main work", ""),
+    (&["answer", "{accept}.1", "So"], &["id", "kind", "session_id", "ai_id", "timestamp", "handoff_id", "accept_id", "question_id", "question", "answer", "open_questions", "degraded_mode", "storage"], "", "nothing else is asked"),
+    (&["task", "list"], &["tasks", "total_found", "/tasks/0/task_id", "/tasks/0/status", "/tasks/0/title", "/tasks/0/iteration", "/tasks/0/decision", "/tasks/0/decided_by", "/tasks/0/waits_for", "/tasks/0/open_questions", "/tasks/0/updated_at", "/tasks/0/updated_by"], "the-task: Do it", ""),
+    (&["task", "show", "the-task"], &["task_id", "status", "files", "questions", "/questions/0/question_id", "history", "/history/0/kind", "/history/0/payload", "/history/1/acknowledgement", "/history/1/said"], "Task the-task: Do it", "hint: "),
     (&["show", "{handoff}"], WHOLE, "# Handoff ", ""),
     (&["show", "{handoff}", "--format", "json"], WHOLE, "\"key_findings\"", ""),
     (&["show", "{handoff}", "--format", "compact"], COMPACT, "\"calibrated\"", ""),
@@ -170,6 +176,12 @@ const FAILS: &[(&[&str], At, i32)] = &[
     (&["handoff", "list", "--session", "nobody"], At::World, 1),
     (&["accept", "ffffffff"], At::World, 1),
     (&["accept", "{handoff}", "--decision", "MAYBE"], At::World, 2),
+    (&["accept", "{handoff}", "--resolution", "R"], At::World, 1),
+    (&["answer", "{accept}.2", "So"], At::World, 1),
+    (&["answer", "{accept}", ""], At::World, 2),
+    (&["task", "list"], At::Nowhere, 128),
+    (&["task", "show", "none"], At::World, 1),
+    (&["handoff", "--regenerate", "{finding}"], At::World, 1),
     (&["metrics", "ffffffff"], At::World, 1),
     (&["metrics", "--by", "year"], At::World, 2),
     (&["show"], At::Fresh, 1),
@@ -232,6 +244,9 @@ impl<'p> World<'p> {
         let goal = id(&repo.json(["goal", "add", "Reach it"]), "id");
         let other_goal = id(&repo.json(["goal", "add", "Leave it"]), "id");
         repo.json(["postflight", "-v", "know=0.8,uncertainty=0.3", "--no-handoff"]);
+        let task = ["handoff", "--type", "initialization", "--task-id", "the-task", "--set", "instructions=Do it"];
+        let task = id(&repo.json(task), "handoff_id");
+        let accept = id(&repo.json(["accept", &task, "--session", &spare, "--question", "How?"]), "accept_id");
         let handoff = id(&repo.json(["handoff", "--context", "Mind the gap"]), "handoff_id");
         let spare_commit = repo.git_out(["commit-tree", "HEAD^{tree}", "-m", "Spare"]);
         let line = format!("{{\"commit\":\"{}\",\"shelf\":\"journal\",\"line\":\"Reviewed\"}}\n", repo.head());
@@ -249,6 +264,7 @@ impl<'p> World<'p> {
             ("goal", goal),
             ("other_goal", other_goal),
             ("handoff", handoff),
+            ("accept", accept),
         ];
         World { repo, names }
     }

@@ -59,6 +59,7 @@ fn what_others_wrote_with_odd_keys_and_numbers_is_shown_and_does_no_harm() {
     let escalation = escalate(&repo, "t", "D", &[]);
     let shown = payload(&repo, &escalation);
     assert_eq!(shown["current_state"]["files_modified"], json!(["a.js"]));
+    repo.json(["accept", escalation["handoff_id"].as_str().unwrap(), "--resolution", "R"]);
     let again = repo.run_with_input(["handoff", "--from", "-", "--json"], shown.to_string().as_bytes());
     assert_eq!(payload(&repo, &again.ok().json()), shown);
 }

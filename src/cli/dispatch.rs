@@ -11,9 +11,9 @@ use crate::git::Repository;
 use crate::model::{Phase, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
-    Asked, Context, accept, assess, bootstrap, calibration, checkpoint, compaction, deinit, demo, diff, doctor, drift,
-    flush, goal, handoff, hook, init, journal, log, metrics, portable, query, repair, resume, session, setup, show,
-    snapshot, status, sync,
+    Asked, Context, assess, bootstrap, calibration, checkpoint, compaction, deinit, demo, diff, doctor, drift, flush,
+    goal, handoff, hook, init, journal, log, metrics, portable, query, repair, resume, session, setup, show, snapshot,
+    status, sync,
 };
 use crate::view::block::BuiltIn;
 use crate::view::fit::Form;
@@ -104,10 +104,9 @@ impl<'a> Here<'a> {
             }
             Command::Goal(command) => self.goal(command)?,
             Command::Handoff(given) => self.handoff(given)?,
-            Command::Accept(given) => {
-                let (request, asked) = requests::accept(given, &mut Input::new(self.output.stdin()))?;
-                view::accept::answer(&accept::run(&self.context(asked)?, request)?)
-            }
+            Command::Accept(given) => self.accept(given)?,
+            Command::Answer(given) => self.answer_to(given)?,
+            Command::Task(command) => self.task(command)?,
             Command::Show(given) => {
                 let context = self.context(Asked::default())?;
                 let (shown, warnings) = show::run(&context, given.name.as_deref())?;
@@ -326,8 +325,8 @@ impl<'a> Here<'a> {
     }
 
     fn handoff(&mut self, given: args::Handoff) -> Result<Answer> {
-        if let Some(HandoffCommand::List { filter, .. }) = given.command {
-            let (handoffs, warnings) = handoff::list(&self.context(filter)?)?;
+        if let Some(HandoffCommand::List { filter, unacknowledged, .. }) = given.command {
+            let (handoffs, warnings) = handoff::list(&self.context(filter)?, unacknowledged)?;
             return Ok(view::handoff::list(&handoffs, warnings));
         }
         if let (true, Some(kind)) = (given.example, given.kind) {

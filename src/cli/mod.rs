@@ -1,5 +1,6 @@
 //! The command line: arguments in, one use case, one answer out. No logic of its own.
 
+mod agents;
 pub mod args;
 mod ask;
 mod dispatch;

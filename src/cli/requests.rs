@@ -113,6 +113,7 @@ pub fn accept(given: args::Accept, input: &mut Input<'_>) -> Result<(accept::Req
         instructions: input.optional(given.instructions)?,
         questions: input.each(given.question)?,
         gaps: input.each(given.gap)?,
+        resolution: input.optional(given.resolution)?,
     };
     Ok((request, given.who.into()))
 }
@@ -198,8 +199,16 @@ pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::R
         task_id: given.task_id,
         document: document.transpose()?,
         values: given.set.into_iter().map(|value| text(value, input)).collect::<Result<_>>()?,
+        ..managed::Asked::default()
     };
-    Ok(handoff::Request { said: said(given.said, input)?, managed, edit: given.edit, dry_run: given.dry_run })
+    Ok(handoff::Request {
+        said: said(given.said, input)?,
+        managed,
+        regenerate: given.regenerate,
+        edit: given.edit,
+        validate: given.validate,
+        dry_run: given.dry_run,
+    })
 }
 
 /// The hook of that word.

@@ -273,6 +273,7 @@ mod tests {
             instructions: None,
             questions: vec!["q".into()],
             gaps: vec!["g".into(), "h".into()],
+            resolution: None,
         };
         records.push(record(5, Body::Accept(accept)));
         let found = of(&records);

@@ -176,6 +176,7 @@ impl Gathered {
                 Body::SessionStart(_)
                 | Body::SessionEnd(_)
                 | Body::Digest(_)
+                | Body::Answer(_)
                 | Body::Attach(_)
                 | Body::Supersede(_) => out.entries -= 1,
                 _ => {}
@@ -189,6 +190,7 @@ impl Gathered {
                 Body::Handoff(_)
                     | Body::Digest(_)
                     | Body::Accept(_)
+                    | Body::Answer(_)
                     | Body::Supersede(_)
                     | Body::Attach(_)
                     | Body::SessionEnd(_)

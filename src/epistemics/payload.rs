@@ -190,6 +190,35 @@ pub fn put(format: &Format, payload: &mut Value, path: &str, text: &str) -> Resu
     Ok(())
 }
 
+/// What a document says, and what another says in its place: objects key by key, everything else whole.
+pub fn merged(base: &Value, other: &Value) -> Value {
+    match (base, other) {
+        (Value::Object(base), Value::Object(other)) => {
+            let mut out = base.clone();
+            for (key, value) in other {
+                let known = out.get(key).cloned().unwrap_or(Value::Null);
+                out.insert(key.clone(), merged(&known, value));
+            }
+            Value::Object(out)
+        }
+        _ => other.clone(),
+    }
+}
+
+/// Takes out what stands at a path and is no list, so that another value can be put there.
+pub fn make_room(payload: &mut Value, path: &str) {
+    let (above, key) = path.rsplit_once('.').unwrap_or(("", path));
+    let mut place = Some(payload);
+    for key in above.split('.').filter(|key| !key.is_empty()) {
+        place = place.and_then(|place| place.get_mut(key));
+    }
+    if let Some(Value::Object(map)) = place
+        && !map.get(key).is_some_and(Value::is_array)
+    {
+        map.shift_remove(key);
+    }
+}
+
 fn no_key(gone: &str, shape: &Shape, path: &str, example: &str) -> Wrong {
     let expected = match shape {
         Shape::Fields(fields) => {

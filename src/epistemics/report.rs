@@ -6,7 +6,7 @@ use super::gathered::{Gathered, add_new};
 use super::{calibration, gaps, recommend, trajectory};
 use crate::model::Handoff;
 use crate::model::assessment::CommitLine;
-use crate::model::handoff::Item;
+use crate::model::handoff::{Item, MadeIn};
 
 /// What the agent says with the handoff itself.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,6 +34,8 @@ pub struct Work {
     pub commits: Vec<CommitLine>,
     /// Files committed or changed.
     pub files: Vec<String>,
+    /// The state of git now; `None` when git could not be asked.
+    pub git: Option<MadeIn>,
 }
 
 /// A handoff of the session at `now`. What an earlier handoff of the session said in words of its own (accomplished,
@@ -72,6 +74,10 @@ pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -
         task_id: None,
         iteration: None,
         payload: None,
+        regenerates: None,
+        clarifications: Vec::new(),
+        missed: Vec::new(),
+        git: work.git,
         task: task.unwrap_or_default(),
         started_at: gathered.session.started_at.clone(),
         duration_seconds: started.map_or(0, |t| (now - t.with_timezone(&Utc)).num_seconds().max(0) as u64),

@@ -57,7 +57,18 @@ pub fn text<'h>(handoff: &'h Handoff, pointer: &str) -> Option<&'h str> {
     value(handoff, pointer)?.as_str()
 }
 
-fn texts(handoff: &Handoff, pointer: &str) -> Vec<String> {
+/// A whole number of the payload; `None` for what is none.
+pub fn number(handoff: &Handoff, pointer: &str) -> Option<u64> {
+    value(handoff, pointer)?.as_u64()
+}
+
+/// Whether the payload has something there.
+pub fn has(handoff: &Handoff, pointer: &str) -> bool {
+    value(handoff, pointer).is_some()
+}
+
+/// A list of texts of the payload; empty for what is none.
+pub fn texts(handoff: &Handoff, pointer: &str) -> Vec<String> {
     let list = value(handoff, pointer).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(|entry| Some(entry.as_str()?.to_owned())).collect()
 }
@@ -111,13 +122,29 @@ fn progress(handoff: &Handoff) -> Option<String> {
     Some(out)
 }
 
+/// The files that a report says were changed.
+pub fn reported(handoff: &Handoff) -> Vec<String> {
+    reports(handoff).filter_map(|file| Some(file.get("path")?.as_str()?.to_owned())).collect()
+}
+
+/// Those of them of which it does not say what was changed.
+pub fn undescribed(handoff: &Handoff) -> Vec<String> {
+    let bare = |file: &&Value| {
+        let said = file.get("description").and_then(Value::as_str).unwrap_or_default();
+        said.trim().is_empty()
+    };
+    reports(handoff).filter(bare).filter_map(|file| Some(file.get("path")?.as_str()?.to_owned())).collect()
+}
+
+fn reports(handoff: &Handoff) -> impl Iterator<Item = &Value> {
+    value(handoff, "/worker_report/files_modified").and_then(Value::as_array).into_iter().flatten()
+}
+
 /// The files that the task changed, as its reports and handoffs name them, each once.
 pub fn files(chain: &[&Handoff]) -> Vec<String> {
     let mut out = Vec::new();
     for handoff in chain {
-        let reported = value(handoff, "/worker_report/files_modified").and_then(Value::as_array);
-        let paths = reported.into_iter().flatten().filter_map(|file| Some(file.get("path")?.as_str()?.to_owned()));
-        add_new(&mut out, paths.collect::<Vec<_>>().iter().chain(&handoff.artifacts));
+        add_new(&mut out, reported(handoff).iter().chain(&handoff.artifacts));
     }
     out.retain(|path| !path.trim().is_empty());
     out

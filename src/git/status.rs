@@ -1,6 +1,7 @@
 //! What is not committed, by git's own `status`.
 
-use super::process::{Pending, git};
+use super::Oid;
+use super::process::{Pending, git, output};
 use super::repository::Repository;
 use crate::error::Result;
 use crate::model::assessment::Changes;
@@ -67,6 +68,21 @@ impl AskedLines {
             Some(pending) => Ok(parse_lines(&String::from_utf8_lossy(&pending.output()?))),
         }
     }
+}
+
+/// The paths of which the work tree has something else than a commit (`None`: than nothing), deleted ones as well, relative to
+/// the root of the work tree; untracked files are not among them. In a bare repository HEAD is compared.
+pub fn changed_since(repo: &Repository, commit: Option<Oid>) -> Result<Vec<String>> {
+    let mut command = git(repo.cwd());
+    command.args(["-c", "diff.relative=false", "diff", "--name-only", "-z", "--no-ext-diff", "--no-renames"]);
+    command.arg(commit.unwrap_or_else(|| repo.empty_tree()).to_string());
+    if repo.work_tree().is_none() {
+        let Some(head) = repo.head()?.commit else { return Ok(Vec::new()) };
+        command.arg(head.to_string());
+    }
+    let bytes = output(command.arg("--"))?;
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
 }
 
 /// Reads ` 3 files changed, 10 insertions(+), 2 deletions(-)`; nothing is no change.

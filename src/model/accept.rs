@@ -1,4 +1,4 @@
-//! The acknowledgement: what the receiver of a handoff understood, decided and misses.
+//! The acknowledgement: what the receiver of a handoff understood, decided and misses; and the answers to its questions.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,12 @@ impl Verdict {
             Verdict::Refine => "REFINE",
         }
     }
+
+    /// The verdict of that word; `None` for another.
+    pub fn parse(word: &str) -> Option<Self> {
+        let all = [Verdict::Complete, Verdict::Continue, Verdict::Escalate, Verdict::Refine];
+        all.into_iter().find(|verdict| verdict.name() == word)
+    }
 }
 
 /// A session took up a handoff. One handoff can be acknowledged several times, by several sessions.
@@ -53,6 +59,23 @@ pub struct Accept {
     /// What the handoff should have said and did not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<String>,
+    /// How a person resolved what was escalated: the task goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<String>,
+}
+
+/// The answer to a question of an acknowledgement. Of several to one question the newest counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The acknowledgement.
+    pub of: Id,
+    /// Which of its questions, from 1.
+    pub question: u32,
+    /// The answer.
+    pub text: String,
+    /// The sessions, other than the record's own, whose views it changes: that which asks, and that which handed over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub concerns: Vec<SessionId>,
 }
 
 impl Accept {

@@ -133,6 +133,47 @@ pub struct Uncommitted {
     pub deleted: bool,
 }
 
+/// The state of git a handoff was made in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct MadeIn {
+    /// HEAD, hex; `None` when unborn.
+    pub commit: Option<String>,
+    /// The branch; `None` when detached.
+    pub branch: Option<String>,
+    /// Commits that the upstream has not; `None` without an upstream.
+    pub ahead: Option<u64>,
+    /// Commits of the upstream that are not here; `None` without one.
+    pub behind: Option<u64>,
+    /// How many files were changed and not committed.
+    pub modified: u64,
+    /// How many were new and not committed; a new folder counts once.
+    pub added: u64,
+    /// How many were deleted and that not committed.
+    pub deleted: u64,
+}
+
+/// A question of a receiver that a handoff written anew takes up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Clarification {
+    /// The question.
+    pub question: String,
+    /// Who asked.
+    pub asked_by: String,
+    /// The answer; `None` while nobody gave one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+}
+
+/// What a receiver missed in the handoff that this one is written anew for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Missed {
+    /// What should have been said.
+    pub gap: String,
+    /// Who missed it.
+    pub reported_by: String,
+}
+
 /// How often a tool category was used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
@@ -189,6 +230,18 @@ pub struct Handoff {
     /// What its format has besides (see [`formats`](super::formats)): without the type, the task and the round.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub payload: Option<Map<String, Value>>,
+    /// The handoff that this one is, written anew with what its receivers asked.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub regenerates: Option<Id>,
+    /// What they asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clarifications: Vec<Clarification>,
+    /// What they missed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<Missed>,
+    /// The state of git then; `None` when git could not be asked.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub git: Option<MadeIn>,
     /// What was to be done.
     pub task: String,
     /// When the session began, RFC 3339 UTC.

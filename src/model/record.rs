@@ -1,6 +1,6 @@
 //! The record: one immutable statement, its envelope and its body.
 
-use super::accept::Accept;
+use super::accept::{Accept, Answer};
 use super::assessment::{Assessment, Checkpoint};
 use super::digest::Digest;
 use super::goal::{Goal, GoalDone, GoalDrop, GoalTake, Subtask};
@@ -19,7 +19,7 @@ pub enum Shelf {
     Journal,
     /// Assessments and snapshots.
     Checkpoints,
-    /// Handoffs, digests and acknowledgements.
+    /// Handoffs, digests, acknowledgements and the answers to what these ask.
     Handoffs,
 }
 
@@ -106,6 +106,7 @@ pub enum Body {
     Handoff(Box<Handoff>),
     Digest(Box<Digest>),
     Accept(Accept),
+    Answer(Answer),
     Attach(Attach),
     Supersede(Supersede),
 }
@@ -135,6 +136,7 @@ impl Body {
             Body::Handoff(_) => "handoff",
             Body::Digest(_) => "digest",
             Body::Accept(_) => "accept",
+            Body::Answer(_) => "answer",
             Body::Attach(_) => "attach",
             Body::Supersede(_) => "supersede",
         }
@@ -144,7 +146,9 @@ impl Body {
     pub fn shelf(&self) -> Option<Shelf> {
         match self {
             Body::Assessment(_) | Body::Checkpoint(_) => Some(Shelf::Checkpoints),
-            Body::Handoff(_) | Body::Digest(_) | Body::Accept(_) | Body::Supersede(_) => Some(Shelf::Handoffs),
+            Body::Handoff(_) | Body::Digest(_) | Body::Accept(_) | Body::Answer(_) | Body::Supersede(_) => {
+                Some(Shelf::Handoffs)
+            }
             Body::Attach(_) => None,
             _ => Some(Shelf::Journal),
         }
@@ -171,6 +175,7 @@ impl Record {
             Body::GoalTake(r) => r.of.iter().collect(),
             Body::Attach(r) => r.of.iter().collect(),
             Body::Accept(r) => vec![&r.of],
+            Body::Answer(r) => vec![&r.of],
             Body::Supersede(r) => vec![&r.of],
             _ => Vec::new(),
         }
@@ -185,6 +190,7 @@ impl Record {
             Body::GoalDrop(r) => &r.concerns,
             Body::GoalTake(r) => &r.concerns,
             Body::Accept(r) => &r.concerns,
+            Body::Answer(r) => &r.concerns,
             _ => &[],
         };
         self.head.session.iter().chain(others)

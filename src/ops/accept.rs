@@ -3,8 +3,11 @@
 use super::Stored;
 use super::context::Context;
 use super::handoff::of_session;
+use super::task;
+use crate::epistemics::standing::{self, Question, Status};
 use crate::error::{Error, Result};
-use crate::model::{Accept, Body, Head, Id, Record, SessionId, Shelf, Verdict};
+use crate::model::journal::{Decision, Finding};
+use crate::model::{Accept, Body, Handoff, Head, Id, Record, SessionId, Shelf, Verdict};
 use crate::store::When;
 
 /// What the receiver says.
@@ -18,6 +21,8 @@ pub struct Request {
     pub instructions: Option<String>,
     pub questions: Vec<String>,
     pub gaps: Vec<String>,
+    /// How what was escalated is resolved.
+    pub resolution: Option<String>,
 }
 
 /// An acknowledgement that was stored.
@@ -27,13 +32,20 @@ pub struct Outcome {
     pub head: Head,
     pub accept: Accept,
     pub session_id: SessionId,
+    /// What is stored beside it for a resolution: a decision and a pattern.
+    pub learned: Vec<Record>,
     pub stored: Stored,
 }
 
 /// Stores the acknowledgement at once, in the session the command works in. A handoff that a newer one took the place
-/// of, or of that very session, can be acknowledged all the same; a warning says so.
+/// of, or of that very session, can be acknowledged all the same; a warning says so. A resolution is for a task that is
+/// escalated: the task goes on, and the resolution is a decision and a pattern as well.
 pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
-    for (name, text) in [("understanding", &request.understanding), ("instructions", &request.instructions)] {
+    for (name, text) in [
+        ("understanding", &request.understanding),
+        ("instructions", &request.instructions),
+        ("resolution", &request.resolution),
+    ] {
         context.optional(name, text.as_deref())?;
     }
     for (name, list) in [("question", &request.questions), ("gap", &request.gaps)] {
@@ -41,6 +53,10 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     }
     let who = context.working()?;
     let handoff = named(context, &request.handoff)?;
+    let mut bodies = match (&request.resolution, &handoff.body) {
+        (Some(resolution), Body::Handoff(escalated)) => learned(context, &handoff.head, escalated, resolution)?,
+        _ => Vec::new(),
+    };
     let (id, owner) = (handoff.head.id, handoff.head.session);
     let mut warnings = Vec::new();
     if let Some(newer) = newer(context, &id, owner.as_ref())? {
@@ -58,13 +74,56 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
         instructions: request.instructions,
         questions: request.questions,
         gaps: request.gaps,
+        resolution: request.resolution,
     };
-    let (records, mut stored) = context.store(&who, vec![Body::Accept(accept)], When::Now)?;
+    bodies.insert(0, Body::Accept(accept));
+    let (records, mut stored) = context.store(&who, bodies, When::Now)?;
     stored.warnings.extend(warnings);
-    match records.into_iter().next() {
-        Some(Record { head, body: Body::Accept(accept) }) => Ok(Outcome { head, accept, session_id: who.id, stored }),
+    let (accepts, learned): (Vec<_>, Vec<_>) =
+        records.into_iter().partition(|record| matches!(record.body, Body::Accept(_)));
+    match accepts.into_iter().next() {
+        Some(Record { head, body: Body::Accept(accept) }) => {
+            Ok(Outcome { head, accept, session_id: who.id, learned, stored })
+        }
         _ => Err(Error::unstored()),
     }
+}
+
+/// What a resolution teaches (dual-agent handoff mechanisms, "Resolution Integration"): the decision, and the pattern for
+/// when the like comes again. Refused for a handoff whose task is not escalated.
+fn learned(context: &Context<'_>, head: &Head, handoff: &Handoff, resolution: &str) -> Result<Vec<Body>> {
+    let task_id = handoff.task_id.as_deref().ok_or_else(|| {
+        Error::refused(format!("the handoff {} is of no task", head.id.short()))
+            .reason("a resolution is for a task that is escalated")
+            .suggest("Name a handoff of that task, or leave --resolution out.")
+            .command("git empirica task list --open")
+    })?;
+    let standing = task::standing(context, task_id)?.filter(|standing| standing.status == Status::Escalated);
+    let Some(standing) = standing else {
+        return Err(Error::refused(format!("the task '{task_id}' is not escalated"))
+            .reason("a resolution is for a task that waits for a person")
+            .suggest("Say what is to be done with --instructions, or what is decided with --decision.")
+            .command(task::show_command(task_id)));
+    };
+    let what = standing.escalated.and_then(|at| match &standing.steps[at].deed {
+        standing::Deed::Handoff(handoff, _) => crate::epistemics::task::title(handoff),
+        _ => None,
+    });
+    let what = what.unwrap_or(standing.title);
+    let about = if what.is_empty() { String::new() } else { format!(": {what}") };
+    let decision = Decision {
+        text: resolution.to_owned(),
+        why: format!("resolves the escalation of task {task_id}{about}"),
+        alternatives: Vec::new(),
+        led_from: Some(head.id.clone()),
+    };
+    let pattern = Finding {
+        text: if what.is_empty() { resolution.to_owned() } else { format!("{what}: {resolution}") },
+        impact: None,
+        memory: Some("pattern".to_owned()),
+        led_from: Some(head.id.clone()),
+    };
+    Ok(vec![Body::Decision(decision), Body::Finding(pattern)])
 }
 
 /// The handoff of that name: its id, or a unique part of it.
@@ -74,7 +133,18 @@ pub fn named(context: &Context<'_>, given: &str) -> Result<Record> {
 
 /// The short form of the handoff that took the place of one; `None` while that is in force.
 pub fn newer(context: &Context<'_>, id: &Id, session: Option<&SessionId>) -> Result<Option<String>> {
-    let is_aside = !context.store.index()?.aside([id])?.is_empty();
+    let index = context.store.index()?;
+    let is_aside = !index.aside([id])?.is_empty();
+    if is_aside {
+        let naming = index.naming([id], &["supersede"])?;
+        let by = naming.records().filter_map(|record| match &record.body {
+            Body::Supersede(supersede) if supersede.of == *id => Some(supersede.by.short().to_owned()),
+            _ => None,
+        });
+        if let Some(by) = by.last() {
+            return Ok(Some(by));
+        }
+    }
     let newest = match session {
         Some(session) if is_aside => of_session(context, session)?,
         _ => None,
@@ -82,12 +152,21 @@ pub fn newer(context: &Context<'_>, id: &Id, session: Option<&SessionId>) -> Res
     Ok(newest.map(|listed| listed.head.id.short().to_owned()))
 }
 
-/// The acknowledgements of a handoff, oldest first.
-pub fn of(context: &Context<'_>, handoff: &Id) -> Result<Vec<(Head, Accept)>> {
-    let naming = context.store.index()?.naming([handoff], &["accept"])?;
-    let accepts = naming.records().filter_map(|record| match &record.body {
+/// What the receivers of a handoff said, oldest first, and what they asked.
+pub fn of(context: &Context<'_>, handoff: &Id) -> Result<Received> {
+    let said = task::about(&context.store.index()?, std::slice::from_ref(handoff))?;
+    let accepts = said.records().filter_map(|record| match &record.body {
         Body::Accept(accept) if accept.of == *handoff => Some((record.head.clone(), accept.clone())),
         _ => None,
     });
-    Ok(accepts.collect())
+    Ok(Received { accepts: accepts.collect(), questions: standing::questions(said.records()) })
+}
+
+/// What the receivers of a handoff said.
+#[derive(Debug, Clone, Default)]
+pub struct Received {
+    /// Its acknowledgements, with their envelopes.
+    pub accepts: Vec<(Head, Accept)>,
+    /// Their questions, with the answers.
+    pub questions: Vec<Question>,
 }

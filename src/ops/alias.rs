@@ -128,6 +128,7 @@ pub fn no_record(given: &str, what: &str, why: &str) -> Error {
     let lists: &[&str] = match what {
         "goal" => &["git empirica goal list"],
         "handoff" => &["git empirica handoff list"],
+        "acknowledgement" => &["git empirica log"],
         "checkpoint" => &["git empirica checkpoint list"],
         "checkpoint or handoff" => &["git empirica checkpoint list", "git empirica handoff list"],
         _ => &["git empirica log --journal"],

@@ -6,8 +6,7 @@ use super::Stored;
 use super::compaction;
 use super::context::{Context, Working};
 use super::drift::{Gate, gate_of};
-use super::handoff::{self, Outcome as HandoffOutcome};
-use super::managed::Managed;
+use super::handoff::{self, Outcome as HandoffOutcome, What};
 use super::propose;
 use super::session::gather_from;
 use crate::epistemics::confidence::overall;
@@ -173,7 +172,7 @@ pub fn run(context: &Context<'_>, phase: Phase, request: Request, hand_over: Opt
 }
 
 fn written(context: &Context<'_>, who: &Working, said: Said) -> Result<Box<HandoffOutcome>, Error> {
-    handoff::write(context, who, said, &Managed::default()).map(Box::new)
+    handoff::write(context, who, said, &What::default()).map(Box::new)
 }
 
 fn next_step(phase: Phase, recommendation: Option<&str>, handed_over: bool) -> String {

@@ -6,17 +6,22 @@ use super::Stored;
 use super::context::{Context, Working};
 use super::draft;
 use super::managed::{self, Managed};
+use super::regenerate::{self, Again};
 use super::session::{gather, gather_from};
 use super::uncommitted::{self, Seen};
+use super::{missed, task, validate};
+use crate::epistemics::checklist::{Check, Level};
 use crate::epistemics::gathered::{Gathered, add_new};
 use crate::epistemics::journal::superseded;
 use crate::epistemics::report::{Said, Work, missing, report};
 use crate::error::{Error, Result};
-use crate::git::{Oid, history, parse_oid, status};
+use crate::git::status::{self, Status};
+use crate::git::{Oid, history, parse_oid};
 use crate::model::assessment::Changes;
+use crate::model::handoff::MadeIn;
 use crate::model::journal::{Finding, Unknown};
 use crate::model::{Body, Handoff, Head, Id, Record, SessionId, Shelf};
-use crate::store::index::{HandoffsWanted as Wanted, Row};
+use crate::store::index::{HandoffsWanted as Wanted, Only, Row};
 use crate::store::{Entry, Index, MARKDOWN_REF, Scan, When};
 
 /// How many commits a handoff lists.
@@ -31,6 +36,8 @@ pub struct Outcome {
     pub is_stored: bool,
     /// What it still lacks, with the command that adds it.
     pub missing: Vec<(&'static str, &'static str)>,
+    /// What the checks found; `None` when they were not asked for.
+    pub checks: Option<Vec<Check>>,
     pub stored: Stored,
 }
 
@@ -61,43 +68,53 @@ impl Outcome {
 pub struct Request {
     pub said: Said,
     pub managed: managed::Asked,
+    /// The handoff that is written anew.
+    pub regenerate: Option<String>,
     pub edit: bool,
+    /// Whether it is checked before it is stored.
+    pub validate: bool,
     pub dry_run: bool,
 }
 
 /// Lets the user change a text; `None` means that they gave up.
 pub type Editor<'e> = &'e dyn Fn(&str) -> Result<Option<String>>;
 
-/// Makes and stores the handoff of the session the command works in.
-pub fn run(context: &Context<'_>, request: Request, editor: Editor<'_>) -> Result<Outcome> {
+/// Makes and stores the handoff of the session the command works in, or of the one whose handoff is written anew. What is
+/// to be checked and has an error is not stored.
+pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> Result<Outcome> {
     check(context, &request.said)?;
-    let managed = managed::prepared(context, &request.managed)?;
-    let who = context.working()?;
+    let again = request.regenerate.as_deref().map(|given| regenerate::prepared(context, given)).transpose()?;
+    let (managed, who) = match &again {
+        Some(again) => (again.managed(context, &mut request.managed)?, again.who.clone()),
+        None => (managed::prepared(context, &request.managed)?, context.working()?),
+    };
+    let what = What { managed, again };
     let mut said = request.said;
     if request.edit {
-        let asked = status::ask(context.repo);
-        let gathered = gather(context, &who.id)?;
-        let (work, ..) = work(context, &gathered, asked);
-        let preview = report(&gathered, work, said.clone(), context.store.now());
-        let text = draft::write(&preview, &said);
+        let draft = drafted(context, &who, said.clone(), &What::default())?;
+        let text = draft::write(&draft.handoff, &said);
         let edited = editor(&text)?.ok_or_else(draft::given_up)?;
         said = draft::read(&edited)?;
     }
-    if request.dry_run {
-        let asked = status::ask(context.repo);
-        let gathered = gather(context, &who.id)?;
-        let (work, warnings, _) = work(context, &gathered, asked);
-        let mut handoff = report(&gathered, work, said, context.store.now());
-        managed.put_in(&mut handoff);
-        let stored = Stored { warnings, ..Default::default() };
-        return Ok(Outcome {
-            missing: lacking(&handoff),
-            record: context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff))),
-            is_stored: false,
-            stored,
-        });
+    let mut checks = None;
+    if request.validate || request.dry_run {
+        let mut draft = drafted(context, &who, said.clone(), &what)?;
+        if request.validate {
+            checks = Some(validate::checks(context, &draft)?);
+        }
+        let stops = checks.iter().flatten().any(|check| check.level == Level::Error);
+        if request.dry_run || stops {
+            let warnings = [std::mem::take(&mut draft.warnings), what.warnings(&who)].concat();
+            return Ok(Outcome {
+                missing: lacking(&draft.handoff),
+                record: context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(draft.handoff))),
+                is_stored: false,
+                checks,
+                stored: Stored { warnings, ..Default::default() },
+            });
+        }
     }
-    write(context, &who, said, &managed)
+    Ok(Outcome { checks, ..write(context, &who, said, &what)? })
 }
 
 /// Refuses a blank text in what the agent says with the handoff.
@@ -122,29 +139,98 @@ pub fn check(context: &Context<'_>, said: &Said) -> Result<()> {
     Ok(())
 }
 
+/// What a handoff is besides the report of its session.
+#[derive(Debug, Default)]
+pub struct What {
+    /// What it says for its type.
+    pub managed: Managed,
+    /// The handoff it takes the place of.
+    pub again: Option<Again>,
+}
+
+impl What {
+    fn put_in(&self, handoff: &mut Handoff) {
+        self.managed.put_in(handoff);
+        self.again.iter().for_each(|again| again.put_in(handoff));
+    }
+
+    fn warnings(&self, who: &Working) -> Vec<String> {
+        who.note.iter().cloned().chain(self.again.iter().flat_map(Again::warnings)).collect()
+    }
+}
+
+/// A handoff that is not stored, and what git said.
+#[derive(Debug)]
+pub struct Draft {
+    /// The handoff.
+    pub handoff: Handoff,
+    /// What git's own diff has since the session began, deleted files as well, and what is untracked; `None` when git could not
+    /// be asked.
+    pub changed: Option<Vec<String>>,
+    /// What could not be found out.
+    pub warnings: Vec<String>,
+}
+
+fn drafted(context: &Context<'_>, who: &Working, said: Said, what: &What) -> Result<Draft> {
+    let asked = status::ask(context.repo);
+    let gathered = gather(context, &who.id)?;
+    let (work, warnings, seen) = work(context, &gathered, asked);
+    let since = gathered.session.commit.as_deref().and_then(parse_oid);
+    let changed = match &seen {
+        Seen::All(changes) => status::changed_since(context.repo, since).ok().map(|mut changed| {
+            // untracked files are no part of git's diff
+            add_new(&mut changed, &changes.files_added);
+            changed
+        }),
+        _ => None,
+    };
+    let mut handoff = report(&gathered, work, said, context.store.now());
+    what.put_in(&mut handoff);
+    Ok(Draft { handoff, changed, warnings })
+}
+
 /// What git knows since the session began. Without git, nothing, with a warning.
 fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Work, Vec<String>, Seen) {
+    let status = asked.read();
+    let git = status.as_ref().ok().map(|status| made_in(context, status));
     let paths = context.store.paths();
     if gathered.session.place.as_deref().is_some_and(|place| place != paths.place()) {
         let text = "the session worked in another worktree or clone; commits and files are left out: hand over there";
-        return (Work::default(), vec![text.to_owned()], Seen::Elsewhere);
+        return (Work { git, ..Work::default() }, vec![text.to_owned()], Seen::Elsewhere);
     }
     let since = gathered.session.commit.as_deref().and_then(parse_oid);
     let read = || -> Result<(Work, Changes)> {
         let committed = history::since(context.repo, since, COMMITS)?;
-        let changes = asked.read()?.changes;
+        let changes = status?.changes;
         let mut files = committed.files;
         add_new(&mut files, changes.files_added.iter().chain(&changes.files_modified));
-        Ok((Work { commits: committed.commits, files }, changes))
+        Ok((Work { commits: committed.commits, files, git: git.clone() }, changes))
     };
     match read() {
         Ok((work, changes)) => (work, Vec::new(), Seen::All(changes)),
-        Err(error) => (Work::default(), vec![format!("commits and files are left out: {error}")], Seen::Unasked),
+        Err(error) => {
+            let work = Work { git, ..Work::default() };
+            (work, vec![format!("commits and files are left out: {error}")], Seen::Unasked)
+        }
+    }
+}
+
+/// The state of git now.
+fn made_in(context: &Context<'_>, status: &Status) -> MadeIn {
+    let (head, changes) = (context.store.head(), &status.changes);
+    MadeIn {
+        commit: head.commit.map(|id| id.to_string()),
+        branch: head.branch.clone(),
+        ahead: status.ahead_behind.ahead,
+        behind: status.ahead_behind.behind,
+        modified: changes.files_modified.len() as u64,
+        added: changes.files_added.len() as u64,
+        deleted: changes.files_deleted.len() as u64,
     }
 }
 
 /// Stores the handoff of a session: what is new in it goes to the journal first, then the report, whole.
-pub fn write(context: &Context<'_>, who: &Working, mut said: Said, managed: &Managed) -> Result<Outcome> {
+pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) -> Result<Outcome> {
     // git looks at the work tree while the records are read
     let asked = status::ask(context.repo);
     let mut stored = Stored::default();
@@ -169,15 +255,21 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, managed: &Man
     let scan = context.store.session(&who.id)?;
     let gathered = gather_from(&scan, &who.id)?;
     let (work, warnings, seen) = work(context, &gathered, asked);
-    stored.warnings.extend(warnings);
+    stored.warnings.extend(warnings.into_iter().chain(what.warnings(who)));
     let mut handoff = report(&gathered, work, said, context.store.now());
-    managed.put_in(&mut handoff);
+    what.put_in(&mut handoff);
+    stored.warnings.extend(missed::warnings(context, &handoff)?);
     let doubtful: Vec<String> = handoff.named_artifacts.iter().chain(&gathered.touched_files).cloned().collect();
     handoff.uncommitted = uncommitted::of(context, &handoff, &doubtful, &seen);
     let lacking = lacking(&handoff);
     let record = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff)));
     let is_managed = matches!(&record.body, Body::Handoff(handoff) if handoff.payload.is_some());
-    let aside = if is_managed { Vec::new() } else { set_aside(&scan, who) };
+    let mut aside = if is_managed { Vec::new() } else { set_aside(&scan, who) };
+    if let Some(again) = &what.again
+        && aside.iter().all(|(id, _)| *id != again.head.id)
+    {
+        aside.push((again.head.id.clone(), again.on.clone()));
+    }
     let mut written = context.store.hand_over(record, aside)?;
     stored.add(&mut written);
     let record = written.records.into_iter().next().ok_or_else(Error::unstored)?;
@@ -185,7 +277,7 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, managed: &Man
         let paths = files_added.into_iter().chain(files_modified).chain(files_deleted).collect();
         context.store.remember_pending(&record.head.id, paths);
     }
-    Ok(Outcome { record, is_stored: true, missing: lacking, stored })
+    Ok(Outcome { record, is_stored: true, missing: lacking, checks: None, stored })
 }
 
 /// What a handoff still lacks. A managed one has what its format wants.
@@ -212,15 +304,21 @@ pub struct Listed {
     pub handoff: Handoff,
 }
 
-/// The handoffs in force, newest first: those of `--session` or `--ai` when given.
-pub fn list(context: &Context<'_>) -> Result<(Vec<Listed>, Vec<String>)> {
+/// The handoffs in force, newest first: those of `--session` or `--ai` when given; `unacknowledged` only those that no other
+/// session than their own has taken up.
+pub fn list(context: &Context<'_>, unacknowledged: bool) -> Result<(Vec<Listed>, Vec<String>)> {
     let warnings = context.store.settle();
     let session = match &context.asked.session {
         Some(given) => Some(super::alias::session(context, given)?.id),
         None => None,
     };
     let wanted = Wanted { session, ai: context.asked.ai.clone(), ..Wanted::default() };
-    Ok((in_force(context, &wanted, usize::MAX)?, warnings))
+    let mut listed = in_force(context, &wanted, usize::MAX)?;
+    if unacknowledged {
+        let taken_up = task::taken_up(context.store.index()?.kinds(&["accept"], Only::default())?.records());
+        listed.retain(|listed| !taken_up.contains(&listed.head.id));
+    }
+    Ok((listed, warnings))
 }
 
 /// The handoffs that no newer one of their session has taken the place of and that are wanted, newest first, `most` of

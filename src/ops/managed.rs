@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 
 use super::context::Context;
-use super::handoff::in_force;
 use crate::epistemics::payload::{self, Wrong};
+use crate::epistemics::standing::Standing;
 use crate::epistemics::task;
 use crate::error::{Error, Result, quote};
 use crate::model::Handoff;
 use crate::model::formats::{self, Format, TYPE};
-use crate::store::index::HandoffsWanted;
 use crate::store::secrets::redact_text;
 
 /// How many things that are wrong are told beside the first.
@@ -28,6 +27,10 @@ pub struct Asked {
     pub document: Option<String>,
     /// Single values, `PATH=TEXT`.
     pub values: Vec<String>,
+    /// The document of the handoff that is written anew: what is given takes the place of what it says.
+    pub base: Option<Value>,
+    /// Whether a handoff is written anew: then its round and attempt are counted already.
+    pub is_again: bool,
 }
 
 /// A type with everything its format has, and nothing wrong.
@@ -68,16 +71,17 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
             .suggest("Begin with what git empirica handoff --type TYPE --example prints.")
             .command(example_command("progress")));
     }
+    if let Some(base) = &asked.base {
+        given = payload::merged(base, &given);
+    }
     let named = given.get(TYPE).and_then(Value::as_str);
     let said_id = given.get("task_id").and_then(Value::as_str).map(str::to_owned);
     let Some(format) = format_of(asked, named)? else {
+        asked.task_id.as_deref().map_or(Ok(None), |id| task_standing(context, id, "epistemic"))?;
         return Ok(Managed(Handoff { to: asked.to.clone(), task_id: asked.task_id.clone(), ..Handoff::default() }));
     };
-    let mut put = |path: &str, text: &str| {
-        payload::put(format, &mut given, path, text).map_err(|wrong| refused(format, &[wrong]))
-    };
     if let Some(id) = asked.task_id.as_deref().filter(|id| said_id.as_deref() != Some(id)) {
-        put("task_id", id)?;
+        payload::put(format, &mut given, "task_id", id).map_err(|wrong| refused(format, &[wrong]))?;
     }
     for value in &asked.values {
         let (path, text) = value.split_once('=').ok_or_else(|| {
@@ -87,6 +91,12 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
                 .suggest("Write --set worker_report.status=COMPLETED; the fields are those of the example.")
                 .command(example_command(format.name))
         })?;
+        if asked.base.is_some() {
+            payload::make_room(&mut given, path.trim());
+        }
+        let mut put = |path: &str, text: &str| {
+            payload::put(format, &mut given, path, text).map_err(|wrong| refused(format, &[wrong]))
+        };
         put(path.trim(), text)?;
     }
     let fits = |given: &Value| match payload::wrongs(format, given) {
@@ -95,7 +105,7 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
     };
     fits(&given)?;
     speakable(context, &given)?;
-    complete(context, format, &mut given)?;
+    complete(context, format, asked.is_again, &mut given)?;
     fits(&given)?;
     let mut out = Handoff { to: asked.to.clone(), ..Handoff::default() };
     payload::put_in(format, &given, &mut out);
@@ -155,12 +165,14 @@ fn refused(format: &Format, wrongs: &[Wrong]) -> Error {
 }
 
 /// Puts in what the chain of the task tells, where it is not given.
-fn complete(context: &Context<'_>, format: &Format, given: &mut Value) -> Result<()> {
+fn complete(context: &Context<'_>, format: &Format, is_again: bool, given: &mut Value) -> Result<()> {
     let id = given["task_id"].as_str().unwrap_or_default().to_owned();
-    let wanted = HandoffsWanted { task_id: Some(id.clone()), ..HandoffsWanted::default() };
-    let mut listed = in_force(context, &wanted, usize::MAX)?;
-    listed.sort_by(|a, b| a.head.id.cmp(&b.head.id));
-    let chain: Vec<&Handoff> = listed.iter().map(|listed| &listed.handoff).collect();
+    let standing = match (is_again, format.name) {
+        // what a person asks about an escalation must be answered
+        (true, "escalation") => super::task::standing(context, &id)?,
+        _ => task_standing(context, &id, format.name)?,
+    };
+    let chain = standing.as_ref().map(Standing::chain).unwrap_or_default();
     let mut add = |key: &str, value: Value| {
         if given.get(key).is_none() {
             given[key] = value;
@@ -173,7 +185,9 @@ fn complete(context: &Context<'_>, format: &Format, given: &mut Value) -> Result
             add("iteration", json!(task::next_round(&chain)));
             add("retry_count", json!(attempt));
             add("max_retries", json!(most));
-            attempted(context, &id, given, attempt)?;
+            if !is_again {
+                attempted(context, &id, given, attempt)?;
+            }
         }
         "escalation" => {
             add("complete_history", Value::from(task::history(&chain)));
@@ -186,6 +200,13 @@ fn complete(context: &Context<'_>, format: &Format, given: &mut Value) -> Result
         _ => {}
     }
     Ok(())
+}
+
+/// Where the task stands that a handoff of this type is for; refused while the task is escalated.
+fn task_standing(context: &Context<'_>, id: &str, kind: &str) -> Result<Option<Standing>> {
+    let standing = super::task::standing(context, id)?;
+    standing.iter().try_for_each(|standing| super::task::may_go_on(id, standing, kind))?;
+    Ok(standing)
 }
 
 /// Refuses an attempt beyond the last, and one that counts less than there were.

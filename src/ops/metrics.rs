@@ -13,7 +13,7 @@ use crate::epistemics::metrics::{Asked, Handed, Metrics, Period, Reception, metr
 use crate::epistemics::tokens;
 use crate::error::{Error, Result};
 use crate::git::dates::Edge;
-use crate::model::{Accept, Head, Id, Record, SessionId};
+use crate::model::{Head, Id, Record, SessionId};
 use crate::store::Index;
 
 /// How many handoffs are resumed from to measure it: of one agent, and of all.
@@ -89,7 +89,7 @@ pub struct One {
     /// The handoff, with the commit it is at home on.
     pub listed: Listed,
     /// What its receivers say, oldest first.
-    pub accepts: Vec<(Head, Accept)>,
+    pub received: accept::Received,
     /// Who took it up, and how.
     pub reception: Reception,
     /// What `resume` has of it; `None` when it shows a newer one of the session.
@@ -118,7 +118,7 @@ pub fn one(context: &Context<'_>, given: &str, exact: bool) -> Result<One> {
     let (resumed, troubles) = read.resumed(context, &chosen)?;
     warnings.extend(troubles);
     Ok(One {
-        accepts: accept::of(context, &id)?,
+        received: accept::of(context, &id)?,
         reception: reception(&read.facts, &id),
         resumed: resumed.into_iter().next(),
         listed,

@@ -2,6 +2,7 @@
 
 pub mod accept;
 pub mod alias;
+pub mod answer;
 pub mod arrival;
 pub mod assess;
 pub mod backlog;
@@ -26,9 +27,11 @@ pub mod journal;
 pub mod log;
 pub mod managed;
 pub mod metrics;
+pub mod missed;
 pub mod portable;
 pub mod propose;
 pub mod query;
+pub mod regenerate;
 pub mod repair;
 pub mod resume;
 pub mod search;
@@ -39,7 +42,9 @@ pub mod similar;
 pub mod snapshot;
 pub mod status;
 pub mod sync;
+pub mod task;
 pub mod uncommitted;
+pub mod validate;
 
 pub use context::{Asked, Context};
 

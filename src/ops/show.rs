@@ -1,5 +1,6 @@
 //! One thing, whole: a handoff, a session, or what stands on a commit.
 
+use super::accept::Received;
 use super::context::Context;
 use super::handoff::{Listed, in_force, of_session};
 use super::session::gather;
@@ -8,15 +9,15 @@ use crate::epistemics::arrival::Arrival;
 use crate::epistemics::gathered::Gathered;
 use crate::error::{Error, Result};
 use crate::git::parse_oid;
-use crate::model::{Accept, Body, Head, Id, Record, Shelf};
+use crate::model::{Body, Id, Record, Shelf};
 use crate::store::Homes;
 use crate::store::index::HandoffsWanted;
 
 /// What was found.
 #[derive(Debug)]
 pub enum Shown {
-    /// A handoff, what became of it since, and its acknowledgements, oldest first.
-    Handoff(Box<Listed>, Box<Arrival>, Vec<(Head, Accept)>),
+    /// A handoff, what became of it since, and what its receivers said.
+    Handoff(Box<Listed>, Box<Arrival>, Received),
     /// A session; with its handoff in force, when it has one.
     Session(Box<Gathered>, Option<Box<Listed>>),
     /// The records at home on a commit.
@@ -98,8 +99,8 @@ fn handoff(context: &Context<'_>, listed: Listed, warnings: &mut Vec<String>) ->
     let (arrivals, troubles) = arrival::of(context, &[&listed])?;
     warnings.extend(troubles);
     let arrival = arrivals.into_iter().next().ok_or_else(|| nothing(listed.head.id.short()))?;
-    let accepts = accept::of(context, &listed.head.id)?;
-    Ok(Shown::Handoff(Box::new(listed), Box::new(arrival), accepts))
+    let received = accept::of(context, &listed.head.id)?;
+    Ok(Shown::Handoff(Box::new(listed), Box::new(arrival), received))
 }
 
 fn nothing(given: &str) -> Error {

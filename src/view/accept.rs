@@ -1,10 +1,12 @@
-//! Acknowledgements: the answer of `accept`, and their list where a handoff is shown.
+//! Acknowledgements: the answers of `accept` and `answer`, and their list where a handoff is shown.
 
 use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
+use crate::epistemics::standing::Question;
 use crate::model::{Accept, Head, Verdict};
-use crate::ops::accept::Outcome;
+use crate::ops::accept::{Outcome, Received};
+use crate::ops::answer;
 
 /// An acknowledgement as JSON; what was not said is null or empty.
 pub fn json_of(head: &Head, accept: &Accept) -> Value {
@@ -19,7 +21,35 @@ pub fn json_of(head: &Head, accept: &Accept) -> Value {
         "instructions": accept.instructions,
         "questions": accept.questions,
         "gaps": accept.gaps,
+        "resolution": accept.resolution,
     })
+}
+
+/// A question as JSON; who answered is null while nobody has.
+pub fn question_json(question: &Question) -> Value {
+    let answer = question.answer.as_ref();
+    json!({
+        "question_id": question.name(),
+        "handoff_id": question.handoff,
+        "question": question.text,
+        "asked_by": question.asked.ai,
+        "asked_at": question.asked.at,
+        "answer": answer.map(|(_, text)| text),
+        "answered_by": answer.map(|(head, _)| &head.ai),
+        "answered_at": answer.map(|(head, _)| &head.at),
+    })
+}
+
+/// A question on lines of its own, with the name it is answered by, or with its answer.
+pub fn question_lines(question: &Question) -> String {
+    let what = safe::item(&question.text).replace('\n', "\n  ");
+    match &question.answer {
+        None => format!("- {} {what}\n", question.name()),
+        Some((head, text)) => {
+            let text = safe::item(text).replace('\n', "\n    ");
+            format!("- {} {what}\n  - {}: {text}\n", question.name(), safe::words(&head.ai))
+        }
+    }
 }
 
 /// The answer of `accept`.
@@ -29,6 +59,13 @@ pub fn answer(outcome: &Outcome) -> Answer {
     if let (Value::Object(json), Value::Object(said)) = (&mut json, json_of(head, accept)) {
         json.extend(said);
     }
+    let asked: Vec<String> = (1..=accept.questions.len()).map(|n| format!("{}.{n}", head.id.short())).collect();
+    json["question_ids"] = json!(asked);
+    let learned = |kind: &str| {
+        outcome.learned.iter().find(|record| record.body.kind() == kind).map(|record| record.head.id.clone())
+    };
+    json["decision_id"] = json!(learned("decision"));
+    json["pattern_id"] = json!(learned("finding"));
     Answer::new(json)
         .text(format!("{}\n", head.id.short()))
         .say(format!(
@@ -40,13 +77,49 @@ pub fn answer(outcome: &Outcome) -> Answer {
         .stored(&outcome.stored)
 }
 
-/// Adds them to the answer of `show`: under `acknowledgements`, and `in_text` as a section, when there are any.
-pub fn added(mut answer: Answer, accepts: &[(Head, Accept)], in_text: bool) -> Answer {
+/// The answer of `answer`.
+pub fn answered(outcome: &answer::Outcome) -> Answer {
+    let json = json!({
+        "id": outcome.head.id,
+        "kind": "answer",
+        "session_id": outcome.session_id,
+        "ai_id": outcome.head.ai,
+        "timestamp": outcome.head.at,
+        "handoff_id": outcome.question.handoff,
+        "accept_id": outcome.answer.of,
+        "question_id": outcome.question.name(),
+        "question": outcome.question.text,
+        "answer": outcome.answer.text,
+        "open_questions": outcome.open.iter().map(question_json).collect::<Vec<_>>(),
+    });
+    let rest = match outcome.open.len() {
+        0 => "nothing else is asked of that handoff".to_owned(),
+        open => format!("{} still open", words::count(open, "question")),
+    };
+    let mut answer = Answer::new(json)
+        .text(format!("{}\n", outcome.head.id.short()))
+        .say(format!("Answered {} of handoff {}; {rest}.", outcome.question.name(), outcome.question.handoff.short()))
+        .stored(&outcome.stored);
+    for question in &outcome.open {
+        answer = answer.hint(format!("git empirica answer {} \"<answer>\"", question.name()));
+    }
+    answer
+}
+
+/// Adds what receivers said to the answer of `show`: under `acknowledgements` and `questions`, and `in_text` as sections,
+/// when there is any.
+pub fn added(mut answer: Answer, received: &Received, in_text: bool) -> Answer {
+    let Received { accepts, questions } = received;
     let list: Vec<Value> = accepts.iter().map(|(head, accept)| json_of(head, accept)).collect();
     answer.json.insert("acknowledgements".to_owned(), Value::Array(list));
+    answer.json.insert("questions".to_owned(), questions.iter().map(question_json).collect());
     if in_text && !accepts.is_empty() {
         let entries: String = accepts.iter().map(|(head, accept)| entry(head, accept)).collect();
         answer.text = format!("{}\n## Acknowledgements\n\n{entries}", answer.text);
+    }
+    if in_text && !questions.is_empty() {
+        let entries: String = questions.iter().map(question_lines).collect();
+        answer.text = format!("{}\n## Questions\n\n{entries}", answer.text);
     }
     answer
 }
@@ -63,8 +136,8 @@ fn entry(head: &Head, accept: &Accept) -> String {
     let each = |title: &str, list: &[String]| list.iter().map(|text| format!("{title}: {text}")).collect();
     let said: [Vec<String>; 4] = [
         one("understood", &accept.understanding),
+        one("resolution", &accept.resolution),
         one("instructions", &accept.instructions),
-        each("question", &accept.questions),
         each("gap", &accept.gaps),
     ];
     lines.extend(said.iter().flatten().map(|text| format!("  - {}", safe::item(text).replace('\n', "\n  "))));

@@ -3,12 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::template::Templates;
-use super::{Answer, managed, words};
+use super::{Answer, managed, validate, words};
 use crate::epistemics::report::duration;
 use crate::epistemics::tokens;
 use crate::epistemics::trajectory::{OVERALL, deltas};
 use crate::error::Result;
-use crate::model::{Body, Handoff, Head, Phase, Record};
+use crate::model::handoff::MadeIn;
+use crate::model::{Body, Handoff, Head, Id, Phase, Record};
 use crate::ops::handoff::{Listed, Outcome};
 use crate::ops::show::short_commit;
 
@@ -29,6 +30,8 @@ pub fn markdown(templates: &mut Templates, record: &Record, footer: Option<&str>
             "date": words::date(&head.at),
             "duration": duration(handoff.duration_seconds),
             "commit": short_commit(head.commit.as_deref()),
+            "git": handoff.git.as_ref().map(git_line),
+            "regenerates": handoff.regenerates.as_ref().map(Id::short),
             "way": way(handoff),
             "h": data,
             "sections": managed::sections(handoff),
@@ -39,6 +42,27 @@ pub fn markdown(templates: &mut Templates, record: &Record, footer: Option<&str>
         }),
     )?;
     Ok(text.trim_end().to_owned() + "\n")
+}
+
+/// The state of git in a line: the branch, how far it is from its upstream, what was not committed.
+fn git_line(git: &MadeIn) -> String {
+    let mut parts = vec![git.branch.clone().map_or_else(|| "no branch".to_owned(), |branch| format!("on {branch}"))];
+    let far = [(git.ahead, "ahead"), (git.behind, "behind")];
+    parts.extend(far.into_iter().filter_map(|(n, word)| n.filter(|n| *n > 0).map(|n| format!("{n} {word}"))));
+    let loose = [(git.modified, "modified"), (git.added, "new"), (git.deleted, "deleted")];
+    let loose: Vec<String> = loose.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    parts.push(match loose.is_empty() {
+        true => "everything committed".to_owned(),
+        false => format!("not committed: {}", loose.join(", ")),
+    });
+    parts.join("; ")
+}
+
+/// The state of git as JSON.
+fn git_json(git: &MadeIn) -> Value {
+    let mut json = json!(git);
+    json["dirty"] = json!(git.modified + git.added + git.deleted > 0);
+    json
 }
 
 /// Which assessments the trajectory compares.
@@ -132,6 +156,10 @@ fn whole(head: &Head, handoff: &Handoff) -> Value {
         "next_steps": next_steps(handoff),
         "artifacts_created": handoff.artifacts,
         "assessments": handoff.assessments,
+        "git_state": handoff.git.as_ref().map(git_json),
+        "regenerates": handoff.regenerates,
+        "clarifications": handoff.clarifications,
+        "missed": handoff.missed,
     })
 }
 
@@ -182,6 +210,8 @@ pub fn outcome_json(outcome: &Outcome, markdown: &str) -> Value {
         "token_count": tokens::estimate(markdown),
         "markdown": markdown,
         "missing": missing,
+        "regenerates": outcome.handoff().and_then(|handoff| handoff.regenerates.as_ref()),
+        "validation": outcome.checks.as_deref().map(validate::json_of),
     })
 }
 
@@ -202,12 +232,19 @@ pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
         let on = short_commit(head.commit.as_deref()).unwrap_or_else(|| "the commit to come".to_owned());
         answer.say(format!("Stored handoff {} on {on}.", head.id.short()))
     } else {
-        answer.say("This is a dry run: nothing is stored.")
+        let why = match validate::stops(outcome.checks.as_deref()) {
+            true => "A check has an error: nothing is stored.",
+            false => "This is a dry run: nothing is stored.",
+        };
+        answer.say(why)
     };
     for (what, command) in &outcome.missing {
         answer = answer.hint(format!("the handoff lacks {what}: {command}"));
     }
-    Ok(answer)
+    Ok(match &outcome.checks {
+        Some(checks) => validate::added(answer, checks),
+        None => answer,
+    })
 }
 
 /// The answer of `handoff list`.

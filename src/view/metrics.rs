@@ -287,7 +287,7 @@ pub fn of_handoff(one: &One, terminal: &mut Templates) -> Result<Answer> {
         "tokens": one.resumed.is_some().then(|| costs.iter().map(of_detail).collect::<Map<_, _>>()),
         "transcript_tokens": null,
         "first_try_complete": one.reception.is_complete,
-        "acknowledgements": one.accepts.iter().map(|(head, said)| accept::json_of(head, said)).collect::<Vec<_>>(),
+        "acknowledgements": one.received.accepts.iter().map(|(head, said)| accept::json_of(head, said)).collect::<Vec<_>>(),
         "receivers": one.reception.receivers.iter().map(receiver_json).collect::<Vec<_>>(),
     });
     let mut text =
@@ -313,5 +313,5 @@ pub fn of_handoff(one: &One, terminal: &mut Templates) -> Result<Answer> {
     text.extend(one.reception.receivers.iter().map(receiver_text));
     let answer = Answer::new(json).text(text).warn(one.warnings.clone()).paged();
     // acknowledgements stand there as in show
-    Ok(accept::added(answer, &one.accepts, true))
+    Ok(accept::added(answer, &one.received, true))
 }

@@ -34,7 +34,9 @@ pub mod small;
 pub mod snapshot;
 pub mod status;
 pub mod sync;
+pub mod task;
 pub mod template;
+pub mod validate;
 pub mod words;
 
 pub use answer::Answer;

@@ -38,7 +38,7 @@ pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mu
         })
     };
     match (shown, format) {
-        (Shown::Handoff(listed, arrival, accepts), _) => {
+        (Shown::Handoff(listed, arrival, received), _) => {
             let answer = one(listed, terminal)?.warn(warnings);
             // the user's own template says what the user wants
             let is_ours = terminal.is_built_in("handoff.md");
@@ -46,7 +46,7 @@ pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mu
                 Format::Compact => answer,
                 _ => {
                     let answer = arrival::added(answer, arrival, is_ours);
-                    as_text(accept::added(answer, accepts, is_ours), format)?
+                    as_text(accept::added(answer, received, is_ours), format)?
                 }
             })
         }

@@ -79,6 +79,7 @@ pub fn said(record: &Record) -> String {
         Body::Handoff(b) => b.task.clone(),
         Body::Digest(b) => digest(b).join("\n"),
         Body::Accept(b) => with(b.of.short(), &accepted(b), &b.understanding),
+        Body::Answer(b) => format!("{}.{} → {}", b.of.short(), b.question, b.text),
         Body::Attach(b) => format!("{} to {}", count(b.of.len(), "record"), b.to),
         Body::Supersede(b) => format!("{} by {}", b.of.short(), b.by.short()),
     }
@@ -101,6 +102,7 @@ pub fn accepted(accept: &Accept) -> String {
             out.push_str(&format!(", {}", count(list.len(), noun)));
         }
     }
+    out.push_str(if accept.resolution.is_some() { ", resolved" } else { "" });
     out
 }
 

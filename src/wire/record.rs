@@ -67,6 +67,7 @@ pub fn body_to_map(body: &Body) -> Map<String, Value> {
         Body::Handoff(b) => to_map(b),
         Body::Digest(b) => to_map(b),
         Body::Accept(b) => to_map(b),
+        Body::Answer(b) => to_map(b),
         Body::Attach(b) => to_map(AttachWire { of: b.of.clone(), from: b.from.clone(), to: b.to.clone() }),
         Body::Supersede(b) => to_map(SupersedeWire { of: b.of.clone(), by: b.by.clone() }),
     }
@@ -107,6 +108,7 @@ fn read_body<'de, D: Deserializer<'de>>(kind: &str, json: D) -> Result<Option<Bo
         "handoff" => Body::Handoff(Box::new(read(json)?)),
         "digest" => Body::Digest(Box::new(read(json)?)),
         "accept" => Body::Accept(read(json)?),
+        "answer" => Body::Answer(read(json)?),
         "attach" => {
             let AttachWire { of, from, to } = read(json)?;
             Body::Attach(Attach { of, from, to })

@@ -63,9 +63,16 @@ pub struct Handoff {
     /// Print a document of the type to begin with, and store nothing
     #[arg(long, requires = "kind", conflicts_with_all = [
         "set", "from", "edit", "dry_run", "task_id", "to", "task", "finding", "unknown", "accomplished", "context", "next",
-        "artifact", "ai", "session",
+        "artifact", "ai", "session", "validate", "regenerate",
     ])]
     pub example: bool,
+    /// Write a handoff anew, with what its receivers asked and missed; flags say otherwise what it said. It takes the place of
+    /// the old one
+    #[arg(long, value_name = "HANDOFF", conflicts_with = "session")]
+    pub regenerate: Option<String>,
+    /// Check it before it is stored: where a check has an error, nothing is, and the exit code is 3
+    #[arg(long)]
+    pub validate: bool,
     /// Complete the draft in your editor
     #[arg(long)]
     pub edit: bool,
@@ -109,6 +116,10 @@ impl HandoffType {
 pub enum HandoffCommand {
     /// List the handoffs in force, newest first
     List {
+        /// Only those that no other session has taken up
+        #[arg(long)]
+        #[allow(missing_docs)]
+        unacknowledged: bool,
         #[command(flatten)]
         #[allow(missing_docs)]
         filter: Filter,

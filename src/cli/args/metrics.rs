@@ -1,51 +1,8 @@
-//! `accept` and `metrics`: what the receiver of a handoff says, and what follows from it.
+//! `metrics`: how well handing over works.
 
 use clap::{Args, ValueEnum};
 
-use super::{Form, Who};
-
-/// Take up a handoff: say what you understood, what you decide, what you have to ask
-///
-/// The acknowledgement is stored beside the handoffs, on HEAD, and show lists it with the handoff. What the handoff
-/// should have said and did not is a gap: metrics count handoffs that were accepted without question or gap. A text can
-/// be `-` (standard input) or `@FILE`.
-#[derive(Debug, Args)]
-#[allow(missing_docs)]
-pub struct Accept {
-    /// The handoff's id, or a unique part of it
-    #[arg(value_name = "HANDOFF")]
-    pub handoff: String,
-    /// The task in your own words
-    #[arg(long, value_name = "TEXT")]
-    pub understanding: Option<String>,
-    /// What you decide: it is done, it goes on, somebody else must decide, or the handoff must be made better
-    #[arg(long, value_name = "DECISION", ignore_case = true)]
-    pub decision: Option<VerdictWord>,
-    /// What is to be done next
-    #[arg(long, value_name = "TEXT")]
-    pub instructions: Option<String>,
-    /// A question; can be given several times
-    #[arg(long, value_name = "TEXT")]
-    pub question: Vec<String>,
-    /// Something the handoff should have said; can be given several times
-    #[arg(long, value_name = "TEXT")]
-    pub gap: Vec<String>,
-    #[command(flatten)]
-    pub who: Who,
-    #[command(flatten)]
-    pub form: Form,
-}
-
-/// What a receiver decides.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-#[allow(missing_docs)]
-#[value(rename_all = "UPPERCASE")]
-pub enum VerdictWord {
-    Complete,
-    Continue,
-    Escalate,
-    Refine,
-}
+use super::Form;
 
 /// Measure how well handing over works, by agent and over time, or for one handoff
 ///

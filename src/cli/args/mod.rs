@@ -14,6 +14,7 @@ mod repair;
 mod search;
 mod session;
 mod sync;
+mod task;
 
 pub use assess::{
     About, Check, Checkpoint, CheckpointCommand, Drift, Noted, PhaseWord, Postflight, Preflight, TriggerWord, Vectors,
@@ -23,7 +24,7 @@ pub use care::{Completions, Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, S
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, HandoffType, Said};
 pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
-pub use metrics::{Accept, Metrics, PeriodWord, VerdictWord};
+pub use metrics::{Metrics, PeriodWord};
 pub use portable::{Export, Import};
 pub use query::{CalibrationWord, Query, QueryFormat, TypeWord};
 pub use read::{Bootstrap, DetailWord, Diff, FormatWord, Log, Resume, Show};
@@ -31,6 +32,7 @@ pub use repair::Repair;
 pub use search::{KindWord, Search, Similar};
 pub use session::{List as ListSessions, SessionCommand};
 pub use sync::Sync;
+pub use task::{Accept, AnswerTo, TaskCommand, VerdictWord};
 
 use std::ffi::OsString;
 
@@ -88,6 +90,9 @@ pub enum Command {
     Goal(GoalCommand),
     Handoff(Handoff),
     Accept(Accept),
+    Answer(AnswerTo),
+    #[command(subcommand)]
+    Task(TaskCommand),
     Show(Show),
     Diff(Diff),
     Resume(Resume),

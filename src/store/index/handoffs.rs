@@ -124,6 +124,20 @@ impl Index<'_> {
         self.fine(read())
     }
 
+    /// The tasks and their handoffs, those that a newer one took the place of as well, oldest first within each: of all
+    /// tasks, in the order of their ids, or of one.
+    pub fn of_tasks(&self, task: Option<&str>) -> Result<Vec<(String, Id)>> {
+        let read = || -> Result<Vec<(String, Id)>, Fault> {
+            let all = "SELECT task_id, id FROM handoff_reports WHERE task_id IS NOT NULL AND (?1 IS NULL) ORDER BY task_id, id";
+            let one = "SELECT task_id, id FROM handoff_reports WHERE task_id = ?1 ORDER BY id";
+            let mut find = self.opened.db.prepare_cached(if task.is_some() { one } else { all })?;
+            let found = find.query_map([task], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)))?;
+            let found: Vec<(String, Vec<u8>)> = found.collect::<rusqlite::Result<_>>()?;
+            Ok(found.into_iter().filter_map(|(task, id)| Some((task, Id::parse(&schema::text(&id))?))).collect())
+        };
+        self.fine(read())
+    }
+
     /// Whether a handoff stands on one of these objects.
     pub fn stands_on(&self, row: &Row, any: impl Fn(Oid) -> bool) -> Result<bool> {
         Ok(self.fine(ask::places(&self.opened.db, row.r))?.into_iter().any(any))

@@ -1,0 +1,35 @@
+//! From the commands between agents to their answers: `accept`, `answer`, `task`.
+
+use super::args::TaskCommand;
+use super::dispatch::Here;
+use super::input::Input;
+use super::{args, requests};
+use crate::error::Result;
+use crate::ops::{Asked, accept, answer, task};
+use crate::view::{self, Answer};
+
+impl Here<'_> {
+    pub(super) fn accept(&mut self, given: args::Accept) -> Result<Answer> {
+        let (request, asked) = requests::accept(given, &mut Input::new(self.output.stdin()))?;
+        Ok(view::accept::answer(&accept::run(&self.context(asked)?, request)?))
+    }
+
+    pub(super) fn answer_to(&mut self, given: args::AnswerTo) -> Result<Answer> {
+        let text = Input::new(self.output.stdin()).text(given.text)?;
+        Ok(view::accept::answered(&answer::run(&self.context(given.who)?, &given.question, &text)?))
+    }
+
+    pub(super) fn task(&mut self, command: TaskCommand) -> Result<Answer> {
+        let context = self.context(Asked::default())?;
+        Ok(match command {
+            TaskCommand::Show { task, .. } => {
+                let (task, warnings) = task::show(&context, &task)?;
+                view::task::shown(&task, warnings)
+            }
+            TaskCommand::List { open, .. } => {
+                let (tasks, warnings) = task::list(&context, open)?;
+                view::task::list(&tasks, open, warnings)
+            }
+        })
+    }
+}

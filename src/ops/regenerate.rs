@@ -1,0 +1,101 @@
+//! A handoff written anew: what it said, what its receivers asked and missed since, and what is said otherwise now.
+
+use std::collections::BTreeSet;
+
+use super::accept::{self, Received};
+use super::context::{Context, Working};
+use super::managed::{self, Managed};
+use crate::epistemics::payload;
+use crate::error::{Error, Result};
+use crate::git::Oid;
+use crate::model::handoff::{Clarification, Missed};
+use crate::model::{Body, Handoff, Head, Record};
+
+/// A handoff that is to be written anew.
+#[derive(Debug)]
+pub struct Again {
+    /// Its envelope.
+    pub head: Head,
+    /// Its session, in which the new one is written: it is that session's work that is handed over.
+    pub who: Working,
+    /// Where it stands.
+    pub on: BTreeSet<Oid>,
+    handoff: Handoff,
+    received: Received,
+}
+
+/// The handoff of that name, which must be in force and of a session.
+pub fn prepared(context: &Context<'_>, given: &str) -> Result<Again> {
+    let Record { head, body: Body::Handoff(handoff) } = accept::named(context, given)? else {
+        return Err(Error::unstored());
+    };
+    if let Some(newer) = accept::newer(context, &head.id, head.session.as_ref())? {
+        return Err(Error::refused(format!("a newer handoff took the place of {} already", head.id.short()))
+            .provided(given)
+            .reason("what receivers ask is about the one that is in force")
+            .suggest("Write that one anew.")
+            .command(format!("git empirica handoff --regenerate {newer}")));
+    }
+    let Some(session) = head.session.clone() else {
+        return Err(Error::refused(format!("the handoff {} is of no session", head.id.short()))
+            .reason("there is no journal to write it anew from")
+            .suggest("Hand over from a session of your own.")
+            .command("git empirica handoff"));
+    };
+    let who = Working { id: session, ai: context.author(Some(&head.ai)), note: None };
+    let on = context.store.index()?.ids([&head.id])?.entries().flat_map(|entry| entry.on.iter().copied()).collect();
+    let received = accept::of(context, &head.id)?;
+    Ok(Again { head, who, on, handoff: *handoff, received })
+}
+
+impl Again {
+    /// What it says for its type: what it said, and what is said otherwise now.
+    pub fn managed(&self, context: &Context<'_>, asked: &mut managed::Asked) -> Result<Managed> {
+        let own = self.handoff.kind.as_str();
+        if let Some(other) = asked.kind.filter(|kind| *kind != own) {
+            return Err(Error::usage(format!("the handoff {} is of the type {own}", self.head.id.short()))
+                .provided(other)
+                .reason("written anew, a handoff keeps its type")
+                .suggest("Leave --type out."));
+        }
+        if let Some(other) = asked.task_id.as_deref().filter(|id| self.handoff.task_id.as_deref() != Some(id)) {
+            return Err(Error::usage(format!("the handoff {} is of another task", self.head.id.short()))
+                .provided(other)
+                .reason("written anew, a handoff keeps its task")
+                .suggest("Leave --task-id out."));
+        }
+        asked.to = asked.to.take().or_else(|| self.handoff.to.clone());
+        asked.task_id = self.handoff.task_id.clone();
+        let mut base = payload::document(&self.handoff, "");
+        // it is written now
+        base.iter_mut().for_each(|base| drop(base.shift_remove("timestamp")));
+        asked.base = base.map(serde_json::Value::Object);
+        asked.is_again = true;
+        managed::prepared(context, asked)
+    }
+
+    /// Puts in what was asked and missed, with what the handoff had taken up itself.
+    pub fn put_in(&self, handoff: &mut Handoff) {
+        handoff.regenerates = Some(self.head.id.clone());
+        handoff.clarifications = self.handoff.clarifications.clone();
+        handoff.clarifications.extend(self.received.questions.iter().map(|question| Clarification {
+            question: question.text.clone(),
+            asked_by: question.asked.ai.clone(),
+            answer: question.answer.as_ref().map(|(_, text)| text.clone()),
+        }));
+        handoff.missed = self.handoff.missed.clone();
+        handoff.missed.extend(self.received.accepts.iter().flat_map(|(head, accept)| {
+            accept.gaps.iter().map(|gap| Missed { gap: gap.clone(), reported_by: head.ai.clone() })
+        }));
+        if handoff.task.is_empty() {
+            handoff.task = self.handoff.task.clone();
+        }
+    }
+
+    /// What is still to be answered.
+    pub fn warnings(&self) -> Vec<String> {
+        let open = self.received.questions.iter().filter(|question| question.answer.is_none());
+        let tell = |name: String, text: &str| format!("nobody has answered {name}: {text}");
+        open.map(|question| tell(question.name(), &question.text)).collect()
+    }
+}

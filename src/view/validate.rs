@@ -1,0 +1,41 @@
+//! What the checks of a handoff found: in its JSON, and aside.
+
+use serde_json::{Value, json};
+
+use super::{Answer, safe, words};
+use crate::epistemics::checklist::{Check, Level};
+
+fn count(checks: &[Check], level: Level) -> usize {
+    checks.iter().filter(|check| check.level == level).count()
+}
+
+/// Whether a check has an error.
+pub fn stops(checks: Option<&[Check]>) -> bool {
+    checks.is_some_and(|checks| count(checks, Level::Error) > 0)
+}
+
+/// The checks as JSON, in their order.
+pub fn json_of(checks: &[Check]) -> Value {
+    let entry = |check: &Check| json!({"name": check.name, "line": check.line, "level": check.level.name(), "message": check.message});
+    json!({
+        "passed": !stops(Some(checks)),
+        "errors": count(checks, Level::Error),
+        "warnings": count(checks, Level::Warning),
+        "checks": checks.iter().map(entry).collect::<Vec<_>>(),
+    })
+}
+
+/// Adds to the answer of `handoff` what they found, and that a gate says stop when one has an error.
+pub fn added(mut answer: Answer, checks: &[Check]) -> Answer {
+    for check in checks.iter().filter(|check| check.level >= Level::Warning) {
+        answer = answer.say(format!("{} {}: {}", check.level.name(), check.name, safe::line(&check.message)));
+    }
+    answer.stops |= stops(Some(checks));
+    let (errors, warnings) = (count(checks, Level::Error), count(checks, Level::Warning));
+    answer.say(format!(
+        "Checked: {}, {} of {}.",
+        words::count(errors, "error"),
+        words::count(warnings, "warning"),
+        words::count(checks.len(), "check")
+    ))
+}
