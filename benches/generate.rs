@@ -10,6 +10,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use git_empirica::epistemics::gathered::Gathered;
 use git_empirica::epistemics::report::{Said, Work, report};
 use git_empirica::model::assessment::CommitLine;
+use git_empirica::model::handoff::MadeIn;
 use git_empirica::model::journal::{DeadEnd, Decision, Evidence, Finding, Resolve, Unknown};
 use git_empirica::model::session::{SessionEnd, SessionStart};
 use git_empirica::model::{Assessment, Body, Head, Id, Phase, Record, SessionId, Shelf, Vector, Vectors};
@@ -221,6 +222,7 @@ fn session(words: &mut Words, before: &Made, after: &Made, i: usize) -> Vec<Reco
     let work = Work {
         commits: vec![CommitLine { commit: after.id.clone(), subject: after.subject.clone() }],
         files: after.files.clone(),
+        git: Some(MadeIn { commit: Some(after.id.clone()), branch: Some("main".to_owned()), ..MadeIn::default() }),
     };
     let said = Said {
         accomplished: vec![words.text(6)],

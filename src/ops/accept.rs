@@ -137,11 +137,11 @@ pub fn newer(context: &Context<'_>, id: &Id, session: Option<&SessionId>) -> Res
     let is_aside = !index.aside([id])?.is_empty();
     if is_aside {
         let naming = index.naming([id], &["supersede"])?;
-        let by = naming.records().filter_map(|record| match &record.body {
+        let mut by = naming.records().filter_map(|record| match &record.body {
             Body::Supersede(supersede) if supersede.of == *id => Some(supersede.by.short().to_owned()),
             _ => None,
         });
-        if let Some(by) = by.last() {
+        if let Some(by) = by.next_back() {
             return Ok(Some(by));
         }
     }
