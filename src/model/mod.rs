@@ -13,6 +13,7 @@ pub mod phase;
 pub mod record;
 pub mod session;
 pub mod snapshot;
+pub mod transcript;
 pub mod vectors;
 
 pub use accept::{Accept, Verdict};
@@ -22,4 +23,5 @@ pub use handoff::Handoff;
 pub use id::{Id, SessionId};
 pub use phase::Phase;
 pub use record::{Body, Head, Record, Shelf};
+pub use transcript::Transcript;
 pub use vectors::{Vector, Vectors};

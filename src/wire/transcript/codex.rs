@@ -1,0 +1,297 @@
+//! Rollouts of Codex CLI: items of the conversation and events about it, which repeat each other.
+
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
+
+use super::call::Call;
+use super::fold::Fold;
+use super::input::Input;
+use super::lenient::{Content, Count, Flag, Text, lenient};
+use super::{Reader, answers, words};
+use crate::model::transcript::{Agent, Role, Tokens};
+
+lenient! {
+    /// Numbers of tokens; those of the cache are among the input.
+    Usage {
+        input: Count = "input_tokens",
+        cached: Count = "cached_input_tokens",
+        output: Count = "output_tokens",
+        /// Keeps the lifetime of the others.
+        note: Text<'a> = "note",
+    }
+}
+
+lenient! {
+    /// What was used.
+    Info {
+        total: Option<Usage<'a>> = "total_token_usage",
+        last: Option<Usage<'a>> = "last_token_usage",
+    }
+}
+
+lenient! {
+    /// The state of the repository.
+    Git {
+        commit: Text<'a> = "commit_hash",
+        branch: Text<'a> = "branch",
+    }
+}
+
+lenient! {
+    /// A part of a message.
+    Part {
+        text: Text<'a> = "text",
+    }
+}
+
+lenient! {
+    /// What a shell or a search of the web is to do.
+    Action {
+        query: Text<'a> = "query",
+        kind: Text<'a> = "type",
+        url: Text<'a> = "url",
+    }
+}
+
+lenient! {
+    /// What a row carries.
+    Payload {
+        kind: Text<'a> = "type",
+        id: Text<'a> = "id",
+        timestamp: Text<'a> = "timestamp",
+        cwd: Text<'a> = "cwd",
+        model: Text<'a> = "model",
+        git: Git<'a> = "git",
+        role: Text<'a> = "role",
+        content: Content<'a, Part<'a>> = "content",
+        message: Text<'a> = "message",
+        name: Text<'a> = "name",
+        arguments: Option<&'a RawValue> = "arguments",
+        input: Option<&'a RawValue> = "input",
+        call: Text<'a> = "call_id",
+        status: Text<'a> = "status",
+        output: Option<&'a RawValue> = "output",
+        action: Option<&'a RawValue> = "action",
+        info: Info<'a> = "info",
+    }
+}
+
+lenient! {
+    /// A row.
+    Row {
+        kind: Text<'a> = "type",
+        timestamp: Text<'a> = "timestamp",
+        payload: Payload<'a> = "payload",
+    }
+}
+
+lenient! {
+    /// How a command ended.
+    Metadata {
+        exit: Option<&'a RawValue> = "exit_code",
+    }
+}
+
+lenient! {
+    /// An output that is more than a text.
+    Output {
+        output: Text<'a> = "output",
+        content: Content<'a, Part<'a>> = "content",
+        success: Flag = "success",
+        metadata: Metadata<'a> = "metadata",
+        exit: Option<&'a RawValue> = "exit_code",
+    }
+}
+
+/// Reads the rows of a rollout.
+#[derive(Debug, Default)]
+pub struct Codex {
+    /// How often each text was said as an item and as an event.
+    said: HashMap<u64, [u32; 2]>,
+}
+
+/// In which way something was said.
+#[derive(Clone, Copy)]
+enum Way {
+    Item,
+    Event,
+}
+
+impl Codex {
+    /// Says it, unless it was said as often in the other way.
+    fn say(&mut self, way: Way, role: Role, text: &str, at: Option<&str>, fold: &mut Fold) {
+        let number = fold.number(text.trim()) ^ (role == Role::User) as u64;
+        let times = self.said.entry(number).or_default();
+        let most = times[0].max(times[1]);
+        times[way as usize] += 1;
+        if times[way as usize] > most {
+            fold.said(role, text, at);
+        }
+    }
+
+    fn item(&mut self, payload: &Payload, at: Option<&str>, fold: &mut Fold) {
+        let call = payload.call.get();
+        match payload.kind.get() {
+            Some("message") => {
+                let parts: Vec<&str> = match &payload.content {
+                    Content::Text(text) => vec![text],
+                    Content::Parts(parts) => parts.iter().filter_map(|part| part.text.get()).collect(),
+                };
+                match payload.role.get() {
+                    Some("user") => {
+                        let own: Vec<&str> = parts.into_iter().filter_map(words::of_user).collect();
+                        self.say(Way::Item, Role::User, &own.join("\n"), at, fold);
+                    }
+                    Some("assistant") => self.say(Way::Item, Role::Assistant, &parts.join("\n"), at, fold),
+                    _ => {}
+                }
+            }
+            Some("function_call") => self.call(payload, payload.arguments, call, fold),
+            Some("custom_tool_call") => self.call(payload, payload.input.or(payload.arguments), call, fold),
+            Some("local_shell_call") => {
+                let made = Input::with(payload.action, |input| {
+                    Call::of(Agent::Codex, "local_shell", input, fold.here.as_deref())
+                });
+                fold.called(None, call.or(payload.id.get()), made);
+            }
+            Some("web_search_call") => {
+                let action: Action = parse(payload.action);
+                let name = if action.url.get().is_some() { "web_fetch" } else { "web_search" };
+                let made = Input::with(payload.action, |input| Call::of(Agent::Codex, name, input, None));
+                fold.called(None, call.or(payload.id.get()), made);
+            }
+            Some("function_call_output" | "custom_tool_call_output") => {
+                if let Some(id) = call {
+                    ended(id, payload.output, fold);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn call(&self, payload: &Payload, input: Option<&RawValue>, id: Option<&str>, fold: &mut Fold) {
+        let name = payload.name.get().unwrap_or_default();
+        let made = Input::with(input, |input| Call::of(Agent::Codex, name, input, fold.here.as_deref()));
+        fold.called(None, id, made);
+    }
+
+    fn event(&mut self, payload: &Payload, at: Option<&str>, fold: &mut Fold) {
+        let text = payload.message.get().unwrap_or_default();
+        match payload.kind.get() {
+            Some("user_message") => {
+                self.say(Way::Event, Role::User, words::of_user(text).unwrap_or_default(), at, fold);
+            }
+            Some("agent_message") => self.say(Way::Event, Role::Assistant, text, at, fold),
+            Some("token_count") => {
+                if let Some(total) = &payload.info.total {
+                    fold.used_in_all(None, tokens(total));
+                }
+                if let Some(last) = payload.info.last.as_ref().map(tokens).filter(|last| last.sum() > 0) {
+                    fold.out.context_tokens = Some(last.sum());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn parse<'a, T: Default + serde::Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+}
+
+fn tokens(usage: &Usage) -> Tokens {
+    let cached = usage.cached.get().min(usage.input.get());
+    Tokens { input: usage.input.get() - cached, output: usage.output.get(), cache_read: cached, cache_write: 0 }
+}
+
+fn ended(id: &str, raw: Option<&RawValue>, fold: &mut Fold) {
+    let raw = raw.map_or("", RawValue::get);
+    let text =
+        if raw.starts_with('"') { serde_json::from_str::<String>(raw).unwrap_or_default() } else { String::new() };
+    let inner = if raw.starts_with('{') { raw } else { text.trim_start() };
+    let output: Output =
+        if inner.starts_with('{') { serde_json::from_str(inner).unwrap_or_default() } else { Output::default() };
+    let parts = match (&output.content, raw.starts_with('[')) {
+        (_, true) => joined(&serde_json::from_str(raw).unwrap_or_default()),
+        (content, false) => joined(content),
+    };
+    let said = [output.output.get(), Some(parts.as_str()), Some(text.as_str())];
+    let said = said.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default();
+    let code = [output.metadata.exit, output.exit]
+        .into_iter()
+        .flatten()
+        .next()
+        .map(|code| code.get() != "0" && code.get() != "null");
+    let failed = output.success.is_denied() || code.unwrap_or_else(|| is_failure(said));
+    if let Some(open) = fold.ended(id, failed)
+        && !failed
+        && !open.questions.is_empty()
+    {
+        answers::take(&open.questions, inner, said, fold);
+    }
+}
+
+fn joined(content: &Content<Part>) -> String {
+    match content {
+        Content::Text(text) => text.to_string(),
+        Content::Parts(parts) => parts.iter().filter_map(|part| part.text.get()).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+/// Whether a text says, before the output it reports, that the command failed. What the command printed does not count.
+fn is_failure(text: &str) -> bool {
+    if text.starts_with("apply_patch verification failed") || text.starts_with("execution error") {
+        return true;
+    }
+    let head = text.lines().take(12).take_while(|line| line.trim() != "Output:");
+    let code = |line: &str| {
+        let line = line.trim();
+        let rest = line.strip_prefix("Process exited with code ").or(line.strip_prefix("Exit code: "))?;
+        Some(rest.trim_end_matches('.').trim() != "0")
+    };
+    head.filter_map(code).next().unwrap_or(false)
+}
+
+impl Reader for Codex {
+    fn row(&mut self, text: &str, fold: &mut Fold) -> bool {
+        let Ok(row) = serde_json::from_str::<Row>(text) else { return false };
+        let (payload, at) = (&row.payload, row.timestamp.get());
+        if let Some(time) = at {
+            fold.at(time);
+        }
+        match row.kind.get() {
+            Some("session_meta") => {
+                if let Some(cwd) = payload.cwd.get() {
+                    fold.move_to(cwd);
+                }
+                if let Some(time) = payload.timestamp.get() {
+                    fold.at(time);
+                }
+                // of a session that was forked, the rows of the one it came from follow
+                let out = &mut fold.out;
+                let first = |place: &mut Option<String>, text: &Text| {
+                    if place.is_none() {
+                        *place = text.get().map(str::to_owned);
+                    }
+                };
+                first(&mut out.session_id, &payload.id);
+                first(&mut out.commit, &payload.git.commit);
+                first(&mut out.branch, &payload.git.branch);
+            }
+            Some("turn_context") => {
+                if let Some(cwd) = payload.cwd.get() {
+                    fold.move_to(cwd);
+                }
+                if let Some(model) = payload.model.get() {
+                    fold.out.model = Some(model.to_owned());
+                }
+            }
+            Some("response_item") => self.item(payload, at, fold),
+            Some("event_msg") => self.event(payload, at, fold),
+            Some("compacted") => fold.summed_up(payload.message.get().unwrap_or_default()),
+            _ => {}
+        }
+        true
+    }
+}

@@ -1,0 +1,98 @@
+//! The files that a patch names in its headers, however the patch was handed over.
+
+/// What a patch begins with.
+const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
+const HEADERS: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
+
+/// The files of all patches in a text, in order, as they are written there. What stands between patches names none.
+pub fn files(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(BEGIN) {
+        let after = &rest[start + BEGIN.len()..];
+        let end = after.find(END).unwrap_or(after.len());
+        let patch = &after[..end];
+        if patch.starts_with("\\n") || patch.starts_with("\\r\\n") {
+            headers(&unescaped(patch), &mut out);
+        } else {
+            headers(patch, &mut out);
+        }
+        rest = &after[end..];
+    }
+    out
+}
+
+/// The files of a text that is a patch, even where its first line is missing.
+pub fn files_of_patch(text: &str) -> Vec<String> {
+    if text.contains(BEGIN) {
+        return files(text);
+    }
+    let mut out = Vec::new();
+    headers(text, &mut out);
+    out
+}
+
+fn headers(patch: &str, out: &mut Vec<String>) {
+    for line in patch.lines().filter(|line| line.starts_with("***")) {
+        let path = HEADERS.iter().find_map(|header| line.strip_prefix(header)).map(str::trim);
+        out.extend(path.filter(|path| !path.is_empty()).map(str::to_owned));
+    }
+}
+
+/// A text as it stands in the quotes of a script, without the escapes that matter here.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, if c == '\\' { chars.next() } else { None }) {
+            ('\\', Some('n')) => out.push('\n'),
+            ('\\', Some('r')) => out.push('\r'),
+            ('\\', Some('t')) => out.push('\t'),
+            ('\\', Some(other)) => out.push(other),
+            (c, _) => out.push(c),
+        }
+    }
+    out
+}
+
+/// The files of the patches in a command of a shell or a script that calls `apply_patch`, and the folder the command changes into
+/// before that. Nothing when it does not call it.
+pub fn in_command(command: &str) -> (Option<&str>, Vec<String>) {
+    if !command.contains("apply_patch") || !command.contains(BEGIN) {
+        return (None, Vec::new());
+    }
+    let folder = command.trim_start().strip_prefix("cd ").and_then(|rest| {
+        let end = rest.find("&&").or_else(|| rest.find([';', '\n']))?;
+        let word = rest[..end].trim();
+        let quoted = ['"', '\''].iter().find_map(|quote| word.strip_prefix(*quote)?.strip_suffix(*quote));
+        Some(quoted.unwrap_or(word))
+    });
+    (folder, files(command))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATCH: &str = "*** Begin Patch\n*** Add File: a b.rs\n+*** Update File: no\n*** Update File: c\n*** Move to: d\n \
+                         *** Delete File: no\n*** Delete File: e\r\n*** End Patch";
+
+    #[test]
+    fn headers_name_files_and_lines_of_content_do_not() {
+        assert_eq!(files(PATCH), ["a b.rs", "c", "d", "e"]);
+        assert_eq!(files(&format!("{PATCH}\n*** Add File: between\n{PATCH}")).len(), 8);
+        assert_eq!(files("*** Add File: x"), [""; 0]);
+        assert_eq!(files_of_patch("*** Add File: x\n+1"), ["x"]);
+    }
+
+    #[test]
+    fn a_patch_is_found_in_a_command_and_in_the_quotes_of_a_script() {
+        let heredoc = format!("cd 'my dir' && apply_patch <<'EOF'\n{PATCH}\nEOF");
+        assert_eq!(in_command(&heredoc), (Some("my dir"), files(PATCH)));
+        let script = format!("await tools.apply_patch(\"{}\");", PATCH.replace('\r', "").replace('\n', "\\n"));
+        assert_eq!(in_command(&script), (None, files(PATCH)));
+        assert_eq!(in_command(&format!("grep -r '{PATCH}'")).1, [""; 0]);
+        assert_eq!(in_command("git log --grep apply_patch").1, [""; 0]);
+    }
+}

@@ -1,0 +1,201 @@
+//! Paths as tools were given them: resolved by their text alone, and told from the root of the repository.
+
+use std::path::Path;
+
+/// The longest path that is believed to be one, in bytes.
+const LONGEST: usize = 4096;
+
+/// Whether a path begins with a drive (`C:\`, `C:/`) or a server (`\\server`).
+fn is_windows(path: &str) -> bool {
+    matches!(path.as_bytes(), [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic())
+        || path.starts_with("\\\\")
+}
+
+/// Whether a path that was made normal is absolute.
+fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || is_windows(path)
+}
+
+/// A path without `.`, `..` and empty parts, resolved against `cwd`, which is normal. Without `cwd`, a relative path stays so, and
+/// may begin with `..`. Paths of Windows get `/` between their parts and a large drive letter. `None` for what is no path: empty,
+/// longer than 4,096 bytes, or with a NUL.
+pub fn normal(path: &str, cwd: Option<&str>) -> Option<String> {
+    if path.is_empty() || path.len() > LONGEST || path.contains('\0') {
+        return None;
+    }
+    let own = path.starts_with('/') || is_windows(path);
+    let start = cwd.filter(|_| !own).unwrap_or_default();
+    let windows = if own { is_windows(path) } else { is_windows(start) || start.starts_with("//") };
+    let separators: &[char] = if windows { &['/', '\\'] } else { &['/'] };
+    let head = if own { path } else { start };
+    let root = match head.as_bytes() {
+        [b'\\' | b'/', b'\\' | b'/', ..] if windows => "//".to_owned(),
+        [b'/', ..] => "/".to_owned(),
+        [drive, ..] if windows => format!("{}:/", drive.to_ascii_uppercase() as char),
+        _ => String::new(),
+    };
+    let mut parts: Vec<&str> = Vec::new();
+    let skipped = usize::from(windows && !root.starts_with('/'));
+    for part in head.split(separators).skip(skipped).chain(path.split(separators).filter(|_| !own)) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            ".." if !root.is_empty() => {}
+            part => parts.push(part),
+        }
+    }
+    let out = root + &parts.join("/");
+    Some(if out.is_empty() { ".".to_owned() } else { out })
+}
+
+/// What of `path` lies below `folder`, both normal; empty for the folder itself.
+fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    let rest = path.strip_prefix(folder)?;
+    match rest.strip_prefix('/') {
+        Some(rest) => Some(rest),
+        None => (rest.is_empty() || folder.ends_with('/')).then_some(rest),
+    }
+}
+
+/// The folders that paths are told from.
+#[derive(Debug, Default)]
+pub struct Bases(Vec<(String, String)>);
+
+fn text(path: &Path) -> Option<String> {
+    normal(path.to_str()?, None)
+}
+
+fn real(path: &Path) -> Option<String> {
+    text(&path.canonicalize().ok()?)
+}
+
+impl Bases {
+    /// For a transcript that was begun in `cwd`, of the repository `own`, both as it says, seen from `root`. What was made elsewhere is
+    /// told from `own`, else from `cwd`.
+    pub fn of(root: Option<&Path>, cwd: Option<&str>, own: Option<&str>) -> Self {
+        let mut out = Vec::new();
+        let mut add = |folder: Option<String>, instead: &str| {
+            out.extend(folder.filter(|folder| is_absolute(folder)).map(|folder| (folder, instead.to_owned())));
+        };
+        let cwd = cwd.and_then(|cwd| normal(cwd, None));
+        let mut elsewhere = cwd.is_some();
+        if let Some(root) = root {
+            add(text(root), "");
+            let real_root = real(root);
+            add(real_root.clone(), "");
+            if let Some(cwd) = &cwd {
+                let named =
+                    [text(root), real_root.clone()].into_iter().flatten().any(|root| below(cwd, &root).is_some());
+                let inner =
+                    real(Path::new(cwd)).zip(real_root).and_then(|(cwd, root)| Some(below(&cwd, &root)?.to_owned()));
+                match inner {
+                    _ if named => elsewhere = false,
+                    Some(inner) => {
+                        // the same folder under another name: so is what lies above it, as far as the names agree
+                        elsewhere = false;
+                        let top = cwd.strip_suffix(&inner).map(|top| top.trim_end_matches('/').to_owned());
+                        add(top.filter(|top| !top.is_empty()), "");
+                        add(Some(cwd.clone()), &inner);
+                    }
+                    None => {}
+                }
+            }
+        }
+        if elsewhere {
+            add(own.and_then(|own| normal(own, None)).or(cwd), "");
+        }
+        Bases(out)
+    }
+
+    /// The path told from the root of the repository, `.` for the root itself; `None` when it lies outside. A relative path
+    /// of which nobody knows where it begins is believed to begin at the root.
+    pub fn place(&self, path: &str) -> Option<String> {
+        if !is_absolute(path) {
+            return (path != ".." && !path.starts_with("../")).then(|| path.to_owned());
+        }
+        self.0.iter().find_map(|(folder, instead)| {
+            let rest = below(path, folder)?;
+            Some(match (instead.is_empty(), rest.is_empty()) {
+                (true, true) => ".".to_owned(),
+                (true, false) => rest.to_owned(),
+                (false, true) => instead.clone(),
+                (false, false) => format!("{instead}/{rest}"),
+            })
+        })
+    }
+}
+
+/// Whether a folder that a transcript names is `root` or below it. `root` may be a link, and the folder's name may lead through one.
+pub fn is_inside(folder: &str, root: &Path) -> bool {
+    let Some(normal) = normal(folder, None).filter(|folder| is_absolute(folder)) else { return false };
+    let names = [text(root), real(root)];
+    let roots = || names.iter().flatten();
+    roots().any(|root| below(&normal, root).is_some())
+        || real(Path::new(&normal)).is_some_and(|folder| roots().any(|root| below(&folder, root).is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_resolved_by_their_text() {
+        for (path, cwd, wanted) in [
+            ("a/./b//../c", Some("/r"), "/r/a/c"),
+            ("/../../x/", None, "/x"),
+            ("../../../x", Some("/r/s"), "/x"),
+            ("../x", None, "../x"),
+            ("a/../..", None, ".."),
+            ("c:\\a\\.\\b", Some("/r"), "C:/a/b"),
+            ("b\\c", Some("C:/a"), "C:/a/b/c"),
+            ("b\\c", Some("/a"), "/a/b\\c"),
+            ("..\\..\\..\\c", Some("C:/a"), "C:/c"),
+            ("\\\\server\\share\\x", None, "//server/share/x"),
+            ("new\nline `x`", Some("/r"), "/r/new\nline `x`"),
+            ("./", None, "."),
+        ] {
+            assert_eq!(normal(path, cwd).as_deref(), Some(wanted), "{path}");
+        }
+        for path in [String::new(), "a\0b".into(), "x".repeat(5000)] {
+            assert_eq!(normal(&path, None), None);
+        }
+    }
+
+    #[test]
+    fn what_lies_outside_is_not_told_and_a_name_that_begins_alike_is_outside() {
+        let bases = Bases::of(Some(Path::new("/r")), Some("/r/sub"), Some("/r"));
+        assert_eq!(bases.place("/r/a").as_deref(), Some("a"));
+        assert_eq!(bases.place("/r").as_deref(), Some("."));
+        assert_eq!(bases.place("/rx/a"), None);
+        assert_eq!(bases.place("../a"), None);
+        assert_eq!(bases.place("..a").as_deref(), Some("..a"));
+    }
+
+    #[test]
+    fn what_was_made_elsewhere_is_told_from_its_own_root() {
+        let bases = Bases::of(Some(Path::new("/r")), Some("/other/sub"), Some("/other"));
+        assert_eq!(bases.place("/other/a").as_deref(), Some("a"));
+        assert_eq!(bases.place("/r/a").as_deref(), Some("a"));
+        let bases = Bases::of(None, Some("C:\\w"), None);
+        assert_eq!(bases.place("C:/w/a").as_deref(), Some("a"));
+        assert_eq!(Bases::of(None, None, None).place("/x"), None);
+    }
+
+    #[test]
+    fn a_link_and_what_it_leads_to_are_the_same_root() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (there, link) = (folder.path().join("there"), folder.path().join("link"));
+        std::fs::create_dir_all(there.join("sub")).expect("a folder");
+        std::os::unix::fs::symlink(&there, &link).expect("a link");
+        for (root, cwd) in [(&there, &link), (&link, &there)] {
+            let bases = Bases::of(Some(root), cwd.join("sub").to_str(), None);
+            for path in [root.join("a"), cwd.join("a")] {
+                assert_eq!(bases.place(path.to_str().expect("UTF-8")).as_deref(), Some("a"));
+            }
+            assert!(is_inside(cwd.join("sub").to_str().expect("UTF-8"), root));
+            assert!(!is_inside(folder.path().to_str().expect("UTF-8"), root));
+        }
+    }
+}
