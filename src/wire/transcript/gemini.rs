@@ -165,7 +165,7 @@ fn kept(row: &Row, fold: &Fold) -> Kept {
     };
     let text = match &row.content {
         Content::Text(text) => text.to_string(),
-        Content::Parts(parts) => parts.iter().filter_map(|part| part.text.get()).collect::<Vec<_>>().join("\n"),
+        Content::Parts(parts) => parts.iter().filter_map(|part| part.text.get()).collect(),
     };
     let own = if role == Role::User { words::of_user(&text).unwrap_or_default() } else { text.trim() };
     let calls = row.calls.0.iter().map(|call| {

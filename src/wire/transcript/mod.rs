@@ -262,4 +262,6 @@ fn recognised<R: BufRead>(
 }
 
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod tests;
