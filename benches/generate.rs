@@ -189,7 +189,15 @@ fn session(words: &mut Words, before: &Made, after: &Made, i: usize) -> Vec<Reco
     };
     let task = words.text(4);
     let place = format!("{:016x}", words.random.below(20));
-    let start = SessionStart { task: Some(task), kind: None, external_id: None, worktree: "main".to_owned(), place };
+    let start = SessionStart {
+        task: Some(task),
+        kind: None,
+        external_id: None,
+        worktree: "main".to_owned(),
+        place,
+        from: None,
+        from_handoff: None,
+    };
     session.say(words, before, Body::SessionStart(start));
     session.assess(words, before, Phase::Preflight, 20);
     for _ in 0..=words.random.below(3) {

@@ -20,6 +20,8 @@ const VARIABLES: &[&str] = &[
     "XDG_STATE_HOME",
     "XDG_DATA_HOME",
     "XDG_CONFIG_HOME",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
     "NO_COLOR",
     "TERM",
     "COLUMNS",

@@ -76,6 +76,9 @@ fn a_newcomer_sees_the_work_of_both_clones_in_sections() {
         "\
 # Project: 2 agents, 2 sessions, 1 active
 
+Working memory:
+- task: Move the mail jobs
+
 Active sessions:
 - <id> bob: Move the mail jobs (CHECK 1, confidence 0.67, worktree main, since 2026-03-01 12:00 UTC, last seen 2026-03-01 12:00 UTC)
 

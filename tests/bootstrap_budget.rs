@@ -110,9 +110,9 @@ fn in_document(json: &Value) -> ([u64; 9], [u64; 9], u64) {
 
 /// What is shown and what is left out are all there is.
 #[track_caller]
-fn adds_up(shown: [u64; 9], left: [u64; 9], rest: u64, whole: &str) {
+fn adds_up(shown: [u64; 9], left: [u64; 9], rest: u64, (kept, all): (u64, u64), whole: &str) {
     if rest > 0 {
-        assert_eq!(shown.iter().sum::<u64>() + rest, TOTALS.iter().sum::<u64>(), "{whole}");
+        assert_eq!(shown.iter().sum::<u64>() + kept + rest, TOTALS.iter().sum::<u64>() + all, "{whole}");
     } else {
         let sums: Vec<u64> = shown.iter().zip(left).map(|(shown, left)| shown + left).collect();
         assert_eq!(sums, TOTALS, "{whole}");
@@ -146,7 +146,9 @@ fn every_budget(text: &dyn Fn(&str, usize) -> String) {
         let spent = tokens(&out);
         assert!(spent <= budget && spent * 2 >= budget, "{spent} of {budget}:\n{out}");
         let (left, rest) = left_in_text(&out);
-        adds_up(shown_in_text(&out), left, rest, &out);
+        // what is kept in mind: the task, and in the document the last decisions
+        let kept = u64::from(out.contains("\nWorking memory:\n- task: "));
+        adds_up(shown_in_text(&out), left, rest, (kept, 1), &out);
         keeps_what_matters(budget, shown_in_text(&out), &out);
 
         let out = repo.run(["bootstrap", "--budget", &wanted, "--json"]).ok().out;
@@ -154,7 +156,10 @@ fn every_budget(text: &dyn Fn(&str, usize) -> String) {
         assert!(spent <= budget && spent * 2 >= budget, "{spent} of {budget}:\n{out}");
         let json: Value = serde_json::from_str(&out).expect("one document");
         let (shown, left, rest) = in_document(&json);
-        adds_up(shown, left, rest, &out);
+        let memory = &json["working_memory"];
+        let decisions = memory["recent_decisions"].as_array().map_or(0, Vec::len) as u64;
+        let kept = decisions + u64::from(memory["current_task"].is_string());
+        adds_up(shown, left, rest, (kept, 6), &out);
         keeps_what_matters(budget, shown, &out);
     }
 }
@@ -268,7 +273,7 @@ fn texts_forge_no_structure_and_drive_no_terminal() {
             assert!(!outside_of_code(line).contains('<'), "nothing is a tag: {line}");
         }
         let known = ["# Project", "", "You are ", "- ", "Left out: "];
-        let title = |line: &str| shown_titles().iter().any(|title| line == title);
+        let title = |line: &str| shown_titles().iter().any(|title| line == title) || line == "Working memory:";
         for line in out.lines() {
             assert!(
                 title(line) || known.iter().any(|k| if k.is_empty() { line.is_empty() } else { line.starts_with(k) }),

@@ -101,7 +101,15 @@ fn assessment(phase: Phase, know: f64, uncertainty: f64, confidence: Option<f64>
 /// What is attached or put aside for a session can be long after its work: its end is its own last record.
 #[test]
 fn what_is_done_for_a_session_does_not_move_its_end() {
-    let start = SessionStart { task: None, kind: None, external_id: None, worktree: "main".into(), place: "p".into() };
+    let start = SessionStart {
+        task: None,
+        kind: None,
+        external_id: None,
+        worktree: "main".into(),
+        place: "p".into(),
+        from: None,
+        from_handoff: None,
+    };
     let attach = Attach { of: vec![id(0)], from: "a".into(), to: "b".into() };
     let records = [
         record(0, 0, Body::SessionStart(start)),

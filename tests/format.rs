@@ -101,6 +101,22 @@ fn between_agents(run: &mut dyn FnMut(&[&str]) -> Value) {
     run(&["accept", &again, "--decision", "ESCALATE"]);
     run(&["accept", &again, "--resolution", "so"]);
     run(&["task", "list", "--open"]);
+    run(&["collect", &crate::collect::fixture("claude-code/session.jsonl")]);
+    let context = run(&[
+        "handoff",
+        "--transcript",
+        &crate::collect::fixture("codex/rollout.jsonl"),
+        "--to",
+        "bob",
+        "--budget",
+        "200",
+    ]);
+    run(&["show", context["handoff_id"].as_str().expect("an id")]);
+    run(&["handoff", "--type", "context", "-m", "We learned to search", "--to", "bob"]);
+    run(&["handoff", "--type", "context", "--to", "bob", "--incremental"]);
+    run(&["session", "start", "--ai", "carl", "--from", "c0dex"]);
+    run(&["session", "show", "c0dex"]);
+    run(&["session", "end", "--ai", "carl"]);
     run(&["task", "show", "n1"]);
 }
 
@@ -252,6 +268,7 @@ fn every_key_that_is_answered_or_stored_stands_in_the_page() {
     assert!(stored.contains("uncommitted") && stored.contains("blob") && stored.contains("deleted"), "{stored:?}");
     for kind in [
         "accept",
+        "transcript",
         "answer",
         "supersede",
         "digest",

@@ -79,6 +79,7 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
             "handoffs",
             "SELECT hex(o.id), hex(h.id), hex(session_id), ai_id, timestamp, task_id, task_summary, calibration_status, type, h.aside FROM handoff_reports h JOIN record o USING(r)",
         ),
+        ("memory", "SELECT hex(o.id), word FROM memory JOIN record o USING(r)"),
         ("paths", "SELECT hex(o.id), path FROM path JOIN record o USING(r)"),
         ("words", "SELECT hex(o.id), listed.word, length, place FROM listed JOIN record o USING(r)"),
         (

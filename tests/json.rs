@@ -78,6 +78,11 @@ const WORKS: &[Row] = &[
     (&["handoff", "--regenerate", "{handoff}"], &["regenerates", "handoff_id"], "**Written anew for:**", "Stored handoff"),
     (&["handoff", "list", "--unacknowledged"], &["handoffs", "total_found"], "Main work", ""),
     (&["answer", "{accept}.1", "So"], &["id", "kind", "session_id", "ai_id", "timestamp", "handoff_id", "accept_id", "question_id", "question", "answer", "open_questions", "degraded_mode", "storage"], "", "nothing else is asked"),
+    (&["session", "start", "--ai", "eve", "--from", "{spare}"], &["session_id", "/from/session_id", "/from/ai_id", "/from/handoff_id", "/from/handoff_written"], "-", "It continues ada's session"),
+    (&["collect", "{transcript}"], &["agent", "transcript_id", "session_id", "ai_id", "new_session", "path", "external_id", "cwd", "branch", "model", "started_at", "ended_at", "task", "summary", "tool_summaries", "/tool_summaries/0/errors", "files_modified", "files_outside", "pending_tasks", "/pending_tasks/0/status", "decisions", "recent_messages", "/recent_messages/0/role", "/tokens/cache_read", "context_tokens", "subagents", "rows", "skipped_rows", "stored", "/added/from", "degraded_mode", "storage"], "Transcript c0dex of codex", "Collected 46 rows"),
+    (&["collect", "{transcript}", "--dry-run"], &["agent", "session_id", "stored", "added"], "Transcript c0dex of codex", "dry run"),
+    (&["handoff", "--transcript", "{transcript}", "--to", "bob"], HANDOFF, "# Session Handoff Context ", "Stored handoff"),
+    (&["handoff", "--type", "context", "--to", "bob", "--incremental", "--detail", "summary"], HANDOFF, "Pick up exactly where it left off", "Stored handoff"),
     (&["task", "list"], &["tasks", "total_found", "/tasks/0/task_id", "/tasks/0/status", "/tasks/0/title", "/tasks/0/iteration", "/tasks/0/decision", "/tasks/0/decided_by", "/tasks/0/waits_for", "/tasks/0/open_questions", "/tasks/0/updated_at", "/tasks/0/updated_by"], "the-task: Do it", ""),
     (&["task", "show", "the-task"], &["task_id", "status", "files", "questions", "/questions/0/question_id", "history", "/history/0/kind", "/history/0/payload", "/history/1/acknowledgement", "/history/1/said"], "Task the-task: Do it", "hint: "),
     (&["show", "{handoff}"], WHOLE, "# Handoff ", ""),
@@ -181,6 +186,11 @@ const FAILS: &[(&[&str], At, i32)] = &[
     (&["answer", "{accept}", ""], At::World, 2),
     (&["task", "list"], At::Nowhere, 128),
     (&["task", "show", "none"], At::World, 1),
+    (&["collect", "no such file"], At::World, 1),
+    (&["collect"], At::World, 2),
+    (&["collect", "--latest"], At::Fresh, 1),
+    (&["session", "start", "--from", "nobody"], At::World, 1),
+    (&["handoff", "--type", "context", "--incremental"], At::World, 2),
     (&["handoff", "--regenerate", "{finding}"], At::World, 1),
     (&["metrics", "ffffffff"], At::World, 1),
     (&["metrics", "--by", "year"], At::World, 2),
@@ -265,6 +275,7 @@ impl<'p> World<'p> {
             ("other_goal", other_goal),
             ("handoff", handoff),
             ("accept", accept),
+            ("transcript", crate::collect::fixture("codex/rollout.jsonl")),
         ];
         World { repo, names }
     }

@@ -244,7 +244,15 @@ fn body() -> impl Strategy<Value = Body> {
             rationale,
         })),
         (maybe(), maybe(), maybe(), text(), text()).prop_map(|(task, kind, external_id, worktree, place)| {
-            Body::SessionStart(SessionStart { task, kind, external_id, worktree, place })
+            Body::SessionStart(SessionStart {
+                task,
+                kind,
+                external_id,
+                worktree,
+                place,
+                from: None,
+                from_handoff: None,
+            })
         }),
         (
             any::<u32>(),

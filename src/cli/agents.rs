@@ -1,11 +1,12 @@
-//! From the commands between agents to their answers: `accept`, `answer`, `task`.
+//! From the commands between agents to their answers: `accept`, `answer`, `task`, `collect`.
 
 use super::args::TaskCommand;
 use super::dispatch::Here;
 use super::input::Input;
 use super::{args, requests};
 use crate::error::Result;
-use crate::ops::{Asked, accept, answer, task};
+use crate::model::transcript::Agent;
+use crate::ops::{Asked, accept, answer, collect, task};
 use crate::view::{self, Answer};
 
 impl Here<'_> {
@@ -17,6 +18,12 @@ impl Here<'_> {
     pub(super) fn answer_to(&mut self, given: args::AnswerTo) -> Result<Answer> {
         let text = Input::new(self.output.stdin()).text(given.text)?;
         Ok(view::accept::answered(&answer::run(&self.context(given.who)?, &given.question, &text)?))
+    }
+
+    pub(super) fn collect(&mut self, given: args::Collect) -> Result<Answer> {
+        let request =
+            collect::Request { path: given.transcript, agent: given.agent.map(Agent::from), dry_run: given.dry_run };
+        Ok(view::collect::answer(&collect::run(&self.context(given.who)?, &request)?))
     }
 
     pub(super) fn task(&mut self, command: TaskCommand) -> Result<Answer> {

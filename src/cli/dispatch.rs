@@ -107,6 +107,7 @@ impl<'a> Here<'a> {
             Command::Accept(given) => self.accept(given)?,
             Command::Answer(given) => self.answer_to(given)?,
             Command::Task(command) => self.task(command)?,
+            Command::Collect(given) => self.collect(given)?,
             Command::Show(given) => {
                 let context = self.context(Asked::default())?;
                 let (shown, warnings) = show::run(&context, given.name.as_deref())?;
@@ -169,6 +170,7 @@ impl<'a> Here<'a> {
                     task: Input::new(self.output.stdin()).optional(given.task)?,
                     kind: given.kind,
                     external_id: given.external_id,
+                    from: given.from,
                 };
                 view::session::started(&session::start(&context, request)?)
             }

@@ -188,13 +188,25 @@ pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::R
         Some((path, text)) => Ok(format!("{path}={}", input.text(text.to_owned())?)),
         None => Ok(value),
     };
+    // a document says its type itself
+    let has_document = given.from.is_some();
     let document = given.from.map(|file| match file.as_str() {
         "-" => input.text(file),
         name if name.starts_with('@') => input.text(format!("@./{name}")),
         name => input.text(format!("@{name}")),
     });
+    // of a transcript, the context is what there is
+    let kind = given.kind.or(given.transcript.as_ref().map(|_| args::HandoffType::Context));
+    let is_context = matches!(kind, Some(args::HandoffType::Context));
+    if !is_context && (given.detail.is_some() || given.budget.is_some()) && !has_document {
+        return Err(Error::usage("--detail and --budget are for the type context")
+            .reason("what another type says is stored and shown whole")
+            .suggest("Leave them out, or hand over the context.")
+            .command("git empirica handoff --type context"));
+    }
+    let detail = given.detail.map_or(Detail::Full, Detail::from);
     let managed = managed::Asked {
-        kind: given.kind.map(args::HandoffType::name),
+        kind: kind.map(args::HandoffType::name),
         to: given.to,
         task_id: given.task_id,
         document: document.transpose()?,
@@ -205,6 +217,9 @@ pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::R
         said: said(given.said, input)?,
         managed,
         regenerate: given.regenerate,
+        transcript: given.transcript,
+        budget: Some(given.budget.map_or(detail.budget(), |budget| budget as usize)),
+        incremental: given.incremental,
         edit: given.edit,
         validate: given.validate,
         dry_run: given.dry_run,

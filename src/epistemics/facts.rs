@@ -194,8 +194,15 @@ mod tests {
     }
 
     fn started() -> Record {
-        let start =
-            SessionStart { task: None, kind: None, external_id: None, worktree: "main".into(), place: "p".into() };
+        let start = SessionStart {
+            task: None,
+            kind: None,
+            external_id: None,
+            worktree: "main".into(),
+            place: "p".into(),
+            from: None,
+            from_handoff: None,
+        };
         record(0, Body::SessionStart(start))
     }
 

@@ -2,12 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::collected::{Known, activity, add_tool, known};
 use super::journal::{answers, goals, sessions};
+use super::short::short;
 use crate::model::goal::GoalState;
 use crate::model::handoff::{Assessed, Choice, Failure, Item, Proof, Slip, ToolUse};
 use crate::model::session::Session;
+use crate::model::transcript::ToolSummary;
 use crate::model::vectors::Vectors;
 use crate::model::{Accept, Assessment, Body, Checkpoint, Handoff, Head, Id, Phase, Record, SessionId};
+
+/// The longest sample of an activity, in characters.
+const SAMPLE: usize = 120;
 
 /// A question that was answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +37,10 @@ pub struct Gathered {
     pub handoffs: Vec<(Head, Handoff)>,
     /// The handoffs it took up, with their envelopes.
     pub accepts: Vec<(Head, Accept)>,
+    /// What was collected from the transcripts of its agent, by transcript.
+    pub transcripts: Vec<Known>,
+    /// The sessions that continue it, by their first records, oldest first.
+    pub continued_by: Vec<Head>,
     /// What it learned.
     pub findings: Vec<Item>,
     /// Its open questions.
@@ -49,9 +59,13 @@ pub struct Gathered {
     pub evidence: Vec<Proof>,
     /// What was consulted, each once.
     pub sources: Vec<String>,
-    /// Tool categories, most used first.
+    /// Tool categories, most used first: as its agent's transcripts tell, or as it logged when that is more.
     pub tools: Vec<ToolUse>,
-    /// Files that activities wrote or edited, each once.
+    /// The same with how many failed and what the first three different ones were about.
+    pub activity: Vec<ToolSummary>,
+    /// What of that it logged itself.
+    pub logged: Vec<ToolSummary>,
+    /// Files that activities or transcripts wrote or edited, each once.
     pub touched_files: Vec<String>,
     /// The goals it has, whoever set them.
     pub goals: Vec<GoalState>,
@@ -76,7 +90,10 @@ impl Gathered {
         let session = sessions(own.iter().copied()).remove(id)?;
         let owned = goals(records.clone()).into_iter().filter(|owned| owned.session.as_ref() == Some(id));
         let goals = owned.map(|owned| owned.goal).collect();
-        Some(Self::of(session, &own, &answers(records), goals))
+        let continues =
+            |record: &&Record| matches!(&record.body, Body::SessionStart(start) if start.from.as_ref() == Some(id));
+        let continued_by = records.clone().into_iter().filter(continues).map(|record| record.head.clone()).collect();
+        Some(Gathered { continued_by, ..Self::of(session, &own, &answers(records), goals) })
     }
 
     /// Sorts a session's own records.
@@ -90,6 +107,8 @@ impl Gathered {
             checkpoints: Vec::new(),
             handoffs: Vec::new(),
             accepts: Vec::new(),
+            transcripts: Vec::new(),
+            continued_by: Vec::new(),
             findings: Vec::new(),
             unknowns: Vec::new(),
             answered: Vec::new(),
@@ -100,6 +119,8 @@ impl Gathered {
             evidence: Vec::new(),
             sources: Vec::new(),
             tools: Vec::new(),
+            activity: Vec::new(),
+            logged: Vec::new(),
             touched_files: Vec::new(),
             goals,
             entries: 0,
@@ -107,7 +128,8 @@ impl Gathered {
             said: Vec::new(),
             last_at: String::new(),
         };
-        let mut tools: BTreeMap<String, u32> = BTreeMap::new();
+        let mut logged: Vec<ToolSummary> = Vec::new();
+        let mut collections = Vec::new();
         let (mut consulted, mut touched) = (BTreeSet::new(), BTreeSet::new());
         // the last run of each command, and when it was
         let mut evidence: BTreeMap<&str, (usize, Proof)> = BTreeMap::new();
@@ -151,7 +173,11 @@ impl Gathered {
                     evidence.insert(&run.command, (out.entries, proof));
                 }
                 Body::Activity(activity) => {
-                    *tools.entry(activity.category.clone()).or_default() += 1;
+                    let samples = vec![short(&activity.text, SAMPLE)];
+                    add_tool(
+                        &mut logged,
+                        &ToolSummary { category: activity.category.clone(), count: 1, errors: 0, samples },
+                    );
                     if matches!(activity.category.as_str(), "write" | "edit") {
                         let new = activity.files.iter().filter(|file| touched.insert(*file));
                         out.touched_files.extend(new.cloned());
@@ -173,6 +199,10 @@ impl Gathered {
                     out.entries -= 1;
                     out.accepts.push((record.head.clone(), accept.clone()));
                 }
+                Body::Transcript(collected) => {
+                    out.entries -= 1;
+                    collections.push(collected.as_ref());
+                }
                 Body::SessionStart(_)
                 | Body::SessionEnd(_)
                 | Body::Digest(_)
@@ -191,6 +221,7 @@ impl Gathered {
                     | Body::Digest(_)
                     | Body::Accept(_)
                     | Body::Answer(_)
+                    | Body::Transcript(_)
                     | Body::Supersede(_)
                     | Body::Attach(_)
                     | Body::SessionEnd(_)
@@ -202,9 +233,38 @@ impl Gathered {
         let mut evidence: Vec<(usize, Proof)> = evidence.into_values().collect();
         evidence.sort_by_key(|(at, _)| *at);
         out.evidence = evidence.into_iter().map(|(_, proof)| proof).collect();
-        out.tools = tools.into_iter().map(|(tool, count)| ToolUse { tool, count }).collect();
-        out.tools.sort_by(|a, b| b.count.cmp(&a.count).then(a.tool.cmp(&b.tool)));
+        out.transcripts = known(collections);
+        for transcript in &out.transcripts {
+            let new = transcript.files.iter().filter(|file| touched.insert(*file));
+            out.touched_files.extend(new.cloned());
+        }
+        out.activity = activity(logged.clone(), &out.transcripts);
+        out.logged = logged;
+        out.tools = counts(&out.activity);
         out
+    }
+
+    /// Leaves out what was collected up to a record, out of all that the session said: what is left is what was added since.
+    pub fn leave_out_collected(&mut self, all: &[&Record], upto: &Id) {
+        let collected = |record: &&&Record| {
+            matches!(record.body, Body::Transcript(_)) && record.head.session.as_ref() == Some(&self.session.id)
+        };
+        let before = all.iter().filter(collected).filter(|record| record.head.id <= *upto).filter_map(|record| {
+            match &record.body {
+                Body::Transcript(collected) => Some(collected.as_ref()),
+                _ => None,
+            }
+        });
+        for old in known(before) {
+            self.touched_files.retain(|file| !old.files.contains(file));
+            let own =
+                self.transcripts.iter_mut().find(|own| (&own.agent, &own.transcript) == (&old.agent, &old.transcript));
+            if let Some(own) = own {
+                own.leave_out(&old);
+            }
+        }
+        self.activity = activity(std::mem::take(&mut self.logged), &self.transcripts);
+        self.tools = counts(&self.activity);
     }
 
     /// How many entries and assessments it made after a record.
@@ -258,4 +318,13 @@ impl Gathered {
 pub fn add_new<'t>(list: &mut Vec<String>, texts: impl IntoIterator<Item = &'t String>) {
     let mut known: BTreeSet<String> = list.iter().cloned().collect();
     list.extend(texts.into_iter().filter(|text| known.insert((*text).clone())).cloned());
+}
+
+/// Tool categories with their numbers, most used first.
+fn counts(activity: &[ToolSummary]) -> Vec<ToolUse> {
+    let count = |tool: &ToolSummary| u32::try_from(tool.count).unwrap_or(u32::MAX);
+    let mut out: Vec<ToolUse> =
+        activity.iter().map(|tool| ToolUse { tool: tool.category.clone(), count: count(tool) }).collect();
+    out.sort_by(|a, b| b.count.cmp(&a.count).then(a.tool.cmp(&b.tool)));
+    out
 }

@@ -23,6 +23,8 @@ pub fn sessions<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<S
             commit: record.head.commit.clone(),
             worktree: None,
             place: None,
+            from: None,
+            from_handoff: None,
         });
         match &record.body {
             Body::SessionStart(start) => {
@@ -35,6 +37,12 @@ pub fn sessions<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<S
                 session.external_id = start.external_id.clone();
                 session.worktree = Some(start.worktree.clone());
                 session.place = Some(start.place.clone());
+                session.from = start.from.clone();
+                session.from_handoff = start.from_handoff.clone();
+            }
+            // an agent's own id is known at the latest from its transcript
+            Body::Transcript(collected) => {
+                session.external_id = session.external_id.take().or_else(|| Some(collected.transcript.clone()));
             }
             Body::SessionEnd(_) => session.ended_at = Some(record.head.at.clone()),
             Body::Assessment(assessment) => {

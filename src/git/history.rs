@@ -240,6 +240,16 @@ fn parse_since(bytes: &[u8]) -> Since {
     out
 }
 
+/// The commit that HEAD's own line of history was at, at a time (RFC 3339); `None` when it had none then.
+pub fn at_time(repo: &Repository, time: &str) -> Result<Option<Oid>> {
+    if repo.head()?.commit.is_none() {
+        return Ok(None);
+    }
+    let mut command = git(repo.cwd());
+    command.args(["rev-list", "--max-count=1", "--first-parent", &format!("--before={time}"), "HEAD", "--"]);
+    Ok(super::parse_oid(String::from_utf8_lossy(&output(&mut command)?).trim()))
+}
+
 /// Refuses revisions that git would take for options.
 pub(super) fn no_options(revisions: &[String], suggestion: &str) -> Result<()> {
     match revisions.iter().find(|revision| revision.starts_with('-')) {

@@ -1,5 +1,5 @@
-//! The formats of managed handoffs: which fields each type has, in the order and by the names of the specification (dual-agent
-//! handoff mechanisms, "Data Transfer Format").
+//! The formats of handoffs that have fields of their own: which each type has, in the order and by the names of the specifications
+//! (dual-agent handoff mechanisms, "Data Transfer Format"; agent handoff service, "HandoffContext").
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,8 +58,8 @@ pub struct Format {
 /// The key that names the format.
 pub const TYPE: &str = "handoff_type";
 
-/// The managed types, in the order of the specification.
-pub const FORMATS: [Format; 4] = [INITIALIZATION, PROGRESS, ERROR_RECOVERY, ESCALATION];
+/// The types, in the order of the specifications: those of a task, then the context of a session.
+pub const FORMATS: [Format; 5] = [INITIALIZATION, PROGRESS, ERROR_RECOVERY, ESCALATION, CONTEXT];
 
 /// The format of that name.
 pub fn named(name: &str) -> Option<&'static Format> {
@@ -301,5 +301,47 @@ const ESCALATION: Format = Format {
             "How to go on when it is resolved",
             "Run npm ci and finish the cookie",
         ),
+    ],
+};
+
+const CONTEXT: Format = Format {
+    name: "context",
+    about: "What a session did and knows, for who continues it; everything that is not given is drawn from the session",
+    fields: &[
+        by_us("session_id", Shape::Text, "The session", "ecbf9e3e-147a-4872-ae57-4ef7d98ec028"),
+        by_us("source_agent_type", Shape::Text, "What sort of agent worked", "claude-code"),
+        by_us("source_agent_id", Shape::Text, "Which one", "ada"),
+        by_us("target_agent_type", Shape::Text, "What sort of agent continues; as --to says", "codex"),
+        by_us("target_agent_id", Shape::Text, "Which one; as --to says", "bob"),
+        freely(
+            "summary",
+            Shape::Text,
+            "What it was about, and where it stands",
+            "The login form is there, its cookie is not",
+        ),
+        by_us(
+            "tool_summaries",
+            Shape::List(&Shape::Fields(&[
+                always("category", Shape::Text, "The category of the tools", "shell"),
+                always("count", Shape::Count(0), "How often they were used", "3"),
+                freely("samples", TEXTS, "For what, three at most", "cargo test"),
+            ])),
+            "The tools that were used",
+            "",
+        ),
+        by_us("files_modified", TEXTS, "The files that were changed", "src/auth.js"),
+        by_us("pending_tasks", TEXTS, "What is left to do", "renew the cookie"),
+        by_us("decisions", TEXTS, "What was decided", "cookies instead of tokens"),
+        by_us(
+            "recent_messages",
+            Shape::List(&Shape::Fields(&[
+                always("role", Shape::Text, "Who spoke: user or assistant", "user"),
+                always("content", Shape::Text, "What was said", "Renew the cookie as well"),
+                freely("timestamp", Shape::Time, "When", "2024-01-01T12:00:00Z"),
+            ])),
+            "The end of the conversation",
+            "",
+        ),
+        by_us("created_at", Shape::Time, "When it was written", "2024-01-01T12:00:00Z"),
     ],
 };

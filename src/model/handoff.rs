@@ -174,6 +174,26 @@ pub struct Missed {
     pub reported_by: String,
 }
 
+/// Something that was said before and bears on the task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Relevant {
+    /// The record.
+    pub id: Id,
+    /// Its kind, in the word of its `kind` key.
+    pub kind: String,
+    /// Who said it.
+    pub ai: String,
+    /// What was said.
+    pub text: String,
+    /// Why, of what has a reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// What it is for the task: `decided`, `worked`, `failed` (a known failure: to be avoided), `open` or `known`.
+    pub sign: String,
+    /// The paths and words it has in common with the task, at most 5.
+    pub shared: Vec<String>,
+}
+
 /// How often a tool category was used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
@@ -239,6 +259,15 @@ pub struct Handoff {
     /// What they missed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<Missed>,
+    /// What was said before and bears on the task, the most relevant first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub relevant: Vec<Relevant>,
+    /// What was left out so that it fits its size, a text each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// The handoff since which it tells what changed; `None` when it tells everything.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub since: Option<Id>,
     /// The state of git then; `None` when git could not be asked.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub git: Option<MadeIn>,

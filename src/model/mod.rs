@@ -2,6 +2,7 @@
 
 pub mod accept;
 pub mod assessment;
+pub mod collected;
 pub mod digest;
 pub mod formats;
 pub mod goal;

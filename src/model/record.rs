@@ -2,6 +2,7 @@
 
 use super::accept::{Accept, Answer};
 use super::assessment::{Assessment, Checkpoint};
+use super::collected::Collected;
 use super::digest::Digest;
 use super::goal::{Goal, GoalDone, GoalDrop, GoalTake, Subtask};
 use super::handoff::Handoff;
@@ -96,6 +97,7 @@ pub enum Body {
     Source(Source),
     Evidence(Evidence),
     Activity(Activity),
+    Transcript(Box<Collected>),
     Goal(Goal),
     Subtask(Subtask),
     GoalDone(GoalDone),
@@ -126,6 +128,7 @@ impl Body {
             Body::Source(_) => "source",
             Body::Evidence(_) => "evidence",
             Body::Activity(_) => "activity",
+            Body::Transcript(_) => "transcript",
             Body::Goal(_) => "goal",
             Body::Subtask(_) => "subtask",
             Body::GoalDone(_) => "goal_done",
@@ -168,6 +171,7 @@ impl Record {
     /// The ids of other records this one is about: what it resolves, ends, takes over or was led to by.
     pub fn names(&self) -> Vec<&Id> {
         match &self.body {
+            Body::SessionStart(r) => r.from_handoff.iter().collect(),
             Body::Resolve(r) => vec![&r.of],
             Body::Subtask(r) => vec![&r.of],
             Body::GoalDone(r) => vec![&r.of],
@@ -184,6 +188,7 @@ impl Record {
     /// The sessions whose views it changes: its own, and those it says it concerns.
     pub fn concerns(&self) -> impl Iterator<Item = &SessionId> {
         let others: &[SessionId] = match &self.body {
+            Body::SessionStart(r) => r.from.as_slice(),
             Body::Resolve(r) => &r.concerns,
             Body::Subtask(r) => &r.concerns,
             Body::GoalDone(r) => &r.concerns,

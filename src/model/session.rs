@@ -20,6 +20,12 @@ pub struct SessionStart {
     pub worktree: String,
     /// Which worktree of which clone on which machine, as an opaque hash: the current session is found again through it.
     pub place: String,
+    /// The session it continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<SessionId>,
+    /// The handoff it continues from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_handoff: Option<Id>,
 }
 
 /// A session is over.
@@ -55,6 +61,10 @@ pub struct Session {
     pub worktree: Option<String>,
     /// Which worktree of which clone it began in.
     pub place: Option<String>,
+    /// The session it continues.
+    pub from: Option<SessionId>,
+    /// The handoff it continues from.
+    pub from_handoff: Option<Id>,
 }
 
 impl Session {

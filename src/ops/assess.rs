@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::Stored;
 use super::compaction;
+use super::compose::What;
 use super::context::{Context, Working};
 use super::drift::{Gate, gate_of};
-use super::handoff::{self, Outcome as HandoffOutcome, What};
+use super::handoff::{self, Outcome as HandoffOutcome};
 use super::propose;
 use super::session::gather_from;
 use crate::epistemics::confidence::overall;

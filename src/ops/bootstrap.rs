@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::alias;
 use super::context::Context;
 use super::current::Current;
+use crate::epistemics::memory::{self, Memory};
 use crate::epistemics::overview::{Overview, overview};
 use crate::error::Result;
+use crate::model::journal::MEMORY;
 use crate::model::{Id, SessionId};
 use crate::store::index::{HandoffsWanted, Only};
 use crate::store::{Index, Scan};
@@ -24,6 +26,8 @@ pub struct Request {
 pub struct Outcome {
     /// What there is to know; handoffs with the commit they are at home on.
     pub overview: Overview,
+    /// What is kept in mind.
+    pub memory: Memory,
     /// Whether the user said who asks: then the same command must say it, too.
     pub named: bool,
     /// What the user should know.
@@ -57,8 +61,9 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
             handed.head = placed.head;
         }
     }
+    let memory = kept_in_mind(&index, &overview)?;
     let named = request.own.is_none() && (context.asked.session.is_some() || context.asked.ai.is_some());
-    Ok(Outcome { overview, named, warnings })
+    Ok(Outcome { overview, memory, named, warnings })
 }
 
 /// The records that the overview is made of: all of the session that asks, of active sessions and of the newest one of each
@@ -81,6 +86,18 @@ fn at_hand(index: &Index<'_>, own: Option<&SessionId>) -> Result<Scan> {
         out.merge(index.ids(&ids)?);
     }
     Ok(out)
+}
+
+/// What is kept in mind: the last decisions, what was said to be kept, and the task of the session that asks, else of the one
+/// that was seen last.
+fn kept_in_mind(index: &Index<'_>, overview: &Overview) -> Result<Memory> {
+    let newest = Only { newest: Some(2 * memory::DECISIONS), ..Only::default() };
+    let mut scan = index.kinds(&["decision"], newest)?;
+    for word in MEMORY {
+        scan.merge(index.memory(word, 2 * memory::TEXTS)?);
+    }
+    let own = overview.active_sessions.iter().find(|active| active.own).or(overview.active_sessions.first());
+    Ok(memory::memory(scan.records(), own.and_then(|active| active.session.task.clone())))
 }
 
 /// The session that asks: as named by `--session`, or by `EMPIRICA_SESSION` without `--ai`, else the newest active one here of

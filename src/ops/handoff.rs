@@ -3,29 +3,26 @@
 use std::collections::BTreeSet;
 
 use super::Stored;
+use super::collect;
+use super::compose::{What, composed, drafted, since_last, work};
 use super::context::{Context, Working};
 use super::draft;
-use super::managed::{self, Managed};
-use super::regenerate::{self, Again};
-use super::session::{gather, gather_from};
+use super::managed::{self};
+use super::regenerate::{self};
+use super::session::gather;
 use super::uncommitted::{self, Seen};
 use super::{missed, task, validate};
 use crate::epistemics::checklist::{Check, Level};
-use crate::epistemics::gathered::{Gathered, add_new};
 use crate::epistemics::journal::superseded;
-use crate::epistemics::report::{Said, Work, missing, report};
+use crate::epistemics::report::{Said, missing};
 use crate::error::{Error, Result};
-use crate::git::status::{self, Status};
-use crate::git::{Oid, history, parse_oid};
+use crate::git::Oid;
+use crate::git::status::{self};
 use crate::model::assessment::Changes;
-use crate::model::handoff::MadeIn;
 use crate::model::journal::{Finding, Unknown};
 use crate::model::{Body, Handoff, Head, Id, Record, SessionId, Shelf};
 use crate::store::index::{HandoffsWanted as Wanted, Only, Row};
 use crate::store::{Entry, Index, MARKDOWN_REF, Scan, When};
-
-/// How many commits a handoff lists.
-const COMMITS: usize = 200;
 
 /// A handoff, stored or only drafted.
 #[derive(Debug)]
@@ -70,6 +67,12 @@ pub struct Request {
     pub managed: managed::Asked,
     /// The handoff that is written anew.
     pub regenerate: Option<String>,
+    /// The transcript whose session is handed over; it is collected first.
+    pub transcript: Option<String>,
+    /// How large a document of the type context can be, in tokens; `None` for as large as it is.
+    pub budget: Option<usize>,
+    /// Whether it only has what changed since the last handoff to the same receiver.
+    pub incremental: bool,
     pub edit: bool,
     /// Whether it is checked before it is stored.
     pub validate: bool,
@@ -84,11 +87,27 @@ pub type Editor<'e> = &'e dyn Fn(&str) -> Result<Option<String>>;
 pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> Result<Outcome> {
     check(context, &request.said)?;
     let again = request.regenerate.as_deref().map(|given| regenerate::prepared(context, given)).transpose()?;
-    let (managed, who) = match &again {
-        Some(again) => (again.managed(context, &mut request.managed)?, again.who.clone()),
-        None => (managed::prepared(context, &request.managed)?, context.working()?),
+    let managed = match &again {
+        Some(again) => again.managed(context, &mut request.managed)?,
+        None => managed::prepared(context, &request.managed)?,
     };
-    let what = What { managed, again };
+    let mut collected = match &request.transcript {
+        Some(path) => Some(collect::prepared(context, &collect::Request::of(path))?),
+        None => None,
+    };
+    let who = match (&again, &collected) {
+        (Some(again), _) => again.who.clone(),
+        (_, Some(collected)) => collected.who.clone(),
+        _ => context.working()?,
+    };
+    let since = match request.incremental {
+        true => since_last(context, &who, &managed)?,
+        false => None,
+    };
+    let is_stored = !request.dry_run;
+    let transcript = collected.as_ref().map(|collected| collected.transcript.clone());
+    let new = collected.as_ref().map(|collected| collected.records.clone()).unwrap_or_default();
+    let mut what = What { managed, again, transcript, new, budget: request.budget, since };
     let mut said = request.said;
     if request.edit {
         let draft = drafted(context, &who, said.clone(), &What::default())?;
@@ -105,6 +124,9 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
         let stops = checks.iter().flatten().any(|check| check.level == Level::Error);
         if request.dry_run || stops {
             let warnings = [std::mem::take(&mut draft.warnings), what.warnings(&who)].concat();
+            if let Some(collected) = &collected {
+                draft.warnings.extend(collected.warnings.clone());
+            }
             return Ok(Outcome {
                 missing: lacking(&draft.handoff),
                 record: context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(draft.handoff))),
@@ -114,7 +136,15 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
             });
         }
     }
-    Ok(Outcome { checks, ..write(context, &who, said, &what)? })
+    let mut stored = Stored::default();
+    if let Some(collected) = collected.take().filter(|_| is_stored) {
+        stored = collected.store(context)?;
+        what.new.clear();
+    }
+    let mut outcome = Outcome { checks, ..write(context, &who, said, &what)? };
+    outcome.stored.warnings.splice(0..0, stored.warnings);
+    outcome.stored.redacted.splice(0..0, stored.redacted);
+    Ok(outcome)
 }
 
 /// Refuses a blank text in what the agent says with the handoff.
@@ -137,96 +167,6 @@ pub fn check(context: &Context<'_>, said: &Said) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// What a handoff is besides the report of its session.
-#[derive(Debug, Default)]
-pub struct What {
-    /// What it says for its type.
-    pub managed: Managed,
-    /// The handoff it takes the place of.
-    pub again: Option<Again>,
-}
-
-impl What {
-    fn put_in(&self, handoff: &mut Handoff) {
-        self.managed.put_in(handoff);
-        self.again.iter().for_each(|again| again.put_in(handoff));
-    }
-
-    fn warnings(&self, who: &Working) -> Vec<String> {
-        who.note.iter().cloned().chain(self.again.iter().flat_map(Again::warnings)).collect()
-    }
-}
-
-/// A handoff that is not stored, and what git said.
-#[derive(Debug)]
-pub struct Draft {
-    /// The handoff.
-    pub handoff: Handoff,
-    /// What git's own diff has since the session began, deleted files as well, and what is untracked; `None` when git could not
-    /// be asked.
-    pub changed: Option<Vec<String>>,
-    /// What could not be found out.
-    pub warnings: Vec<String>,
-}
-
-fn drafted(context: &Context<'_>, who: &Working, said: Said, what: &What) -> Result<Draft> {
-    let asked = status::ask(context.repo);
-    let gathered = gather(context, &who.id)?;
-    let (work, warnings, seen) = work(context, &gathered, asked);
-    let since = gathered.session.commit.as_deref().and_then(parse_oid);
-    let changed = match &seen {
-        Seen::All(changes) => status::changed_since(context.repo, since).ok().map(|mut changed| {
-            // untracked files are no part of git's diff
-            add_new(&mut changed, &changes.files_added);
-            changed
-        }),
-        _ => None,
-    };
-    let mut handoff = report(&gathered, work, said, context.store.now());
-    what.put_in(&mut handoff);
-    Ok(Draft { handoff, changed, warnings })
-}
-
-/// What git knows since the session began. Without git, nothing, with a warning.
-fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Work, Vec<String>, Seen) {
-    let status = asked.read();
-    let git = status.as_ref().ok().map(|status| made_in(context, status));
-    let paths = context.store.paths();
-    if gathered.session.place.as_deref().is_some_and(|place| place != paths.place()) {
-        let text = "the session worked in another worktree or clone; commits and files are left out: hand over there";
-        return (Work { git, ..Work::default() }, vec![text.to_owned()], Seen::Elsewhere);
-    }
-    let since = gathered.session.commit.as_deref().and_then(parse_oid);
-    let read = || -> Result<(Work, Changes)> {
-        let committed = history::since(context.repo, since, COMMITS)?;
-        let changes = status?.changes;
-        let mut files = committed.files;
-        add_new(&mut files, changes.files_added.iter().chain(&changes.files_modified));
-        Ok((Work { commits: committed.commits, files, git: git.clone() }, changes))
-    };
-    match read() {
-        Ok((work, changes)) => (work, Vec::new(), Seen::All(changes)),
-        Err(error) => {
-            let work = Work { git, ..Work::default() };
-            (work, vec![format!("commits and files are left out: {error}")], Seen::Unasked)
-        }
-    }
-}
-
-/// The state of git now.
-fn made_in(context: &Context<'_>, status: &Status) -> MadeIn {
-    let (head, changes) = (context.store.head(), &status.changes);
-    MadeIn {
-        commit: head.commit.map(|id| id.to_string()),
-        branch: head.branch.clone(),
-        ahead: status.ahead_behind.ahead,
-        behind: status.ahead_behind.behind,
-        modified: changes.files_modified.len() as u64,
-        added: changes.files_added.len() as u64,
-        deleted: changes.files_deleted.len() as u64,
-    }
 }
 
 /// Stores the handoff of a session: what is new in it goes to the journal first, then the report, whole.
@@ -253,11 +193,10 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) 
         stored.redacted.append(&mut journalled.redacted);
     }
     let scan = context.store.session(&who.id)?;
-    let gathered = gather_from(&scan, &who.id)?;
+    let gathered = what.gathered(&scan, &who.id)?;
     let (work, warnings, seen) = work(context, &gathered, asked);
     stored.warnings.extend(warnings.into_iter().chain(what.warnings(who)));
-    let mut handoff = report(&gathered, work, said, context.store.now());
-    what.put_in(&mut handoff);
+    let mut handoff = composed(context, who, &gathered, work, said, what)?;
     stored.warnings.extend(missed::warnings(context, &handoff)?);
     let doubtful: Vec<String> = handoff.named_artifacts.iter().chain(&gathered.touched_files).cloned().collect();
     handoff.uncommitted = uncommitted::of(context, &handoff, &doubtful, &seen);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::context::Context;
+use crate::epistemics::context::KIND;
 use crate::epistemics::payload::{self, Wrong};
 use crate::epistemics::standing::Standing;
 use crate::epistemics::task;
@@ -38,6 +39,22 @@ pub struct Asked {
 pub struct Managed(Handoff);
 
 impl Managed {
+    /// The agent it is for, and its task.
+    pub fn receiver(&self) -> (Option<&str>, Option<&str>) {
+        (self.0.to.as_deref(), self.0.task_id.as_deref())
+    }
+
+    /// Whether it has fields of its own: then it takes the place of no other.
+    pub fn is_one(&self) -> bool {
+        self.0.payload.is_some()
+    }
+
+    /// The context of a session, for that agent.
+    pub fn context(to: Option<&str>) -> Self {
+        let payload = Some(serde_json::Map::new());
+        Managed(Handoff { kind: KIND.to_owned(), to: to.map(str::to_owned), payload, ..Handoff::default() })
+    }
+
     /// Puts it into the handoff of a session.
     pub fn put_in(&self, handoff: &mut Handoff) {
         let Handoff { kind, to, task_id, iteration, payload, .. } = self.0.clone();
@@ -80,7 +97,8 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
         asked.task_id.as_deref().map_or(Ok(None), |id| task_standing(context, id, "epistemic"))?;
         return Ok(Managed(Handoff { to: asked.to.clone(), task_id: asked.task_id.clone(), ..Handoff::default() }));
     };
-    if let Some(id) = asked.task_id.as_deref().filter(|id| said_id.as_deref() != Some(id)) {
+    let has_task = format.fields.iter().any(|field| field.name == "task_id");
+    if let Some(id) = asked.task_id.as_deref().filter(|id| has_task && said_id.as_deref() != Some(id)) {
         payload::put(format, &mut given, "task_id", id).map_err(|wrong| refused(format, &[wrong]))?;
     }
     for value in &asked.values {
@@ -109,6 +127,10 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
     fits(&given)?;
     let mut out = Handoff { to: asked.to.clone(), ..Handoff::default() };
     payload::put_in(format, &given, &mut out);
+    if !has_task {
+        asked.task_id.as_deref().map_or(Ok(None), |id| task_standing(context, id, format.name))?;
+        out.task_id.clone_from(&asked.task_id);
+    }
     Ok(Managed(out))
 }
 
@@ -166,7 +188,7 @@ fn refused(format: &Format, wrongs: &[Wrong]) -> Error {
 
 /// Puts in what the chain of the task tells, where it is not given.
 fn complete(context: &Context<'_>, format: &Format, is_again: bool, given: &mut Value) -> Result<()> {
-    let id = given["task_id"].as_str().unwrap_or_default().to_owned();
+    let Some(id) = given.get("task_id").and_then(Value::as_str).map(str::to_owned) else { return Ok(()) };
     let standing = match (is_again, format.name) {
         // what a person asks about an escalation must be answered
         (true, "escalation") => super::task::standing(context, &id)?,

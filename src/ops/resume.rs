@@ -7,6 +7,7 @@ use super::handoff::{Listed, of_session};
 use super::session::gather_from;
 use super::{alias, arrival};
 use crate::epistemics::arrival::{Arrival, remaining};
+use crate::epistemics::collected::Known;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::{Said, Work, report};
 use crate::error::Result;
@@ -38,6 +39,8 @@ pub struct Resumed {
     pub since_handoff: usize,
     /// Whether it is still active.
     pub active: bool,
+    /// What its transcripts held, in tokens, as far as they were collected; `None` when none was, or none tells.
+    pub transcript_tokens: Option<u64>,
 }
 
 impl Resumed {
@@ -102,6 +105,8 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
 /// A session as it is resumed from, before anything is known of what became of its handoff.
 pub(super) fn resumed(gathered: Gathered, handoff: Option<&Listed>, context: &Context<'_>) -> Resumed {
     let active = gathered.session.is_active();
+    let transcripts = gathered.transcripts.iter().filter_map(Known::stands_for);
+    let transcript_tokens = transcripts.reduce(u64::saturating_add);
     match handoff {
         Some(listed) => Resumed {
             session_id: gathered.session.id.clone(),
@@ -112,6 +117,7 @@ pub(super) fn resumed(gathered: Gathered, handoff: Option<&Listed>, context: &Co
             handoff: listed.handoff.clone(),
             arrival: None,
             active,
+            transcript_tokens,
         },
         None => {
             let at = chrono::DateTime::parse_from_rfc3339(&gathered.last_at).map(|t| t.with_timezone(&chrono::Utc));
@@ -125,6 +131,7 @@ pub(super) fn resumed(gathered: Gathered, handoff: Option<&Listed>, context: &Co
                 handoff: report(&gathered, Work::default(), Said::default(), until),
                 arrival: None,
                 active,
+                transcript_tokens,
             }
         }
     }

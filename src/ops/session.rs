@@ -1,13 +1,15 @@
 //! Sessions: begin, end, list, show.
 
-use super::Stored;
-use super::alias;
+use super::compose::What;
 use super::context::{Context, Working};
 use super::current::{self, Active, Current};
+use super::managed::Managed;
+use super::{Stored, accept, alias, handoff};
 use crate::epistemics::gathered::Gathered;
-use crate::error::{Error, Result};
+use crate::epistemics::report::Said;
+use crate::error::{Error, Kind, Result};
 use crate::model::session::{Session, SessionEnd, SessionStart};
-use crate::model::{Body, SessionId};
+use crate::model::{Body, Id, Record, SessionId};
 use crate::store::{Scan, When};
 
 /// What a session begins with.
@@ -17,6 +19,20 @@ pub struct Start {
     pub task: Option<String>,
     pub kind: Option<String>,
     pub external_id: Option<String>,
+    /// The session or handoff it continues.
+    pub from: Option<String>,
+}
+
+/// The session that another continues.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Continued {
+    pub session_id: SessionId,
+    pub ai_id: String,
+    pub handoff_id: Id,
+    /// Whether the handoff was written just now, because there was none.
+    pub is_written: bool,
+    pub task: Option<String>,
 }
 
 /// A session that began.
@@ -29,6 +45,8 @@ pub struct Started {
     pub task: Option<String>,
     /// It had begun before: the agent's own id is known.
     pub resumed: bool,
+    /// What it continues.
+    pub continues: Option<Continued>,
     /// The sessions that were active in this worktree before.
     pub others: Vec<Active>,
     pub stored: Stored,
@@ -53,19 +71,29 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
             started_at: session.started_at.clone(),
             task: session.task.clone(),
             resumed: true,
+            continues: None,
             others: Vec::new(),
             stored: Stored::default(),
         });
     }
     let who = Working { id: SessionId::random(), ai: context.author(None), note: None };
+    let mut first = Stored::default();
+    let continues = match &request.from {
+        Some(given) => Some(continued(context, given, &who.ai, &mut first)?),
+        None => None,
+    };
     let body = SessionStart {
-        task: request.task,
+        task: request.task.or_else(|| continues.as_ref()?.task.clone()),
+        from: continues.as_ref().map(|from| from.session_id.clone()),
+        from_handoff: continues.as_ref().map(|from| from.handoff_id.clone()),
         kind: request.kind,
         external_id: request.external_id.clone(),
         worktree: context.store.paths().worktree().to_owned(),
         place: context.store.paths().place().to_owned(),
     };
     let (records, mut stored) = context.store(&who, vec![Body::SessionStart(body)], When::Later)?;
+    stored.warnings.splice(0..0, first.warnings);
+    stored.redacted.splice(0..0, first.redacted);
     let started_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
     let others: Vec<Active> = current.active;
     if let Some(first) = records.first() {
@@ -86,7 +114,58 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
         Body::SessionStart(start) => start.task.clone(),
         _ => None,
     });
-    Ok(Started { others, session_id: who.id, ai_id: who.ai, started_at, task, resumed: false, stored })
+    Ok(Started { continues, others, session_id: who.id, ai_id: who.ai, started_at, task, resumed: false, stored })
+}
+
+/// The session or handoff of that name, to be continued by an agent. Of a session that has none, the handoff of its context is
+/// written, in that session.
+fn continued(context: &Context<'_>, given: &str, by: &str, stored: &mut Stored) -> Result<Continued> {
+    let as_session = alias::session(context, given);
+    let as_handoff = accept::named(context, given);
+    let (id, named) = match (as_session, as_handoff) {
+        (Ok(session), _) => (session.id, None),
+        (Err(_), Ok(handoff)) => match handoff.head.session.clone() {
+            Some(session) => (session, Some(handoff.head.id)),
+            None => {
+                return Err(Error::refused(format!("the handoff {} is of no session", handoff.head.id.short()))
+                    .provided(given)
+                    .reason("only a session can be continued")
+                    .suggest("Start without --from, and take the handoff up with accept.")
+                    .command(format!("git empirica accept {}", handoff.head.id.short())));
+            }
+        },
+        (Err(session), Err(handoff)) => {
+            // an ambiguous name is worth more than an unknown one
+            let refused = [session, handoff].into_iter().find(|error| error.kind() == Kind::Refused);
+            return Err(refused.unwrap_or_else(|| {
+                Error::not_found(format!("'{given}' is no session and no handoff"))
+                    .provided(given)
+                    .reason("no stored id begins or ends with it")
+                    .suggest("Use an id from a list.")
+                    .command("git empirica session list")
+                    .command("git empirica handoff list")
+            }));
+        }
+    };
+    let gathered = gather(context, &id)?;
+    let session = &gathered.session;
+    let newest = match named {
+        Some(handoff) => Some(handoff),
+        None => handoff::of_session(context, &id)?.map(|listed| listed.head.id),
+    };
+    let is_written = newest.is_none();
+    let handoff_id = match newest {
+        Some(handoff) => handoff,
+        None => {
+            let owner = Working { id: id.clone(), ai: session.ai.clone(), note: None };
+            let what = What { managed: Managed::context(Some(by)), ..Default::default() };
+            let written = handoff::write(context, &owner, Said::default(), &what)?;
+            stored.warnings.extend(written.stored.warnings);
+            stored.redacted.extend(written.stored.redacted);
+            written.record.head.id
+        }
+    };
+    Ok(Continued { session_id: id, ai_id: session.ai.clone(), handoff_id, is_written, task: session.task.clone() })
 }
 
 /// A session that ended.
@@ -142,7 +221,11 @@ pub fn gather(context: &Context<'_>, id: &SessionId) -> Result<Gathered> {
 
 /// Everything a session said, out of what was read.
 pub fn gather_from(scan: &Scan, id: &SessionId) -> Result<Gathered> {
-    let records: Vec<_> = scan.records().collect();
+    gathered_of(&scan.records().collect::<Vec<_>>(), id)
+}
+
+/// The same out of records, in order of id.
+pub fn gathered_of(records: &[&Record], id: &SessionId) -> Result<Gathered> {
     Gathered::collect(records.iter().copied(), id).ok_or_else(|| nothing_of(id))
 }
 

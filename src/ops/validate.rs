@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::compose::Draft;
 use super::context::Context;
-use super::handoff::Draft;
 use super::{missed, task};
 use crate::epistemics::checklist::{self, Check, Facts, Place};
 use crate::error::Result;

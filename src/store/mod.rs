@@ -166,6 +166,11 @@ impl<'a> Store<'a> {
         self.paths.unborn().exists()
     }
 
+    /// The Markdown of a record as the notes show it; `None` for one that has none, or cannot be rendered.
+    pub fn block(&self, record: &Record) -> Option<String> {
+        self.render.block(record).ok().flatten()
+    }
+
     /// The time the command began.
     pub fn now(&self) -> DateTime<Utc> {
         self.now

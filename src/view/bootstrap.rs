@@ -84,7 +84,7 @@ struct Fit<'o> {
 }
 
 fn within(outcome: &Outcome, room: usize, frame: usize, form: Form, terminal: &mut Templates) -> Result<Fitted> {
-    let mut all = lists(&outcome.overview);
+    let mut all = lists(&outcome.overview, &outcome.memory, form);
     let mut fit = Fit { outcome, form, room, command: String::new() };
     let whole = fit.assembled(&all, false, false, Told::Lists, terminal)?;
     let spent = fit.measured(&whole);
@@ -181,8 +181,11 @@ impl Fit<'_> {
         // an empty list says that there is nothing; one that is left out is named below
         let is_told = |list: &&List| !list.entries.is_empty() || (list.omitted == 0 && told == Told::Lists);
         for list in lists.iter().filter(is_told) {
-            let entries = list.entries.iter().map(|entry| entry.json.clone()).collect();
-            json.insert(list.key.to_owned(), Value::Array(entries));
+            let value = match list.key {
+                "working_memory" | "long_term_memory" => project::memory_json(list),
+                _ => list.entries.iter().map(|entry| entry.json.clone()).collect(),
+            };
+            json.insert(list.key.to_owned(), value);
         }
         let left = self.left_out(lists, shortened, told, &mut json);
         let text = match self.form {
@@ -271,7 +274,12 @@ mod tests {
         };
         let mistakes = (0..mistakes).map(mistake).collect();
         let overview = Overview { sessions: 1, agents: 1, mistakes, ..Default::default() };
-        Outcome { overview, named: false, warnings: vec!["a warning that is the other answer's affair".to_owned()] }
+        Outcome {
+            overview,
+            memory: Default::default(),
+            named: false,
+            warnings: vec!["a warning that is the other answer's affair".to_owned()],
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::template::Templates;
 use super::{Answer, managed, validate, words};
+use crate::epistemics::context;
 use crate::epistemics::report::duration;
 use crate::epistemics::tokens;
 use crate::epistemics::trajectory::{OVERALL, deltas};
@@ -21,9 +22,14 @@ pub fn markdown(templates: &mut Templates, record: &Record, footer: Option<&str>
     for (shown, goal) in data["goals"].as_array_mut().into_iter().flatten().zip(&handoff.goals) {
         shown["progress"] = json!(goal.progress());
     }
+    let document = handoff.payload.as_ref().filter(|_| handoff.kind == context::KIND);
     let text = templates.render(
-        "handoff.md",
+        template(handoff),
         json!({
+            "d": document,
+            "signs": signs(),
+            "since": handoff.since.as_ref().map(Id::short),
+            "session_short": head.session.as_ref().map(|id| id.short()),
             "short": head.id.short(),
             "session": head.session.as_ref().map(|id| id.as_str()),
             "ai": head.ai,
@@ -42,6 +48,22 @@ pub fn markdown(templates: &mut Templates, record: &Record, footer: Option<&str>
         }),
     )?;
     Ok(text.trim_end().to_owned() + "\n")
+}
+
+/// The template a handoff is shown by.
+pub fn template(handoff: &Handoff) -> &'static str {
+    match handoff.kind == context::KIND && handoff.payload.is_some() {
+        true => "context.md",
+        false => "handoff.md",
+    }
+}
+
+/// What stands before something that bears on the task, by what it is for it.
+fn signs() -> Value {
+    json!({
+        "decided": "decided", "worked": "worked before", "failed": "**known failure, avoid**", "open": "open question",
+        "known": "known",
+    })
 }
 
 /// The state of git in a line: the branch, how far it is from its upstream, what was not committed.
@@ -160,6 +182,9 @@ fn whole(head: &Head, handoff: &Handoff) -> Value {
         "regenerates": handoff.regenerates,
         "clarifications": handoff.clarifications,
         "missed": handoff.missed,
+        "relevant": handoff.relevant,
+        "left_out": handoff.left_out,
+        "since": handoff.since,
     })
 }
 
@@ -219,7 +244,8 @@ pub fn outcome_json(outcome: &Outcome, markdown: &str) -> Value {
 pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
     let built_in = markdown(&mut Templates::built_in(), &outcome.record, None)?;
     let mut answer = Answer::new(outcome_json(outcome, &built_in)).stored(&outcome.stored);
-    let shown = if terminal.is_built_in("handoff.md") { None } else { Some(markdown(terminal, &outcome.record, None)) };
+    let name = outcome.handoff().map_or("handoff.md", template);
+    let shown = if terminal.is_built_in(name) { None } else { Some(markdown(terminal, &outcome.record, None)) };
     answer = match shown {
         None => answer.text(built_in),
         Some(Ok(text)) => answer.text(text),

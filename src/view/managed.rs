@@ -62,7 +62,9 @@ fn said(handoff: &Handoff) -> impl Iterator<Item = (&String, &Value)> {
 
 /// The fields of a managed handoff as sections of the Markdown; none for others.
 pub fn sections(handoff: &Handoff) -> Vec<Value> {
-    said(handoff).map(|(key, value)| section(key, value)).collect()
+    // the context of a session has a template of its own
+    let is_shown = handoff.kind != crate::epistemics::context::KIND;
+    said(handoff).filter(|_| is_shown).map(|(key, value)| section(key, value)).collect()
 }
 
 /// The same as lines, each with the field it is from, for what lists them.

@@ -23,6 +23,8 @@ const UNKNOWN: &str = "what the transcripts took is unknown";
 struct Cost {
     text: Option<usize>,
     json: Option<usize>,
+    /// What it replaces: the tokens of the session's transcripts; `None` while they were not collected.
+    replaces: Option<u64>,
 }
 
 impl Cost {
@@ -31,7 +33,9 @@ impl Cost {
         let outcome = ops::resume::Outcome { sessions: vec![resumed.clone()], warnings: Vec::new() };
         let mut printed = |form: Form| resume::answer(&outcome, Wanted { detail, budget: None, form }, terminal);
         let count = |text: &str| if exact { tokens::exact(text) } else { Some(tokens::estimate(text)) };
-        Ok(Cost { text: count(&printed(Form::Text)?.text), json: count(&safe::json(&printed(Form::Json)?.document())) })
+        let text = count(&printed(Form::Text)?.text);
+        let json = count(&safe::json(&printed(Form::Json)?.document()));
+        Ok(Cost { text, json, replaces: resumed.transcript_tokens })
     }
 }
 
@@ -44,16 +48,34 @@ fn mean(costs: &[Cost]) -> (Option<u64>, Option<u64>) {
     (mean(|cost| cost.text), mean(|cost| cost.json))
 }
 
+/// The mean of what is replaced where that is known, and of how many it is; `None` when it is known of none.
+fn replaced(costs: &[Cost]) -> Option<(u64, usize)> {
+    let known: Vec<u64> = costs.iter().filter_map(|cost| cost.replaces).collect();
+    let sum: u128 = known.iter().map(|tokens| u128::from(*tokens)).sum();
+    let mean = sum.checked_div(known.len() as u128)?;
+    Some((u64::try_from(mean).unwrap_or(u64::MAX), known.len()))
+}
+
+/// What is replaced, in words.
+fn replaced_text(replaced: Option<(u64, usize)>) -> String {
+    match replaced {
+        None => UNKNOWN.to_owned(),
+        Some((tokens, 1)) => format!("in place of {tokens} tokens of a transcript"),
+        Some((tokens, many)) => format!("in place of {tokens} tokens, the mean of {many} transcripts"),
+    }
+}
+
 fn ratio_json(ratio: Ratio) -> Value {
     json!({"value": ratio.value(), "numerator": ratio.numerator, "denominator": ratio.denominator})
 }
 
 fn row_json(tally: &Tally, costs: &[Cost]) -> Map<String, Value> {
     let (text, json) = mean(costs);
+    let replaced = replaced(costs);
     let row = json!({
         "sessions": tally.sessions,
         "handoffs": tally.handoffs,
-        "resume": {"n": costs.len(), "text_tokens": text, "json_tokens": json, "transcript_tokens": null},
+        "resume": {"n": costs.len(), "text_tokens": text, "json_tokens": json, "transcript_tokens": replaced.map(|(tokens, _)| tokens), "transcripts": replaced.map_or(0, |(_, known)| known)},
         "first_entry": {
             "n": tally.first_entries.len(),
             "median_seconds": tally.median_seconds(),
@@ -108,11 +130,12 @@ fn overall_text(tally: &Tally, costs: &[Cost], exact: bool) -> String {
     let resume = match costs.len() {
         0 => "not known: no handoff in force".to_owned(),
         n => format!(
-            "{} tokens as text, {} as JSON, {}, the mean of {}; {UNKNOWN}",
+            "{} tokens as text, {} as JSON, {}, the mean of {}; {}",
             tokens_text(text),
             tokens_text(json),
             how(exact),
-            words::count(n, "handoff")
+            words::count(n, "handoff"),
+            replaced_text(replaced(costs))
         ),
     };
     let first = match tally.first_entries.len() {
@@ -285,7 +308,7 @@ pub fn of_handoff(one: &One, terminal: &mut Templates) -> Result<Answer> {
         "task": one.listed.handoff.task,
         "exact": one.exact,
         "tokens": one.resumed.is_some().then(|| costs.iter().map(of_detail).collect::<Map<_, _>>()),
-        "transcript_tokens": null,
+        "transcript_tokens": one.resumed.as_ref().and_then(|resumed| resumed.transcript_tokens),
         "first_try_complete": one.reception.is_complete,
         "acknowledgements": one.received.accepts.iter().map(|(head, said)| accept::json_of(head, said)).collect::<Vec<_>>(),
         "receivers": one.reception.receivers.iter().map(receiver_json).collect::<Vec<_>>(),
@@ -304,7 +327,8 @@ pub fn of_handoff(one: &One, terminal: &mut Templates) -> Result<Answer> {
     if costs.is_empty() {
         text.push_str("  resume shows a newer handoff of the session: its tokens are not known\n");
     }
-    text.push_str(&format!("  {UNKNOWN}\n"));
+    let replaced = one.resumed.as_ref().and_then(|resumed| Some((resumed.transcript_tokens?, 1)));
+    text.push_str(&format!("  {}\n", replaced_text(replaced)));
     text.push_str(match one.reception.is_complete {
         Some(true) => "  accepted without question or gap\n",
         Some(false) => "  accepted with questions or gaps\n",

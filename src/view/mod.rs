@@ -7,6 +7,7 @@ pub mod assess;
 pub mod block;
 pub mod bootstrap;
 pub mod calibration;
+pub mod collect;
 pub mod colour;
 pub mod compaction;
 pub mod demo;

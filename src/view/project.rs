@@ -2,38 +2,49 @@
 
 use serde_json::{Value, json};
 
-use super::fit::{Entry, List, brief, entry, list};
+use super::fit::{Entry, Form, List, brief, entry, list};
 use super::{safe, words};
+use crate::epistemics::memory::Memory;
 use crate::epistemics::overview::{Active, HandedOver, Learned, Member, Noted, OpenGoal, Overview};
 use crate::epistemics::tokens;
 use crate::model::Head;
-use crate::model::journal::{DeadEnd, Decision, Mistake, Unknown};
+use crate::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknown};
 use crate::ops::show::short_commit;
 
 /// What matters most, first: in every round so many entries of each list. Those of the first round that are marked stay
 /// longest.
-const ROUNDS: [(&str, usize, bool); 9] = [
+const ROUNDS: [(&str, usize, bool); 11] = [
     ("goals", 3, true),
     ("unknowns", 3, true),
     ("mistakes", 2, true),
     ("team", 3, false),
     ("findings", 4, false),
     ("dead_ends", 2, false),
+    ("working_memory", 4, false),
     ("handoffs", 2, false),
+    ("long_term_memory", 3, false),
     ("decisions", 1, false),
     ("active_sessions", 2, false),
 ];
 /// More than there are entries of one round.
 const ROUND: usize = 100;
 
-/// The lists in the order they are shown.
-pub fn lists(overview: &Overview) -> Vec<List> {
+/// The lists in the order they are shown. In text nothing stands twice: decisions have a list of their own, and what is kept in
+/// mind is left out of the findings.
+pub fn lists(overview: &Overview, memory: &Memory, form: Form) -> Vec<List> {
+    let is_elsewhere = |learned: &&Learned| {
+        let Finding { text, memory: word, .. } = &learned.noted.body;
+        form == Form::Text && word.is_some() && memory.has(text)
+    };
+    let findings = overview.findings.iter().filter(|learned| !is_elsewhere(learned));
     let mut lists = vec![
+        list("working_memory", "Working memory", working(memory, form)),
+        list("long_term_memory", "Long-term memory", long_term(memory)),
         list("active_sessions", "Active sessions", overview.active_sessions.iter().map(active).collect()),
         list("team", "Team", overview.team.iter().map(member).collect()),
         list("goals", "Goals", overview.goals.iter().map(goal).collect()),
         list("unknowns", "Unknowns", overview.unknowns.iter().map(unknown).collect()),
-        list("findings", "Findings", overview.findings.iter().map(finding).collect()),
+        list("findings", "Findings", findings.map(finding).collect()),
         list("dead_ends", "Dead ends", overview.dead_ends.iter().map(dead_end).collect()),
         list("mistakes", "Mistakes", overview.mistakes.iter().map(mistake).collect()),
         list("decisions", "Decisions", overview.decisions.iter().map(decision).collect()),
@@ -50,6 +61,62 @@ pub fn lists(overview: &Overview) -> Vec<List> {
         }
     }
     lists
+}
+
+/// An entry of a memory: the key of the specification it is under, and its text.
+fn kept<'m>(key: &'static str, title: &'static str, texts: impl IntoIterator<Item = &'m String>) -> Vec<Entry> {
+    let one = |text: &String| entry(format!("{title}: {}", safe::words(text)), json!({"key": key, "text": text}));
+    texts.into_iter().map(one).collect()
+}
+
+fn working(memory: &Memory, form: Form) -> Vec<Entry> {
+    let decisions = memory.recent_decisions.iter().filter(|_| form == Form::Json);
+    [
+        kept("current_task", "task", &memory.current_task),
+        kept("known_constraints", "constraint", &memory.constraints),
+        kept("established_patterns", "pattern", &memory.patterns),
+        kept("quality_standards", "standard", &memory.standards),
+        kept("recent_decisions", "decided", decisions),
+    ]
+    .concat()
+}
+
+fn long_term(memory: &Memory) -> Vec<Entry> {
+    [
+        kept("project_architecture", "architecture", &memory.architecture),
+        kept("technology_stack", "stack", &memory.stack),
+        kept("team_preferences", "preference", &memory.preferences),
+        kept("successful_strategies", "worked", &memory.strategies),
+        kept("problematic_areas", "trouble", &memory.troubles),
+    ]
+    .concat()
+}
+
+/// The entries of a memory as the specification has them: by their keys, single texts and lists.
+pub fn memory_json(list: &List) -> Value {
+    const SINGLE: [&str; 4] = ["current_task", "project_architecture", "technology_stack", "team_preferences"];
+    let keys: &[&str] = match list.key {
+        "working_memory" => {
+            &["current_task", "recent_decisions", "established_patterns", "known_constraints", "quality_standards"]
+        }
+        _ => &SINGLE[1..],
+    };
+    let lists: &[&str] =
+        if list.key == "working_memory" { &[] } else { &["successful_strategies", "problematic_areas"] };
+    let of = |key: &str| -> Vec<&str> {
+        let same = list.entries.iter().filter(|entry| entry.json["key"] == key);
+        same.filter_map(|entry| entry.json["text"].as_str()).collect()
+    };
+    let value = |key: &&str| {
+        let texts = of(key);
+        let value = match SINGLE.contains(key) {
+            true if texts.is_empty() => Value::Null,
+            true => json!(texts.join("; ")),
+            false => json!(texts),
+        };
+        ((*key).to_owned(), value)
+    };
+    keys.iter().chain(lists).map(value).collect()
 }
 
 fn insert(json: &mut Value, key: &str, value: Value) {

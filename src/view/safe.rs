@@ -118,6 +118,17 @@ pub fn paragraph(text: &str) -> String {
     kept.join("\n")
 }
 
+/// A Markdown quotation: every line of it is one, and begins no other structure.
+pub fn quoted(text: &str) -> String {
+    paragraph(text).lines().map(|line| format!("> {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+/// A text on one line in a code span; one with a backtick is no span, and its backticks are text.
+pub fn code(text: &str) -> String {
+    let line = line(text);
+    if line.contains('`') || line.is_empty() { words(text) } else { format!("`{line}`") }
+}
+
 /// A line of text that is escaped where it would begin a Markdown structure, and whose tags are text.
 fn guarded(line: &str) -> String {
     let line = inline(line);

@@ -6,6 +6,7 @@ use super::pack::{Detail, lists};
 use super::snapshot::brief_keys;
 use super::template::Templates;
 use super::{Answer, safe, words};
+use crate::epistemics::collected::Known;
 use crate::epistemics::confidence::overall;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::{Said, Work, duration, report};
@@ -22,12 +23,21 @@ pub fn started(outcome: &Started) -> Answer {
         "started_at": outcome.started_at,
         "task": outcome.task,
         "resumed": outcome.resumed,
+        "from": outcome.continues.as_ref().map(|from| json!({
+            "session_id": from.session_id, "ai_id": from.ai_id, "handoff_id": from.handoff_id, "handoff_written": from.is_written,
+        })),
     });
     let word = if outcome.resumed { "goes on" } else { "started" };
     let mut answer = Answer::new(json)
         .text(format!("{}\n", outcome.session_id))
         .say(format!("Session {} of {} {word}.", outcome.session_id.short(), safe::line(&outcome.ai_id)))
         .stored(&outcome.stored);
+    if let Some(from) = &outcome.continues {
+        let written = if from.is_written { ", whose context was handed over just now" } else { "" };
+        answer = answer
+            .say(format!("It continues {}'s session {}{written}.", safe::line(&from.ai_id), from.session_id.short()))
+            .hint(format!("read it: git empirica show {}", from.handoff_id.short()));
+    }
     for other in &outcome.others {
         answer = answer.warn([format!(
             "{}'s session {} is still active in this worktree; if it is over: git empirica session end --session {}",
@@ -80,6 +90,8 @@ pub fn json_of(session: &Session) -> Value {
         "external_id": session.external_id,
         "commit": session.commit,
         "worktree": session.worktree,
+        "from": session.from,
+        "from_handoff": session.from_handoff,
     })
 }
 
@@ -107,6 +119,17 @@ pub fn list(listed: &Listed) -> Answer {
     } else {
         answer
     }
+}
+
+/// What was collected of a transcript, as JSON.
+fn transcript_json(known: &Known) -> Value {
+    json!({
+        "agent": known.agent, "transcript_id": known.transcript, "branch": known.branch, "model": known.model,
+        "started_at": known.started_at, "ended_at": known.ended_at, "rows": known.rows, "skipped_rows": known.skipped_rows,
+        "size": known.to, "tool_summaries": known.tools, "files_modified": known.files, "files_outside": known.files_outside,
+        "pending_tasks": known.pending_tasks, "decisions": known.decisions, "tokens": known.tokens,
+        "context_tokens": known.context_tokens, "subagents": known.subagents,
+    })
 }
 
 /// The answer of `session show`.
@@ -146,6 +169,9 @@ pub fn show(gathered: &Gathered, warnings: Vec<String>, terminal: &mut Templates
         "evidence": gathered.evidence,
         "sources": gathered.sources,
         "tools": gathered.tools,
+        "tool_summaries": gathered.activity,
+        "transcripts": gathered.transcripts.iter().map(transcript_json).collect::<Vec<_>>(),
+        "continued_by": gathered.continued_by.iter().map(|head| json!({"session_id": head.session, "ai_id": head.ai, "started_at": head.at})).collect::<Vec<_>>(),
         "goals": gathered.goals,
     });
     if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::handoff::{compact, json_of, markdown};
+use super::handoff::{compact, json_of, markdown, template};
 use super::template::Templates;
 use super::{Answer, accept, arrival, record, safe, session, words};
 use crate::error::{Error, Result};
@@ -41,7 +41,7 @@ pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mu
         (Shown::Handoff(listed, arrival, received), _) => {
             let answer = one(listed, terminal)?.warn(warnings);
             // the user's own template says what the user wants
-            let is_ours = terminal.is_built_in("handoff.md");
+            let is_ours = terminal.is_built_in(template(&listed.handoff));
             Ok(match format {
                 Format::Compact => answer,
                 _ => {

@@ -12,8 +12,9 @@ use super::{safe, words};
 use crate::error::{Error, Result, move_aside};
 
 /// The templates that come with the program, by name.
-const BUILT_IN: [(&str, &str); 10] = [
+const BUILT_IN: [(&str, &str); 11] = [
     ("handoff.md", include_str!("../../templates/handoff.md")),
+    ("context.md", include_str!("../../templates/context.md")),
     ("digest.md", include_str!("../../templates/digest.md")),
     ("attached.md", include_str!("../../templates/attached.md")),
     ("superseded.md", include_str!("../../templates/superseded.md")),
@@ -108,6 +109,8 @@ fn environment() -> Environment<'static> {
     environment.add_filter("inline", text(safe::words));
     environment.add_filter("cell", text(safe::cell));
     environment.add_filter("paragraph", text(safe::paragraph));
+    environment.add_filter("quoted", text(safe::quoted));
+    environment.add_filter("code", text(safe::code));
     environment.add_filter("date", text(words::date));
     environment.add_filter("vector", text(words::vector));
     environment.add_filter("words", text(words::words));

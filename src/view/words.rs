@@ -69,6 +69,7 @@ pub fn said(record: &Record) -> String {
         Body::Source(b) => b.location.clone(),
         Body::Evidence(b) => format!("{} (exit {})", b.command, b.exit),
         Body::Activity(b) => format!("{}: {}", b.category, b.text),
+        Body::Transcript(b) => format!("{} {}: {}", b.agent, b.transcript, count(b.rows as usize, "row")),
         Body::Goal(b) => b.text.clone(),
         Body::Subtask(b) => format!("{}: {}", b.of.short(), b.text),
         Body::GoalDone(b) => with(b.of.short(), " done", &b.evidence),

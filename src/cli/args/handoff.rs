@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Filter, Form, Who};
+use super::{DetailWord, Filter, Form, Who};
 
 /// What a handoff says beyond the journal. A text can be `-` (standard input) or `@FILE`.
 #[derive(Debug, Clone, Args)]
@@ -35,7 +35,9 @@ pub struct Said {
 ///
 /// Without flags everything comes from what was logged and from git. Flags add to it or override it. A newer handoff of
 /// a session takes the place of its earlier ones. The types initialization, progress, error_recovery and escalation pass a task
-/// between a manager and a worker: their fields are given with --set and --from, beside what the session hands over anyway.
+/// between a manager and a worker: their fields are given with --set and --from, beside what the session hands over anyway. The type
+/// context is one document for who continues the session, drawn from the journal and, with --transcript, from the agent's
+/// transcript; it takes the place of no other handoff.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[allow(missing_docs)]
@@ -63,9 +65,21 @@ pub struct Handoff {
     /// Print a document of the type to begin with, and store nothing
     #[arg(long, requires = "kind", conflicts_with_all = [
         "set", "from", "edit", "dry_run", "task_id", "to", "task", "finding", "unknown", "accomplished", "context", "next",
-        "artifact", "ai", "session", "validate", "regenerate",
+        "artifact", "ai", "session", "validate", "regenerate", "transcript", "detail", "budget", "incremental",
     ])]
     pub example: bool,
+    /// Hand over the session of an agent's transcript, which is collected first; the type is context unless --type says otherwise
+    #[arg(long, value_name = "FILE", conflicts_with = "regenerate")]
+    pub transcript: Option<String>,
+    /// How much a document of the type context has: summary 400 tokens, detailed 800, full 1,250
+    #[arg(long, value_name = "LEVEL")]
+    pub detail: Option<DetailWord>,
+    /// The most tokens of a document of the type context, 100 or more, instead of what --detail allows
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..))]
+    pub budget: Option<u32>,
+    /// Only what changed since the last handoff to the same receiver
+    #[arg(long, conflicts_with = "regenerate")]
+    pub incremental: bool,
     /// Write a handoff anew, with what its receivers asked and missed; flags say otherwise what it said. It takes the place of
     /// the old one
     #[arg(long, value_name = "HANDOFF", conflicts_with = "session")]
@@ -96,6 +110,7 @@ pub enum HandoffType {
     #[value(alias = "error-recovery")]
     ErrorRecovery,
     Escalation,
+    Context,
 }
 
 impl HandoffType {
@@ -107,6 +122,7 @@ impl HandoffType {
             HandoffType::Progress => "progress",
             HandoffType::ErrorRecovery => "error_recovery",
             HandoffType::Escalation => "escalation",
+            HandoffType::Context => "context",
         }
     }
 }

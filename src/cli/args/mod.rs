@@ -3,6 +3,7 @@
 mod assess;
 mod calibration;
 mod care;
+mod collect;
 mod goal;
 mod handoff;
 mod journal;
@@ -21,6 +22,7 @@ pub use assess::{
 };
 pub use calibration::Calibration;
 pub use care::{Completions, Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, Setup, Status};
+pub use collect::{AgentWord, Collect};
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, HandoffType, Said};
 pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
@@ -93,6 +95,7 @@ pub enum Command {
     Answer(AnswerTo),
     #[command(subcommand)]
     Task(TaskCommand),
+    Collect(Collect),
     Show(Show),
     Diff(Diff),
     Resume(Resume),

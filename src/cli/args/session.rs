@@ -33,6 +33,9 @@ pub struct Start {
     /// The id the agent's own tool knows the session by
     #[arg(long, value_name = "ID")]
     pub external_id: Option<String>,
+    /// The session or handoff it continues. A session without a handoff gets one of its context; the task is taken over
+    #[arg(long, value_name = "SESSION|HANDOFF")]
+    pub from: Option<String>,
     #[command(flatten)]
     pub form: Form,
 }

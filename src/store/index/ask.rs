@@ -198,6 +198,12 @@ impl Index<'_> {
         self.take(distinct.into_values().collect())
     }
 
+    /// The newest findings that were said to be that for longer memory, in the word of `finding --as`; `most` of them.
+    pub fn memory(&self, word: &str, most: usize) -> Result<Scan> {
+        let said = "r IN (SELECT r FROM memory WHERE word = ?) ORDER BY id DESC LIMIT ?";
+        self.take(self.found(said, params![word, most as i64])?)
+    }
+
     /// Whether a record of this id is stored.
     pub fn has(&self, id: &Id) -> Result<bool> {
         let found = rows(&self.opened.db, "SELECT r FROM record WHERE id = ?", &[&schema::id(id)]);

@@ -207,14 +207,14 @@ fn write(db: &Connection, follows: &Follows, is_new: bool) -> Result<(), Fault> 
     let Some(Row { session, newest, kept, know, uncertainty, closed, aside }) = &follows.row else {
         db.prepare_cached(
             "UPDATE session SET began = NULL, newest = NULL, ai = NULL, started_at = NULL, ended_at = NULL, task = NULL, \
-             kind = NULL, external_id = NULL, head = NULL, worktree = NULL, place = NULL, kept = NULL, know = NULL, uncertainty = NULL WHERE s = ?",
+             kind = NULL, external_id = NULL, head = NULL, worktree = NULL, place = NULL, origin = NULL, origin_handoff = NULL, kept = NULL, know = NULL, uncertainty = NULL WHERE s = ?",
         )?
         .execute([s])?;
         return Ok(());
     };
     db.prepare_cached(
         "UPDATE session SET began = ?, newest = ?, ai = ?, started_at = ?, ended_at = ?, task = ?, kind = ?, \
-         external_id = ?, head = ?, worktree = ?, place = ?, kept = ?, know = ?, uncertainty = ? WHERE s = ?",
+         external_id = ?, head = ?, worktree = ?, place = ?, origin = ?, origin_handoff = ?, kept = ?, know = ?, uncertainty = ? WHERE s = ?",
     )?
     .execute(params![
         schema::id(&session.began),
@@ -228,6 +228,8 @@ fn write(db: &Connection, follows: &Follows, is_new: bool) -> Result<(), Fault> 
         session.commit,
         session.worktree,
         session.place,
+        session.from.as_ref().map(schema::session),
+        session.from_handoff.as_ref().map(schema::id),
         kept,
         know,
         uncertainty,

@@ -6,6 +6,7 @@ use super::ahead::Line;
 use super::fill::Filler;
 use super::{Fault, lists, schema, words};
 use crate::git::content::inside;
+use crate::model::journal::Finding;
 use crate::model::{Body, Handoff, Record, SessionId};
 
 impl Filler<'_> {
@@ -43,7 +44,7 @@ impl Filler<'_> {
                 lists::remove(self.db, r, words.ok_or(Fault::Lost)?)?;
             }
         }
-        for table in ["stands", "concerns", "names", "record", "handoff_reports", "path"] {
+        for table in ["stands", "concerns", "names", "record", "handoff_reports", "path", "memory"] {
             self.db.prepare_cached(&format!("DELETE FROM {table} WHERE r = ?"))?.execute([r])?;
         }
         Ok(())
@@ -132,6 +133,10 @@ impl Filler<'_> {
             Body::Handoff(handoff) => {
                 self.sessionless |= s.is_none();
                 self.handoff(r, record, handoff)
+            }
+            Body::Finding(Finding { memory: Some(word), .. }) => {
+                self.db.prepare_cached("INSERT INTO memory(word, r) VALUES(?, ?)")?.execute(params![word, r])?;
+                Ok(())
             }
             Body::Supersede(_) => {
                 self.sessionless = true;

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::model::session::Session;
 use crate::model::{Id, SessionId};
 
-const COLUMNS: &str = "id, began, ai, started_at, ended_at, task, kind, external_id, head, worktree, place, newest";
+const COLUMNS: &str = "id, began, ai, started_at, ended_at, task, kind, external_id, head, worktree, place, newest, origin, origin_handoff";
 
 /// A session, and the newest of its own records.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +38,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Option<Known>> {
         commit: row.get(8)?,
         worktree: row.get(9)?,
         place: row.get(10)?,
+        from: row.get::<_, Option<Vec<u8>>>(12)?.and_then(|id| SessionId::parse(&schema::text(&id))),
+        from_handoff: row.get::<_, Option<Vec<u8>>>(13)?.and_then(|id| Id::parse(&schema::text(&id))),
     };
     Ok(Some(Known { session, newest }))
 }

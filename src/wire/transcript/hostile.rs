@@ -227,7 +227,7 @@ const NAMES: [&str; 7] = [
 ];
 
 fn taken(bytes: &[u8]) {
-    for root in [None, Some(Path::new("/work/repo"))] {
+    for root in [None, Some(Path::new("/home/dev/repo"))] {
         if let Ok(found) = read_from(bytes, root) {
             assert!(found.size <= bytes.len() as u64);
             assert!(found.messages.len() <= 10 && found.decisions.len() <= 20);

@@ -13,7 +13,7 @@ pub(super) fn fixture(name: &str) -> PathBuf {
 }
 
 fn known(name: &str) -> Transcript {
-    read(&fixture(name), Some(Path::new("/work/repo"))).unwrap()
+    read(&fixture(name), Some(Path::new("/home/dev/repo"))).unwrap()
 }
 
 fn counts(tools: &[ToolSummary]) -> Vec<(&str, u64, u64)> {
@@ -61,7 +61,7 @@ fn claude_code_is_told_with_failed_edits_apart_and_each_message_counted_once() {
     assert_eq!(pending(&told), [("document", "in_progress"), ("release", "pending")]);
     assert_eq!(told.summary.as_deref(), Some("Parser made faster"));
     assert_eq!((told.session_id.as_deref(), told.branch.as_deref()), (Some("5e55"), Some("main")));
-    assert_eq!((told.model.as_deref(), told.cwd.as_deref()), (Some("claude-x"), Some("/work/repo")));
+    assert_eq!((told.model.as_deref(), told.cwd.as_deref()), (Some("claude-x"), Some("/home/dev/repo")));
     assert_eq!(
         (told.started_at.as_deref(), told.ended_at.as_deref()),
         (Some("2026-03-01T10:00:01Z"), Some("2026-03-01T11:00:00Z"))
@@ -251,7 +251,7 @@ fn open_code_is_told_from_its_database_and_nothing_is_left_beside_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = database(folder.path(), journal);
         let before = (storage::entries(folder.path()), std::fs::read(&path).unwrap());
-        is_first_session(&read(&path, Some(Path::new("/work/repo"))).unwrap());
+        is_first_session(&read(&path, Some(Path::new("/home/dev/repo"))).unwrap());
         assert_eq!(recognise(&path), Some(Agent::OpenCode));
         assert_eq!(before, (storage::entries(folder.path()), std::fs::read(&path).unwrap()), "{journal}");
     }
@@ -263,7 +263,7 @@ fn what_a_writer_of_the_database_has_not_put_into_it_yet_is_read() {
     let path = database(folder.path(), "WAL");
     let writer = Connection::open(&path).unwrap();
     writer.execute_batch("PRAGMA wal_autocheckpoint=0; UPDATE session SET title='New' WHERE id='ses_2'").unwrap();
-    let told = read(&path, Some(Path::new("/work/repo"))).unwrap();
+    let told = read(&path, Some(Path::new("/home/dev/repo"))).unwrap();
     assert_eq!(told.subagents[0].name.as_deref(), Some("New"));
 }
 

@@ -1,0 +1,323 @@
+//! The session-context document: what a session did and knows, for who continues it (agent handoff service, "HandoffContext").
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::gathered::{Gathered, add_new};
+use super::short::short;
+use crate::model::Handoff;
+use crate::model::goal::GoalStatus;
+use crate::model::transcript::{Role, Transcript};
+
+/// The type of such a handoff.
+pub const KIND: &str = "context";
+/// How long a message is that was shortened to fit, in characters.
+const MESSAGE: usize = 300;
+/// How long a summary is that was shortened to fit, in characters.
+const SUMMARY: usize = 400;
+
+/// The use of a category of tools.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Tool {
+    category: String,
+    count: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    samples: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Message {
+    role: String,
+    content: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timestamp: Option<String>,
+}
+
+/// What can be long in the document.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Lists {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<String>,
+    tool_summaries: Vec<Tool>,
+    files_modified: Vec<String>,
+    pending_tasks: Vec<String>,
+    decisions: Vec<String>,
+    recent_messages: Vec<Message>,
+}
+
+/// What the document is drawn from, besides the handoff of the session.
+pub struct Source<'s> {
+    /// What the session said.
+    pub gathered: &'s Gathered,
+    /// Its transcript, when it is at hand: only that has messages.
+    pub transcript: Option<&'s Transcript>,
+    /// Who hands over.
+    pub ai: &'s str,
+    /// Now, RFC 3339 UTC.
+    pub now: &'s str,
+}
+
+/// Puts into a handoff what its document lacks. What was given stays as it was given.
+pub fn fill(handoff: &mut Handoff, source: &Source<'_>) {
+    let drawn = drawn(handoff, source);
+    let session = &source.gathered.session;
+    let agent = source.gathered.transcripts.last().map(|known| known.agent.clone());
+    let mut all = Map::new();
+    let mut put =
+        |key: &str, value: Option<String>| all.extend(value.map(|value| (key.to_owned(), Value::String(value))));
+    put("session_id", Some(session.id.to_string()));
+    put("source_agent_type", agent.or_else(|| Some(session.ai.clone())));
+    put("source_agent_id", Some(source.ai.to_owned()));
+    put("target_agent_type", handoff.to.clone());
+    put("target_agent_id", handoff.to.clone());
+    put("created_at", Some(source.now.to_owned()));
+    if let Ok(Value::Object(lists)) = serde_json::to_value(&drawn) {
+        all.extend(lists);
+    }
+    let payload = handoff.payload.get_or_insert_default();
+    for (key, value) in all {
+        payload.entry(key).or_insert(value);
+    }
+    if let Some(format) = crate::model::formats::named(KIND) {
+        let mut ordered = super::payload::ordered(format, &Value::Object(std::mem::take(payload)));
+        ordered.shift_remove(crate::model::formats::TYPE);
+        *payload = ordered;
+    }
+}
+
+fn drawn(handoff: &Handoff, source: &Source<'_>) -> Lists {
+    let Source { gathered, transcript, .. } = source;
+    let tool = |tool: &crate::model::transcript::ToolSummary| Tool {
+        category: tool.category.clone(),
+        count: tool.count,
+        samples: tool.samples.clone(),
+    };
+    let mut pending: Vec<String> = Vec::new();
+    for goal in gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open) {
+        let open = goal.subtasks.iter().filter(|step| step.status == GoalStatus::Open);
+        add_new(&mut pending, std::slice::from_ref(&goal.text));
+        add_new(&mut pending, &open.map(|step| format!("{}: {}", goal.text, step.text)).collect::<Vec<_>>());
+    }
+    for known in &gathered.transcripts {
+        let state = |task: &crate::model::transcript::Pending| match task.status.as_str() {
+            "pending" => task.text.clone(),
+            status => format!("{} ({})", task.text, status.replace('_', " ")),
+        };
+        add_new(&mut pending, &known.pending_tasks.iter().map(state).collect::<Vec<_>>());
+    }
+    add_new(&mut pending, &handoff.next_steps);
+    let mut decisions: Vec<String> = Vec::new();
+    add_new(
+        &mut decisions,
+        &gathered.decisions.iter().map(|one| format!("{} — {}", one.text, one.why)).collect::<Vec<_>>(),
+    );
+    gathered.transcripts.iter().for_each(|known| add_new(&mut decisions, &known.decisions));
+    let message = |said: &crate::model::transcript::Said| Message {
+        role: match said.role {
+            Role::User => "user".to_owned(),
+            Role::Assistant => "assistant".to_owned(),
+        },
+        content: said.text.clone(),
+        timestamp: said.at.clone(),
+    };
+    let spoken = transcript.iter().flat_map(|told| &told.messages).filter(|said| !said.text.trim().is_empty());
+    Lists {
+        summary: summary(handoff, source),
+        tool_summaries: gathered.activity.iter().map(tool).collect(),
+        files_modified: handoff.artifacts.clone(),
+        pending_tasks: pending,
+        decisions,
+        recent_messages: spoken.map(message).collect(),
+    }
+}
+
+/// The task, then the first of these that there is: what the next session must know, the conversation's own summary, the reason
+/// of the last assessment, what was accomplished.
+fn summary(handoff: &Handoff, source: &Source<'_>) -> Option<String> {
+    let reasoned = source.gathered.last().and_then(|(_, last)| last.reasoning.clone());
+    let told = source.transcript.and_then(|told| told.summary.clone());
+    let accomplished = Some(handoff.accomplished.join("; "));
+    let is_text = |text: &String| !text.trim().is_empty();
+    let more = [Some(handoff.context.clone()), told, reasoned, accomplished].into_iter().flatten().find(is_text);
+    let parts: Vec<String> = [Some(handoff.task.clone()).filter(is_text), more].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+/// A step towards a smaller document; they are taken in this order, each until it changes nothing.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Messages { keep: usize },
+    ShortMessages,
+    Samples { keep: usize },
+    Relevant { keep: usize },
+    Decisions { keep: usize },
+    Files { keep: usize },
+    Pending { keep: usize },
+    ShortSummary,
+}
+
+const STEPS: [Step; 17] = [
+    Step::Messages { keep: 4 },
+    Step::ShortMessages,
+    Step::Samples { keep: 2 },
+    Step::Relevant { keep: 5 },
+    Step::Decisions { keep: 8 },
+    Step::Files { keep: 20 },
+    Step::Messages { keep: 2 },
+    Step::Samples { keep: 1 },
+    Step::Relevant { keep: 2 },
+    Step::Decisions { keep: 4 },
+    Step::Files { keep: 8 },
+    Step::ShortSummary,
+    Step::Messages { keep: 0 },
+    Step::Samples { keep: 0 },
+    Step::Relevant { keep: 0 },
+    Step::Pending { keep: 8 },
+    Step::Files { keep: 0 },
+];
+/// When all of that is not enough: nothing but the overview and the beginning of the summary.
+const LAST: [Step; 2] = [Step::Decisions { keep: 0 }, Step::Pending { keep: 0 }];
+
+/// Makes the document of a handoff as small as it must be: `measure` tells how large it is, in tokens, and `budget` how large it
+/// can be. The oldest messages go first, then what is least important; entries go one by one, and what went is told.
+pub fn fit(handoff: &mut Handoff, budget: usize, measure: &dyn Fn(&Handoff) -> usize) {
+    if measure(handoff) <= budget {
+        return;
+    }
+    let (lists, relevant) = (read(handoff), handoff.relevant.clone());
+    let mut now = (lists.clone(), relevant.clone());
+    for step in STEPS.into_iter().chain(LAST) {
+        // how many times the step can be taken is found by halves: each measuring renders the whole document
+        let mut states = vec![now.clone()];
+        while let Some(next) = states.last().and_then(|(lists, relevant)| taken(step, lists, relevant)) {
+            states.push(next);
+        }
+        let fits = |state: &(Lists, Vec<_>)| {
+            let mut tried = handoff.clone();
+            write(&mut tried, &lists, state);
+            measure(&tried) <= budget
+        };
+        let enough = states.partition_point(|state| !fits(state));
+        if let Some(state) = states.get(enough) {
+            write(handoff, &lists, &state.clone());
+            return;
+        }
+        now = states.pop().unwrap_or(now);
+    }
+    write(handoff, &lists, &now);
+}
+
+/// What is left after one step; `None` when the step changes nothing.
+fn taken<R: Clone>(step: Step, lists: &Lists, relevant: &[R]) -> Option<(Lists, Vec<R>)> {
+    let (mut lists, mut relevant) = (lists.clone(), relevant.to_vec());
+    let changed = match step {
+        // the newest say where it stands
+        Step::Messages { keep } => (lists.recent_messages.len() > keep).then(|| drop(lists.recent_messages.remove(0))),
+        Step::ShortMessages => {
+            let long = lists.recent_messages.iter_mut().find(|message| message.content.chars().count() > MESSAGE);
+            long.map(|message| message.content = short(&message.content, MESSAGE))
+        }
+        Step::Samples { keep } => {
+            let long = lists.tool_summaries.iter_mut().rev().find(|tool| tool.samples.len() > keep);
+            long.map(|tool| drop(tool.samples.pop()))
+        }
+        Step::Relevant { keep } => (relevant.len() > keep).then(|| drop(relevant.pop())),
+        Step::Decisions { keep } => (lists.decisions.len() > keep).then(|| drop(lists.decisions.remove(0))),
+        Step::Files { keep } => (lists.files_modified.len() > keep).then(|| drop(lists.files_modified.pop())),
+        Step::Pending { keep } => (lists.pending_tasks.len() > keep).then(|| drop(lists.pending_tasks.pop())),
+        Step::ShortSummary => {
+            let long = lists.summary.take_if(|text| text.chars().count() > SUMMARY);
+            long.map(|text| lists.summary = Some(short(&text, SUMMARY)))
+        }
+    };
+    changed.map(|()| (lists, relevant))
+}
+
+fn read(handoff: &Handoff) -> Lists {
+    let payload = handoff.payload.clone().map(Value::Object);
+    payload.and_then(|payload| serde_json::from_value(payload).ok()).unwrap_or_default()
+}
+
+/// Puts what is left into a handoff, and says what is not there of the `whole`.
+fn write(handoff: &mut Handoff, whole: &Lists, (lists, relevant): &(Lists, Vec<crate::model::handoff::Relevant>)) {
+    let gone = |what: &str, before: usize, now: usize| {
+        let many = before.saturating_sub(now);
+        (many > 0).then(|| format!("{many} {what}{}", if many == 1 { "" } else { "s" }))
+    };
+    let samples = |lists: &Lists| lists.tool_summaries.iter().map(|tool| tool.samples.len()).sum();
+    let dropped = handoff.relevant.len();
+    handoff.left_out = [
+        gone("message", whole.recent_messages.len(), lists.recent_messages.len()),
+        gone("sample", samples(whole), samples(lists)),
+        gone("relevant record", dropped, relevant.len()),
+        gone("decision", whole.decisions.len(), lists.decisions.len()),
+        gone("file", whole.files_modified.len(), lists.files_modified.len()),
+        gone("pending task", whole.pending_tasks.len(), lists.pending_tasks.len()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if lists.summary != whole.summary {
+        handoff.left_out.push("the rest of the summary".to_owned());
+    }
+    let is_shortened = |message: &Message| !whole.recent_messages.iter().any(|other| other.content == message.content);
+    if lists.recent_messages.iter().any(is_shortened) {
+        handoff.left_out.push("the rest of long messages".to_owned());
+    }
+    handoff.relevant = relevant.clone();
+    let payload = handoff.payload.get_or_insert_default();
+    if let Ok(Value::Object(fields)) = serde_json::to_value(lists) {
+        payload.extend(fields);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn large() -> Handoff {
+        let numbered = |what: &str, count: usize| (0..count).map(|at| format!("{what} {at}")).collect::<Vec<_>>();
+        let messages: Vec<Value> =
+            (0..10).map(|at| json!({"role": "user", "content": format!("{at} {}", "word ".repeat(200))})).collect();
+        let payload = json!({
+            "summary": "sum ".repeat(300),
+            "tool_summaries": [{"category": "shell", "count": 9, "samples": ["a", "b", "c"]}],
+            "files_modified": numbered("file", 50), "pending_tasks": numbered("task", 20),
+            "decisions": numbered("decision", 20), "recent_messages": messages,
+        });
+        Handoff { kind: KIND.into(), payload: payload.as_object().cloned(), ..Default::default() }
+    }
+
+    fn size(handoff: &Handoff) -> usize {
+        json!(handoff.payload).to_string().len() + handoff.left_out.join(", ").len()
+    }
+
+    #[test]
+    fn what_is_least_important_goes_first_and_what_went_is_told() {
+        let whole = size(&large());
+        let fitted = |budget: usize| {
+            let mut handoff = large();
+            fit(&mut handoff, budget, &size);
+            handoff
+        };
+        assert_eq!(fitted(whole), large(), "it fits");
+        let some = fitted(whole - 1500);
+        assert_eq!(some.left_out, ["2 messages"]);
+        let left = &some.payload.as_ref().unwrap()["recent_messages"];
+        assert!(left[0]["content"].as_str().unwrap().starts_with("2 "), "the newest stay: {left}");
+        let mut last = whole;
+        for budget in (300..whole).step_by(371) {
+            let handoff = fitted(budget);
+            assert!(size(&handoff) <= budget.max(700), "{budget}: {}", size(&handoff));
+            last = last.min(size(&handoff));
+        }
+        let least = fitted(0);
+        let payload = least.payload.as_ref().unwrap();
+        assert_eq!(payload["tool_summaries"][0]["count"], 9);
+        assert!(payload["summary"].as_str().unwrap().chars().count() <= SUMMARY);
+        assert!(least.left_out.contains(&"20 decisions".to_owned()) && least.left_out.contains(&"50 files".to_owned()));
+    }
+}

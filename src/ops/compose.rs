@@ -1,0 +1,220 @@
+//! What a handoff is made of: the session's records, what git knows, what it says for its type, what bears on its task.
+
+use std::collections::BTreeSet;
+
+use super::context::{Context, Working};
+use super::handoff::{in_force, whole};
+use super::managed::Managed;
+use super::regenerate::Again;
+use super::relevant;
+use super::session::gathered_of;
+use super::uncommitted::Seen;
+use crate::epistemics::context as document;
+use crate::epistemics::gathered::{Gathered, add_new};
+use crate::epistemics::report::{Said, Work, report};
+use crate::epistemics::tokens;
+use crate::error::{Error, Result};
+use crate::git::status::{self, Status};
+use crate::git::{history, parse_oid};
+use crate::model::assessment::Changes;
+use crate::model::handoff::MadeIn;
+use crate::model::transcript::Transcript;
+use crate::model::{Body, Handoff, Id, Record, SessionId};
+use crate::store::Scan;
+use crate::store::index::HandoffsWanted as Wanted;
+
+/// How many commits a handoff lists.
+const COMMITS: usize = 200;
+
+/// What a handoff is besides the report of its session.
+#[derive(Debug, Default)]
+pub struct What {
+    /// What it says for its type.
+    pub managed: Managed,
+    /// The handoff it takes the place of.
+    pub again: Option<Again>,
+    /// The transcript of its session, when it is at hand.
+    pub transcript: Option<Transcript>,
+    /// What is new in that and not stored yet.
+    pub new: Vec<Record>,
+    /// How large a document can be, in tokens.
+    pub budget: Option<usize>,
+    /// The handoff since which it tells what changed.
+    pub since: Option<Id>,
+}
+
+impl What {
+    /// What the session said, with what is new and not stored yet; of an incremental one, only what was said since.
+    pub fn gathered(&self, scan: &Scan, id: &SessionId) -> Result<Gathered> {
+        let all: Vec<&Record> = scan.records().chain(&self.new).collect();
+        let Some(since) = &self.since else { return gathered_of(&all, id) };
+        // answers and goals stand for what they are about; who the session is, what it is sure of and what it has collected is
+        // known by all of it
+        let names_of = |record: &&Record| record.head.id > *since;
+        let named: BTreeSet<&Id> =
+            all.iter().copied().filter(|record| names_of(record)).flat_map(Record::names).collect();
+        let is_news = |record: &Record| {
+            let is_said = matches!(
+                record.body,
+                Body::Finding(_)
+                    | Body::Unknown(_)
+                    | Body::DeadEnd(_)
+                    | Body::Mistake(_)
+                    | Body::Decision(_)
+                    | Body::Source(_)
+                    | Body::Evidence(_)
+                    | Body::Activity(_)
+                    | Body::Handoff(_)
+            );
+            !is_said || record.head.id > *since || named.contains(&record.head.id)
+        };
+        let news: Vec<&Record> = all.iter().copied().filter(|record| is_news(record)).collect();
+        let mut gathered = gathered_of(&news, id)?;
+        gathered.leave_out_collected(&all, since);
+        Ok(gathered)
+    }
+
+    fn put_in(&self, handoff: &mut Handoff) {
+        self.managed.put_in(handoff);
+        self.again.iter().for_each(|again| again.put_in(handoff));
+    }
+
+    /// What there is to say of the session, and of what is still to be answered.
+    pub fn warnings(&self, who: &Working) -> Vec<String> {
+        who.note.iter().cloned().chain(self.again.iter().flat_map(Again::warnings)).collect()
+    }
+}
+
+/// The handoff: the report of the session, what it says for its type, what bears on its task.
+pub fn composed(
+    context: &Context<'_>,
+    who: &Working,
+    gathered: &Gathered,
+    work: Work,
+    said: Said,
+    what: &What,
+) -> Result<Handoff> {
+    let mut handoff = report(gathered, work, said, context.store.now());
+    what.put_in(&mut handoff);
+    handoff.since.clone_from(&what.since);
+    let is_context = handoff.kind == document::KIND;
+    if is_context || handoff.kind == "initialization" {
+        handoff.relevant = relevant::of(context, &handoff)?;
+        // what the receiver has been told is no news
+        handoff.relevant.retain(|relevant| what.since.as_ref().is_none_or(|since| relevant.id > *since));
+    }
+    if is_context {
+        let now = context.store.now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
+        let source = document::Source { gathered, transcript: what.transcript.as_ref(), ai: &who.ai, now: &now };
+        document::fill(&mut handoff, &source);
+        if let Some(budget) = what.budget {
+            let head = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::default())).head;
+            let size = |handoff: &Handoff| {
+                let record = Record { head: head.clone(), body: Body::Handoff(Box::new(handoff.clone())) };
+                context.store.block(&record).map_or(0, |text| tokens::estimate(&text))
+            };
+            document::fit(&mut handoff, budget, &size);
+        }
+    }
+    Ok(handoff)
+}
+
+/// A handoff that is not stored, and what git said.
+#[derive(Debug)]
+pub struct Draft {
+    /// The handoff.
+    pub handoff: Handoff,
+    /// What git's own diff has since the session began, deleted files as well, and what is untracked; `None` when git could not
+    /// be asked.
+    pub changed: Option<Vec<String>>,
+    /// What could not be found out.
+    pub warnings: Vec<String>,
+}
+
+/// The handoff of a session as it would be stored now.
+pub fn drafted(context: &Context<'_>, who: &Working, said: Said, what: &What) -> Result<Draft> {
+    let asked = status::ask(context.repo);
+    let gathered = what.gathered(&context.store.session(&who.id)?, &who.id)?;
+    let (work, warnings, seen) = work(context, &gathered, asked);
+    let since = gathered.session.commit.as_deref().and_then(parse_oid);
+    let changed = match &seen {
+        Seen::All(changes) => status::changed_since(context.repo, since).ok().map(|mut changed| {
+            // untracked files are no part of git's diff
+            add_new(&mut changed, &changes.files_added);
+            changed
+        }),
+        _ => None,
+    };
+    let handoff = composed(context, who, &gathered, work, said, what)?;
+    Ok(Draft { handoff, changed, warnings })
+}
+
+/// What git knows since the session began. Without git, nothing, with a warning.
+pub fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Work, Vec<String>, Seen) {
+    let status = asked.read();
+    let git = status.as_ref().ok().map(|status| made_in(context, status));
+    let paths = context.store.paths();
+    if gathered.session.place.as_deref().is_some_and(|place| place != paths.place()) {
+        let text = "the session worked in another worktree or clone; commits and files are left out: hand over there";
+        return (Work { git, ..Work::default() }, vec![text.to_owned()], Seen::Elsewhere);
+    }
+    let since = gathered.session.commit.as_deref().and_then(parse_oid);
+    let read = || -> Result<(Work, Changes)> {
+        let committed = history::since(context.repo, since, COMMITS)?;
+        let changes = status?.changes;
+        let mut files = committed.files;
+        add_new(&mut files, changes.files_added.iter().chain(&changes.files_modified));
+        Ok((Work { commits: committed.commits, files, git: git.clone() }, changes))
+    };
+    match read() {
+        Ok((work, changes)) => (work, Vec::new(), Seen::All(changes)),
+        Err(error) => {
+            let work = Work { git, ..Work::default() };
+            (work, vec![format!("commits and files are left out: {error}")], Seen::Unasked)
+        }
+    }
+}
+
+/// The state of git now.
+fn made_in(context: &Context<'_>, status: &Status) -> MadeIn {
+    let (head, changes) = (context.store.head(), &status.changes);
+    MadeIn {
+        commit: head.commit.map(|id| id.to_string()),
+        branch: head.branch.clone(),
+        ahead: status.ahead_behind.ahead,
+        behind: status.ahead_behind.behind,
+        modified: changes.files_modified.len() as u64,
+        added: changes.files_added.len() as u64,
+        deleted: changes.files_deleted.len() as u64,
+    }
+}
+
+/// The newest handoff to the receiver of this one, by the same session or for the same task; `None` when there is none: then everything is new to
+/// it. What takes the place of the session's earlier handoffs has to be whole.
+pub fn since_last(context: &Context<'_>, who: &Working, managed: &Managed) -> Result<Option<Id>> {
+    let (to, task) = managed.receiver();
+    let Some(to) = to else {
+        return Err(Error::usage("what changed since the last handoff to whom?")
+            .reason("--incremental leaves out what the same receiver was told before")
+            .suggest("Name the receiver with --to.")
+            .command("git empirica handoff --type context --to <ai> --incremental"));
+    };
+    if !managed.is_one() {
+        return Err(Error::usage("an epistemic handoff is always whole")
+            .provided("--incremental")
+            .reason(
+                "it takes the place of the session's earlier ones, so that what it leaves out would be lost from view",
+            )
+            .suggest("Hand over the context instead.")
+            .command(format!("git empirica handoff --type context --to {} --incremental", crate::error::quote(to))));
+    }
+    let index = context.store.index()?;
+    let own = Wanted { session: Some(who.id.clone()), ..Wanted::default() };
+    let mut found = in_force(context, &own, usize::MAX)?;
+    if let Some(task) = task {
+        let ids: Vec<Id> = index.of_tasks(Some(task))?.into_iter().map(|(_, id)| id).collect();
+        found.extend(whole(&index, &ids)?);
+    }
+    let same = found.into_iter().filter(|listed| listed.handoff.to.as_deref() == Some(to));
+    Ok(same.map(|listed| listed.head.id).max())
+}
