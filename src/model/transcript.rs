@@ -94,7 +94,7 @@ impl Tokens {
 /// Something the agent had on its list and did not finish.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
-    /// What is to be done, as it stands in the list.
+    /// What is to be done, as it stands in the list, the first 2,000 characters of it.
     pub text: String,
     /// How far it is, in the agent's own word, such as `pending` or `in_progress`; `pending` where it said none.
     pub status: String,
@@ -166,7 +166,7 @@ pub struct Transcript {
     pub files_modified: Vec<String>,
     /// How many files outside the repository were modified, by subagents, too; they are not named.
     pub files_outside: u64,
-    /// What is left of the newest list of tasks or plan of the main agent.
+    /// What is left of the newest list of tasks or plan of the main agent, at most 1,000 entries.
     pub pending_tasks: Vec<Pending>,
     /// The newest 20 choices, oldest first, each once and on one line of at most 300 characters: what the user answered when
     /// asked (`question → answer`), and sentences of the main agent that state a choice.

@@ -10,6 +10,9 @@ use crate::model::transcript::Agent;
 /// The longest sample, in characters.
 const SAMPLE: usize = 120;
 
+/// How many questions of a call are looked at.
+const QUESTIONS: usize = 20;
+
 /// What a call was about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sample {
@@ -181,7 +184,7 @@ fn questions(input: &Input) -> Vec<(Option<String>, String)> {
         .iter()
         .filter_map(|one| Some((one.id.get().map(str::to_owned), one.question.get()?.to_owned())));
     let single = input.question.get().map(|question| (None, question.to_owned()));
-    asked.chain(single).collect()
+    asked.chain(single).take(QUESTIONS).collect()
 }
 
 fn task(input: &Input) -> Option<(String, String)> {

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::call::Call;
 use super::fold::Fold;
 use super::input::Input;
-use super::lenient::{Content, Count, Flag, Text, lenient};
+use super::lenient::{Content, Count, Flag, Text, lenient, string};
 use super::{Reader, answers, words};
 use crate::model::transcript::{Agent, Role, Tokens};
 
@@ -207,8 +207,7 @@ fn tokens(usage: &Usage) -> Tokens {
 
 fn ended(id: &str, raw: Option<&RawValue>, fold: &mut Fold) {
     let raw = raw.map_or("", RawValue::get);
-    let text =
-        if raw.starts_with('"') { serde_json::from_str::<String>(raw).unwrap_or_default() } else { String::new() };
+    let text = string(raw).unwrap_or_default();
     let inner = if raw.starts_with('{') { raw } else { text.trim_start() };
     let output: Output =
         if inner.starts_with('{') { serde_json::from_str(inner).unwrap_or_default() } else { Output::default() };

@@ -24,6 +24,9 @@ const DECISIONS: usize = 20;
 /// How many samples of a category are kept.
 const SAMPLES: usize = 3;
 
+/// How many entries a list of tasks keeps.
+const TODOS: usize = 1_000;
+
 /// The statuses of what is not to be done any more.
 const DONE: [&str; 6] = ["completed", "complete", "done", "cancelled", "canceled", "deleted"];
 
@@ -239,19 +242,22 @@ impl Fold {
 
     fn planned(&mut self, todos: Todos) {
         if !todos.merge {
-            self.todos = todos.entries;
-            return;
+            self.todos.clear();
         }
-        for entry in todos.entries {
-            let known = self.todos.iter_mut().find(|known| known.id.is_some() && known.id == entry.id);
-            match known {
-                Some(known) => {
+        for mut entry in todos.entries {
+            entry.text.truncate(words::clipped(&entry.text, MESSAGE).len());
+            entry.status.truncate(words::clipped(&entry.status, 40).len());
+            let same = |known: &Entry| todos.merge && known.id.is_some() && known.id == entry.id;
+            match self.todos.iter().position(same) {
+                Some(place) => {
+                    let known = &mut self.todos[place];
                     known.status = entry.status;
                     if !entry.text.is_empty() {
                         known.text = entry.text;
                     }
                 }
-                None => self.todos.push(entry),
+                None if self.todos.len() < TODOS => self.todos.push(entry),
+                None => {}
             }
         }
     }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::call::Call;
 use super::fold::{Fold, MESSAGE};
 use super::input::Input;
-use super::lenient::{Content, Count, List, Text, lenient};
+use super::lenient::{Content, Count, List, Text, lenient, mended};
 use super::{Reader, paths, words};
 use crate::model::transcript::{Agent, Role, Tokens};
 
@@ -84,6 +84,7 @@ enum End {
 /// What is kept of a message.
 #[derive(Debug, Default)]
 struct Kept {
+    id: Option<u64>,
     role: Option<Role>,
     at: Option<String>,
     text: Option<String>,
@@ -98,6 +99,8 @@ struct Kept {
 pub struct Gemini {
     kept: Vec<Kept>,
     places: HashMap<u64, usize>,
+    /// The place of the first message that has words of the user's.
+    first: Option<usize>,
 }
 
 impl Gemini {
@@ -117,6 +120,10 @@ impl Gemini {
         for raw in row.messages.0.iter().flatten() {
             if let Ok(message) = serde_json::from_str::<Row>(raw.get()) {
                 self.message(&message, fold);
+            } else if let Some(text) = mended(raw.get())
+                && let Ok(message) = serde_json::from_str::<Row>(&text)
+            {
+                self.message(&message, fold);
             }
         }
     }
@@ -126,34 +133,42 @@ impl Gemini {
         if let Some(time) = row.timestamp.get() {
             fold.at(time);
         }
-        let kept = kept(row, fold);
-        match id.and_then(|id| self.places.get(&id)).and_then(|place| self.kept.get_mut(*place)) {
-            Some(known) => *known = kept,
-            None => {
-                self.kept.push(kept);
-                if let Some(id) = id {
-                    self.places.insert(id, self.kept.len() - 1);
-                }
-                self.forget_words();
-            }
+        let mut kept = kept(row, fold);
+        kept.id = id;
+        let is_first = |place: usize, first: Option<usize>| first.is_none_or(|first| place < first);
+        let known = id.and_then(|id| self.places.get(&id).copied()).filter(|place| *place < self.kept.len());
+        let place = known.unwrap_or(self.kept.len());
+        if kept.role == Some(Role::User) && kept.text.is_some() && is_first(place, self.first) {
+            self.first = Some(place);
+        }
+        if known.is_some() {
+            self.kept[place] = kept;
+            self.forget_words(place);
+            return;
+        }
+        self.kept.push(kept);
+        if let Some(id) = id {
+            self.places.insert(id, place);
+        }
+        if let Some(old) = place.checked_sub(WORDS) {
+            self.forget_words(old);
         }
     }
 
-    /// Lets go of the words of a message that is no longer among the newest; the first of the user's stay.
-    fn forget_words(&mut self) {
-        let Some(old) = self.kept.len().checked_sub(WORDS + 1) else { return };
-        let is_first = |kept: &Kept| kept.role == Some(Role::User) && kept.text.is_some();
-        if self.kept.iter().position(is_first) != Some(old) {
-            self.kept[old].text = None;
+    /// Lets go of the words of a message that is not among the newest; the first of the user's stay.
+    fn forget_words(&mut self, place: usize) {
+        if self.first != Some(place) && place + WORDS < self.kept.len() {
+            self.kept[place].text = None;
         }
     }
 
     /// Takes back what came after a message; nothing when it is not known.
     fn rewind(&mut self, id: u64) {
-        if let Some(place) = self.places.get(&id).copied() {
-            self.kept.truncate(place + 1);
-            self.places.retain(|_, other| *other <= place);
+        let Some(place) = self.places.get(&id).copied() else { return };
+        for kept in self.kept.drain(self.kept.len().min(place + 1)..) {
+            kept.id.map(|id| self.places.remove(&id));
         }
+        self.first = self.first.filter(|first| *first <= place);
     }
 }
 
@@ -182,6 +197,7 @@ fn kept(row: &Row, fold: &Fold) -> Kept {
         (made, end)
     });
     Kept {
+        id: None,
         role: Some(role),
         at: row.timestamp.get().map(str::to_owned),
         text: (!own.is_empty()).then(|| words::clipped(own, MESSAGE).to_owned()),

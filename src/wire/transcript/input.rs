@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::lenient::{Content, Flag, List, Text, lenient, mended};
+use super::lenient::{Content, Flag, List, Text, lenient, mended, string};
 
 lenient! {
     /// A question that an ask tool puts.
@@ -79,11 +79,11 @@ impl<'a> Input<'a> {
     /// nothing, is empty.
     pub fn with<T>(raw: Option<&'a RawValue>, then: impl FnOnce(&Input) -> T) -> T {
         let raw = raw.map_or("", RawValue::get);
-        if raw.starts_with('"') {
-            let text: Option<Cow<str>> = serde_json::from_str::<String>(raw).ok().map(Cow::Owned);
-            return Input::with_text(text.as_deref().unwrap_or_default(), then);
+        match string(raw) {
+            Some(text) => Input::with_text(&text, then),
+            None if raw.starts_with('{') => Input::with_text(raw, then),
+            None => then(&Input::default()),
         }
-        then(&serde_json::from_str(raw).unwrap_or_default())
     }
 
     /// The input in a text: JSON, or a text of its own.

@@ -269,6 +269,14 @@ impl fmt::Display for Text<'_> {
     }
 }
 
+/// The string that a JSON value is, mended if need be; `None` for anything else.
+pub fn string(raw: &str) -> Option<String> {
+    if !raw.starts_with('"') {
+        return None;
+    }
+    serde_json::from_str(raw).ok().or_else(|| serde_json::from_str(&mended(raw)?).ok())
+}
+
 /// The text of a row, mended so that it can be read: what JSON allows and a reader of text or numbers does not. Half a pair of
 /// UTF-16 becomes U+FFFD, a number too large for any type a large one. `None` when nothing was to be mended.
 pub fn mended(text: &str) -> Option<String> {
