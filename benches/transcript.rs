@@ -38,8 +38,8 @@ fn nth(number: usize) -> Value {
     let turn = number / 4;
     let file = format!("/work/repo/src/file{}.rs", turn % 300);
     let block = match number % 4 {
-        0 => json!({"type": "thinking", "thinking": text(number, 90), "signature": "x".repeat(200)}),
-        1 => json!({"type": "text", "text": text(number, 60)}),
+        0 => json!({"type": "thinking", "thinking": text(number, 50), "signature": "x".repeat(200)}),
+        1 => json!({"type": "text", "text": text(number, 40)}),
         2 => {
             let (name, input) = match turn % 4 {
                 0 => ("Read", json!({"file_path": file})),
@@ -50,9 +50,9 @@ fn nth(number: usize) -> Value {
             json!({"type": "tool_use", "id": format!("toolu_{turn}"), "name": name, "input": input})
         }
         _ => {
-            let result = json!({"type": "tool_result", "tool_use_id": format!("toolu_{turn}"), "content": text(number, 280), "is_error": turn.is_multiple_of(9)});
+            let result = json!({"type": "tool_result", "tool_use_id": format!("toolu_{turn}"), "content": text(number, 170), "is_error": turn.is_multiple_of(9)});
             let mut row = row(number, "user", json!({"role": "user", "content": [result]}));
-            row["toolUseResult"] = json!({"stdout": text(number, 190), "stderr": ""});
+            row["toolUseResult"] = json!({"stdout": text(number, 110), "stderr": ""});
             return row;
         }
     };

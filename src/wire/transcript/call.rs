@@ -155,7 +155,7 @@ impl Call {
             files,
             questions: if category == "ask" { questions(input) } else { Vec::new() },
             todos: None,
-            task: if category == "task" { task(input) } else { None },
+            task: if category == "task" || name == "Agent" { task(input) } else { None },
         }
     }
 }
