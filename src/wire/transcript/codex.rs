@@ -217,12 +217,11 @@ fn ended(id: &str, raw: Option<&RawValue>, fold: &mut Fold) {
     };
     let said = [output.output.get(), Some(parts.as_str()), Some(text.as_str())];
     let said = said.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default();
-    let code = [output.metadata.exit, output.exit]
-        .into_iter()
-        .flatten()
-        .next()
-        .map(|code| code.get() != "0" && code.get() != "null");
-    let failed = output.success.is_denied() || code.unwrap_or_else(|| is_failure(said));
+    let number = |code: Option<&RawValue>| serde_json::from_str::<f64>(code?.get()).ok();
+    let code = number(output.metadata.exit).or(number(output.exit)).map(|code| code != 0.0);
+    // as a text, it is what a program printed
+    let denied = raw.starts_with('{') && output.success.is_denied();
+    let failed = denied || code.unwrap_or_else(|| is_failure(said));
     if let Some(open) = fold.ended(id, failed)
         && !failed
         && !open.questions.is_empty()
@@ -238,18 +237,20 @@ fn joined(content: &Content<Part>) -> String {
     }
 }
 
+/// How many lines there are at most before the output of a command.
+const HEAD: usize = 6;
+
 /// Whether a text says, before the output it reports, that the command failed. What the command printed does not count.
 fn is_failure(text: &str) -> bool {
     if text.starts_with("apply_patch verification failed") || text.starts_with("execution error") {
         return true;
     }
-    let head = text.lines().take(12).take_while(|line| line.trim() != "Output:");
+    let mut head = text.lines().map(str::trim).take(HEAD).take_while(|line| *line != "Output:");
     let code = |line: &str| {
-        let line = line.trim();
         let rest = line.strip_prefix("Process exited with code ").or(line.strip_prefix("Exit code: "))?;
         Some(rest.trim_end_matches('.').trim() != "0")
     };
-    head.filter_map(code).next().unwrap_or(false)
+    head.find_map(code).unwrap_or(false)
 }
 
 impl Reader for Codex {

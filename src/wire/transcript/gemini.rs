@@ -117,6 +117,7 @@ impl Gemini {
         {
             fold.move_to(folder);
         }
+        // a list of messages is what the model has before it from now on, not all that was said: it adds and changes
         for raw in row.messages.0.iter().flatten() {
             if let Ok(message) = serde_json::from_str::<Row>(raw.get()) {
                 self.message(&message, fold);

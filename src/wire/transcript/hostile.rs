@@ -173,6 +173,26 @@ fn paths_and_ids_are_data() {
 }
 
 #[test]
+fn paths_of_windows_are_told_from_a_root_of_windows() {
+    let rows = call("Write", &json!({"file_path": "c:\\w\\repo\\src\\..\\a.rs"})).replace("\"/r\"", r#""C:\\w\\repo""#);
+    assert_eq!(read_from(rows.as_bytes(), None).expect("a transcript").files_modified, ["a.rs"]);
+    assert_eq!(told(rows.as_bytes()).files_modified, ["a.rs"]);
+}
+
+#[test]
+fn the_same_row_counts_once_and_a_failed_edit_modifies_nothing() {
+    let rows = call("Edit", &json!({"file_path": "a"}))
+        .replace("\"type\":\"assistant\"", "\"uuid\":\"u\",\"type\":\"assistant\"");
+    assert_eq!(told((rows.clone() + &rows).as_bytes()).tools[0].count, 1);
+    let failed = rows.replace("\"content\":\"ok\"", "\"content\":\"no\",\"is_error\":true");
+    let found = told(failed.as_bytes());
+    assert_eq!((found.files_modified.len(), found.tools[0].errors), (0, 1));
+    let open = rows.lines().next().expect("a row");
+    let found = told(open.as_bytes());
+    assert_eq!((found.files_modified.len(), found.tools[0].count, found.tools[0].errors), (0, 1, 0));
+}
+
+#[test]
 fn an_id_in_the_older_storage_of_open_code_leads_nowhere() {
     let folder = tempfile::tempdir().expect("a folder");
     let put = |name: &str, text: &str| {

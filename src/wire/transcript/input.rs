@@ -91,11 +91,12 @@ impl<'a> Input<'a> {
         if !text.trim_start().starts_with('{') {
             return then(&Input { bare: Text::of(Cow::Borrowed(text)), ..Default::default() });
         }
-        match serde_json::from_str(text) {
-            Ok(input) => then(&input),
-            Err(_) => {
-                then(&mended(text).as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
-            }
+        if let Ok(input) = serde_json::from_str(text) {
+            return then(&input);
+        }
+        match mended(text).as_deref().map(serde_json::from_str) {
+            Some(Ok(input)) => then(&input),
+            _ => then(&Input { bare: Text::of(Cow::Borrowed(text)), ..Default::default() }),
         }
     }
 

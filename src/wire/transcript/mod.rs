@@ -114,7 +114,9 @@ pub fn read(path: &Path, root: Option<&Path>) -> Result<Transcript> {
         if head.starts_with(database::MAGIC) {
             return database::read(path, root);
         }
-        if let Some((storage, info)) = storage::around(path).zip(storage::session(path)) {
+        if let Some((storage, info)) =
+            storage::around(path).and_then(|storage| Some((storage, storage::session(path)?)))
+        {
             return storage::read(&storage, Some(&info.id), root);
         }
     }
@@ -134,10 +136,15 @@ pub fn read_from(input: impl BufRead, root: Option<&Path>) -> Result<Transcript>
     Ok(fold.finish(root))
 }
 
-/// Whose transcript it is, by its content; `None` when no known agent wrote it, or it cannot be read.
+/// Whose transcript a file or folder is, by its content; `None` when no known agent wrote it, or it cannot be read.
 pub fn recognise(path: &Path) -> Option<Agent> {
-    if std::fs::metadata(path).ok()?.is_dir() {
+    let about = std::fs::metadata(path).ok()?;
+    if about.is_dir() {
         return folder::recognise(path);
+    }
+    // a pipe could be read only once
+    if !about.is_file() {
+        return None;
     }
     let mut input = BufReader::with_capacity(64 << 10, File::open(path).ok()?);
     if input.fill_buf().ok()?.starts_with(database::MAGIC) {

@@ -104,7 +104,7 @@ impl Bases {
             }
         }
         if elsewhere {
-            add(own.and_then(|own| normal(own, None)).or(cwd), "");
+            add(own.and_then(|own| normal(own, None)).filter(|own| is_absolute(own)).or(cwd), "");
         }
         Bases(out)
     }
