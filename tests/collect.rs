@@ -116,7 +116,8 @@ fn each_agents_transcript_tells_what_it_is_known_to_tell() {
         let mut paths: Vec<&str> =
             json["files_modified"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         let mut files: Vec<&str> = files.as_array().unwrap().iter().filter_map(Value::as_str).collect();
-        (paths.sort_unstable(), files.sort_unstable());
+        paths.sort_unstable();
+        files.sort_unstable();
         assert_eq!(paths, files, "{agent}");
         assert_eq!((json["pending_tasks"].as_array().unwrap().len(), &json["tokens"]), (pending, &tokens), "{agent}");
         assert_eq!(
