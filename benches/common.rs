@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub struct Bench {
     pub dir: tempfile::TempDir,
@@ -137,4 +137,26 @@ pub fn timed(mut command: Command) -> f64 {
 pub fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
+}
+
+/// The most megabytes a process was seen to have: its own memory (`RssAnon` in `/proc/<pid>/status`), and with the pages of
+/// files it has mapped (`VmHWM`). Looked at five times a millisecond, else as often as the machine can.
+pub fn peak(mut command: Command) -> (f64, f64) {
+    let mut child = command.spawn().expect("it starts");
+    let status = format!("/proc/{}/status", child.id());
+    let (mut own, mut all) = (0.0, 0.0);
+    while child.try_wait().expect("its state").is_none() {
+        // gone when it ends meanwhile
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let megabytes = |key: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+            Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1024.0 / 1e6)
+        };
+        own = f64::max(own, megabytes("RssAnon:").unwrap_or(0.0));
+        all = f64::max(all, megabytes("VmHWM:").unwrap_or(0.0));
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    assert!(child.wait().expect("its end").success(), "{command:?}");
+    assert!(own > 0.0 && all > 0.0, "{command:?} was not seen");
+    (own, all)
 }

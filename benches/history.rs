@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Bench, median, run, say, timed};
+use common::{Bench, median, peak, run, say, timed};
 use words::Words;
 
 const SIZES: [usize; 3] = [1_000, 20_000, 100_000];
@@ -227,28 +227,6 @@ fn memory(bench: &mut Bench, places: &[Place]) {
     }
     let (_, git) = peak(bench.git(&place.path, &GITS_LOG));
     say(&format!("\nWith the pages of mapped files: {mapped}`git {}` {git:.0} MB.\n", GITS_LOG.join(" ")));
-}
-
-/// The most megabytes a process was seen to have: its own memory (`RssAnon` in `/proc/<pid>/status`), and with the pages of
-/// files it has mapped (`VmHWM`). Looked at five times a millisecond, else as often as the machine can.
-fn peak(mut command: Command) -> (f64, f64) {
-    let mut child = command.spawn().expect("it starts");
-    let status = format!("/proc/{}/status", child.id());
-    let (mut own, mut all) = (0.0, 0.0);
-    while child.try_wait().expect("its state").is_none() {
-        // gone when it ends meanwhile
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let megabytes = |key: &str| {
-            let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-            Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1024.0 / 1e6)
-        };
-        own = f64::max(own, megabytes("RssAnon:").unwrap_or(0.0));
-        all = f64::max(all, megabytes("VmHWM:").unwrap_or(0.0));
-        std::thread::sleep(Duration::from_micros(200));
-    }
-    assert!(child.wait().expect("its end").success(), "{command:?}");
-    assert!(own > 0.0 && all > 0.0, "{command:?} was not seen");
-    (own, all)
 }
 
 const FINDING: [&str; 2] = ["finding", "the cache is keyed by user and nonce"];

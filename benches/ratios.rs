@@ -6,6 +6,8 @@
 mod common;
 #[path = "team.rs"]
 mod team;
+#[path = "transcript.rs"]
+mod transcript;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -198,5 +200,6 @@ fn main() {
     bench.row("1,000 findings on one commit: MB written beside 10 MB", megabytes, 10.0, 1.0);
     bench.hooks();
     bench.merging(&repos[1].clone());
+    transcript::collected(&mut bench);
     bench.end();
 }

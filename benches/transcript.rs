@@ -1,13 +1,10 @@
-//! Reading a transcript of 20,000 rows and some 20 MB, in the shape of Claude Code's. `EMPIRICA_BENCH_TRANSCRIPT` names a file to
-//! write it to and leave it in; `EMPIRICA_BENCH_RUNS` sets the number of runs (9), of which the median counts.
-#![allow(clippy::disallowed_methods, clippy::print_stdout, missing_docs)]
-
+//! Collecting a transcript of 20,000 rows and some 20 MB, in the shape of Claude Code's: time and memory.
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::path::Path;
 
-use git_empirica::wire::transcript;
 use serde_json::{Value, json};
+
+use super::common::{Bench, peak, run};
 
 const ROWS: usize = 20_000;
 const WORDS: &[&str] = &["the", "parser", "reads", "a \"row\"", "and", "keeps\n", "what", "it", "instead of", "all"];
@@ -27,7 +24,7 @@ fn text(seed: usize, words: usize) -> String {
 fn row(number: usize, kind: &str, message: Value) -> Value {
     json!({
         "parentUuid": format!("{:08x}-0000-4000-8000-000000000000", number.wrapping_sub(1)), "isSidechain": false, "userType": "external",
-        "cwd": "/work/repo", "sessionId": "5e555555-0000-4000-8000-000000000000", "version": "2.0.1", "gitBranch": "main", "type": kind,
+        "cwd": "/home/dev/repo", "sessionId": "5e555555-0000-4000-8000-000000000000", "version": "2.0.1", "gitBranch": "main", "type": kind,
         "message": message, "uuid": format!("{number:08x}-0000-4000-8000-000000000000"),
         "timestamp": format!("2026-03-01T{:02}:{:02}:{:02}.000Z", number / 3600 % 24, number / 60 % 60, number % 60),
     })
@@ -36,7 +33,7 @@ fn row(number: usize, kind: &str, message: Value) -> Value {
 /// A call every four rows: thoughts, words, the call, its result.
 fn nth(number: usize) -> Value {
     let turn = number / 4;
-    let file = format!("/work/repo/src/file{}.rs", turn % 300);
+    let file = format!("/home/dev/repo/src/file{}.rs", turn % 300);
     let block = match number % 4 {
         0 => json!({"type": "thinking", "thinking": text(number, 50), "signature": "x".repeat(200)}),
         1 => json!({"type": "text", "text": text(number, 40)}),
@@ -61,27 +58,32 @@ fn nth(number: usize) -> Value {
     row(number, "assistant", message)
 }
 
-fn write(path: &Path) -> std::io::Result<()> {
-    let mut out = BufWriter::new(std::fs::File::create(path)?);
-    (0..ROWS).try_for_each(|number| writeln!(out, "{}", nth(number)))?;
-    out.flush()
+fn write(path: &Path, rows: usize) {
+    let mut out = BufWriter::new(std::fs::File::create(path).expect("a file"));
+    (0..rows).for_each(|number| writeln!(out, "{}", nth(number)).expect("a row"));
+    out.flush().expect("the file");
 }
 
-fn main() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let given = std::env::var_os("EMPIRICA_BENCH_TRANSCRIPT").map(PathBuf::from);
-    let path = given.unwrap_or_else(|| folder.path().join("transcript.jsonl"));
-    write(&path).expect("the transcript");
-    let runs = std::env::var("EMPIRICA_BENCH_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(9_usize).max(1);
-    let mut times: Vec<_> = (0..runs)
-        .map(|_| {
-            let start = Instant::now();
-            let read = transcript::read(&path, Some(Path::new("/work/repo"))).expect("a transcript");
-            assert_eq!((read.rows, read.skipped_rows), (ROWS as u64, 0));
-            start.elapsed()
-        })
-        .collect();
-    times.sort();
-    let size = std::fs::metadata(&path).expect("the transcript").len();
-    println!("{ROWS} rows, {:.1} MB: {:.0} ms", size as f64 / 1e6, times[runs / 2].as_secs_f64() * 1e3);
+/// Collects it beside a tenth of it, and beside a program that only counts its words.
+pub fn collected(bench: &mut Bench) {
+    let repo = bench.dir.path().join("transcripts");
+    run(bench.git(bench.dir.path(), &["init", "-q", "transcripts"]));
+    bench.configure(&repo);
+    run(bench.git(&repo, &["commit", "-q", "--allow-empty", "-m", "begin"]));
+    let file = |rows: usize| {
+        let path = bench.dir.path().join(format!("{rows}.jsonl"));
+        write(&path, rows);
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let (large, small) = (file(ROWS), file(ROWS / 10));
+    let megabytes = std::fs::metadata(&large).expect("the transcript").len() as f64 / 1e6;
+    let collect = |path: &str| bench.ours(&repo, &["collect", path, "--dry-run"]);
+    let grown = bench.pair(&|| {}, &|| collect(&large), &|| collect(&small));
+    let counted = bench.pair(&|| {}, &|| collect(&large), &|| bench.command("wc", &repo, &["-w", &large]));
+    let (_, all) = peak(collect(&large));
+    let rows = format!("{ROWS} rows, {megabytes:.1} MB");
+    bench.row(&format!("`collect`, {rows}: ms beside 250"), grown.ours, 250.0, 1.0);
+    bench.row(&format!("`collect`, {rows}: MB of memory beside 40"), all, 40.0, 1.0);
+    bench.row(&format!("`collect`, {rows}, beside {} rows", ROWS / 10), grown.ours, grown.theirs, 10.0);
+    bench.row(&format!("`collect`, {rows}, beside `wc -w` of it"), counted.ours, counted.theirs, 1.0);
 }
