@@ -206,6 +206,56 @@ fn two_clones_that_collect_the_same_count_it_once() {
 }
 
 #[test]
+fn what_is_collected_after_clones_met_is_lost_in_none_of_them() {
+    let place = Place::new();
+    let one = place.repo("one");
+    one.git(["init", "-q", "--bare", "../hub.git"]).ok();
+    one.git(["remote", "add", "origin", "../hub.git"]).ok();
+    one.git(["push", "-q", "origin", "main"]).ok();
+    let two = place.clone(&place.at("hub.git"), "two", false);
+    let whole = std::fs::read_to_string(fixture("claude-code/session.jsonl")).expect("a transcript");
+    let lines: Vec<&str> = whole.lines().collect();
+    let file = place.path().join("t.jsonl");
+    let collect = |repo: &Repo<'_>, upto: usize| {
+        std::fs::write(&file, lines[..upto].join("\n") + "\n").expect("a file");
+        repo.json(["collect", file.to_str().unwrap()])
+    };
+    // each makes a session of its own for it; then they meet, and one goes on
+    collect(&one, 15);
+    collect(&two, 20);
+    collect(&one, 25);
+    [&one, &two, &one].iter().for_each(|repo| drop(repo.json(["sync"])));
+    let last = collect(&two, lines.len());
+    assert_eq!(collect(&two, lines.len())["added"], Value::Null);
+    let mut files: Vec<String> = Vec::new();
+    for session in two.json(["session", "list"])["sessions"].as_array().unwrap() {
+        let shown = two.json(["session", "show", session["session_id"].as_str().unwrap()]);
+        for told in shown["transcripts"].as_array().unwrap() {
+            files.extend(
+                told["files_modified"].as_array().unwrap().iter().filter_map(|path| Some(path.as_str()?.to_owned())),
+            );
+        }
+    }
+    for path in last["files_modified"].as_array().unwrap() {
+        assert!(files.contains(&path.as_str().unwrap().to_owned()), "{path} is nowhere: {files:?}");
+    }
+}
+
+#[test]
+fn another_agents_session_is_not_the_transcripts() {
+    let mut place = Place::new();
+    place.now = "2026-03-02T08:59:59.500Z".into();
+    let repo = place.repo("work");
+    let file = fixture("codex/rollout.jsonl");
+    // both began while the transcript was written
+    let other = repo.start("gemini", "Something else");
+    let json = repo.json(["collect", &file, "--dry-run"]);
+    assert_eq!(json["session_id"], Value::Null, "gemini is no codex");
+    assert_eq!(repo.json(["collect", &file, "--dry-run", "--ai", "ada"])["session_id"], Value::Null);
+    assert_eq!(repo.json(["collect", &file, "--dry-run", "--ai", "gemini"])["session_id"], json!(other));
+}
+
+#[test]
 fn the_session_is_the_one_that_is_meant() {
     let place = Place::new();
     let repo = place.repo("work");

@@ -88,6 +88,9 @@ fn it_is_drawn_from_the_journal_and_what_is_given_stays() {
     repo.json(["activity", "edit", "Add the form", "--file", "src/form.js"]);
     repo.json(["goal", "add", "Renew the cookie"]);
     repo.json(["decision", "Cookies", "--why", "tokens leak"]);
+    repo.json(["finding", "Days begin at six"]);
+    repo.json(["unknown", "Who clears it?"]);
+    repo.json(["deadend", "Local storage", "--why", "scripts read it"]);
     let stored = context(&repo, ["--to", "bob", "--context", "The form is there", "--next", "Test the form"]);
     let document = payload(&repo, &stored);
     assert_eq!(document["summary"], "The login\nThe form is there");
@@ -95,6 +98,13 @@ fn it_is_drawn_from_the_journal_and_what_is_given_stays() {
     assert_eq!(document["decisions"], json!(["Cookies — tokens leak"]));
     assert_eq!(document["files_modified"], json!(["src/form.js"]));
     assert_eq!((&document["recent_messages"], &document["target_agent_id"]), (&json!([]), &json!("bob")));
+    for part in [
+        "## What Was Learned\n\n- Days begin at six\n",
+        "## Open Questions\n\n- Who clears it?\n",
+        "## Known Failures\n\n- Local storage — scripts read it\n",
+    ] {
+        assert!(stored["markdown"].as_str().unwrap().contains(part), "{part}: {stored}");
+    }
     let given = context(&repo, ["--set", "summary=Half done", "--set", "decisions=None yet"]);
     let document = payload(&repo, &given);
     assert_eq!((&document["summary"], &document["decisions"]), (&json!("Half done"), &json!(["None yet"])));
@@ -166,6 +176,23 @@ fn an_incremental_one_has_only_what_changed_for_that_receiver() {
     repo.fails(2, ["handoff", "--type", "context", "--incremental"]);
     let json = repo.fails(2, ["handoff", "--to", "bob", "--incremental"]);
     assert!(json["reason"].as_str().unwrap().contains("lost from view"), "{json}");
+    // what was left out the receiver was not told, and another type told it something else
+    for n in 0..30 {
+        repo.json(["decision", &format!("Choice number {n} of many"), "--why", "it is one of them"]);
+    }
+    context(&repo, ["--to", "dora", "--budget", "300"]);
+    repo.json(["decision", "The last choice", "--why", "so"]);
+    let fourth = context(&repo, ["--to", "dora", "--incremental", "--budget", "5000"]);
+    assert_eq!(payload(&repo, &fourth)["decisions"].as_array().unwrap().len(), 33);
+    let begin =
+        ["handoff", "--type", "initialization", "--task-id", "t", "--to", "emil", "--set", "instructions=Do it"];
+    repo.json(begin);
+    let fifth = context(&repo, ["--to", "emil", "--incremental", "--budget", "5000"]);
+    assert_eq!(payload(&repo, &fifth)["decisions"].as_array().unwrap().len(), 33);
+    // files of git since the commit of then
+    repo.commit("late.txt", "x\n", "Late");
+    let sixth = context(&repo, ["--to", "emil", "--incremental"]);
+    assert_eq!(payload(&repo, &sixth)["files_modified"], json!(["late.txt"]));
     // of a transcript what was added since
     let file = place.path().join("t.jsonl");
     let whole = here(&repo, "codex/rollout.jsonl");
@@ -321,6 +348,14 @@ fn a_session_continues_another_and_gets_its_context() {
     assert_eq!((&fourth["from"]["session_id"], &fourth["from"]["handoff_id"]), (&json!(first), &json!(handoff)));
     let json = repo.fails(1, ["session", "start", "--ai", "eve", "--from", "nobody"]);
     assert!(json["error"].as_str().unwrap().contains("no session and no handoff"), "{json}");
+    // however much there is, what the newcomer is led to has a size
+    (0..200).for_each(|n| repo.write(&format!("vendor/file_{n}.txt"), "x\n"));
+    let begun = repo.start("gail", "Vendor it");
+    repo.git(["add", "."]).ok();
+    repo.git(["commit", "-qm", "Vendor"]).ok();
+    let led = repo.json(["session", "start", "--ai", "hugo", "--from", &begun]);
+    let text = repo.json(["show", led["from"]["handoff_id"].as_str().unwrap()]);
+    assert!(text["left_out"][0].as_str().unwrap().ends_with(" files"), "{}", text["left_out"]);
     // one whose transcript was collected has that in its context
     repo.json(["collect", &fixture("gemini/session.jsonl")]);
     let fifth = repo.json(["session", "start", "--ai", "fred", "--from", "9e3"]);

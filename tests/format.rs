@@ -109,7 +109,7 @@ fn between_agents(run: &mut dyn FnMut(&[&str]) -> Value) {
         "--to",
         "bob",
         "--budget",
-        "200",
+        "250",
     ]);
     run(&["show", context["handoff_id"].as_str().expect("an id")]);
     run(&["handoff", "--type", "context", "-m", "We learned to search", "--to", "bob"]);
@@ -178,7 +178,7 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     for detail in ["summary", "detailed", "full"] {
         run(&["resume", "--detail", detail]);
     }
-    run(&["resume", "--budget", "200"]);
+    run(&["resume", "--budget", "250"]);
     for budget in ["100", "300", "9000"] {
         run(&["bootstrap", "--budget", budget]);
     }

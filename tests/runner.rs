@@ -50,6 +50,7 @@ mod metrics;
 mod portable;
 mod properties;
 mod protocol;
+mod protocol_attacks;
 mod query;
 mod query_oracle;
 mod recovery;

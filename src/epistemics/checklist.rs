@@ -77,6 +77,11 @@ pub enum Place {
 pub struct Facts<'f> {
     /// Where a path is.
     pub place: &'f dyn Fn(&str) -> Place,
+    /// A path as git has it.
+    pub plain: &'f dyn Fn(&str) -> String,
+    /// Those of the changed files that the session itself changed, by commits that are no merges or without one yet; `None` when
+    /// that cannot be told.
+    pub own: Option<&'f [String]>,
     /// The files that git knows to be changed since the session began, deleted ones as well; `None` when it cannot tell.
     pub changed: Option<&'f [String]>,
     /// The handoffs of the task so far, oldest first, without this one.
@@ -290,7 +295,8 @@ impl<'h> Said<'h> {
     }
 
     fn dependencies(&self, facts: &Facts<'_>) -> Found {
-        let mut added: BTreeSet<String> = self.texts("/context_updates/dependencies_added").into_iter().collect();
+        let here = self.texts("/context_updates/dependencies_added");
+        let mut added: BTreeSet<String> = here.iter().cloned().collect();
         added
             .extend(facts.chain.iter().flat_map(|handoff| task::texts(handoff, "/context_updates/dependencies_added")));
         let said: Vec<(&String, Option<bool>)> = added.iter().map(|name| (name, (facts.declares)(name))).collect();
@@ -304,8 +310,12 @@ impl<'h> Said<'h> {
         let sources = self.handoff.sources.iter().map(String::as_str).filter(is_path);
         let gone: Vec<&str> = sources.filter(|source| (facts.place)(source) == Place::Missing).collect();
         let found = [
-            (!undeclared.is_empty())
-                .then(|| wrong(format!("added, and declared in no manifest: {}", named(&undeclared)))),
+            (!undeclared.is_empty()).then(|| {
+                let message = format!("added, and declared in no manifest: {}", named(&undeclared));
+                // what an earlier round added may have been taken out again
+                let is_new = undeclared.iter().any(|name| here.iter().any(|own| own == name));
+                if is_new { wrong(message) } else { warn(message) }
+            }),
             root.map(|root| wrong(format!("the project root {root} is not in the repository"))),
             said.iter()
                 .any(|(_, declared)| declared.is_none())
@@ -377,6 +387,7 @@ impl<'h> Said<'h> {
             // what an earlier round reported is documented
             listed.extend(facts.chain.iter().flat_map(|handoff| task::reported(handoff)));
         }
+        let listed: Vec<String> = listed.iter().map(|path| (facts.plain)(path)).collect();
         let known: BTreeSet<&str> = listed.iter().map(String::as_str).collect();
         let silent: Vec<&str> = match self.kind {
             // its files come from git themselves, but for those that were deleted
@@ -386,11 +397,17 @@ impl<'h> Said<'h> {
             _ => Vec::new(),
         };
         if !silent.is_empty() {
-            let message = format!("changed and not documented: {}", named(&silent));
-            return if self.kind == "progress" { wrong(message) } else { warn(message) };
+            let own: Option<BTreeSet<&str>> = facts.own.map(|own| own.iter().map(String::as_str).collect());
+            let theirs: Vec<&str> =
+                silent.iter().copied().filter(|path| own.as_ref().is_none_or(|own| covers(own, path))).collect();
+            return match theirs.is_empty() || self.kind != "progress" {
+                false => wrong(format!("changed and not documented: {}", named(&theirs))),
+                true => warn(format!("changed and not documented: {}", named(&silent))),
+            };
         }
         let by_git: BTreeSet<&str> = changed.iter().map(String::as_str).collect();
         let own = if self.kind == "progress" { task::reported(self.handoff) } else { Vec::new() };
+        let own: Vec<String> = own.iter().map(|path| (facts.plain)(path)).collect();
         let unchanged: Vec<&str> = own.iter().map(String::as_str).filter(|path| !covers(&by_git, path)).collect();
         if !unchanged.is_empty() {
             return warn(format!("documented, and unchanged for git since the session began: {}", named(&unchanged)));

@@ -1,6 +1,6 @@
 //! Collections of a transcript added up, and what a transcript tells beyond them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::gathered::add_new;
 use crate::model::collected::{Collected, NumberedSubagent};
@@ -113,8 +113,8 @@ pub fn activity(logged: Vec<ToolSummary>, transcripts: &[Known]) -> Vec<ToolSumm
 
 /// What is known of each transcript of which these are collections, in order of id.
 ///
-/// Each collection goes on where another ended. Two clones may have collected the same part of a transcript: of several ways
-/// from its beginning, the one that leads furthest counts, so that nothing is counted twice.
+/// Two clones may have collected the same part of a transcript, and a session may have only a part of it: of parts that overlap
+/// those count that tell most of it together, so that nothing counts twice and nothing else is left out.
 pub fn known<'a>(all: impl IntoIterator<Item = &'a Collected>) -> Vec<Known> {
     let mut of: BTreeMap<(&str, &str), Vec<&Collected>> = BTreeMap::new();
     for collected in all {
@@ -130,36 +130,42 @@ pub fn known<'a>(all: impl IntoIterator<Item = &'a Collected>) -> Vec<Known> {
     out
 }
 
-/// The collections from 0 to as far as they lead without a gap.
+/// Collections that do not overlap, in order, and together reach over as much as can be.
 fn chain<'a>(collections: &[&'a Collected]) -> Vec<&'a Collected> {
-    let mut from_end: Vec<&Collected> = collections.iter().copied().filter(|one| one.to > one.from).collect();
-    from_end.sort_by_key(|one| std::cmp::Reverse(one.from));
-    // how far one gets from a place, and by which
-    let mut best: BTreeMap<u64, (u64, &Collected)> = BTreeMap::new();
-    for one in from_end {
-        let reach = best.get(&one.to).map_or(one.to, |(reach, _)| *reach);
-        // of those that lead as far, the longest step; of equals the first
-        if best.get(&one.from).is_none_or(|(known, by)| (reach, one.to) > (*known, by.to)) {
-            best.insert(one.from, (reach, one));
+    let mut by_end: Vec<&Collected> = collections.iter().copied().filter(|one| one.to > one.from).collect();
+    // of equals the first stays
+    by_end.sort_by_key(|one| (one.to, one.from));
+    by_end.dedup_by_key(|one| (one.to, one.from));
+    // the most that the first so many reach over, and whether the last of them is among those that do
+    let mut best: Vec<(u64, bool)> = vec![(0, false)];
+    let before = |one: &Collected| by_end.partition_point(|other| other.to <= one.from);
+    for one in &by_end {
+        let with = best[before(one)].0.saturating_add(one.to - one.from);
+        let without = best.last().map_or(0, |(reach, _)| *reach);
+        best.push((with.max(without), with > without));
+    }
+    let (mut out, mut at) = (Vec::new(), by_end.len());
+    while at > 0 {
+        if best[at].1 {
+            out.push(by_end[at - 1]);
+            at = before(by_end[at - 1]);
+        } else {
+            at -= 1;
         }
     }
-    let mut out = Vec::new();
-    let mut at = 0;
-    while let Some((_, one)) = best.get(&at) {
-        out.push(*one);
-        at = one.to;
-    }
+    out.reverse();
     out
 }
 
-/// What a transcript tells beyond what is known of it; `None` when it has not grown. Numbers that fell, as when a part was taken
-/// back, add nothing.
+/// What a transcript tells beyond what is known of it; `None` when it has not grown: when it is not longer, and does not end later
+/// either, as one does that is shorter because a part was taken back. Numbers that fell add nothing.
 pub fn added(transcript: &Transcript, id: &str, known: &Known) -> Option<Collected> {
-    if transcript.size <= known.to {
+    if transcript.size <= known.to && !ends_later(transcript, known) {
         return None;
     }
     let files: Vec<String> = transcript.all_files_modified().into_iter().map(str::to_owned).collect();
     let new = |list: &[String], known: &[String]| -> Vec<String> {
+        let known: BTreeSet<&String> = known.iter().collect();
         list.iter().filter(|text| !known.contains(text)).cloned().collect()
     };
     let changed = |now: &Option<String>, known: &Option<String>| now.clone().filter(|now| Some(now) != known.as_ref());
@@ -169,7 +175,7 @@ pub fn added(transcript: &Transcript, id: &str, known: &Known) -> Option<Collect
         agent: transcript.agent.name().to_owned(),
         transcript: id.to_owned(),
         from: known.to,
-        to: transcript.size,
+        to: transcript.size.max(known.to.saturating_add(1)),
         rows: transcript.rows.saturating_sub(known.rows),
         skipped_rows: transcript.skipped_rows.saturating_sub(known.skipped_rows),
         branch: changed(&transcript.branch, &known.branch),
@@ -187,6 +193,12 @@ pub fn added(transcript: &Transcript, id: &str, known: &Known) -> Option<Collect
             .map(|(at, subagent)| NumberedSubagent { at: at as u64, subagent: subagent.clone() })
             .collect(),
     })
+}
+
+/// Whether the last time in a transcript is after the last that is known.
+fn ends_later(transcript: &Transcript, known: &Known) -> bool {
+    let time = |text: &Option<String>| chrono::DateTime::parse_from_rfc3339(text.as_deref()?).ok();
+    time(&transcript.ended_at).zip(time(&known.ended_at)).is_some_and(|(now, before)| now > before)
 }
 
 /// What was used of a category beyond what is known; `None` when it was not used again.
@@ -241,6 +253,14 @@ mod tests {
         assert_eq!((one.to, one.rows, one.tools[0].count, one.files.len()), (100, 10, 2, 2));
         assert_eq!(added(&transcript(100, 2), "x", &one), None, "nothing is new");
         assert_eq!(added(&transcript(90, 1), "x", &one), None, "it was cut off");
+        // shorter and later: a part was taken back, and something else came
+        let known = Known { ended_at: Some("2026-03-01T10:00:00Z".into()), ..one.clone() };
+        let mut undone = transcript(90, 1);
+        undone.ended_at = Some("2026-03-01T10:00:00.500Z".into());
+        undone.files_modified.push("new".into());
+        let undone = added(&undone, "x", &known).expect("something");
+        assert_eq!((undone.from, undone.to, &undone.files[..]), (100, 101, &["new".to_owned()][..]));
+        assert_eq!(undone.pending_tasks.expect("a list")[0].text, "do 1");
         let second = added(&transcript(250, 5), "x", &one).expect("something");
         assert_eq!((second.from, second.rows, second.tools[0].count, second.tokens.input), (100, 15, 3, 30));
         assert_eq!(
@@ -266,7 +286,10 @@ mod tests {
         assert_eq!(count(&[part(0, 100, 1), part(0, 100, 1), part(100, 150, 1)]), 2);
         assert_eq!(count(&[part(0, 100, 1), part(0, 120, 5), part(100, 150, 1)]), 2, "the way that leads furthest");
         assert_eq!(count(&[part(0, 100, 1), part(0, 120, 5)]), 5);
-        assert_eq!(count(&[part(50, 100, 1)]), 0, "what begins nowhere tells nothing");
+        assert_eq!(count(&[part(50, 100, 1)]), 1, "what was before is with another session");
+        assert_eq!(count(&[part(0, 30, 1), part(40, 100, 2), part(0, 50, 9)]), 3, "nothing else is left out");
+        let many: Vec<Collected> = (0..500).map(|at| part(at * 10, at * 10 + 15, 1)).collect();
+        assert_eq!(count(&many), 250);
         assert_eq!(count(&[part(0, 0, 1), part(10, 5, 1)]), 0);
     }
 

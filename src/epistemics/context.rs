@@ -7,6 +7,7 @@ use super::gathered::{Gathered, add_new};
 use super::short::short;
 use crate::model::Handoff;
 use crate::model::goal::GoalStatus;
+use crate::model::handoff::{Failure, Item, Relevant, Slip};
 use crate::model::transcript::{Role, Transcript};
 
 /// The type of such a handoff.
@@ -144,28 +145,49 @@ fn summary(handoff: &Handoff, source: &Source<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
-/// A step towards a smaller document; they are taken in this order, each until it changes nothing.
+/// What can be long in a handoff with such a document: its lists, and what the session said.
+#[derive(Debug, Clone, Default)]
+struct Long {
+    lists: Lists,
+    relevant: Vec<Relevant>,
+    findings: Vec<Item>,
+    unknowns: Vec<Item>,
+    dead_ends: Vec<Failure>,
+    mistakes: Vec<Slip>,
+}
+
+/// A step towards a smaller document; they are taken in this order, each as often as is needed.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Messages { keep: usize },
     ShortMessages,
     Samples { keep: usize },
     Relevant { keep: usize },
+    Findings { keep: usize },
+    DeadEnds { keep: usize },
+    Mistakes { keep: usize },
+    Unknowns { keep: usize },
     Decisions { keep: usize },
     Files { keep: usize },
     Pending { keep: usize },
     ShortSummary,
 }
 
-const STEPS: [Step; 17] = [
+const STEPS: [Step; 27] = [
     Step::Messages { keep: 4 },
     Step::ShortMessages,
     Step::Samples { keep: 2 },
+    Step::Files { keep: 40 },
+    Step::Findings { keep: 10 },
     Step::Relevant { keep: 5 },
     Step::Decisions { keep: 8 },
+    Step::DeadEnds { keep: 5 },
+    Step::Mistakes { keep: 5 },
+    Step::Unknowns { keep: 8 },
     Step::Files { keep: 20 },
     Step::Messages { keep: 2 },
     Step::Samples { keep: 1 },
+    Step::Findings { keep: 4 },
     Step::Relevant { keep: 2 },
     Step::Decisions { keep: 4 },
     Step::Files { keep: 8 },
@@ -173,8 +195,12 @@ const STEPS: [Step; 17] = [
     Step::Messages { keep: 0 },
     Step::Samples { keep: 0 },
     Step::Relevant { keep: 0 },
+    Step::Findings { keep: 0 },
+    Step::Mistakes { keep: 0 },
     Step::Pending { keep: 8 },
     Step::Files { keep: 0 },
+    Step::DeadEnds { keep: 0 },
+    Step::Unknowns { keep: 0 },
 ];
 /// When all of that is not enough: nothing but the overview and the beginning of the summary.
 const LAST: [Step; 2] = [Step::Decisions { keep: 0 }, Step::Pending { keep: 0 }];
@@ -185,90 +211,149 @@ pub fn fit(handoff: &mut Handoff, budget: usize, measure: &dyn Fn(&Handoff) -> u
     if measure(handoff) <= budget {
         return;
     }
-    let (lists, relevant) = (read(handoff), handoff.relevant.clone());
-    let mut now = (lists.clone(), relevant.clone());
+    let whole = Long::of(handoff);
+    let mut now = whole.clone();
     for step in STEPS.into_iter().chain(LAST) {
-        // how many times the step can be taken is found by halves: each measuring renders the whole document
-        let mut states = vec![now.clone()];
-        while let Some(next) = states.last().and_then(|(lists, relevant)| taken(step, lists, relevant)) {
-            states.push(next);
-        }
-        let fits = |state: &(Lists, Vec<_>)| {
+        let most = now.possible(step);
+        let with = |times: usize| {
+            let mut tried = now.clone();
+            tried.take(step, times);
+            tried
+        };
+        let fits = |times: usize| {
             let mut tried = handoff.clone();
-            write(&mut tried, &lists, state);
+            with(times).put_in(&mut tried, &whole);
             measure(&tried) <= budget
         };
-        let enough = states.partition_point(|state| !fits(state));
-        if let Some(state) = states.get(enough) {
-            write(handoff, &lists, &state.clone());
+        if most > 0 && fits(most) {
+            // the fewest times that are enough, found by halves: each measuring renders the whole document
+            let (mut low, mut high) = (0, most);
+            while high - low > 1 {
+                let middle = low + (high - low) / 2;
+                if fits(middle) { high = middle } else { low = middle }
+            }
+            let fitted = with(high);
+            fitted.put_in(handoff, &whole);
             return;
         }
-        now = states.pop().unwrap_or(now);
+        now.take(step, most);
     }
-    write(handoff, &lists, &now);
+    now.put_in(handoff, &whole);
 }
 
-/// What is left after one step; `None` when the step changes nothing.
-fn taken<R: Clone>(step: Step, lists: &Lists, relevant: &[R]) -> Option<(Lists, Vec<R>)> {
-    let (mut lists, mut relevant) = (lists.clone(), relevant.to_vec());
-    let changed = match step {
-        // the newest say where it stands
-        Step::Messages { keep } => (lists.recent_messages.len() > keep).then(|| drop(lists.recent_messages.remove(0))),
-        Step::ShortMessages => {
-            let long = lists.recent_messages.iter_mut().find(|message| message.content.chars().count() > MESSAGE);
-            long.map(|message| message.content = short(&message.content, MESSAGE))
+impl Long {
+    fn of(handoff: &Handoff) -> Self {
+        let payload = handoff.payload.clone().map(Value::Object);
+        Long {
+            lists: payload.and_then(|payload| serde_json::from_value(payload).ok()).unwrap_or_default(),
+            relevant: handoff.relevant.clone(),
+            findings: handoff.findings.clone(),
+            unknowns: handoff.unknowns.clone(),
+            dead_ends: handoff.dead_ends.clone(),
+            mistakes: handoff.mistakes.clone(),
         }
-        Step::Samples { keep } => {
-            let long = lists.tool_summaries.iter_mut().rev().find(|tool| tool.samples.len() > keep);
-            long.map(|tool| drop(tool.samples.pop()))
-        }
-        Step::Relevant { keep } => (relevant.len() > keep).then(|| drop(relevant.pop())),
-        Step::Decisions { keep } => (lists.decisions.len() > keep).then(|| drop(lists.decisions.remove(0))),
-        Step::Files { keep } => (lists.files_modified.len() > keep).then(|| drop(lists.files_modified.pop())),
-        Step::Pending { keep } => (lists.pending_tasks.len() > keep).then(|| drop(lists.pending_tasks.pop())),
-        Step::ShortSummary => {
-            let long = lists.summary.take_if(|text| text.chars().count() > SUMMARY);
-            long.map(|text| lists.summary = Some(short(&text, SUMMARY)))
-        }
-    };
-    changed.map(|()| (lists, relevant))
-}
-
-fn read(handoff: &Handoff) -> Lists {
-    let payload = handoff.payload.clone().map(Value::Object);
-    payload.and_then(|payload| serde_json::from_value(payload).ok()).unwrap_or_default()
-}
-
-/// Puts what is left into a handoff, and says what is not there of the `whole`.
-fn write(handoff: &mut Handoff, whole: &Lists, (lists, relevant): &(Lists, Vec<crate::model::handoff::Relevant>)) {
-    let gone = |what: &str, before: usize, now: usize| {
-        let many = before.saturating_sub(now);
-        (many > 0).then(|| format!("{many} {what}{}", if many == 1 { "" } else { "s" }))
-    };
-    let samples = |lists: &Lists| lists.tool_summaries.iter().map(|tool| tool.samples.len()).sum();
-    let dropped = handoff.relevant.len();
-    handoff.left_out = [
-        gone("message", whole.recent_messages.len(), lists.recent_messages.len()),
-        gone("sample", samples(whole), samples(lists)),
-        gone("relevant record", dropped, relevant.len()),
-        gone("decision", whole.decisions.len(), lists.decisions.len()),
-        gone("file", whole.files_modified.len(), lists.files_modified.len()),
-        gone("pending task", whole.pending_tasks.len(), lists.pending_tasks.len()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if lists.summary != whole.summary {
-        handoff.left_out.push("the rest of the summary".to_owned());
     }
-    let is_shortened = |message: &Message| !whole.recent_messages.iter().any(|other| other.content == message.content);
-    if lists.recent_messages.iter().any(is_shortened) {
-        handoff.left_out.push("the rest of long messages".to_owned());
+
+    fn long_messages(&self) -> impl Iterator<Item = usize> {
+        let messages = self.lists.recent_messages.iter().enumerate();
+        messages.filter(|(_, message)| message.content.chars().count() > MESSAGE).map(|(at, _)| at)
     }
-    handoff.relevant = relevant.clone();
-    let payload = handoff.payload.get_or_insert_default();
-    if let Ok(Value::Object(fields)) = serde_json::to_value(lists) {
-        payload.extend(fields);
+
+    /// How often a step can be taken.
+    fn possible(&self, step: Step) -> usize {
+        let Lists { summary, tool_summaries, files_modified, pending_tasks, decisions, recent_messages } = &self.lists;
+        match step {
+            Step::Messages { keep } => recent_messages.len().saturating_sub(keep),
+            Step::ShortMessages => self.long_messages().count(),
+            Step::Samples { keep } => tool_summaries.iter().map(|tool| tool.samples.len().saturating_sub(keep)).sum(),
+            Step::Relevant { keep } => self.relevant.len().saturating_sub(keep),
+            Step::Findings { keep } => self.findings.len().saturating_sub(keep),
+            Step::DeadEnds { keep } => self.dead_ends.len().saturating_sub(keep),
+            Step::Mistakes { keep } => self.mistakes.len().saturating_sub(keep),
+            Step::Unknowns { keep } => self.unknowns.len().saturating_sub(keep),
+            Step::Decisions { keep } => decisions.len().saturating_sub(keep),
+            Step::Files { keep } => files_modified.len().saturating_sub(keep),
+            Step::Pending { keep } => pending_tasks.len().saturating_sub(keep),
+            Step::ShortSummary => usize::from(summary.as_ref().is_some_and(|text| text.chars().count() > SUMMARY)),
+        }
+    }
+
+    /// Takes a step so many times. Of what is told in order of time the newest stays.
+    fn take(&mut self, step: Step, times: usize) {
+        fn oldest<T>(list: &mut Vec<T>, times: usize) {
+            list.drain(..times.min(list.len()));
+        }
+        fn last<T>(list: &mut Vec<T>, times: usize) {
+            list.truncate(list.len().saturating_sub(times));
+        }
+        match step {
+            Step::Messages { .. } => oldest(&mut self.lists.recent_messages, times),
+            Step::ShortMessages => {
+                for at in self.long_messages().take(times).collect::<Vec<_>>() {
+                    let message = &mut self.lists.recent_messages[at];
+                    message.content = short(&message.content, MESSAGE);
+                }
+            }
+            Step::Samples { keep } => {
+                let mut left = times;
+                for tool in self.lists.tool_summaries.iter_mut().rev() {
+                    let gone = left.min(tool.samples.len().saturating_sub(keep));
+                    last(&mut tool.samples, gone);
+                    left -= gone;
+                }
+            }
+            Step::Relevant { .. } => last(&mut self.relevant, times),
+            Step::Findings { .. } => oldest(&mut self.findings, times),
+            Step::DeadEnds { .. } => oldest(&mut self.dead_ends, times),
+            Step::Mistakes { .. } => oldest(&mut self.mistakes, times),
+            Step::Unknowns { .. } => oldest(&mut self.unknowns, times),
+            Step::Decisions { .. } => oldest(&mut self.lists.decisions, times),
+            Step::Files { .. } => last(&mut self.lists.files_modified, times),
+            Step::Pending { .. } => last(&mut self.lists.pending_tasks, times),
+            Step::ShortSummary if times > 0 => {
+                self.lists.summary = self.lists.summary.as_ref().map(|text| short(text, SUMMARY));
+            }
+            Step::ShortSummary => {}
+        }
+    }
+
+    /// Puts what is left into a handoff, and says what is not there of the `whole`.
+    fn put_in(&self, handoff: &mut Handoff, whole: &Long) {
+        let gone = |what: &str, before: usize, now: usize| {
+            let many = before.saturating_sub(now);
+            (many > 0).then(|| format!("{many} {what}{}", if many == 1 { "" } else { "s" }))
+        };
+        let samples = |long: &Long| long.lists.tool_summaries.iter().map(|tool| tool.samples.len()).sum();
+        let (own, all) = (&self.lists, &whole.lists);
+        let left_out = [
+            gone("message", all.recent_messages.len(), own.recent_messages.len()),
+            gone("sample", samples(whole), samples(self)),
+            gone("relevant record", whole.relevant.len(), self.relevant.len()),
+            gone("finding", whole.findings.len(), self.findings.len()),
+            gone("unknown", whole.unknowns.len(), self.unknowns.len()),
+            gone("dead end", whole.dead_ends.len(), self.dead_ends.len()),
+            gone("mistake", whole.mistakes.len(), self.mistakes.len()),
+            gone("decision", all.decisions.len(), own.decisions.len()),
+            gone("file", all.files_modified.len(), own.files_modified.len()),
+            gone("pending task", all.pending_tasks.len(), own.pending_tasks.len()),
+            (own.summary != all.summary).then(|| "the rest of the summary".to_owned()),
+            own.recent_messages
+                .iter()
+                .rev()
+                .zip(all.recent_messages.iter().rev())
+                .any(|(own, all)| own.content != all.content)
+                .then(|| "the rest of long messages".to_owned()),
+        ];
+        handoff.left_out = left_out.into_iter().flatten().collect();
+        handoff.relevant.clone_from(&self.relevant);
+        handoff.findings.clone_from(&self.findings);
+        handoff.unknowns.clone_from(&self.unknowns);
+        handoff.dead_ends.clone_from(&self.dead_ends);
+        handoff.mistakes.clone_from(&self.mistakes);
+        let payload = handoff.payload.get_or_insert_default();
+        if let Ok(Value::Object(fields)) = serde_json::to_value(own) {
+            payload.extend(fields);
+        }
     }
 }
 
@@ -308,12 +393,19 @@ mod tests {
         assert_eq!(some.left_out, ["2 messages"]);
         let left = &some.payload.as_ref().unwrap()["recent_messages"];
         assert!(left[0]["content"].as_str().unwrap().starts_with("2 "), "the newest stay: {left}");
-        let mut last = whole;
         for budget in (300..whole).step_by(371) {
             let handoff = fitted(budget);
             assert!(size(&handoff) <= budget.max(700), "{budget}: {}", size(&handoff));
-            last = last.min(size(&handoff));
         }
+        let many = (0..12_000).map(|at| Value::from(format!("vendor/file_{at}"))).collect();
+        let mut huge = large();
+        huge.payload.as_mut().unwrap().insert("files_modified".into(), Value::Array(many));
+        fit(&mut huge, 2000, &size);
+        assert!(
+            size(&huge) <= 2000 && huge.left_out.iter().any(|text| text.ends_with(" files")),
+            "{:?}",
+            huge.left_out
+        );
         let least = fitted(0);
         let payload = least.payload.as_ref().unwrap();
         assert_eq!(payload["tool_summaries"][0]["count"], 9);

@@ -27,17 +27,22 @@ pub fn missed<'r>(handoff: &Handoff, remembered: &'r [Remembered]) -> Vec<&'r Re
         return Vec::new();
     }
     let said = matching::words(&all_text(handoff));
-    remembered.iter().filter(|gap| !says(&said, &gap.gap)).collect()
+    remembered.iter().filter(|gap| !says(&said, &gap.gap) && !covers_gap(handoff, &gap.gap)).collect()
 }
 
 /// Whether a handoff says what was missed.
 pub fn covers_gap(handoff: &Handoff, gap: &str) -> bool {
-    says(&matching::words(&all_text(handoff)), gap)
+    let text = all_text(handoff);
+    // words that everybody uses tell nothing apart: then it must be there as it is
+    match matching::words(gap).is_empty() {
+        true => text.to_lowercase().contains(&gap.trim().to_lowercase()),
+        false => says(&matching::words(&text), gap),
+    }
 }
 
 fn says(said: &BTreeSet<String>, gap: &str) -> bool {
     let wanted = matching::words(gap);
-    wanted.intersection(said).count() * 2 >= wanted.len().max(1)
+    !wanted.is_empty() && wanted.intersection(said).count() * 2 >= wanted.len()
 }
 
 /// Everything a handoff says, but for what receivers asked and missed.
@@ -55,7 +60,18 @@ fn all_text(handoff: &Handoff) -> String {
     }
     let mut value = serde_json::to_value(handoff).unwrap_or_default();
     if let Some(map) = value.as_object_mut() {
-        for key in ["missed", "git", "started_at", "assessments", "trajectory"] {
+        // what is asked, looked up or listed by git says nothing in the handoff's own words
+        let others = [
+            "unknowns",
+            "relevant",
+            "commits",
+            "artifacts",
+            "named_artifacts",
+            "uncommitted",
+            "sources",
+            "recommendations",
+        ];
+        for key in ["missed", "git", "started_at", "assessments", "trajectory"].into_iter().chain(others) {
             map.shift_remove(key);
         }
         // an answer says something, a question does not

@@ -37,6 +37,15 @@ impl Task {
         out
     }
 
+    /// Whether it has a word, or one that is but a letter or two longer or shorter: invoice and invoic(es), fee and fees.
+    fn has(&self, word: &str) -> bool {
+        let alike = |own: &String| {
+            let (short, long) = if own.len() <= word.len() { (own.as_str(), word) } else { (word, own.as_str()) };
+            short.len() >= 3 && long.len() - short.len() <= 2 && long.starts_with(short)
+        };
+        self.words.contains(word) || self.words.iter().any(alike)
+    }
+
     /// Whether it says nothing that anything could have in common with it.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty() && self.paths.is_empty()
@@ -116,13 +125,13 @@ pub fn relevant<'r>(
         })
         .collect();
     let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
-    for word in said.iter().flat_map(|(_, words, _)| words).filter(|word| task.words.contains(*word)) {
+    for word in said.iter().flat_map(|(_, words, _)| words).filter(|word| task.has(word)) {
         *counts.entry(word).or_default() += 1.0;
     }
     let rarity = |word: &str| (1.0 + said.len() as f64 / counts.get(word).copied().unwrap_or(1.0)).ln();
     let mut scored: Vec<(f64, Relevant)> = Vec::new();
     for (told, words, paths) in &said {
-        let shared_words: Vec<&String> = words.intersection(&task.words).collect();
+        let shared_words: Vec<&String> = words.iter().filter(|word| task.has(word)).collect();
         let is_of_task = |path: &&String| task.paths.iter().any(|own| is_same(own, path));
         let shared_paths: Vec<&String> = paths.iter().filter(is_of_task).collect();
         if shared_words.is_empty() && shared_paths.is_empty() {
@@ -214,6 +223,13 @@ mod tests {
             finding(3, "src/auth.js has a race", None),
         ];
         assert_eq!(order(&task, &all), ["src/auth.js has a race", "The login page is blue"]);
+        let task = Task::new(["late fees of overdue invoices"], []);
+        let forms = [
+            finding(1, "The invoice renderer", None),
+            finding(2, "Fee calculation", None),
+            finding(3, "An invite", None),
+        ];
+        assert_eq!(order(&task, &forms).len(), 2);
         assert!(order(&Task::new([""], []), &all).is_empty() && Task::new(["the"], []).is_empty());
     }
 

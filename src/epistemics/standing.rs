@@ -1,7 +1,8 @@
 //! Where a task stands: the handoffs of one task id and what their receivers said, folded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::questions::{Question, questions};
 use super::task;
 use crate::model::accept::Answer;
 use crate::model::{Accept, Body, Handoff, Head, Id, Record, Verdict};
@@ -60,53 +61,6 @@ impl Status {
     }
 }
 
-/// A question of a receiver.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Question {
-    /// The acknowledgement that asks it, with its envelope.
-    pub asked: Head,
-    /// The handoff it is about.
-    pub handoff: Id,
-    /// Which of the acknowledgement's, from 1.
-    pub number: u32,
-    /// The question.
-    pub text: String,
-    /// The newest answer, with its envelope.
-    pub answer: Option<(Head, String)>,
-}
-
-impl Question {
-    /// How it is named: the short form of the acknowledgement's id, a stop, its number.
-    pub fn name(&self) -> String {
-        format!("{}.{}", self.asked.id.short(), self.number)
-    }
-}
-
-/// The questions that receivers ask in these records, oldest first, each with its newest answer among them.
-pub fn questions<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Question> {
-    let mut out: Vec<Question> = Vec::new();
-    for record in records {
-        match &record.body {
-            Body::Accept(accept) => out.extend((1..).zip(&accept.questions).map(|(number, text)| Question {
-                asked: record.head.clone(),
-                handoff: accept.of.clone(),
-                number,
-                text: text.clone(),
-                answer: None,
-            })),
-            Body::Answer(answer) => {
-                let of =
-                    |question: &&mut Question| question.asked.id == answer.of && question.number == answer.question;
-                if let Some(question) = out.iter_mut().find(of) {
-                    question.answer = Some((record.head.clone(), answer.text.clone()));
-                }
-            }
-            _ => {}
-        }
-    }
-    out
-}
-
 /// A task as it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
@@ -118,14 +72,18 @@ pub struct Standing {
     pub round: u64,
     /// The step that decided last.
     pub decided: Option<usize>,
-    /// The step that escalated it; only while it is escalated.
-    pub escalated: Option<usize>,
+    /// The steps that escalated it and are not resolved, the one that tells most first: an escalation before a mere decision,
+    /// then the newest.
+    pub escalated: Vec<usize>,
     /// The files its reports and handoffs name, each once.
     pub files: Vec<String>,
     /// What its receivers asked.
     pub questions: Vec<Question>,
     /// What happened, oldest first.
     pub steps: Vec<Step>,
+    /// The places of the steps in the order in which they count: a handoff that was written anew stands where the first one
+    /// stood, and what names another comes after that, whatever the clocks said.
+    pub order: Vec<usize>,
 }
 
 impl Standing {
@@ -136,13 +94,44 @@ impl Standing {
 
     /// The handoffs that count, oldest first.
     pub fn chain(&self) -> Vec<&Handoff> {
-        in_force(&self.steps).collect()
+        self.chain_without(None)
+    }
+
+    /// The same without one that is written anew.
+    pub fn chain_without(&self, id: Option<&Id>) -> Vec<&Handoff> {
+        let step = |at: &usize| match &self.steps[*at] {
+            Step { head, deed: Deed::Handoff(handoff, false) } if Some(&head.id) != id => Some(handoff.as_ref()),
+            _ => None,
+        };
+        self.order.iter().filter_map(step).collect()
+    }
+
+    /// The steps in the order in which they count.
+    pub fn in_order(&self) -> impl Iterator<Item = &Step> {
+        self.order.iter().map(|at| &self.steps[*at])
+    }
+
+    /// The step that tells most of why it is escalated.
+    pub fn escalation(&self) -> Option<&Step> {
+        self.escalated.first().map(|at| &self.steps[*at])
+    }
+
+    /// Whether a resolution that names this handoff would settle something.
+    pub fn is_resolved_by(&self, handoff: &Id) -> bool {
+        let named = root(&self.steps, handoff);
+        self.escalated.iter().any(|at| {
+            let step = &self.steps[*at];
+            let of = match &step.deed {
+                Deed::Accept(accept) => &accept.of,
+                _ => &step.head.id,
+            };
+            root(&self.steps, of) == named
+        })
     }
 
     /// Whether an escalation stands that a person was given: else only a decision says that there should be one.
     pub fn is_with_a_person(&self) -> bool {
-        let step = self.escalated.and_then(|at| self.steps.get(at));
-        step.is_some_and(|step| matches!(step.deed, Deed::Handoff(..)) && is_kind(step, "escalation"))
+        self.escalation().is_some_and(|step| is_kind(step, "escalation"))
     }
 
     /// Whom the task waits for: the receiver of its newest handoff, when that was named.
@@ -159,18 +148,56 @@ fn is_kind(step: &Step, kind: &str) -> bool {
     matches!(&step.deed, Deed::Handoff(handoff, _) if handoff.kind == kind)
 }
 
-fn in_force(steps: &[Step]) -> impl Iterator<Item = &Handoff> {
-    steps.iter().filter_map(|step| match &step.deed {
-        Deed::Handoff(handoff, false) => Some(handoff.as_ref()),
-        _ => None,
-    })
+/// In which order steps count: by the id of what they stand for or come after, then by their own.
+fn order(steps: &[Step]) -> Vec<usize> {
+    let at_of: BTreeMap<&Id, usize> = steps.iter().enumerate().map(|(at, step)| (&step.head.id, at)).collect();
+    let mut keys: Vec<(&Id, &Id)> = steps.iter().map(|step| (&step.head.id, &step.head.id)).collect();
+    // as often as one can name another that names another
+    for _ in 0..steps.len().min(64) {
+        let mut changed = false;
+        for (at, step) in steps.iter().enumerate() {
+            let key = match &step.deed {
+                Deed::Handoff(handoff, _) => handoff.regenerates.as_ref().and_then(|of| Some(keys[*at_of.get(of)?].0)),
+                Deed::Accept(Accept { of, .. }) | Deed::Answer(Answer { of, .. }) => {
+                    at_of.get(of).map(|named| keys[*named].0.max(&step.head.id))
+                }
+            };
+            if let Some(key) = key.filter(|key| *key != keys[at].0) {
+                keys[at].0 = key;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    // what names another comes after it also where both have one key
+    let is_reply = |at: usize| !matches!(steps[at].deed, Deed::Handoff(..)) && keys[at].0 != &steps[at].head.id;
+    let mut out: Vec<usize> = (0..steps.len()).collect();
+    out.sort_by(|a, b| (keys[*a].0, is_reply(*a), keys[*a].1).cmp(&(keys[*b].0, is_reply(*b), keys[*b].1)));
+    out
+}
+
+/// The handoff that one was written anew for in the end, among these.
+fn root<'s>(steps: &'s [Step], mut id: &'s Id) -> &'s Id {
+    for _ in 0..steps.len() {
+        let of = steps.iter().find(|step| step.head.id == *id).and_then(|step| match &step.deed {
+            Deed::Handoff(handoff, _) => handoff.regenerates.as_ref(),
+            _ => None,
+        });
+        match of {
+            Some(of) => id = of,
+            None => break,
+        }
+    }
+    id
 }
 
 /// Folds the handoffs of a task, and the acknowledgements and answers about them, given in order of id. `aside` has those
 /// handoffs that a newer one took the place of: they are told and do not count.
 ///
 /// A COMPLETE ends the task until a handoff of the protocol or another decision opens it again. An escalation, or the
-/// decision to escalate, holds it up until a resolution.
+/// decision to escalate, holds it up until a resolution that names it; a resolution of any settles mere decisions as well.
 pub fn standing(records: &[&Record], aside: &BTreeSet<Id>) -> Standing {
     let deed = |record: &Record| match &record.body {
         Body::Handoff(handoff) => Some(Deed::Handoff(handoff.clone(), aside.contains(&record.head.id))),
@@ -180,44 +207,53 @@ pub fn standing(records: &[&Record], aside: &BTreeSet<Id>) -> Standing {
     };
     let step = |record: &Record| Some(Step { head: record.head.clone(), deed: deed(record)? });
     let steps: Vec<Step> = records.iter().copied().filter_map(step).collect();
-    let (mut status, mut decided, mut escalated) = (Status::Open, None, None);
-    for (at, step) in steps.iter().enumerate() {
+    let order = order(&steps);
+    let (mut status, mut decided) = (Status::Open, None);
+    let mut escalated: Vec<usize> = Vec::new();
+    for at in order.iter().copied() {
+        let step = &steps[at];
         if matches!(step.deed, Deed::Handoff(_, true)) {
             continue;
         }
         let decision = step.decision();
         decided = decision.map(|_| at).or(decided);
-        let resolves = matches!(&step.deed, Deed::Accept(accept) if accept.resolution.is_some());
-        let works = ["initialization", "progress", "error_recovery"].iter().any(|kind| is_kind(step, kind));
-        if resolves {
-            (status, escalated) = (Status::Open, None);
+        if let Deed::Accept(Accept { of, resolution: Some(_), .. }) = &step.deed {
+            let named = root(&steps, of);
+            escalated.retain(|at| is_kind(&steps[*at], "escalation") && root(&steps, &steps[*at].head.id) != named);
+            status = Status::Open;
         }
+        let works = ["initialization", "progress", "error_recovery"].iter().any(|kind| is_kind(step, kind));
         status = match (status, decision) {
             (_, Some(Verdict::Escalate)) => {
-                // the escalation itself tells more than the decision before it
-                escalated = escalated.filter(|_| !is_kind(step, "escalation")).or(Some(at));
-                Status::Escalated
+                escalated.push(at);
+                Status::Open
             }
-            (Status::Escalated, _) => Status::Escalated,
             (_, Some(Verdict::Complete)) => Status::Complete,
             (_, Some(_)) => Status::Open,
             (Status::Complete, None) if !works => Status::Complete,
             (_, None) => Status::Open,
         };
     }
-    let chain: Vec<&Handoff> = in_force(&steps).collect();
-    let title = chain.iter().find_map(|handoff| task::title(handoff));
-    let named = || chain.iter().map(|handoff| handoff.task.clone()).find(|task| !task.is_empty());
-    Standing {
-        status,
-        title: title.or_else(named).unwrap_or_default(),
-        round: task::next_round(&chain).saturating_sub(1),
+    let place = |at: &usize| order.iter().position(|other| other == at);
+    escalated.sort_by_key(|at| (!is_kind(&steps[*at], "escalation"), std::cmp::Reverse(place(at))));
+    let mut out = Standing {
+        status: if escalated.is_empty() { status } else { Status::Escalated },
+        title: String::new(),
+        round: 0,
         decided,
         escalated,
-        files: task::files(&chain),
+        files: Vec::new(),
         questions: questions(records.iter().copied()),
         steps,
-    }
+        order,
+    };
+    let chain = out.chain();
+    let title = chain.iter().find_map(|handoff| task::title(handoff));
+    let named = || chain.iter().map(|handoff| handoff.task.clone()).find(|task| !task.is_empty());
+    let (title, round, files) =
+        (title.or_else(named).unwrap_or_default(), task::next_round(&chain).saturating_sub(1), task::files(&chain));
+    (out.title, out.round, out.files) = (title, round, files);
+    out
 }
 
 #[cfg(test)]
@@ -264,8 +300,10 @@ mod tests {
     }
 
     fn status(records: &[Record]) -> (Status, Option<usize>) {
-        let standing = standing(&records.iter().collect::<Vec<_>>(), &BTreeSet::new());
-        (standing.status, standing.escalated)
+        let mut records: Vec<&Record> = records.iter().collect();
+        records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
+        let standing = standing(&records, &BTreeSet::new());
+        (standing.status, standing.escalated.first().copied())
     }
 
     #[test]
@@ -301,6 +339,45 @@ mod tests {
         // one that a newer took the place of does not count
         let aside = BTreeSet::from([head(1).id, head(2).id]);
         assert_eq!(standing(&both.iter().collect::<Vec<_>>(), &aside).status, Status::Open);
+    }
+
+    #[test]
+    fn each_escalation_waits_for_a_resolution_of_its_own() {
+        let all =
+            [handoff(1, "escalation", json!({})), handoff(2, "escalation", json!({})), accept(3, 1, None, Some("x"))];
+        assert_eq!(status(&all), (Status::Escalated, Some(1)), "who resolved the first knew nothing of the second");
+        let both = [&all[..], &[accept(4, 2, None, Some("y"))]].concat();
+        assert_eq!(status(&both).0, Status::Open);
+    }
+
+    #[test]
+    fn what_names_another_counts_after_it_whatever_the_clocks_said() {
+        // the escalation has an id of the future
+        let (escalation, resolved) = (handoff(900, "escalation", json!({})), accept(5, 900, None, Some("x")));
+        assert_eq!(status(&[report(1, None), resolved, escalation]).0, Status::Open);
+    }
+
+    #[test]
+    fn a_handoff_written_anew_stands_where_the_first_one_stood() {
+        let anew = |number: u64, of: u64, mut record: Record| {
+            record.head = head(number);
+            if let Body::Handoff(handoff) = &mut record.body {
+                handoff.regenerates = Some(head(of).id);
+            }
+            record
+        };
+        let escalation = handoff(2, "escalation", json!({}));
+        let resolved = accept(3, 2, None, Some("x"));
+        let done = report(4, Some("COMPLETE"));
+        let all = [report(1, None), escalation.clone(), resolved, done, anew(5, 2, escalation)];
+        let aside = BTreeSet::from([head(2).id]);
+        let found = standing(&all.iter().collect::<Vec<_>>(), &aside);
+        assert_eq!(found.status, Status::Complete, "it was resolved and done");
+        assert_eq!(found.steps.last().map(|step| step.head.id.clone()), Some(head(5).id), "told as it happened");
+        let begun = handoff(1, "initialization", json!({"instructions": "a"}));
+        let all = [begun.clone(), report(2, Some("COMPLETE")), anew(3, 1, begun)];
+        let found = standing(&all.iter().collect::<Vec<_>>(), &BTreeSet::from([head(1).id]));
+        assert_eq!((found.status, found.chain()[0].kind.as_str()), (Status::Complete, "initialization"));
     }
 
     #[test]

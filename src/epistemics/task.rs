@@ -1,6 +1,6 @@
 //! A task: the managed handoffs of one task id, oldest first, and what follows from them for the next.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::gathered::add_new;
 use crate::model::Handoff;
@@ -73,44 +73,8 @@ pub fn texts(handoff: &Handoff, pointer: &str) -> Vec<String> {
     list.into_iter().flatten().filter_map(|entry| Some(entry.as_str()?.to_owned())).collect()
 }
 
-/// The rounds of the task so far, as an escalation tells them: what was to be done, what was reported, what was decided.
-pub fn history(chain: &[&Handoff]) -> Vec<Value> {
-    let mut out = Vec::new();
-    let mut instructions: Option<&str> = None;
-    for handoff in chain {
-        let (report, outcome) = match handoff.kind.as_str() {
-            "initialization" => {
-                instructions = text(handoff, "/instructions");
-                continue;
-            }
-            "progress" => (progress(handoff), text(handoff, "/manager_decision").map(str::to_lowercase)),
-            "error_recovery" => {
-                let number = |key| value(handoff, key).and_then(Value::as_u64).unwrap_or_default();
-                let attempt = format!("retry {} of {}", number("/retry_count"), number("/max_retries"));
-                (text(handoff, "/error_report/description").map(|what| format!("ERROR: {what}")), Some(attempt))
-            }
-            _ => continue,
-        };
-        let mut round = json!({"iteration": round(handoff).unwrap_or(1)});
-        let said = [
-            ("manager_instructions", instructions.map(str::to_owned)),
-            ("worker_report", report),
-            ("outcome", outcome),
-        ];
-        for (key, said) in said {
-            if let Some(said) = said.filter(|said| !said.trim().is_empty()) {
-                round[key] = json!(said);
-            }
-        }
-        out.push(round);
-        let next = text(handoff, "/continuation_instructions").or(text(handoff, "/recovery_instructions/strategy"));
-        instructions = next.or(instructions);
-    }
-    out
-}
-
 /// A worker's report in one text: the status, what was done, what is in the way.
-fn progress(handoff: &Handoff) -> Option<String> {
+pub fn told(handoff: &Handoff) -> Option<String> {
     let mut out = text(handoff, "/worker_report/status")?.to_owned();
     for (before, pointer) in [(": ", "/worker_report/accomplished"), ("; issues: ", "/worker_report/issues")] {
         let said = texts(handoff, pointer);
@@ -160,6 +124,8 @@ pub fn title(handoff: &Handoff) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::epistemics::payload::put_in;
     use crate::model::formats::named;
@@ -202,20 +168,11 @@ mod tests {
     }
 
     #[test]
-    fn the_history_tells_what_was_asked_reported_and_decided() {
+    fn files_and_titles_are_those_that_are_named() {
         let start = handoff(json!({"handoff_type": "initialization", "task_id": "t", "instructions": "\n begin\nnow"}));
         let (one, two) = (progress(1, "PARTIAL"), error(1, 3));
-        let chain = [&start, &one, &two];
-        assert_eq!(
-            Value::from(history(&chain)),
-            json!([
-                {"iteration": 1, "manager_instructions": "\n begin\nnow", "worker_report": "PARTIAL: a; b; issues: c", "outcome": "continue"},
-                {"iteration": 1, "manager_instructions": "go on", "worker_report": "ERROR: it breaks", "outcome": "retry 1 of 3"},
-            ])
-        );
-        assert_eq!(files(&chain), ["x", "y"]);
+        assert_eq!(files(&[&start, &one, &two]), ["x", "y"]);
         assert_eq!(title(&start).as_deref(), Some("begin"));
         assert_eq!(title(&Handoff::default()), None);
-        assert!(history(&[&Handoff::default()]).is_empty());
     }
 }

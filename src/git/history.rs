@@ -240,6 +240,34 @@ fn parse_since(bytes: &[u8]) -> Since {
     out
 }
 
+/// The files that commits on HEAD's own line of history changed since a commit, but for those that merges brought.
+pub fn own_files(repo: &Repository, since: Option<Oid>) -> Result<Vec<String>> {
+    let Some(tip) = repo.head()?.commit else { return Ok(Vec::new()) };
+    let mut command = git(repo.cwd());
+    command.args(PLAIN).args([
+        "log",
+        "-z",
+        "--no-color",
+        "--no-notes",
+        "--name-only",
+        "--no-renames",
+        "--first-parent",
+    ]);
+    command.args(["--no-merges", "--format="]).arg("--end-of-options").arg(tip.to_string());
+    command.args(since.map(|id| format!("^{id}"))).arg("--");
+    let bytes = output(&mut command)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut out: Vec<String> = text
+        .split('\0')
+        .map(|path| path.trim_start_matches('\n'))
+        .filter(|path| !path.is_empty())
+        .map(str::to_owned)
+        .collect();
+    out.sort();
+    out.dedup();
+    Ok(out)
+}
+
 /// The commit that HEAD's own line of history was at, at a time (RFC 3339); `None` when it had none then.
 pub fn at_time(repo: &Repository, time: &str) -> Result<Option<Oid>> {
     if repo.head()?.commit.is_none() {

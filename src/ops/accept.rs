@@ -4,7 +4,8 @@ use super::Stored;
 use super::context::Context;
 use super::handoff::of_session;
 use super::task;
-use crate::epistemics::standing::{self, Question, Status};
+use crate::epistemics::questions::{Question, questions};
+use crate::epistemics::standing::{self, Status};
 use crate::error::{Error, Result};
 use crate::model::journal::{Decision, Finding};
 use crate::model::{Accept, Body, Handoff, Head, Id, Record, SessionId, Shelf, Verdict};
@@ -52,6 +53,13 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
         list.iter().try_for_each(|text| context.text(name, text).map(drop))?;
     }
     let who = context.working()?;
+    if request.resolution.is_some() && request.decision == Some(Verdict::Escalate) {
+        return Err(Error::usage("what is resolved is not escalated as well")
+            .provided("--decision ESCALATE")
+            .reason("a resolution lets the task go on, and ESCALATE holds it up")
+            .suggest("Give one of both."));
+    }
+    let _turn = request.resolution.as_ref().map(|_| context.store.turn());
     let handoff = named(context, &request.handoff)?;
     let mut bodies = match (&request.resolution, &handoff.body) {
         (Some(resolution), Body::Handoff(escalated)) => learned(context, &handoff.head, escalated, resolution)?,
@@ -65,6 +73,15 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     if owner.as_ref() == Some(&who.id) {
         warnings
             .push("the session accepts its own handoff; metrics count only what another session took up".to_owned());
+    }
+    // an escalated task stays so, whatever is decided otherwise
+    if let (Body::Handoff(said), None) = (&handoff.body, &request.resolution)
+        && let (Some(task_id), Some(verdict)) = (&said.task_id, request.decision)
+        && verdict != Verdict::Escalate
+        && let Some(standing) = task::standing(context, task_id)?
+        && standing.status == Status::Escalated
+    {
+        warnings.push(format!("the task '{task_id}' is escalated and stays so until it is resolved"));
     }
     let accept = Accept {
         of: id,
@@ -99,13 +116,21 @@ fn learned(context: &Context<'_>, head: &Head, handoff: &Handoff, resolution: &s
             .command("git empirica task list --open")
     })?;
     let standing = task::standing(context, task_id)?.filter(|standing| standing.status == Status::Escalated);
+    let is_named = |standing: &standing::Standing| standing.is_resolved_by(&head.id);
+    if let Some(standing) = standing.as_ref().filter(|standing| !is_named(standing)) {
+        return Err(Error::refused(format!("the handoff {} escalates nothing", head.id.short()))
+            .reason("a resolution is for the escalation it names: there may be others")
+            .suggest("Name the escalation.")
+            .commands_of(task::resolve_command(standing).into_iter())
+            .command(task::show_command(task_id)));
+    }
     let Some(standing) = standing else {
         return Err(Error::refused(format!("the task '{task_id}' is not escalated"))
             .reason("a resolution is for a task that waits for a person")
             .suggest("Say what is to be done with --instructions, or what is decided with --decision.")
             .command(task::show_command(task_id)));
     };
-    let what = standing.escalated.and_then(|at| match &standing.steps[at].deed {
+    let what = standing.escalation().and_then(|step| match &step.deed {
         standing::Deed::Handoff(handoff, _) => crate::epistemics::task::title(handoff),
         _ => None,
     });
@@ -159,7 +184,7 @@ pub fn of(context: &Context<'_>, handoff: &Id) -> Result<Received> {
         Body::Accept(accept) if accept.of == *handoff => Some((record.head.clone(), accept.clone())),
         _ => None,
     });
-    Ok(Received { accepts: accepts.collect(), questions: standing::questions(said.records()) })
+    Ok(Received { accepts: accepts.collect(), questions: questions(said.records().collect::<Vec<_>>()) })
 }
 
 /// What the receivers of a handoff said.

@@ -3,7 +3,7 @@
 use super::Stored;
 use super::accept;
 use super::context::Context;
-use crate::epistemics::standing::Question;
+use crate::epistemics::questions::Question;
 use crate::error::{Error, Result};
 use crate::model::accept::Answer;
 use crate::model::{Body, Head, Record, SessionId, Shelf};
@@ -79,11 +79,9 @@ fn chosen(given: &str, asked: &Head, number: Option<u32>, questions: &[Question]
                 .reason("one is answered at a time")
                 .suggest("Add a stop and the number of the question."),
         };
-        let command =
-            |(_, question): &(usize, &Question)| format!("git empirica answer {} \"<answer>\"", question.name());
         open.iter()
             .fold(error, |error, (_, question)| error.alternative(question.name()))
-            .commands_of(open.iter().map(command))
+            .commands_of(open.iter().map(|(_, question)| question.command()))
     })
 }
 

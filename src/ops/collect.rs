@@ -237,7 +237,13 @@ fn choose(context: &Context<'_>, transcript: &Transcript, id: &str, having: &[Se
         return Ok(Some(of(session)));
     }
     let mut fitting = Vec::new();
-    for active in Current::load(context)?.active.into_iter().filter(|active| active.external_id.is_none()) {
+    let is_same_agent = |ai: &str| match context.named_ai() {
+        Some(named) => named == ai,
+        // a name of its own can be anybody's, that of another agent cannot
+        None => Agent::parse(ai).is_none_or(|agent| agent == transcript.agent),
+    };
+    let active = Current::load(context)?.active.into_iter();
+    for active in active.filter(|active| active.external_id.is_none() && is_same_agent(&active.ai)) {
         let Some(row) = context.store.index()?.session_row(&active.id)? else { continue };
         if row.session.external_id.is_none() && began_within(&row.session, transcript) {
             fitting.push(row.session);

@@ -13,7 +13,7 @@ use crate::epistemics::context as document;
 use crate::epistemics::gathered::{Gathered, add_new};
 use crate::epistemics::report::{Said, Work, report};
 use crate::epistemics::tokens;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 use crate::git::status::{self, Status};
 use crate::git::{history, parse_oid};
 use crate::model::assessment::Changes;
@@ -40,14 +40,14 @@ pub struct What {
     /// How large a document can be, in tokens.
     pub budget: Option<usize>,
     /// The handoff since which it tells what changed.
-    pub since: Option<Id>,
+    pub since: Option<Since>,
 }
 
 impl What {
     /// What the session said, with what is new and not stored yet; of an incremental one, only what was said since.
     pub fn gathered(&self, scan: &Scan, id: &SessionId) -> Result<Gathered> {
         let all: Vec<&Record> = scan.records().chain(&self.new).collect();
-        let Some(since) = &self.since else { return gathered_of(&all, id) };
+        let Some(Since { id: since, .. }) = &self.since else { return gathered_of(&all, id) };
         // answers and goals stand for what they are about; who the session is, what it is sure of and what it has collected is
         // known by all of it
         let names_of = |record: &&Record| record.head.id > *since;
@@ -96,12 +96,14 @@ pub fn composed(
 ) -> Result<Handoff> {
     let mut handoff = report(gathered, work, said, context.store.now());
     what.put_in(&mut handoff);
-    handoff.since.clone_from(&what.since);
+    handoff.since = what.since.as_ref().map(|since| since.id.clone());
     let is_context = handoff.kind == document::KIND;
     if is_context || handoff.kind == "initialization" {
         handoff.relevant = relevant::of(context, &handoff)?;
+        // what the session itself decided, asked and failed at is told elsewhere
+        handoff.relevant.retain(|relevant| relevant.kind == "finding" || !gathered.said.contains(&relevant.id));
         // what the receiver has been told is no news
-        handoff.relevant.retain(|relevant| what.since.as_ref().is_none_or(|since| relevant.id > *since));
+        handoff.relevant.retain(|relevant| what.since.as_ref().is_none_or(|since| relevant.id > since.id));
     }
     if is_context {
         let now = context.store.now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
@@ -111,7 +113,8 @@ pub fn composed(
             let head = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::default())).head;
             let size = |handoff: &Handoff| {
                 let record = Record { head: head.clone(), body: Body::Handoff(Box::new(handoff.clone())) };
-                context.store.block(&record).map_or(0, |text| tokens::estimate(&text))
+                // what cannot be rendered at all is too large
+                context.store.block(&record).map_or(usize::MAX, |text| tokens::estimate(&text))
             };
             document::fit(&mut handoff, budget, &size);
         }
@@ -127,6 +130,8 @@ pub struct Draft {
     /// What git's own diff has since the session began, deleted files as well, and what is untracked; `None` when git could not
     /// be asked.
     pub changed: Option<Vec<String>>,
+    /// Those of them that no merge brought; `None` likewise.
+    pub own: Option<Vec<String>>,
     /// What could not be found out.
     pub warnings: Vec<String>,
 }
@@ -135,7 +140,7 @@ pub struct Draft {
 pub fn drafted(context: &Context<'_>, who: &Working, said: Said, what: &What) -> Result<Draft> {
     let asked = status::ask(context.repo);
     let gathered = what.gathered(&context.store.session(&who.id)?, &who.id)?;
-    let (work, warnings, seen) = work(context, &gathered, asked);
+    let (work, warnings, seen) = work(context, &gathered, what.since.as_ref(), asked);
     let since = gathered.session.commit.as_deref().and_then(parse_oid);
     let changed = match &seen {
         Seen::All(changes) => status::changed_since(context.repo, since).ok().map(|mut changed| {
@@ -145,12 +150,26 @@ pub fn drafted(context: &Context<'_>, who: &Working, said: Said, what: &What) ->
         }),
         _ => None,
     };
+    let own = match &seen {
+        Seen::All(Changes { files_added, files_modified, files_deleted }) => {
+            history::own_files(context.repo, since).ok().map(|mut own| {
+                add_new(&mut own, files_added.iter().chain(files_modified).chain(files_deleted));
+                own
+            })
+        }
+        _ => None,
+    };
     let handoff = composed(context, who, &gathered, work, said, what)?;
-    Ok(Draft { handoff, changed, warnings })
+    Ok(Draft { handoff, changed, own, warnings })
 }
 
 /// What git knows since the session began. Without git, nothing, with a warning.
-pub fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) -> (Work, Vec<String>, Seen) {
+pub fn work(
+    context: &Context<'_>,
+    gathered: &Gathered,
+    told: Option<&Since>,
+    asked: status::Asked,
+) -> (Work, Vec<String>, Seen) {
     let status = asked.read();
     let git = status.as_ref().ok().map(|status| made_in(context, status));
     let paths = context.store.paths();
@@ -158,7 +177,8 @@ pub fn work(context: &Context<'_>, gathered: &Gathered, asked: status::Asked) ->
         let text = "the session worked in another worktree or clone; commits and files are left out: hand over there";
         return (Work { git, ..Work::default() }, vec![text.to_owned()], Seen::Elsewhere);
     }
-    let since = gathered.session.commit.as_deref().and_then(parse_oid);
+    let told = told.and_then(|told| told.commit.as_deref());
+    let since = told.or(gathered.session.commit.as_deref()).and_then(parse_oid);
     let read = || -> Result<(Work, Changes)> {
         let committed = history::since(context.repo, since, COMMITS)?;
         let changes = status?.changes;
@@ -189,9 +209,9 @@ fn made_in(context: &Context<'_>, status: &Status) -> MadeIn {
     }
 }
 
-/// The newest handoff to the receiver of this one, by the same session or for the same task; `None` when there is none: then everything is new to
-/// it. What takes the place of the session's earlier handoffs has to be whole.
-pub fn since_last(context: &Context<'_>, who: &Working, managed: &Managed) -> Result<Option<Id>> {
+/// The newest handoff of the same type to the receiver of this one, by the same session or for the same task, that left nothing out;
+/// `None` when there is none: then everything is new to it. What takes the place of the session's earlier handoffs has to be whole.
+pub fn since_last(context: &Context<'_>, who: &Working, managed: &Managed) -> Result<Option<Since>> {
     let (to, task) = managed.receiver();
     let Some(to) = to else {
         return Err(Error::usage("what changed since the last handoff to whom?")
@@ -199,15 +219,15 @@ pub fn since_last(context: &Context<'_>, who: &Working, managed: &Managed) -> Re
             .suggest("Name the receiver with --to.")
             .command("git empirica handoff --type context --to <ai> --incremental"));
     };
-    if !managed.is_one() {
+    let Some(kind) = managed.kind() else {
         return Err(Error::usage("an epistemic handoff is always whole")
             .provided("--incremental")
             .reason(
                 "it takes the place of the session's earlier ones, so that what it leaves out would be lost from view",
             )
             .suggest("Hand over the context instead.")
-            .command(format!("git empirica handoff --type context --to {} --incremental", crate::error::quote(to))));
-    }
+            .command(format!("git empirica handoff --type context --to {} --incremental", quote(to))));
+    };
     let index = context.store.index()?;
     let own = Wanted { session: Some(who.id.clone()), ..Wanted::default() };
     let mut found = in_force(context, &own, usize::MAX)?;
@@ -215,6 +235,20 @@ pub fn since_last(context: &Context<'_>, who: &Working, managed: &Managed) -> Re
         let ids: Vec<Id> = index.of_tasks(Some(task))?.into_iter().map(|(_, id)| id).collect();
         found.extend(whole(&index, &ids)?);
     }
-    let same = found.into_iter().filter(|listed| listed.handoff.to.as_deref() == Some(to));
-    Ok(same.map(|listed| listed.head.id).max())
+    // what was left out the receiver was not told
+    found.retain(|listed| {
+        let said = &listed.handoff;
+        said.to.as_deref() == Some(to) && said.kind == kind && said.left_out.is_empty()
+    });
+    let newest = found.into_iter().max_by(|a, b| a.head.id.cmp(&b.head.id));
+    Ok(newest.map(|listed| Since { id: listed.head.id, commit: listed.handoff.git.and_then(|git| git.commit) }))
+}
+
+/// What a receiver was told last.
+#[derive(Debug, Clone)]
+pub struct Since {
+    /// The handoff.
+    pub id: Id,
+    /// HEAD when it was made.
+    pub commit: Option<String>,
 }

@@ -86,6 +86,10 @@ pub type Editor<'e> = &'e dyn Fn(&str) -> Result<Option<String>>;
 /// to be checked and has an error is not stored.
 pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> Result<Outcome> {
     check(context, &request.said)?;
+    // what is decided by the chain of a task is decided by one at a time
+    let is_managed = request.managed.kind.is_some() || request.managed.document.is_some();
+    let decides = is_managed || request.managed.task_id.is_some() || request.regenerate.is_some();
+    let _turn = (decides && !request.dry_run).then(|| context.store.turn());
     let again = request.regenerate.as_deref().map(|given| regenerate::prepared(context, given)).transpose()?;
     let managed = match &again {
         Some(again) => again.managed(context, &mut request.managed)?,
@@ -194,7 +198,7 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) 
     }
     let scan = context.store.session(&who.id)?;
     let gathered = what.gathered(&scan, &who.id)?;
-    let (work, warnings, seen) = work(context, &gathered, asked);
+    let (work, warnings, seen) = work(context, &gathered, what.since.as_ref(), asked);
     stored.warnings.extend(warnings.into_iter().chain(what.warnings(who)));
     let mut handoff = composed(context, who, &gathered, work, said, what)?;
     stored.warnings.extend(missed::warnings(context, &handoff)?);

@@ -6,10 +6,10 @@ use super::context::Context;
 use crate::epistemics::context::KIND;
 use crate::epistemics::payload::{self, Wrong};
 use crate::epistemics::standing::Standing;
-use crate::epistemics::task;
+use crate::epistemics::{history, task};
 use crate::error::{Error, Result, quote};
-use crate::model::Handoff;
 use crate::model::formats::{self, Format, TYPE};
+use crate::model::{Handoff, Id};
 use crate::store::secrets::redact_text;
 
 /// How many things that are wrong are told beside the first.
@@ -30,8 +30,8 @@ pub struct Asked {
     pub values: Vec<String>,
     /// The document of the handoff that is written anew: what is given takes the place of what it says.
     pub base: Option<Value>,
-    /// Whether a handoff is written anew: then its round and attempt are counted already.
-    pub is_again: bool,
+    /// The handoff that is written anew: its round and attempt are counted already.
+    pub again: Option<Id>,
 }
 
 /// A type with everything its format has, and nothing wrong.
@@ -44,9 +44,9 @@ impl Managed {
         (self.0.to.as_deref(), self.0.task_id.as_deref())
     }
 
-    /// Whether it has fields of its own: then it takes the place of no other.
-    pub fn is_one(&self) -> bool {
-        self.0.payload.is_some()
+    /// Its type when it has fields of its own: then it takes the place of no other.
+    pub fn kind(&self) -> Option<&str> {
+        self.0.payload.as_ref().map(|_| self.0.kind.as_str())
     }
 
     /// The context of a session, for that agent.
@@ -70,6 +70,9 @@ impl Managed {
 
 /// Everything that was given, held against the format. What is wrong is a usage error, and nothing is stored.
 pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
+    // ids that look alike are alike
+    let task_id = asked.task_id.as_deref().map(|id| id.trim().to_owned());
+    let asked = &Asked { task_id, ..asked.clone() };
     for (name, text) in [("receiver", &asked.to), ("task id", &asked.task_id)] {
         context.optional(name, text.as_deref())?;
     }
@@ -91,6 +94,10 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
     if let Some(base) = &asked.base {
         given = payload::merged(base, &given);
     }
+    if let Some(Value::String(id)) = given.get_mut("task_id") {
+        *id = id.trim().to_owned();
+    }
+    speakable(context, asked.task_id.as_deref())?;
     let named = given.get(TYPE).and_then(Value::as_str);
     let said_id = given.get("task_id").and_then(Value::as_str).map(str::to_owned);
     let Some(format) = format_of(asked, named)? else {
@@ -122,8 +129,8 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
         wrongs => Err(refused(format, &wrongs)),
     };
     fits(&given)?;
-    speakable(context, &given)?;
-    complete(context, format, asked.is_again, &mut given)?;
+    speakable(context, given["task_id"].as_str())?;
+    complete(context, format, asked.again.as_ref(), &mut given)?;
     fits(&given)?;
     let mut out = Handoff { to: asked.to.clone(), ..Handoff::default() };
     payload::put_in(format, &given, &mut out);
@@ -135,8 +142,8 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
 }
 
 /// Refuses a task id that would not be stored as it is: its chain could not be found again.
-fn speakable(context: &Context<'_>, given: &Value) -> Result<()> {
-    let id = given["task_id"].as_str().unwrap_or_default();
+fn speakable(context: &Context<'_>, id: Option<&str>) -> Result<()> {
+    let id = id.unwrap_or_default();
     let scans = context.repo.config_bool("empirica.redact").unwrap_or(true);
     if !scans || redact_text(id).is_none() {
         return Ok(());
@@ -187,14 +194,16 @@ fn refused(format: &Format, wrongs: &[Wrong]) -> Error {
 }
 
 /// Puts in what the chain of the task tells, where it is not given.
-fn complete(context: &Context<'_>, format: &Format, is_again: bool, given: &mut Value) -> Result<()> {
+fn complete(context: &Context<'_>, format: &Format, again: Option<&Id>, given: &mut Value) -> Result<()> {
     let Some(id) = given.get("task_id").and_then(Value::as_str).map(str::to_owned) else { return Ok(()) };
-    let standing = match (is_again, format.name) {
+    let standing = match (again.is_some(), format.name) {
         // what a person asks about an escalation must be answered
         (true, "escalation") => super::task::standing(context, &id)?,
         _ => task_standing(context, &id, format.name)?,
     };
-    let chain = standing.as_ref().map(Standing::chain).unwrap_or_default();
+    let chain = standing.as_ref().map(|standing| standing.chain_without(again)).unwrap_or_default();
+    let history = standing.as_ref().map(|standing| history::rounds(standing.in_order())).unwrap_or_default();
+    let given_is_empty = given.get("complete_history").and_then(Value::as_array).is_none_or(Vec::is_empty);
     let mut add = |key: &str, value: Value| {
         if given.get(key).is_none() {
             given[key] = value;
@@ -207,12 +216,14 @@ fn complete(context: &Context<'_>, format: &Format, is_again: bool, given: &mut 
             add("iteration", json!(task::next_round(&chain)));
             add("retry_count", json!(attempt));
             add("max_retries", json!(most));
-            if !is_again {
-                attempted(context, &id, given, attempt)?;
+            if again.is_none() {
+                attempted(context, &id, given, (attempt, most))?;
             }
         }
         "escalation" => {
-            add("complete_history", Value::from(task::history(&chain)));
+            if given_is_empty {
+                given["complete_history"] = Value::from(history);
+            }
             let files = task::files(&chain);
             let state = &mut given["current_state"];
             if state.get("files_modified").is_none() {
@@ -232,9 +243,11 @@ fn task_standing(context: &Context<'_>, id: &str, kind: &str) -> Result<Option<S
 }
 
 /// Refuses an attempt beyond the last, and one that counts less than there were.
-fn attempted(context: &Context<'_>, id: &str, given: &Value, attempt: u64) -> Result<()> {
+fn attempted(context: &Context<'_>, id: &str, given: &Value, (attempt, limit): (u64, u64)) -> Result<()> {
     let number = |key: &str| given[key].as_u64().unwrap_or_default();
-    let (count, most) = (number("retry_count"), number("max_retries"));
+    let (count, given_limit) = (number("retry_count"), number("max_retries"));
+    // who is over the limit that stands does not raise it by that
+    let most = if attempt > 1 { limit.min(given_limit) } else { given_limit };
     if count < attempt {
         return Err(Error::usage(format!("retry_count is {count}: expected {attempt}"))
             .provided(count.to_string())

@@ -47,8 +47,9 @@ pub fn remembered(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<Rememb
     let later = later(context, handoff, reports.first().map(|(id, ..)| id))?;
     let mut out = Vec::new();
     for (id, by, accept) in reports.iter().rev() {
-        let is_clear_since =
-            reports.iter().any(|(newer, _, other)| newer > id && other.of > accept.of && other.is_clear());
+        let is_clear_since = reports.iter().any(|(newer, _, other)| {
+            newer > id && other.of > accept.of && other.is_clear() && !other.concerns.is_empty()
+        });
         for gap in &accept.gaps {
             let is_said = later.iter().any(|later| later.head.id > *id && covers_gap(&later.handoff, gap));
             if !is_said && !is_clear_since && out.len() < GAPS {

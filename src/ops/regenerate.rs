@@ -5,11 +5,16 @@ use std::collections::BTreeSet;
 use super::accept::{self, Received};
 use super::context::{Context, Working};
 use super::managed::{self, Managed};
+use crate::epistemics::context::KIND;
 use crate::epistemics::payload;
 use crate::error::{Error, Result};
 use crate::git::Oid;
+use crate::model::formats;
 use crate::model::handoff::{Clarification, Missed};
 use crate::model::{Body, Handoff, Head, Record};
+
+/// How often a handoff can be written anew with all that was asked from the beginning.
+const LONGEST: usize = 100;
 
 /// A handoff that is to be written anew.
 #[derive(Debug)]
@@ -21,7 +26,8 @@ pub struct Again {
     /// Where it stands.
     pub on: BTreeSet<Oid>,
     handoff: Handoff,
-    received: Received,
+    /// What receivers said of it, and of those it was written anew for.
+    received: Vec<Received>,
 }
 
 /// The handoff of that name, which must be in force and of a session.
@@ -42,9 +48,21 @@ pub fn prepared(context: &Context<'_>, given: &str) -> Result<Again> {
             .suggest("Hand over from a session of your own.")
             .command("git empirica handoff"));
     };
-    let who = Working { id: session, ai: context.author(Some(&head.ai)), note: None };
+    // who writes it says so; the session is that of the work
+    let writer = context.working().map_or_else(|_| context.author(Some(&head.ai)), |who| who.ai);
+    let who = Working { id: session, ai: writer, note: None };
     let on = context.store.index()?.ids([&head.id])?.entries().flat_map(|entry| entry.on.iter().copied()).collect();
-    let received = accept::of(context, &head.id)?;
+    let mut received = vec![accept::of(context, &head.id)?];
+    let mut before = handoff.regenerates.clone();
+    while let Some(id) = before.filter(|_| received.len() < LONGEST) {
+        received.push(accept::of(context, &id)?);
+        let found = context.store.index()?.ids([&id])?;
+        before = found.get(&id).and_then(|entry| match &entry.record.body {
+            Body::Handoff(older) => older.regenerates.clone(),
+            _ => None,
+        });
+    }
+    received.reverse();
     Ok(Again { head, who, on, handoff: *handoff, received })
 }
 
@@ -69,24 +87,39 @@ impl Again {
         let mut base = payload::document(&self.handoff, "");
         // it is written now
         base.iter_mut().for_each(|base| drop(base.shift_remove("timestamp")));
-        asked.base = base.map(serde_json::Value::Object);
-        asked.is_again = true;
+        // the context of a session is drawn anew
+        asked.base = base.filter(|_| own != KIND).map(serde_json::Value::Object);
+        asked.kind = asked.kind.or_else(|| formats::named(own).map(|format| format.name));
+        asked.again = Some(self.head.id.clone());
         managed::prepared(context, asked)
     }
 
     /// Puts in what was asked and missed, with what the handoff had taken up itself.
     pub fn put_in(&self, handoff: &mut Handoff) {
         handoff.regenerates = Some(self.head.id.clone());
+        // what is known of it by itself, where the records of who asked are not here
         handoff.clarifications = self.handoff.clarifications.clone();
-        handoff.clarifications.extend(self.received.questions.iter().map(|question| Clarification {
-            question: question.text.clone(),
-            asked_by: question.asked.ai.clone(),
-            answer: question.answer.as_ref().map(|(_, text)| text.clone()),
-        }));
+        for question in self.received.iter().flat_map(|received| &received.questions) {
+            let (text, asked_by) = (&question.text, &question.asked.ai);
+            let answer = question.answer.as_ref().map(|(_, text)| text.clone());
+            match handoff.clarifications.iter_mut().find(|one| one.question == *text && one.asked_by == *asked_by) {
+                Some(known) => known.answer = answer.or_else(|| known.answer.take()),
+                None => handoff.clarifications.push(Clarification {
+                    question: text.clone(),
+                    asked_by: asked_by.clone(),
+                    answer,
+                }),
+            }
+        }
         handoff.missed = self.handoff.missed.clone();
-        handoff.missed.extend(self.received.accepts.iter().flat_map(|(head, accept)| {
-            accept.gaps.iter().map(|gap| Missed { gap: gap.clone(), reported_by: head.ai.clone() })
-        }));
+        for (head, accept) in self.received.iter().flat_map(|received| &received.accepts) {
+            for gap in &accept.gaps {
+                let missed = Missed { gap: gap.clone(), reported_by: head.ai.clone() };
+                if !handoff.missed.contains(&missed) {
+                    handoff.missed.push(missed);
+                }
+            }
+        }
         if handoff.task.is_empty() {
             handoff.task = self.handoff.task.clone();
         }
@@ -94,7 +127,8 @@ impl Again {
 
     /// What is still to be answered.
     pub fn warnings(&self) -> Vec<String> {
-        let open = self.received.questions.iter().filter(|question| question.answer.is_none());
+        let asked = self.received.iter().flat_map(|received| &received.questions);
+        let open = asked.filter(|question| question.answer.is_none());
         let tell = |name: String, text: &str| format!("nobody has answered {name}: {text}");
         open.map(|question| tell(question.name(), &question.text)).collect()
     }

@@ -12,6 +12,9 @@ use crate::model::session::{Session, SessionEnd, SessionStart};
 use crate::model::{Body, Id, Record, SessionId};
 use crate::store::{Scan, When};
 
+/// How large the context of a session is that is continued, in tokens: as `handoff --type context` makes it.
+const CONTEXT: usize = 1250;
+
 /// What a session begins with.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)]
@@ -158,7 +161,7 @@ fn continued(context: &Context<'_>, given: &str, by: &str, stored: &mut Stored) 
         Some(handoff) => handoff,
         None => {
             let owner = Working { id: id.clone(), ai: session.ai.clone(), note: None };
-            let what = What { managed: Managed::context(Some(by)), ..Default::default() };
+            let what = What { managed: Managed::context(Some(by)), budget: Some(CONTEXT), ..Default::default() };
             let written = handoff::write(context, &owner, Said::default(), &what)?;
             stored.warnings.extend(written.stored.warnings);
             stored.redacted.extend(written.stored.redacted);

@@ -99,7 +99,7 @@ fn last(task: &Task) -> Option<&Id> {
 
 /// The command that resolves an escalated task.
 pub fn resolve_command(standing: &Standing) -> Option<String> {
-    let step = &standing.steps[standing.escalated?];
+    let step = standing.escalation()?;
     let handoff = match &step.deed {
         standing::Deed::Accept(accept) => &accept.of,
         _ => &step.head.id,
@@ -112,7 +112,7 @@ pub fn may_go_on(task: &str, standing: &Standing, kind: &str) -> Result<()> {
     if standing.status != standing::Status::Escalated || (kind == "escalation" && !standing.is_with_a_person()) {
         return Ok(());
     }
-    let Some((step, resolve)) = standing.escalated.map(|at| &standing.steps[at]).zip(resolve_command(standing)) else {
+    let Some((step, resolve)) = standing.escalation().zip(resolve_command(standing)) else {
         return Ok(());
     };
     let suggestion = match standing.is_with_a_person() {

@@ -54,12 +54,16 @@ const MANIFESTS: [&str; 31] = [
 pub fn checks(context: &Context<'_>, draft: &Draft) -> Result<Vec<Check>> {
     let handoff = &draft.handoff;
     let standing = handoff.task_id.as_deref().map(|id| task::standing(context, id)).transpose()?.flatten();
-    let chain: Vec<&Handoff> = standing.iter().flat_map(|standing| standing.chain()).collect();
+    let chain: Vec<&Handoff> =
+        standing.iter().flat_map(|standing| standing.chain_without(handoff.regenerates.as_ref())).collect();
     let root = context.repo.work_tree();
     let files = WorkTree::of(context.repo);
     let committed = std::cell::RefCell::new(Tree::new(context.repo, context.store.head().tree));
     let changed: BTreeSet<&str> = draft.changed.iter().flatten().map(String::as_str).collect();
     let place = |given: &str| {
+        if matches!(given.trim_end_matches('/'), "." | "") {
+            return Place::Committed;
+        }
         let Some(path) = inside(root.as_deref(), given) else { return Place::Outside };
         let on_disk = files.as_ref().is_some_and(|files| files.has(&path));
         match committed.borrow_mut().find(&path) {
@@ -73,8 +77,11 @@ pub fn checks(context: &Context<'_>, draft: &Draft) -> Result<Vec<Check>> {
     let manifests = manifests(context, draft);
     let declares = |name: &str| (!manifests.is_empty()).then(|| manifests.iter().any(|text| names(text, name)));
     let remembered = missed::remembered(context, handoff)?;
+    let plain = |path: &str| inside(root.as_deref(), path).unwrap_or_else(|| path.to_owned());
     let facts = Facts {
         place: &place,
+        plain: &plain,
+        own: draft.own.as_deref(),
         changed: draft.changed.as_deref(),
         chain: &chain,
         declares: &declares,
@@ -104,18 +111,24 @@ fn manifests(context: &Context<'_>, draft: &Draft) -> Vec<String> {
     paths.filter_map(read).collect()
 }
 
-/// Whether a text names a dependency: its name, without a version, between characters that are not of a name.
+/// Whether a text names a dependency: its name, without a version or what is chosen of it, whatever its case, between characters
+/// that are not of a name; not in a line that is a comment.
 fn names(text: &str, dependency: &str) -> bool {
-    let name = dependency.split_whitespace().next().unwrap_or_default();
+    let name = dependency.split([' ', ',', '[', '(', ';']).next().unwrap_or_default();
     // a scope begins with the same sign as a version
-    let name = name.char_indices().skip(1).find(|(_, c)| "@=<>~^:".contains(*c)).map_or(name, |(at, _)| &name[..at]);
+    let name = name.char_indices().skip(1).find(|(_, c)| "@=<>~^:!".contains(*c)).map_or(name, |(at, _)| &name[..at]);
     if name.is_empty() {
         return true;
     }
+    let name = name.to_lowercase();
     let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
-    text.match_indices(name).any(|(at, _)| {
-        let before = text[..at].chars().next_back().is_none_or(|c| !is_of_name(c));
-        before && text[at + name.len()..].chars().next().is_none_or(|c| !is_of_name(c))
+    let is_comment = |line: &&str| line.trim_start().starts_with(['#', '/', ';']);
+    text.lines().filter(|line| !is_comment(line)).any(|line| {
+        let line = line.to_lowercase();
+        line.match_indices(&name).any(|(at, _)| {
+            let before = line[..at].chars().next_back().is_none_or(|c| !is_of_name(c));
+            before && line[at + name.len()..].chars().next().is_none_or(|c| !is_of_name(c))
+        })
     })
 }
 
@@ -125,11 +138,21 @@ mod tests {
 
     #[test]
     fn a_dependency_is_named_whole_and_without_its_version() {
-        let text = "[dependencies]\nserde_json = \"1\"\n\"@scope/pkg\": \"^2\"\nrequests>=2\n";
-        for name in ["serde_json", "serde_json 1.0", "serde_json@1", "@scope/pkg", "@scope/pkg@^2", "requests==2.1"] {
+        let text = "[dependencies]\nserde_json = \"1\"\n\"@scope/pkg\": \"^2\"\nrequests>=2\n# todo: tokio\n";
+        for name in [
+            "serde_json",
+            "serde_json 1.0",
+            "serde_json@1",
+            "@scope/pkg",
+            "@scope/pkg@^2",
+            "requests==2.1",
+            "serde_json, 1.0",
+            "serde_json[raw]",
+            "Serde_JSON",
+        ] {
             assert!(names(text, name), "{name}");
         }
-        for name in ["serde", "json", "request", "pkg2"] {
+        for name in ["serde", "json", "request", "pkg2", "tokio"] {
             assert!(!names(text, name), "{name}");
         }
     }

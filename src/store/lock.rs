@@ -64,3 +64,8 @@ impl Lock {
         Ok(Lock { _file: file })
     }
 }
+
+impl Drop for Lock {
+    /// The file is closed after this, and that gives the lock back.
+    fn drop(&mut self) {}
+}

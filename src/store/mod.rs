@@ -166,6 +166,12 @@ impl<'a> Store<'a> {
         self.paths.unborn().exists()
     }
 
+    /// A turn of its own in what is decided by what others stored: held until it is dropped. Who cannot have it within the time that
+    /// locks are waited for goes on without: a record is never lost for it.
+    pub fn turn(&self) -> Option<impl Drop> {
+        lock::Lock::acquire(&self.paths.state().join("turn"), self.patience(self.lock_timeout)).ok()
+    }
+
     /// The Markdown of a record as the notes show it; `None` for one that has none, or cannot be rendered.
     pub fn block(&self, record: &Record) -> Option<String> {
         self.render.block(record).ok().flatten()

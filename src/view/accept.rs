@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
-use crate::epistemics::standing::Question;
+use crate::epistemics::questions::{self, Question};
 use crate::model::{Accept, Head, Verdict};
 use crate::ops::accept::{Outcome, Received};
 use crate::ops::answer;
@@ -59,7 +59,7 @@ pub fn answer(outcome: &Outcome) -> Answer {
     if let (Value::Object(json), Value::Object(said)) = (&mut json, json_of(head, accept)) {
         json.extend(said);
     }
-    let asked: Vec<String> = (1..=accept.questions.len()).map(|n| format!("{}.{n}", head.id.short())).collect();
+    let asked: Vec<String> = (1..).zip(&accept.questions).map(|(n, _)| questions::name(&head.id, n)).collect();
     json["question_ids"] = json!(asked);
     let learned = |kind: &str| {
         outcome.learned.iter().find(|record| record.body.kind() == kind).map(|record| record.head.id.clone())
@@ -101,7 +101,7 @@ pub fn answered(outcome: &answer::Outcome) -> Answer {
         .say(format!("Answered {} of handoff {}; {rest}.", outcome.question.name(), outcome.question.handoff.short()))
         .stored(&outcome.stored);
     for question in &outcome.open {
-        answer = answer.hint(format!("git empirica answer {} \"<answer>\"", question.name()));
+        answer = answer.hint(question.command());
     }
     answer
 }

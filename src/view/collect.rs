@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
+use crate::error::quote;
 use crate::model::transcript::{Tokens, ToolSummary};
 use crate::ops::collect::Outcome;
 
@@ -71,9 +72,10 @@ pub fn answer(outcome: &Outcome) -> Answer {
             let id = who.as_ref().map(|who| who.id.short().to_owned()).unwrap_or_default();
             let made = if outcome.is_new_session { "a session made for it" } else { "the session" };
             let rows = words::count(added.rows as usize, "row");
+            let path = outcome.path.display().to_string();
             answer
                 .say(format!("Collected {rows} into {made}, {id}."))
-                .hint(format!("hand it over: git empirica handoff --type context --session {id} --to <ai>"))
+                .hint(format!("hand it over: git empirica handoff --transcript {} --to <ai>", quote(&path)))
         }
     };
     answer.stored(&outcome.stored)

@@ -27,6 +27,7 @@ pub fn markdown(templates: &mut Templates, record: &Record, footer: Option<&str>
         template(handoff),
         json!({
             "d": document,
+            "learned": learned(handoff),
             "signs": signs(),
             "since": handoff.since.as_ref().map(Id::short),
             "session_short": head.session.as_ref().map(|id| id.short()),
@@ -56,6 +57,12 @@ pub fn template(handoff: &Handoff) -> &'static str {
         true => "context.md",
         false => "handoff.md",
     }
+}
+
+/// What was learned, without what stands among what bears on the task.
+fn learned(handoff: &Handoff) -> Vec<&crate::model::handoff::Item> {
+    let elsewhere: Vec<&Id> = handoff.relevant.iter().map(|relevant| &relevant.id).collect();
+    handoff.findings.iter().filter(|item| !item.id.as_ref().is_some_and(|id| elsewhere.contains(&id))).collect()
 }
 
 /// What stands before something that bears on the task, by what it is for it.

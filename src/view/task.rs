@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, accept, safe, words};
 use crate::epistemics::standing::{Deed, Standing, Status, Step};
-use crate::epistemics::{payload, task};
+use crate::epistemics::{payload, questions, task};
 use crate::model::Verdict;
 use crate::ops::task::{Task, resolve_command};
 
@@ -67,7 +67,7 @@ fn step_json(step: &Step) -> Value {
         Deed::Answer(answer) => {
             json["kind"] = json!("answer");
             json["handoff_id"] = Value::Null;
-            json["question_id"] = json!(format!("{}.{}", answer.of.short(), answer.question));
+            json["question_id"] = json!(questions::name(&answer.of, answer.question));
         }
     }
     json
@@ -120,7 +120,7 @@ fn name(step: &Step) -> String {
             format!("{}{round}{to}{decided}{aside}", safe::line(&handoff.kind).replace('_', " "))
         }
         Deed::Accept(said) => format!("{}{}", said.of.short(), words::accepted(said)),
-        Deed::Answer(answer) => format!("answer to {}.{}", answer.of.short(), answer.question),
+        Deed::Answer(answer) => format!("answer to {}", questions::name(&answer.of, answer.question)),
     }
 }
 
@@ -164,7 +164,7 @@ pub fn shown(task: &Task, warnings: Vec<String>) -> Answer {
         answer = answer.hint(command);
     }
     for question in standing.open_questions() {
-        answer = answer.hint(format!("git empirica answer {} \"<answer>\"", question.name()));
+        answer = answer.hint(question.command());
     }
     answer
 }

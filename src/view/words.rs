@@ -2,6 +2,7 @@
 
 use chrono::DateTime;
 
+use crate::epistemics::questions;
 use crate::epistemics::trajectory::OVERALL;
 use crate::model::{Accept, Body, Digest, Record, Vectors};
 
@@ -80,7 +81,7 @@ pub fn said(record: &Record) -> String {
         Body::Handoff(b) => b.task.clone(),
         Body::Digest(b) => digest(b).join("\n"),
         Body::Accept(b) => with(b.of.short(), &accepted(b), &b.understanding),
-        Body::Answer(b) => format!("{}.{} → {}", b.of.short(), b.question, b.text),
+        Body::Answer(b) => format!("{} → {}", questions::name(&b.of, b.question), b.text),
         Body::Attach(b) => format!("{} to {}", count(b.of.len(), "record"), b.to),
         Body::Supersede(b) => format!("{} by {}", b.of.short(), b.by.short()),
     }

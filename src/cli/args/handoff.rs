@@ -74,8 +74,8 @@ pub struct Handoff {
     /// How much a document of the type context has: summary 400 tokens, detailed 800, full 1,250
     #[arg(long, value_name = "LEVEL")]
     pub detail: Option<DetailWord>,
-    /// The most tokens of a document of the type context, 100 or more, instead of what --detail allows
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..))]
+    /// The most tokens of a document of the type context, 250 or more, instead of what --detail allows
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(250..))]
     pub budget: Option<u32>,
     /// Only what changed since the last handoff to the same receiver
     #[arg(long, conflicts_with = "regenerate")]

@@ -33,9 +33,10 @@ const VERBS: &str = "\
     trigger trim truncate try tune turn type understand undo unify uninstall unlock unmount unpin unquote unstage \
     update upgrade upload use validate verify wait warn watch widen wire wrap write yield";
 
-/// Whether a text can be judged: it has letters of the language the verbs are of.
+/// Whether a text can be judged: it has letters of the language the verbs are of, and no others.
 pub fn can_judge(text: &str) -> bool {
-    text.chars().any(|c| c.is_ascii_alphabetic())
+    let mut letters = text.chars().filter(|c| c.is_alphabetic()).peekable();
+    letters.peek().is_some() && letters.all(|c| c.is_ascii_alphabetic())
 }
 
 /// How many steps a text has: the entries of its lists when it has any, else its sentences that begin with a verb.
@@ -90,7 +91,9 @@ fn is_imperative(sentence: &str) -> bool {
         let is_number = word.chars().all(|c| c.is_ascii_digit());
         is_number || ((word.ends_with("ly") || is_one(BEFORE, word)) && !is_one(VERBS, word))
     });
-    rest.next().is_some_and(|word| is_one(VERBS, &word))
+    // what can be done can be done again
+    let is_verb = |word: &str| is_one(VERBS, word) || word.strip_prefix("re").is_some_and(|rest| is_one(VERBS, rest));
+    rest.next().is_some_and(|word| is_verb(&word))
 }
 
 #[cfg(test)]
@@ -102,6 +105,7 @@ mod tests {
         for text in [
             "Add a login form",
             "Apply the patch",
+            "Reimplement the parser",
             "Please then carefully fix the test",
             "- Update the docs",
             "1) Run the tests",
@@ -124,6 +128,6 @@ mod tests {
         assert_eq!(steps("Do this:\n- a\n- b\n3. c"), 3);
         assert_eq!(steps("Add a form. The form is blue. Test it."), 2);
         assert_eq!(steps(""), 0);
-        assert!(!can_judge("登录表单") && can_judge("a"));
+        assert!(!can_judge("登录表单") && !can_judge("Füge es hinzu") && can_judge("a") && !can_judge("1"));
     }
 }

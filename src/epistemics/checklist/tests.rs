@@ -36,7 +36,15 @@ fn look(handoff: &Handoff, name: &str, changed: &[&str], chain: &[&Handoff]) -> 
         _ => Place::Missing,
     };
     let declares = |name: &str| (name != "nowhere").then(|| name == "serde");
-    let facts = Facts { place: &place, changed: Some(&changed), chain, declares: &declares, remembered: &[] };
+    let facts = Facts {
+        place: &place,
+        plain: &str::to_owned,
+        own: None,
+        changed: Some(&changed),
+        chain,
+        declares: &declares,
+        remembered: &[],
+    };
     let found = checks(handoff, &facts);
     assert_eq!(found.len(), 11);
     found.into_iter().find(|check| check.name == name).expect("a check").level
@@ -139,7 +147,7 @@ fn what_it_rests_on_is_there() {
     assert_eq!((found(json!(["serde"])), found(json!(["serde", "tokio"]))), (Pass, Wrong));
     assert_eq!((found(json!(["nowhere"])), found(json!([]))), (Warn, None_), "there is no manifest");
     // what an earlier round added is asked for as well
-    assert_eq!(look(&of("initialization", json!({})), name, &[], &[&added(json!(["tokio"]))]), Wrong);
+    assert_eq!(look(&of("initialization", json!({})), name, &[], &[&added(json!(["tokio"]))]), Warn);
     let root = |root: &str| level("initialization", name, json!({"context": {"project_root": root}}));
     assert_eq!((root("."), root("/path/to/project"), root("nowhere")), (None_, None_, Wrong));
     let sources = |list: &[&str]| {
@@ -215,8 +223,15 @@ fn what_git_knows_to_be_changed_is_documented() {
     assert_eq!(look(&report(json!([])), name, &[], &[]), None_);
     let escalated = of("escalation", json!({"current_state": {"files_modified": ["a.rs"]}}));
     assert_eq!((look(&escalated, name, &["a.rs"], &[]), look(&escalated, name, &["b.rs"], &[])), (Pass, Warn));
-    let unknown =
-        Facts { place: &|_| Place::Committed, changed: None, chain: &[], declares: &|_| None, remembered: &[] };
+    let unknown = Facts {
+        place: &|_| Place::Committed,
+        plain: &str::to_owned,
+        own: None,
+        changed: None,
+        chain: &[],
+        declares: &|_| None,
+        remembered: &[],
+    };
     let found = checks(&report(json!([])), &unknown);
     assert_eq!(found[7].level, Warn, "git cannot tell");
 }
@@ -262,8 +277,15 @@ fn validation_was_performed() {
 fn what_receivers_missed_is_said() {
     let gap = |text: &str| Remembered { gap: text.into(), by: "bob".into(), of: "12345678".into() };
     let found = |handoff: &Handoff, gaps: &[Remembered]| {
-        let facts =
-            Facts { place: &|_| Place::Committed, changed: None, chain: &[], declares: &|_| None, remembered: gaps };
+        let facts = Facts {
+            place: &|_| Place::Committed,
+            plain: &str::to_owned,
+            own: None,
+            changed: None,
+            chain: &[],
+            declares: &|_| None,
+            remembered: gaps,
+        };
         checks(handoff, &facts)[10].level
     };
     let told = of("initialization", json!({"instructions": "Run the tests by make test"}));

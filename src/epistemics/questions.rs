@@ -1,0 +1,60 @@
+//! What the receivers of handoffs ask, and the answers.
+
+use crate::model::{Body, Head, Id, Record};
+
+/// A question of a receiver.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The acknowledgement that asks it, with its envelope.
+    pub asked: Head,
+    /// The handoff it is about.
+    pub handoff: Id,
+    /// Which of the acknowledgement's, from 1.
+    pub number: u32,
+    /// The question.
+    pub text: String,
+    /// The newest answer, with its envelope.
+    pub answer: Option<(Head, String)>,
+}
+
+impl Question {
+    /// How it is named.
+    pub fn name(&self) -> String {
+        name(&self.asked.id, self.number)
+    }
+
+    /// The command that answers it.
+    pub fn command(&self) -> String {
+        format!("git empirica answer {} \"<answer>\"", self.name())
+    }
+}
+
+/// How a question of an acknowledgement is named: the short form of its id, a stop, the number of the question.
+pub fn name(accept: &Id, number: u32) -> String {
+    format!("{}.{number}", accept.short())
+}
+
+/// The questions that receivers ask in these records, oldest first, each with its newest answer among them. An answer counts
+/// whatever its id: clocks differ.
+pub fn questions<'a>(records: impl IntoIterator<Item = &'a Record> + Clone) -> Vec<Question> {
+    let mut out: Vec<Question> = Vec::new();
+    for record in records.clone() {
+        if let Body::Accept(accept) = &record.body {
+            out.extend((1..).zip(&accept.questions).map(|(number, text)| Question {
+                asked: record.head.clone(),
+                handoff: accept.of.clone(),
+                number,
+                text: text.clone(),
+                answer: None,
+            }));
+        }
+    }
+    for record in records {
+        let Body::Answer(answer) = &record.body else { continue };
+        let of = |question: &&mut Question| question.asked.id == answer.of && question.number == answer.question;
+        if let Some(question) = out.iter_mut().find(of) {
+            question.answer = Some((record.head.clone(), answer.text.clone()));
+        }
+    }
+    out
+}
