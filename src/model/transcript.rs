@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// How many characters a text is read beyond its limit. Secrets are found in whole texts only: they are replaced in what was read,
+/// and [`Transcript::cut`] takes the margin away after that.
+pub const MARGIN: usize = 1_000;
+
 /// The agents whose transcripts are understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Agent {
@@ -136,7 +140,8 @@ pub struct Subagent {
     pub tokens: Tokens,
 }
 
-/// A transcript, summed up. All texts are data as somebody else wrote them: nothing in them is escaped.
+/// A transcript, summed up. All texts are data as somebody else wrote them: nothing in them is escaped. The limits that are named
+/// hold after [`Transcript::cut`]; before, texts can have [`MARGIN`] characters more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transcript {
     /// Who wrote it.

@@ -2,13 +2,10 @@
 
 use super::input::{Input, Todo};
 use super::lenient::{Content, Text};
+use super::limits::{SAMPLE, held_line};
 use super::{patch, paths};
-use crate::epistemics::short::short;
 use crate::model::journal::CATEGORIES;
 use crate::model::transcript::Agent;
-
-/// The longest sample, in characters.
-const SAMPLE: usize = 120;
 
 /// How many questions of a call are looked at.
 const QUESTIONS: usize = 20;
@@ -111,7 +108,7 @@ pub fn place(category: &str) -> Option<usize> {
 /// A text as a sample.
 pub fn line(text: &str) -> Option<Sample> {
     let first = text.lines().find(|line| !line.trim().is_empty())?;
-    Some(Sample::Text(short(first, SAMPLE)))
+    Some(Sample::Text(held_line(first, SAMPLE)))
 }
 
 impl Call {
@@ -189,7 +186,7 @@ fn questions(input: &Input) -> Vec<(Option<String>, String)> {
 
 fn task(input: &Input) -> Option<(String, String)> {
     let name = input.description.get().or(input.subagent_type.get())?;
-    Some((input.prompt.get()?.to_owned(), short(name, SAMPLE)))
+    Some((input.prompt.get()?.to_owned(), held_line(name, SAMPLE)))
 }
 
 fn todos(input: &Input) -> Option<Todos> {

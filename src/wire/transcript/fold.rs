@@ -7,16 +7,12 @@ use std::path::Path;
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::call::{Call, Entry, Sample, Todos};
+use super::limits::{DECISION, MESSAGE, SAMPLE, STATUS, SUMMARY, held, held_line};
 use super::paths::{self, Bases};
 use super::words;
-use crate::epistemics::short::short;
 use crate::model::journal::CATEGORIES;
 use crate::model::transcript::{Agent, Pending, Role, Said, Subagent, Tokens, ToolSummary, Transcript};
 
-/// The longest message and task, in characters.
-pub const MESSAGE: usize = 2_000;
-/// The longest summary, in characters.
-const SUMMARY: usize = 20_000;
 /// How many messages are kept.
 const MESSAGES: usize = 10;
 /// How many decisions are kept.
@@ -144,14 +140,14 @@ impl Fold {
 
     /// A new subagent.
     pub fn add_subagent(&mut self, id: Option<&str>) -> Whose {
-        self.subagents.push(Side { id: id.map(|id| words::clipped(id, MESSAGE).to_owned()), ..Default::default() });
+        self.subagents.push(Side { id: id.map(|id| held(id, MESSAGE).to_owned()), ..Default::default() });
         Some(self.subagents.len() - 1)
     }
 
     /// The name of a subagent, if it has none yet.
     pub fn name(&mut self, whose: Whose, name: &str) {
         if let Some(side) = whose.and_then(|place| self.subagents.get_mut(place)) {
-            side.name.get_or_insert_with(|| short(name, 120));
+            side.name.get_or_insert_with(|| held_line(name, SAMPLE));
         }
     }
 
@@ -174,7 +170,7 @@ impl Fold {
                 self.decided(decision);
             }
         }
-        self.heard(role, words::clipped(text, MESSAGE).to_owned(), at);
+        self.heard(role, held(text, MESSAGE).to_owned(), at);
     }
 
     /// Something short was said, in which decisions were looked for already.
@@ -200,7 +196,7 @@ impl Fold {
     /// The user answered a question.
     pub fn answered(&mut self, question: &str, answer: &str) {
         if !answer.trim().is_empty() {
-            self.decided(short(&format!("{} → {}", question.trim(), answer.trim()), 300));
+            self.decided(held_line(&format!("{} → {}", question.trim(), answer.trim()), DECISION));
         }
     }
 
@@ -208,7 +204,7 @@ impl Fold {
     pub fn summed_up(&mut self, text: &str) {
         let text = text.trim();
         if !text.is_empty() {
-            self.out.summary = Some(words::clipped(text, SUMMARY).to_owned());
+            self.out.summary = Some(held(text, SUMMARY).to_owned());
         }
     }
 
@@ -245,8 +241,8 @@ impl Fold {
             self.todos.clear();
         }
         for mut entry in todos.entries {
-            entry.text.truncate(words::clipped(&entry.text, MESSAGE).len());
-            entry.status.truncate(words::clipped(&entry.status, 40).len());
+            entry.text.truncate(held(&entry.text, MESSAGE).len());
+            entry.status.truncate(held(&entry.status, STATUS).len());
             let same = |known: &Entry| todos.merge && known.id.is_some() && known.id == entry.id;
             match self.todos.iter().position(same) {
                 Some(place) => {
@@ -370,6 +366,6 @@ impl Side {
 fn shown(sample: Sample, bases: &Bases) -> String {
     match sample {
         Sample::Text(text) => text,
-        Sample::Path(path) => short(&bases.place(&path).unwrap_or(path), 120),
+        Sample::Path(path) => held_line(&bases.place(&path).unwrap_or(path), SAMPLE),
     }
 }

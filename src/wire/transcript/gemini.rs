@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use serde_json::value::RawValue;
 
 use super::call::Call;
-use super::fold::{Fold, MESSAGE};
+use super::fold::Fold;
 use super::input::Input;
 use super::lenient::{Content, Count, List, Text, lenient, mended};
+use super::limits::{MESSAGE, held};
 use super::{Reader, paths, words};
 use crate::model::transcript::{Agent, Role, Tokens};
 
@@ -201,7 +202,7 @@ fn kept(row: &Row, fold: &Fold) -> Kept {
         id: None,
         role: Some(role),
         at: row.timestamp.get().map(str::to_owned),
-        text: (!own.is_empty()).then(|| words::clipped(own, MESSAGE).to_owned()),
+        text: (!own.is_empty()).then(|| held(own, MESSAGE).to_owned()),
         decisions: if role == Role::Assistant { words::decisions(own) } else { Vec::new() },
         model: row.model.get().map(str::to_owned),
         tokens: row.tokens.as_ref().map(tokens),

@@ -210,7 +210,8 @@ fn an_id_in_the_older_storage_of_open_code_leads_nowhere() {
 #[test]
 fn texts_are_bounded_and_the_last_ten_messages_stay() {
     let rows: Vec<String> = (0..30).map(|number| user(&format!("{number} {}", "ä".repeat(3000)))).collect();
-    let found = told(rows.join("\n").as_bytes());
+    let mut found = told(rows.join("\n").as_bytes());
+    found.cut();
     assert_eq!((found.messages.len(), found.messages[9].text.starts_with("29 ")), (10, true));
     assert!(found.messages.iter().chain(None).all(|said| said.text.chars().count() == 2000));
     assert!(found.task.is_some_and(|task| task.starts_with("0 ")));
@@ -248,7 +249,8 @@ const NAMES: [&str; 7] = [
 
 fn taken(bytes: &[u8]) {
     for root in [None, Some(Path::new("/home/dev/repo"))] {
-        if let Ok(found) = read_from(bytes, root) {
+        if let Ok(mut found) = read_from(bytes, root) {
+            found.cut();
             assert!(found.size <= bytes.len() as u64);
             assert!(found.messages.len() <= 10 && found.decisions.len() <= 20);
             for tool in &found.tools {

@@ -17,6 +17,7 @@ mod folder;
 mod gemini;
 mod input;
 mod lenient;
+mod limits;
 mod opencode;
 mod patch;
 mod paths;

@@ -4,10 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::epistemics::short::short;
-
-/// The longest decision, in characters.
-const DECISION: usize = 300;
+use super::limits::{DECISION, held_line};
 
 /// The marks of a choice. A sentence that has one of these words states one.
 static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -23,7 +20,7 @@ pub fn clipped(text: &str, most: usize) -> &str {
     text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
 }
 
-/// The sentences of an agent's text that state a choice, each on one line of at most 300 characters; what stands between code
+/// The sentences of an agent's text that state a choice, each on one line, as long as one is held; what stands between code
 /// fences does not count.
 pub fn decisions(text: &str) -> Vec<String> {
     let mut out = Vec::new();
@@ -37,7 +34,7 @@ pub fn decisions(text: &str) -> Vec<String> {
             (Some(open), Some(mark)) if open == mark => fence = None,
             (None, None) if marks.is_match(line) => {
                 let sentences = sentences(line).filter(|sentence| marks.is_match(sentence));
-                out.extend(sentences.map(|sentence| short(sentence, DECISION)));
+                out.extend(sentences.map(|sentence| held_line(sentence, DECISION)));
             }
             _ => {}
         }
@@ -115,7 +112,7 @@ mod tests {
             decisions("a ```inline``` instead of\n~~~\nchose\n```\nchose\n~~~\nchosen"),
             ["a ```inline``` instead of"]
         );
-        assert_eq!(decisions(&format!("chose {}", "x".repeat(500)))[0].chars().count(), 300);
+        assert_eq!(decisions(&format!("chose {}", "x".repeat(2000)))[0].chars().count(), 1300);
     }
 
     #[test]
