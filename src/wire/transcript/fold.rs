@@ -20,6 +20,9 @@ const DECISIONS: usize = 20;
 /// How many samples of a category are kept.
 const SAMPLES: usize = 3;
 
+/// How many subagents are told apart.
+const SUBAGENTS: usize = 200;
+
 /// How many entries a list of tasks keeps.
 const TODOS: usize = 1_000;
 
@@ -70,6 +73,8 @@ pub struct Fold {
     usages: HashMap<u64, (Whose, Tokens)>,
     tasks: HashMap<u64, String>,
     todos: Vec<Entry>,
+    /// Where the entries that have ids are in the list.
+    todo_places: HashMap<u64, usize>,
     messages: VecDeque<Said>,
     decisions: VecDeque<String>,
     /// The folder the rows are from now, normal.
@@ -103,6 +108,7 @@ impl Fold {
             usages: HashMap::new(),
             tasks: HashMap::new(),
             todos: Vec::new(),
+            todo_places: HashMap::new(),
             messages: VecDeque::new(),
             decisions: VecDeque::new(),
             here: None,
@@ -138,8 +144,14 @@ impl Fold {
         }
     }
 
-    /// A new subagent.
+    /// A new subagent; when there are very many, all others are one.
     pub fn add_subagent(&mut self, id: Option<&str>) -> Whose {
+        if self.subagents.len() >= SUBAGENTS {
+            if self.subagents.len() == SUBAGENTS {
+                self.subagents.push(Side { name: Some("others".to_owned()), ..Default::default() });
+            }
+            return Some(SUBAGENTS);
+        }
         self.subagents.push(Side { id: id.map(|id| held(id, MESSAGE).to_owned()), ..Default::default() });
         Some(self.subagents.len() - 1)
     }
@@ -239,12 +251,14 @@ impl Fold {
     fn planned(&mut self, todos: Todos) {
         if !todos.merge {
             self.todos.clear();
+            self.todo_places.clear();
         }
         for mut entry in todos.entries {
             entry.text.truncate(held(&entry.text, MESSAGE).len());
             entry.status.truncate(held(&entry.status, STATUS).len());
-            let same = |known: &Entry| todos.merge && known.id.is_some() && known.id == entry.id;
-            match self.todos.iter().position(same) {
+            let id = entry.id.take().map(|id| self.number(&id));
+            let place = id.and_then(|id| self.todo_places.get(&id)).copied().filter(|_| todos.merge);
+            match place {
                 Some(place) => {
                     let known = &mut self.todos[place];
                     known.status = entry.status;
@@ -252,7 +266,12 @@ impl Fold {
                         known.text = entry.text;
                     }
                 }
-                None if self.todos.len() < TODOS => self.todos.push(entry),
+                None if self.todos.len() < TODOS => {
+                    if let Some(id) = id {
+                        self.todo_places.entry(id).or_insert(self.todos.len());
+                    }
+                    self.todos.push(entry);
+                }
                 None => {}
             }
         }
