@@ -182,14 +182,18 @@ pub struct Transcript {
     pub tokens: Tokens,
     /// What the main agent's last message of the API had in its context; `None` where that is not known.
     pub context_tokens: Option<u64>,
-    /// Who worked on behalf of the main agent, in order of appearance.
+    /// Who worked on behalf of the main agent, in order of appearance: the first 200, and what all others did is added up in a last
+    /// one named `others`.
     pub subagents: Vec<Subagent>,
     /// How many rows were read, of subagents' own files, too; empty lines are none.
     pub rows: u64,
     /// How many rows could not be read: no JSON, longer than 16 MB, or torn. They are not among `rows`.
     pub skipped_rows: u64,
-    /// A position that grows with the transcript, in bytes: the end of its last whole row. Of a database, the length of what
-    /// was read.
+    /// Whether the last row was torn: it is one of `skipped_rows`, and will be none when the agent has written the rest of it. A torn
+    /// end of a subagent's own file is not counted at all.
+    pub torn: bool,
+    /// A position that grows with the transcript, in bytes: the end of its last whole row, and those of subagents' own files added
+    /// to it. Of a database, the length of what was read.
     pub size: u64,
 }
 
@@ -218,6 +222,7 @@ impl Transcript {
             subagents: Vec::new(),
             rows: 0,
             skipped_rows: 0,
+            torn: false,
             size: 0,
         }
     }

@@ -164,7 +164,7 @@ fn subagent(any: &mut Any, fold: &mut Fold, path: &Path) -> Option<()> {
     let id = path.file_name()?.to_str()?.strip_prefix("agent-")?.strip_suffix(".jsonl")?;
     modified(path)?;
     let (_, mut rows) = rows::rows(BufReader::new(File::open(path).ok()?)).ok()?;
-    let size = fold.out.size;
+    let torn = std::mem::take(&mut fold.out.torn);
     if let Any::Claude(reader) = any {
         reader.begin_file(id);
     }
@@ -174,6 +174,9 @@ fn subagent(any: &mut Any, fold: &mut Fold, path: &Path) -> Option<()> {
         super::take(any, piece, &row, &mut rows, fold);
         rows.row = row;
     }
-    fold.out.size = size;
+    if std::mem::replace(&mut fold.out.torn, torn) {
+        fold.out.skipped_rows -= 1;
+    }
+    fold.out.size = fold.out.size.saturating_add(rows.size);
     Some(())
 }

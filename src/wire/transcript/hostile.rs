@@ -31,9 +31,52 @@ fn a_torn_last_row_is_counted_and_the_position_stays_before_it() {
     let torn = whole.clone() + &user("more")[..20];
     let found = told(torn.as_bytes());
     assert_eq!((found.rows, found.skipped_rows, found.size), (1, 1, whole.len() as u64));
+    assert!(found.torn);
     let unended = whole.clone() + &user("more");
     let found = told(unended.as_bytes());
     assert_eq!((found.rows, found.skipped_rows, found.size), (2, 0, unended.len() as u64));
+    assert!(!found.torn);
+}
+
+#[test]
+fn only_a_last_row_is_torn() {
+    let row = user("hello") + "\n";
+    let document = br#"{"projectHash":"h","messages":[{"id":"1","type":"user","content":"a"},{"id""#;
+    for (text, torn) in [
+        (row.clone() + "{\"a\n", false),
+        (row.clone() + "{\"a\n" + &row, false),
+        (row.clone() + "  ", false),
+        (row.clone() + "{\"a", true),
+        (String::from_utf8_lossy(document).into_owned(), true),
+    ] {
+        let found = told(text.as_bytes());
+        assert_eq!((found.torn, found.skipped_rows), (torn, u64::from(text.contains("{\"a") || torn)), "{text}");
+    }
+}
+
+#[test]
+fn the_position_grows_with_each_file_of_a_subagent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.jsonl");
+    let main = user("hello") + "\n";
+    std::fs::write(&path, &main).expect("a file");
+    let subagents = folder.path().join("s/subagents");
+    std::fs::create_dir_all(&subagents).expect("a folder");
+    let row = user("go") + "\n";
+    let mut wanted = main.len() as u64;
+    assert_eq!(read(&path, None).expect("a transcript").size, wanted);
+    for (name, text, grown) in [
+        ("agent-b.jsonl", row.clone(), row.len()),
+        ("agent-a.jsonl", row.clone(), row.len()),
+        ("agent-b.jsonl", row.repeat(2), row.len()),
+        ("agent-b.jsonl", row.repeat(2) + "{\"torn", 0),
+        ("other.jsonl", row.clone(), 0),
+    ] {
+        std::fs::write(subagents.join(name), text).expect("a file");
+        wanted += grown as u64;
+        let found = read(&path, None).expect("a transcript");
+        assert_eq!((found.size, found.torn, found.skipped_rows), (wanted, false, 0), "{name}");
+    }
 }
 
 #[test]
@@ -215,6 +258,37 @@ fn texts_are_bounded_and_the_last_ten_messages_stay() {
     assert_eq!((found.messages.len(), found.messages[9].text.starts_with("29 ")), (10, true));
     assert!(found.messages.iter().chain(None).all(|said| said.text.chars().count() == 2000));
     assert!(found.task.is_some_and(|task| task.starts_with("0 ")));
+}
+
+#[test]
+fn very_many_subagents_are_one_beyond_the_first_200() {
+    let row = |number: usize| {
+        let call = json!([{"type": "tool_use", "id": number.to_string(), "name": "Bash", "input": {"command": "ls"}}]);
+        json!({"type": "assistant", "uuid": format!("u{number}"), "isSidechain": true, "message": {"content": call}})
+    };
+    let rows: Vec<String> = (0..1_000).map(|number| row(number).to_string()).collect();
+    let found = told(rows.join("\n").as_bytes());
+    assert_eq!((found.subagents.len(), found.subagents[0].tools[0].count), (201, 1));
+    let others = &found.subagents[200];
+    assert_eq!((others.name.as_deref(), &others.id, others.tools[0].count), (Some("others"), &None, 800));
+}
+
+#[test]
+fn entries_are_merged_into_a_list_by_their_ids() {
+    let todos = |merge: bool, status: &str, ids: std::ops::Range<usize>| {
+        let entries = ids.map(|id| json!({"id": id.to_string(), "content": format!("do {id}"), "status": status}));
+        let input = json!({"merge": merge, "todos": entries.collect::<Vec<_>>()});
+        let call = json!([{"type": "tool_use", "name": "TodoWrite", "input": input}]);
+        json!({"type": "assistant", "sessionId": "s", "message": {"content": call}}).to_string() + "\n"
+    };
+    let many = todos(true, "pending", 0..4_096).repeat(20);
+    let rows = many + &todos(true, "in_progress", 0..4_096) + &todos(true, "completed", 10..4_096);
+    let found = told(rows.as_bytes());
+    let left: Vec<&str> = found.pending_tasks.iter().map(|task| task.text.as_str()).collect();
+    assert_eq!((left.len(), left[9]), (10, "do 9"));
+    assert!(found.pending_tasks.iter().all(|task| task.status == "in_progress"));
+    let found = told((rows + &todos(false, "pending", 5..7) + &todos(true, "pending", 6..8)).as_bytes());
+    assert_eq!(found.pending_tasks.len(), 3);
 }
 
 #[test]

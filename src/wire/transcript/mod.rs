@@ -228,11 +228,14 @@ fn gather(input: impl BufRead, name: &str, hint: impl FnOnce(Agent) -> Option<St
 fn take<R: BufRead>(any: &mut Any, piece: Piece, row: &[u8], rows: &mut Rows<R>, fold: &mut Fold) {
     if piece == Piece::Lost {
         fold.out.skipped_rows += 1;
+        fold.out.torn = rows.is_torn();
     } else if !row.trim_ascii().is_empty() {
         let read = any.take(&String::from_utf8_lossy(row), piece, fold);
-        if read && piece == (Piece::Row { whole: false }) {
+        let unended = piece == (Piece::Row { whole: false });
+        if read && unended {
             rows.keep_last();
         }
+        fold.out.torn = !read && unended;
     }
 }
 

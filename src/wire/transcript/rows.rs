@@ -159,6 +159,11 @@ impl<R: BufRead> Rows<R> {
         }
     }
 
+    /// Whether what was read last goes beyond the last whole piece: at the end of the stream, it is torn.
+    pub fn is_torn(&self) -> bool {
+        self.size < self.at
+    }
+
     /// The last row counts, although nothing ended it.
     pub fn keep_last(&mut self) {
         self.size = self.at;

@@ -90,7 +90,9 @@ fn subagents_are_told_apart_in_rows_and_in_files_of_their_own() {
     let [agent] = told.subagents.as_slice() else { panic!("{:?}", told.subagents) };
     assert_eq!((agent.name.as_deref(), agent.id.as_deref(), agent.files_modified.len()), (Some("scan"), Some("b7"), 1));
     assert_eq!((tokens(&told), told.context_tokens, told.rows), ([3, 3, 3, 3], Some(4), 5));
-    assert_eq!(told.size, std::fs::metadata(fixture("claude-code/layout/5e55.jsonl")).unwrap().len());
+    let files = ["claude-code/layout/5e55.jsonl", "claude-code/layout/5e55/subagents/agent-b7.jsonl"];
+    let lengths = files.map(|name| std::fs::metadata(fixture(name)).unwrap().len());
+    assert_eq!(told.size, lengths.iter().sum::<u64>());
 }
 
 #[test]
