@@ -74,6 +74,7 @@ lenient! {
         output: Option<&'a RawValue> = "output",
         action: Option<&'a RawValue> = "action",
         info: Info<'a> = "info",
+        success: Flag = "success",
     }
 }
 
@@ -109,6 +110,17 @@ lenient! {
 pub struct Codex {
     /// How often each text was said as an item and as an event.
     said: HashMap<u64, [u32; 2]>,
+    /// The calls that modified files, in the order of their results: an event can still say that one of them failed.
+    edits: Vec<Edit>,
+    /// The place of the call of an id among them.
+    places: HashMap<u64, usize>,
+}
+
+/// A call that modified files.
+#[derive(Debug)]
+struct Edit {
+    category: Option<usize>,
+    files: Vec<String>,
 }
 
 /// In which way something was said.
@@ -163,7 +175,7 @@ impl Codex {
             }
             Some("function_call_output" | "custom_tool_call_output") => {
                 if let Some(id) = call {
-                    ended(id, payload.output, fold);
+                    self.ended(id, payload.output, fold);
                 }
             }
             _ => {}
@@ -191,7 +203,53 @@ impl Codex {
                     fold.out.context_tokens = Some(last.sum());
                 }
             }
+            Some("patch_apply_end") => {
+                let refused = matches!(payload.status.get(), Some("declined" | "failed"));
+                if let Some(id) = payload.call.get().filter(|_| refused || payload.success.is_denied()) {
+                    self.failed(id, fold);
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// The call of that id failed, whatever its output said or will say.
+    fn failed(&mut self, id: &str, fold: &mut Fold) {
+        if fold.settled(id, true).is_some() {
+            return;
+        }
+        let place = self.places.remove(&fold.number(id));
+        let Some(edit) = place.and_then(|place| self.edits.get_mut(place)) else { return };
+        edit.files = Vec::new();
+        if let Some(category) = edit.category {
+            fold.failed(None, category);
+        }
+    }
+
+    fn ended(&mut self, id: &str, raw: Option<&RawValue>, fold: &mut Fold) {
+        let raw = raw.map_or("", RawValue::get);
+        let text = string(raw).unwrap_or_default();
+        let inner = if raw.starts_with('{') { raw } else { text.trim_start() };
+        let output: Output =
+            if inner.starts_with('{') { serde_json::from_str(inner).unwrap_or_default() } else { Output::default() };
+        let parts = match (&output.content, raw.starts_with('[')) {
+            (_, true) => joined(&serde_json::from_str(raw).unwrap_or_default()),
+            (content, false) => joined(content),
+        };
+        let said = [output.output.get(), Some(parts.as_str()), Some(text.as_str())];
+        let said = said.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default();
+        let number = |code: Option<&RawValue>| serde_json::from_str::<f64>(code?.get()).ok();
+        let code = number(output.metadata.exit).or(number(output.exit)).map(|code| code != 0.0);
+        // as a text, it is what a program printed
+        let denied = raw.starts_with('{') && output.success.is_denied();
+        let failed = denied || code.unwrap_or_else(|| is_failure(said));
+        let Some(open) = fold.settled(id, failed).filter(|_| !failed) else { return };
+        if !open.questions.is_empty() {
+            answers::take(&open.questions, inner, said, fold);
+        }
+        if !open.files.is_empty() {
+            self.places.insert(fold.number(id), self.edits.len());
+            self.edits.push(Edit { category: open.category, files: open.files });
         }
     }
 }
@@ -205,31 +263,6 @@ fn tokens(usage: &Usage) -> Tokens {
     Tokens { input: usage.input.get() - cached, output: usage.output.get(), cache_read: cached, cache_write: 0 }
 }
 
-fn ended(id: &str, raw: Option<&RawValue>, fold: &mut Fold) {
-    let raw = raw.map_or("", RawValue::get);
-    let text = string(raw).unwrap_or_default();
-    let inner = if raw.starts_with('{') { raw } else { text.trim_start() };
-    let output: Output =
-        if inner.starts_with('{') { serde_json::from_str(inner).unwrap_or_default() } else { Output::default() };
-    let parts = match (&output.content, raw.starts_with('[')) {
-        (_, true) => joined(&serde_json::from_str(raw).unwrap_or_default()),
-        (content, false) => joined(content),
-    };
-    let said = [output.output.get(), Some(parts.as_str()), Some(text.as_str())];
-    let said = said.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default();
-    let number = |code: Option<&RawValue>| serde_json::from_str::<f64>(code?.get()).ok();
-    let code = number(output.metadata.exit).or(number(output.exit)).map(|code| code != 0.0);
-    // as a text, it is what a program printed
-    let denied = raw.starts_with('{') && output.success.is_denied();
-    let failed = denied || code.unwrap_or_else(|| is_failure(said));
-    if let Some(open) = fold.ended(id, failed)
-        && !failed
-        && !open.questions.is_empty()
-    {
-        answers::take(&open.questions, inner, said, fold);
-    }
-}
-
 fn joined(content: &Content<Part>) -> String {
     match content {
         Content::Text(text) => text.to_string(),
@@ -240,9 +273,23 @@ fn joined(content: &Content<Part>) -> String {
 /// How many lines there are at most before the output of a command.
 const HEAD: usize = 6;
 
+/// What the output of an edit or a script that did nothing begins with.
+const FAILURES: [&str; 10] = [
+    "patch rejected",
+    "aborted",
+    "rejected by user",
+    "Failed to find expected lines",
+    "apply_patch verification failed",
+    "Script failed",
+    "exec_command failed",
+    "failed to spawn",
+    "execution error",
+    "failed to parse",
+];
+
 /// Whether a text says, before the output it reports, that the command failed. What the command printed does not count.
 fn is_failure(text: &str) -> bool {
-    if text.starts_with("apply_patch verification failed") || text.starts_with("execution error") {
+    if FAILURES.iter().any(|failure| text.trim_start().starts_with(failure)) {
         return true;
     }
     let mut head = text.lines().map(str::trim).take(HEAD).take_while(|line| *line != "Output:");
@@ -293,5 +340,75 @@ impl Reader for Codex {
             _ => {}
         }
         true
+    }
+    fn end(&mut self, fold: &mut Fold) {
+        self.places.clear();
+        self.edits.drain(..).for_each(|edit| fold.modified(None, edit.files));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::model::transcript::Transcript;
+    use crate::wire::transcript::read_from;
+
+    fn row(kind: &str, payload: Value) -> String {
+        json!({"type": kind, "payload": payload}).to_string() + "\n"
+    }
+
+    fn call(id: &str, path: &str) -> String {
+        let patch = format!("*** Begin Patch\n*** Add File: {path}\n*** End Patch");
+        row("response_item", json!({"type": "custom_tool_call", "call_id": id, "name": "apply_patch", "input": patch}))
+    }
+
+    fn output(id: &str, text: &str) -> String {
+        row("response_item", json!({"type": "custom_tool_call_output", "call_id": id, "output": text}))
+    }
+
+    fn told(rows: &[String]) -> Transcript {
+        let start = row("session_meta", json!({"id": "s", "cwd": "/r"}));
+        read_from((start + &rows.concat()).as_bytes(), None).unwrap()
+    }
+
+    #[test]
+    fn an_edit_whose_output_begins_as_that_of_a_failure_modified_nothing() {
+        for text in super::FAILURES.map(|text| format!("{text}: because")) {
+            for output in [output("1", &text), output("1", &json!({"output": text}).to_string())] {
+                let found = told(&[call("1", "a"), output]);
+                assert_eq!((found.files_modified.len(), found.tools[0].errors), (0, 1), "{text}");
+            }
+        }
+        for text in ["Success. Updated the following files:\nA a", "Exit code: 0\nOutput:\nScript failed", "Aborted"] {
+            let found = told(&[call("1", "a"), output("1", text)]);
+            assert_eq!((found.files_modified.len(), found.tools[0].errors), (1, 0), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_event_of_a_patch_that_was_not_applied_counts_before_and_after_the_output() {
+        let event = |more: Value| {
+            let mut event = json!({"type": "patch_apply_end", "call_id": "1"});
+            event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            row("event_msg", event)
+        };
+        let (first, done) = (call("1", "a"), output("1", "Done"));
+        let second = [call("2", "b"), output("2", "Done"), call("3", "a"), output("3", "Done")].concat();
+        for more in [json!({"success": false}), json!({"status": "declined"}), json!({"status": "failed"})] {
+            let event = event(more);
+            for rows in [[&first, &event, &done, &event], [&first, &done, &event, &event]] {
+                let found = told(&[rows.map(String::as_str).concat(), second.clone()]);
+                assert_eq!(
+                    (found.files_modified.as_slice(), found.tools[0].errors),
+                    (["b".to_owned(), "a".into()].as_slice(), 1)
+                );
+            }
+        }
+        let found = told(&[first, event(json!({"success": true, "status": "completed"})), done, second]);
+        assert_eq!(
+            (found.files_modified.as_slice(), found.tools[0].errors),
+            (["a".to_owned(), "b".into()].as_slice(), 0)
+        );
     }
 }

@@ -54,8 +54,10 @@ struct Side {
 #[derive(Debug)]
 pub struct Open {
     whose: Whose,
-    category: Option<usize>,
-    files: Vec<String>,
+    /// The place of its category.
+    pub category: Option<usize>,
+    /// The files it would modify; none where they are modified already.
+    pub files: Vec<String>,
     /// What was asked: the id, if any, and the question.
     pub questions: Vec<(Option<String>, String)>,
 }
@@ -279,11 +281,18 @@ impl Fold {
 
     /// A call has its result: `failed` or not. The call, the first time there is one.
     pub fn ended(&mut self, id: &str, failed: bool) -> Option<Open> {
-        let number = self.number(id);
-        let mut open = self.calls.get_mut(&number)?.take()?;
+        let mut open = self.settled(id, failed)?;
         if !failed {
             self.modified(open.whose, std::mem::take(&mut open.files));
-        } else if let Some(place) = open.category {
+        }
+        Some(open)
+    }
+
+    /// As [`Fold::ended`], but the files are left for the caller to modify.
+    pub fn settled(&mut self, id: &str, failed: bool) -> Option<Open> {
+        let number = self.number(id);
+        let open = self.calls.get_mut(&number)?.take()?;
+        if let Some(place) = open.category.filter(|_| failed) {
             self.failed(open.whose, place);
         }
         Some(open)

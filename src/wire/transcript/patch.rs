@@ -13,7 +13,9 @@ pub fn files(text: &str) -> Vec<String> {
         let after = &rest[start + BEGIN.len()..];
         let end = after.find(END).unwrap_or(after.len());
         let patch = &after[..end];
-        if patch.starts_with("\\n") || patch.starts_with("\\r\\n") {
+        if let Some(strings) = patch.strip_prefix("\\n").unwrap_or(patch).strip_prefix(['"', '\'', '`']) {
+            headers(&lines_in_strings(strings), &mut out);
+        } else if patch.starts_with("\\n") || patch.starts_with("\\r\\n") {
             headers(&unescaped(patch), &mut out);
         } else {
             headers(patch, &mut out);
@@ -38,6 +40,25 @@ fn headers(patch: &str, out: &mut Vec<String>) {
         let path = HEADERS.iter().find_map(|header| line.strip_prefix(header)).map(str::trim);
         out.extend(path.filter(|path| !path.is_empty()).map(str::to_owned));
     }
+}
+
+/// The texts of the strings in a piece of a script that begins between two of them, one a line; the last string may lack its end.
+fn lines_in_strings(script: &str) -> String {
+    let mut out = String::new();
+    let mut rest = script;
+    while let Some(start) = rest.find(['"', '\'', '`']) {
+        let (quote, inner) = rest[start..].split_at(1);
+        let mut escape = false;
+        let end = inner.find(|c: char| {
+            let is_end = !escape && quote.starts_with(c);
+            escape = !escape && c == '\\';
+            is_end
+        });
+        out.push_str(&unescaped(&inner[..end.unwrap_or(inner.len())]));
+        out.push('\n');
+        rest = end.map_or("", |end| &inner[end + 1..]);
+    }
+    out
 }
 
 /// A text as it stands in the quotes of a script, without the escapes that matter here.
@@ -92,6 +113,16 @@ mod tests {
         assert_eq!(in_command(&heredoc), (Some("my dir"), files(PATCH)));
         let script = format!("await tools.apply_patch(\"{}\");", PATCH.replace('\r', "").replace('\n', "\\n"));
         assert_eq!(in_command(&script), (None, files(PATCH)));
+        for (quote, between) in [('"', ", "), ('\'', ",\n  "), ('`', ",")] {
+            let escaped = |line: &str| format!("{quote}{}{quote}", line.replace(quote, &format!("\\{quote}")));
+            let inner = format!("+say(\"x\", '*** Add File: no')\n*** Move to: f'g.rs");
+            let patch = PATCH.replace('\r', "").replace("\n*** End", &format!("\n{inner}\n*** End"));
+            let lines: Vec<String> = patch.lines().map(escaped).collect();
+            let script = format!("tools.apply_patch([{}].join(\"\\n\"))", lines.join(between));
+            assert_eq!(in_command(&script), (None, [files(PATCH), vec!["f'g.rs".to_owned()]].concat()), "{script}");
+            let script = format!("apply_patch({})", script.replace("*** Begin Patch", "*** Begin Patch\\n"));
+            assert_eq!(in_command(&script).1.len(), 5, "{script}");
+        }
         assert_eq!(in_command(&format!("grep -r '{PATCH}'")).1, [""; 0]);
         assert_eq!(in_command("git log --grep apply_patch").1, [""; 0]);
     }
