@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use super::call::Call;
+use super::call::{Call, place};
 use super::fold::Fold;
 use super::input::Input;
 use super::lenient::{Content, Count, List, Text, lenient, mended};
@@ -193,7 +193,10 @@ fn kept(row: &Row, fold: &Fold) -> Kept {
             Some("error" | "cancelled") => End::Failed,
             _ => End::Open,
         };
-        if let Some(shown) = call.display.file_path.get().and_then(|path| paths::normal(path, fold.here.as_deref())) {
+        // tools that only read show files, too
+        let edits = made.category.is_some() && [place("write"), place("edit")].contains(&made.category);
+        let shown = call.display.file_path.get().filter(|_| edits);
+        if let Some(shown) = shown.and_then(|path| paths::normal(path, fold.here.as_deref())) {
             made.files = vec![shown];
         }
         (made, end)

@@ -261,6 +261,24 @@ fn texts_are_bounded_and_the_last_ten_messages_stay() {
 }
 
 #[test]
+fn a_file_that_gemini_shows_is_modified_by_tools_that_write_alone() {
+    for (name, modified) in
+        [("read_file", 0), ("grep_search", 0), ("my_server_tool", 0), ("write_file", 1), ("replace", 1)]
+    {
+        let shown =
+            json!([{"id": "c", "name": name, "args": {}, "status": "success", "resultDisplay": {"filePath": "/r/a"}}]);
+        let row = json!({"id": "1", "type": "gemini", "content": "x", "toolCalls": shown});
+        let start = "{\"sessionId\":\"s\",\"projectHash\":\"h\",\"startTime\":\"2026-01-01T00:00:00Z\"}\n";
+        let found = told((start.to_owned() + &row.to_string()).as_bytes());
+        assert_eq!(
+            (found.agent, found.files_modified.len()),
+            (crate::model::transcript::Agent::Gemini, modified),
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn very_many_subagents_are_one_beyond_the_first_200() {
     let row = |number: usize| {
         let call = json!([{"type": "tool_use", "id": number.to_string(), "name": "Bash", "input": {"command": "ls"}}]);
