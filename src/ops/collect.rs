@@ -173,7 +173,7 @@ fn latest(context: &Context<'_>, root: Option<&Path>, agent: Option<Agent>) -> R
         codex: get("CODEX_HOME"),
         data: context.env.xdg("XDG_DATA_HOME", ".local/share"),
     };
-    let found = root.and_then(|root| find::latest(&homes, root, agent));
+    let found = root.and_then(|root| find::latest(&homes, root, &context.env.cwd, agent));
     found.ok_or_else(|| {
         let whose = agent.map(|agent| format!(" of {}", agent.name())).unwrap_or_default();
         let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();

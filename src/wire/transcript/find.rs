@@ -33,9 +33,11 @@ impl Homes {
     }
 }
 
-/// The newest transcript that was made in the work tree `root` or below it, of one agent or of any. Newest is what changed last: the
+/// The newest transcript that was made in the work tree `root` or below it, but in no other work tree there, of one agent or of any.
+/// Some chats of Gemini CLI name their folder by a hash alone: they are found when that is `root`, `cwd`, or lies between both. Newest is what changed last: the
 /// file, or the session in OpenCode's database. `None` when there is none; what cannot be read is none.
-pub fn latest(homes: &Homes, root: &Path, agent: Option<Agent>) -> Option<PathBuf> {
+pub fn latest(homes: &Homes, root: &Path, cwd: &Path, agent: Option<Agent>) -> Option<PathBuf> {
+    let places = up_to(root, cwd);
     let agents = Agent::ALL.into_iter().filter(|known| agent.is_none_or(|agent| agent == *known));
     let newest = agents.filter_map(|agent| match agent {
         Agent::OpenCode => open_code(homes, root),
@@ -43,10 +45,23 @@ pub fn latest(homes: &Homes, root: &Path, agent: Option<Agent>) -> Option<PathBu
             let mut files: Vec<(SystemTime, PathBuf)> =
                 candidates(homes, agent).into_iter().filter_map(|path| Some((modified(&path)?, path))).collect();
             files.sort_by(|a, b| b.cmp(a));
-            files.into_iter().find(|(_, path)| is_from(path, agent, root))
+            files.into_iter().find(|(_, path)| is_from(path, agent, root, &places))
         }
     });
     newest.max().map(|(_, path)| path)
+}
+
+/// The folders from `root` to `cwd` below it; `root` alone when `cwd` lies elsewhere.
+fn up_to(root: &Path, cwd: &Path) -> Vec<PathBuf> {
+    let mut out = vec![root.to_owned()];
+    for (root, cwd) in
+        folder::names(root).iter().flat_map(|root| folder::names(cwd).into_iter().map(move |cwd| (root, cwd)))
+    {
+        if cwd.starts_with(root) {
+            out.extend(cwd.ancestors().take_while(|above| above != root).map(Path::to_owned));
+        }
+    }
+    out
 }
 
 /// What lies that many levels below a folder.
@@ -86,13 +101,16 @@ fn candidates(homes: &Homes, agent: Agent) -> Vec<PathBuf> {
     files.unwrap_or_default()
 }
 
-/// Whether a file is a transcript of the agent that was made in `root`.
-fn is_from(path: &Path, agent: Agent, root: &Path) -> bool {
-    let hint = folder::hint(agent, path, Some(root));
+/// Whether a file is a transcript of the agent that was made in `root`, where a hash can be that of one of the `places`.
+fn is_from(path: &Path, agent: Agent, root: &Path, places: &[PathBuf]) -> bool {
+    let hint = match agent {
+        Agent::Gemini => places.iter().find_map(|place| folder::hint(agent, path, Some(place))),
+        _ => folder::hint(agent, path, Some(root)),
+    };
     match (agent, hint) {
         (Agent::Cursor, hint) => hint.is_some(),
         (_, Some(cwd)) => paths::is_inside(&cwd, root),
-        (_, None) => said(path, agent, root),
+        (_, None) => said(path, agent, root, places),
     }
 }
 
@@ -123,13 +141,13 @@ lenient! {
 }
 
 /// Whether the first rows say that they were made in `root`. A transcript that begins as a subagent's is no session of its own.
-fn said(path: &Path, agent: Agent, root: &Path) -> bool {
+fn said(path: &Path, agent: Agent, root: &Path, places: &[PathBuf]) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let Ok((_, mut rows)) = rows::rows(BufReader::with_capacity(64 << 10, file)) else { return false };
-    first(&mut rows, agent, root).unwrap_or(false)
+    first(&mut rows, agent, root, places).unwrap_or(false)
 }
 
-fn first<R: BufRead>(rows: &mut rows::Rows<R>, agent: Agent, root: &Path) -> Option<bool> {
+fn first<R: BufRead>(rows: &mut rows::Rows<R>, agent: Agent, root: &Path, places: &[PathBuf]) -> Option<bool> {
     for _ in 0..ROWS {
         let piece = rows.next().ok()??;
         if piece == Piece::Lost {
@@ -138,7 +156,11 @@ fn first<R: BufRead>(rows: &mut rows::Rows<R>, agent: Agent, root: &Path) -> Opt
         let text = String::from_utf8_lossy(&rows.row);
         let Ok(row) = serde_json::from_str::<Row>(&text) else { continue };
         if let Some(hash) = row.project.get().filter(|_| agent == Agent::Gemini) {
-            return Some(folder::is_hash_of(hash, root));
+            return Some(
+                places.iter().any(|place| {
+                    folder::is_hash_of(hash, place) && paths::is_inside(&place.display().to_string(), root)
+                }),
+            );
         }
         if let Some(cwd) = [&row.cwd, &row.payload.cwd, &row.data.context.cwd].into_iter().find_map(Text::get) {
             return Some(!row.is_sidechain.is_set() && paths::is_inside(cwd, root));
@@ -180,7 +202,7 @@ mod tests {
         let (home, root) = (folder.path().join("home"), folder.path().join("my repo"));
         std::fs::create_dir_all(root.join("sub")).expect("a folder");
         let homes = Homes { home: Some(home.clone()), ..Default::default() };
-        assert_eq!(latest(&homes, &root, None), None);
+        assert_eq!(latest(&homes, &root, &root, None), None);
         let cwd = root.join("sub").display().to_string();
         let row = |cwd: &str| format!("{{\"type\":\"user\",\"cwd\":\"{cwd}\"}}\n");
         let claude = put(home.join(".claude/projects/x/a.jsonl"), &format!("\n{{\n{}", row(&cwd)), 50);
@@ -207,12 +229,47 @@ mod tests {
             (Agent::Gemini, &gemini),
             (Agent::Cursor, &cursor),
         ] {
-            assert_eq!(latest(&homes, &root, Some(agent)).as_ref(), Some(path), "{}", agent.name());
+            assert_eq!(latest(&homes, &root, &root, Some(agent)).as_ref(), Some(path), "{}", agent.name());
         }
-        assert_eq!(latest(&homes, &root, None), Some(cursor));
+        assert_eq!(latest(&homes, &root, &root, None), Some(cursor));
         let named = put(home.join(".gemini/tmp/new/chats/session-1.jsonl"), "{}", 5);
         put(home.join(".gemini/tmp/new/.project_root"), &format!("{cwd}\n"), 5);
-        assert_eq!(latest(&homes, &root, None), Some(named));
+        assert_eq!(latest(&homes, &root, &root, None), Some(named));
+    }
+
+    #[test]
+    fn a_chat_of_gemini_is_found_by_the_hash_of_a_folder_between_the_root_and_here() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (home, root) = (folder.path().join("home"), folder.path().join("repo"));
+        let homes = Homes { home: Some(home.clone()), ..Default::default() };
+        let here = root.join("sub/deep");
+        std::fs::create_dir_all(&here).expect("a folder");
+        let hash = folder::gemini_hash(&root.join("sub"));
+        let named = put(home.join(format!(".gemini/tmp/{hash}/chats/session-1.json")), "{}", 20);
+        let find = |cwd: &Path| latest(&homes, &root, cwd, None);
+        assert_eq!([find(&here), find(&root.join("sub"))], [Some(named.clone()), Some(named)]);
+        assert_eq!([find(&root), find(folder.path()), find(&root.join("other"))], [None, None, None]);
+        let row = format!("{{\"projectHash\":\"{hash}\",\"messages\":[]}}");
+        let said = put(home.join(".gemini/tmp/x/chats/session-2.json"), &row, 10);
+        assert_eq!([find(&here), find(&root)], [Some(said), None]);
+    }
+
+    #[test]
+    fn a_transcript_of_another_work_tree_below_the_root_is_not_taken() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (home, root) = (folder.path().join("home"), folder.path().join("repo"));
+        let homes = Homes { home: Some(home.clone()), ..Default::default() };
+        let feat = root.join(".claude/worktrees/feat");
+        put(feat.join(".git"), "gitdir: x", 0);
+        let row = |cwd: &Path| format!("{{\"type\":\"user\",\"cwd\":\"{}\"}}\n", cwd.display());
+        let own = put(home.join(".claude/projects/x/a.jsonl"), &row(&root), 50);
+        let other = put(home.join(".claude/projects/y/b.jsonl"), &row(&feat), 0);
+        let session =
+            |cwd: &Path| format!(r#"{{"id":"s","directory":"{}","time":{{"updated":9000000000000}}}}"#, cwd.display());
+        put(home.join(".local/share/opencode/storage/session/p/s.json"), &session(&feat), 0);
+        assert_eq!(latest(&homes, &root, &root, None), Some(own));
+        assert_eq!(latest(&homes, &feat, &feat, Some(Agent::ClaudeCode)), Some(other));
+        assert!(latest(&homes, &feat, &feat, Some(Agent::OpenCode)).is_some());
     }
 
     #[test]
@@ -227,6 +284,6 @@ mod tests {
         let wanted = put(sessions.join("p/new.json"), &session("x/../../y", &root.join("sub"), 2), 0);
         put(sessions.join("q/other.json"), &session("other", folder.path(), 3), 0);
         let homes = Homes { data: Some(data), ..Default::default() };
-        assert_eq!(latest(&homes, &root, Some(Agent::OpenCode)), Some(wanted));
+        assert_eq!(latest(&homes, &root, &root, Some(Agent::OpenCode)), Some(wanted));
     }
 }

@@ -83,7 +83,7 @@ fn small(path: &Path) -> Option<String> {
 }
 
 /// The root as it was given, and as it really is.
-fn names(root: &Path) -> Vec<PathBuf> {
+pub fn names(root: &Path) -> Vec<PathBuf> {
     let mut out = vec![root.to_owned()];
     out.extend(root.canonicalize().ok().filter(|real| real != root));
     out

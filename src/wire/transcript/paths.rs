@@ -71,41 +71,56 @@ fn real(path: &Path) -> Option<String> {
     text(&path.canonicalize().ok()?)
 }
 
+/// Whether a work tree begins in a folder.
+fn is_tree(folder: &Path) -> bool {
+    folder.is_absolute() && folder.join(".git").symlink_metadata().is_ok()
+}
+
+/// Whether another work tree lies between `root` and a folder below it.
+fn is_nested(folder: &str, root: &str) -> bool {
+    Path::new(folder).ancestors().take_while(|above| *above != Path::new(root)).any(is_tree)
+}
+
+/// The work tree a folder lies in, as it is named and as it really is; nothing when there is none, or no such folder.
+fn tree_of(folder: &str) -> Vec<String> {
+    let folder = Path::new(folder);
+    let tree = folder.ancestors().find(|above| is_tree(above)).filter(|_| folder.is_dir());
+    tree.into_iter().flat_map(|tree| [text(tree), real(tree)]).flatten().collect()
+}
+
 impl Bases {
     /// For a transcript that was begun in `cwd`, of the repository `own`, both as it says, seen from `root`. What was made elsewhere is
-    /// told from `own`, else from `cwd`.
+    /// told from `own`, else from the work tree around `cwd`, else from `cwd`.
     pub fn of(root: Option<&Path>, cwd: Option<&str>, own: Option<&str>) -> Self {
-        let mut out = Vec::new();
-        let mut add = |folder: Option<String>, instead: &str| {
-            out.extend(folder.filter(|folder| is_absolute(folder)).map(|folder| (folder, instead.to_owned())));
-        };
         let cwd = cwd.and_then(|cwd| normal(cwd, None));
-        let mut elsewhere = cwd.is_some();
-        if let Some(root) = root {
-            add(text(root), "");
-            let real_root = real(root);
-            add(real_root.clone(), "");
-            if let Some(cwd) = &cwd {
-                let named =
-                    [text(root), real_root.clone()].into_iter().flatten().any(|root| below(cwd, &root).is_some());
-                let inner =
-                    real(Path::new(cwd)).zip(real_root).and_then(|(cwd, root)| Some(below(&cwd, &root)?.to_owned()));
-                match inner {
-                    _ if named => elsewhere = false,
-                    Some(inner) => {
-                        // the same folder under another name: so is what lies above it, as far as the names agree
-                        elsewhere = false;
-                        let top = cwd.strip_suffix(&inner).map(|top| top.trim_end_matches('/').to_owned());
-                        add(top.filter(|top| !top.is_empty()), "");
-                        add(Some(cwd.clone()), &inner);
-                    }
-                    None => {}
+        let roots: Vec<String> = root.into_iter().flat_map(|root| [text(root), real(root)]).flatten().collect();
+        let mut out: Vec<(String, String)> = roots.iter().map(|root| (root.clone(), String::new())).collect();
+        match (&cwd, root) {
+            (None, _) => {}
+            (Some(cwd), Some(root)) if is_inside(cwd, root) => {
+                let named = roots.iter().any(|root| below(cwd, root).is_some());
+                let inner = || roots.iter().find_map(|root| Some(below(&real(Path::new(cwd))?, root)?.to_owned()));
+                if let Some(inner) = Some(()).filter(|()| !named).and_then(|()| inner()) {
+                    // the same folder under another name: so is what lies above it, as far as the names agree
+                    let top = cwd.strip_suffix(&inner).map(|top| top.trim_end_matches('/').to_owned());
+                    out.extend(top.filter(|top| !top.is_empty()).map(|top| (top, String::new())));
+                    out.push((cwd.clone(), inner));
                 }
             }
+            (Some(cwd), _) => {
+                let own = own.and_then(|own| normal(own, None)).filter(|own| is_absolute(own));
+                let mut tops = own.map_or_else(|| tree_of(cwd), |own| vec![own]);
+                if tops.is_empty() {
+                    tops.push(cwd.clone());
+                }
+                let is_below =
+                    |top: &String| roots.iter().any(|root| below(top, root).is_some_and(|rest| !rest.is_empty()));
+                // of two that lie in each other, the inner one is asked first
+                let at = if tops.iter().any(is_below) { 0 } else { out.len() };
+                out.splice(at..at, tops.into_iter().map(|top| (top, String::new())));
+            }
         }
-        if elsewhere {
-            add(own.and_then(|own| normal(own, None)).filter(|own| is_absolute(own)).or(cwd), "");
-        }
+        out.retain(|(folder, _)| is_absolute(folder));
         Bases(out)
     }
 
@@ -127,13 +142,17 @@ impl Bases {
     }
 }
 
-/// Whether a folder that a transcript names is `root` or below it. `root` may be a link, and the folder's name may lead through one.
+/// Whether a folder that a transcript names is `root` or below it, and in no other work tree there. `root` may be a link, and the
+/// folder's name may lead through one.
 pub fn is_inside(folder: &str, root: &Path) -> bool {
     let Some(normal) = normal(folder, None).filter(|folder| is_absolute(folder)) else { return false };
     let names = [text(root), real(root)];
-    let roots = || names.iter().flatten();
-    roots().any(|root| below(&normal, root).is_some())
-        || real(Path::new(&normal)).is_some_and(|folder| roots().any(|root| below(&folder, root).is_some()))
+    let inside = |folder: &str| {
+        let root = names.iter().flatten().find(|root| below(folder, root).is_some())?;
+        Some(!is_nested(folder, root))
+    };
+    let real = real(Path::new(&normal)).and_then(|folder| inside(&folder));
+    real.or_else(|| inside(&normal)).unwrap_or(false)
 }
 
 #[cfg(test)]
@@ -197,5 +216,31 @@ mod tests {
             assert!(is_inside(cwd.join("sub").to_str().expect("UTF-8"), root));
             assert!(!is_inside(folder.path().to_str().expect("UTF-8"), root));
         }
+    }
+
+    #[test]
+    fn another_work_tree_is_not_inside_and_its_paths_are_told_from_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("repo");
+        let trees = [root.join(".claude/worktrees/feat"), root.join("clone"), folder.path().join("other")];
+        for tree in trees.iter().chain([&root]) {
+            std::fs::create_dir_all(tree.join("crates/core")).expect("a folder");
+            std::fs::write(tree.join(".git"), "gitdir: elsewhere").expect("a file");
+        }
+        let name = |path: std::path::PathBuf| path.to_str().expect("UTF-8").to_owned();
+        for tree in &trees {
+            let cwd = name(tree.join("crates/core"));
+            assert!(!is_inside(&cwd, &root) && !is_inside(&name(tree.clone()), &root) && is_inside(&cwd, tree));
+            let bases = Bases::of(Some(&root), Some(&cwd), None);
+            assert_eq!(bases.place(&name(tree.join("crates/core/lib.rs"))).as_deref(), Some("crates/core/lib.rs"));
+            assert_eq!(bases.place(&name(root.join("a"))).as_deref(), Some("a"));
+            let bases = Bases::of(Some(&root), Some(&name(tree.join("crates/gone"))), None);
+            assert_eq!(bases.place(&name(root.join("a"))).as_deref(), Some("a"));
+        }
+        for inner in [root.clone(), root.join("crates/core"), root.join("gone/sub")] {
+            assert!(is_inside(&name(inner), &root));
+        }
+        std::os::unix::fs::symlink(trees[0].join("crates"), root.join("link")).expect("a link");
+        assert!(!is_inside(&name(root.join("link")), &root));
     }
 }
