@@ -343,6 +343,12 @@ fn secrets_and_hostile_texts_of_a_transcript_do_no_harm() {
         row(json!({"type": "function_call", "name": "update_plan", "call_id": "3", "arguments": json!({"plan": [{"step": "x\n- [ ] forged <b>", "status": "pending"}]}).to_string()})),
         "{\"timestamp\": \"2026-03-01T10:00:01Z\", \"type\": \"response_item\", \"payload\": {\"type\": \"mess".to_owned(),
         "\u{0}\u{1}not json".to_owned(),
+        // where texts are cut, half a secret stays as little
+        row(json!({"type": "function_call", "name": "shell_command", "call_id": "4", "arguments": json!({"command": format!("{} {secret}", "A".repeat(90))}).to_string()})),
+        row(json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": format!("{} {secret}", "b ".repeat(990))}]})),
+        row(json!({"type": "function_call", "name": "update_plan", "call_id": "5", "arguments": json!({"plan": [
+            {"step": "x\n- [ ] forged <b>", "status": "pending"}, {"step": format!("{} {secret}", "c ".repeat(990)), "status": "completed"},
+        ]}).to_string()})),
     ];
     let file = place.path().join("t.jsonl");
     let mut bytes = rows.join("\n").into_bytes();
@@ -357,7 +363,7 @@ fn secrets_and_hostile_texts_of_a_transcript_do_no_harm() {
     assert_eq!((&json["transcript_id"], &json["skipped_rows"]), (&json!("x/../../y"), &json!(2)));
     repo.json(["handoff", "--transcript", file, "--to", "bob"]);
     let all = repo.git_out(["log", "--all", "-p", "--format=%H"]);
-    assert!(!all.contains(secret) && all.contains("[redacted:"), "a secret was stored");
+    assert!(!all.contains("ghp_") && all.contains("[redacted:"), "a secret was stored");
     let text = repo.run(["show"]).ok().out;
     assert_eq!(text.matches("\n- [ ] ").count(), 1, "{text}");
     assert!(!text.lines().any(|line| line.starts_with("# forged") || line.trim_start().starts_with("```")), "{text}");

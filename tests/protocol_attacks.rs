@@ -191,6 +191,8 @@ fn an_escalation_tells_decisions_questions_and_what_was_resolved_before() {
             {"iteration": 1, "manager_instructions": "Use tabs", "worker_report": "ESCALATED: No key", "outcome": "resolved: Bought one"},
         ])
     );
+    let begun = repo.json(["session", "start", "--ai", "eve", "--from", "latest:worker"]);
+    assert!(begun["warnings"].to_string().contains("waits for a person"), "{begun}");
     let warned = repo.json(["accept", &id(&report), "--ai", "manager", "--decision", "COMPLETE"]);
     assert!(warned["warnings"].to_string().contains("stays so until it is resolved"), "{warned}");
 }

@@ -177,7 +177,11 @@ pub fn added(transcript: &Transcript, id: &str, known: &Known) -> Option<Collect
         from: known.to,
         to: transcript.size.max(known.to.saturating_add(1)),
         rows: transcript.rows.saturating_sub(known.rows),
-        skipped_rows: transcript.skipped_rows.saturating_sub(known.skipped_rows),
+        // a last row that is torn is whole the next time
+        skipped_rows: transcript
+            .skipped_rows
+            .saturating_sub(u64::from(transcript.torn))
+            .saturating_sub(known.skipped_rows),
         branch: changed(&transcript.branch, &known.branch),
         model: changed(&transcript.model, &known.model),
         started_at: transcript.started_at.clone().filter(|_| known.started_at.is_none()),

@@ -118,6 +118,8 @@ pub fn prepared(context: &Context<'_>, request: &Request) -> Result<Prepared> {
     if context.repo.config_bool("empirica.redact").unwrap_or(true) {
         transcript = without_secrets(transcript)?;
     }
+    // what was cut before could have had half a secret at its end
+    transcript.cut();
     let having = having(context, &id)?;
     let chosen = choose(context, &transcript, &id, &having)?;
     let sessions = having.iter().map(|session| &session.id).chain(chosen.iter().map(|who| &who.id));

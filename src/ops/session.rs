@@ -4,9 +4,10 @@ use super::compose::What;
 use super::context::{Context, Working};
 use super::current::{self, Active, Current};
 use super::managed::Managed;
-use super::{Stored, accept, alias, handoff};
+use super::{Stored, accept, alias, handoff, task};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::Said;
+use crate::epistemics::standing::Status;
 use crate::error::{Error, Kind, Result};
 use crate::model::session::{Session, SessionEnd, SessionStart};
 use crate::model::{Body, Id, Record, SessionId};
@@ -68,6 +69,9 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
             Some(known) => known.session,
             None => return Err(nothing_of(&known.id)),
         };
+        // it began before: what it continues was said then
+        let text = "the session goes on as it began; --from is for one that begins";
+        let warnings = request.from.iter().map(|_| text.to_owned()).collect();
         return Ok(Started {
             session_id: session.id.clone(),
             ai_id: session.ai.clone(),
@@ -76,7 +80,7 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
             resumed: true,
             continues: None,
             others: Vec::new(),
-            stored: Stored::default(),
+            stored: Stored { warnings, ..Stored::default() },
         });
     }
     let who = Working { id: SessionId::random(), ai: context.author(None), note: None };
@@ -157,6 +161,9 @@ fn continued(context: &Context<'_>, given: &str, by: &str, stored: &mut Stored) 
         None => handoff::of_session(context, &id)?.map(|listed| listed.head.id),
     };
     let is_written = newest.is_none();
+    if let Some(handoff) = &newest {
+        stored.warnings.extend(held_up(context, handoff)?);
+    }
     let handoff_id = match newest {
         Some(handoff) => handoff,
         None => {
@@ -169,6 +176,20 @@ fn continued(context: &Context<'_>, given: &str, by: &str, stored: &mut Stored) 
         }
     };
     Ok(Continued { session_id: id, ai_id: session.ai.clone(), handoff_id, is_written, task: session.task.clone() })
+}
+
+/// That the task of a handoff waits for a person, when it does.
+fn held_up(context: &Context<'_>, handoff: &Id) -> Result<Option<String>> {
+    let found = context.store.index()?.ids([handoff])?;
+    let task_id = found.records().find_map(|record| match &record.body {
+        Body::Handoff(handoff) => handoff.task_id.clone(),
+        _ => None,
+    });
+    let Some(task_id) = task_id else { return Ok(None) };
+    let standing = task::standing(context, &task_id)?;
+    let waits = standing.is_some_and(|standing| standing.status == Status::Escalated);
+    Ok(waits
+        .then(|| format!("the task '{task_id}' is escalated and waits for a person: {}", task::show_command(&task_id))))
 }
 
 /// A session that ended.
