@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(in_command(&script), (None, files(PATCH)));
         for (quote, between) in [('"', ", "), ('\'', ",\n  "), ('`', ",")] {
             let escaped = |line: &str| format!("{quote}{}{quote}", line.replace(quote, &format!("\\{quote}")));
-            let inner = format!("+say(\"x\", '*** Add File: no')\n*** Move to: f'g.rs");
+            let inner = "+say(\"x\", '*** Add File: no')\n*** Move to: f'g.rs";
             let patch = PATCH.replace('\r', "").replace("\n*** End", &format!("\n{inner}\n*** End"));
             let lines: Vec<String> = patch.lines().map(escaped).collect();
             let script = format!("tools.apply_patch([{}].join(\"\\n\"))", lines.join(between));

@@ -100,7 +100,7 @@ impl Bases {
             (Some(cwd), Some(root)) if is_inside(cwd, root) => {
                 let named = roots.iter().any(|root| below(cwd, root).is_some());
                 let inner = || roots.iter().find_map(|root| Some(below(&real(Path::new(cwd))?, root)?.to_owned()));
-                if let Some(inner) = Some(()).filter(|()| !named).and_then(|()| inner()) {
+                if !named && let Some(inner) = inner() {
                     // the same folder under another name: so is what lies above it, as far as the names agree
                     let top = cwd.strip_suffix(&inner).map(|top| top.trim_end_matches('/').to_owned());
                     out.extend(top.filter(|top| !top.is_empty()).map(|top| (top, String::new())));
