@@ -160,3 +160,33 @@ fn a_gap_is_remembered_until_a_handoff_of_the_type_says_it() {
     repo.json(["accept", &id(&fifth), "--ai", "worker", "--understanding", "A wall"]);
     assert!(!warned(&begin("six", "Add a lamp").json()).contains("Who pays"));
 }
+
+#[test]
+fn a_gap_is_known_however_it_came() {
+    let place = Place::new();
+    let one = place.repo("one");
+    one.git(["init", "-q", "--bare", "../hub.git"]).ok();
+    one.git(["remote", "add", "origin", "../hub.git"]).ok();
+    one.git(["push", "-q", "origin", "main"]).ok();
+    one.start("manager", "The login");
+    let begin = |text: &str| {
+        let text = format!("instructions={text}");
+        one.json(["handoff", "--type", "initialization", "--task-id=t", "--set", &text])
+    };
+    let missed = |json: &Value| json["warnings"].to_string().contains("missed in handoff");
+    let first = begin("Add a form");
+    // nobody missed anything: that is remembered from handoff to handoff
+    (0..3).for_each(|_| assert!(!missed(&begin("Add a page"))));
+    one.json(["sync"]);
+    let two = place.clone(&place.at("hub.git"), "two", false);
+    two.json(["sync"]);
+    two.start("worker", "The login");
+    two.json(["accept", &id(&first), "--gap", "Which database"]);
+    two.json(["sync"]);
+    assert!(!missed(&begin("Add a door")), "it is not here yet");
+    one.json(["sync"]);
+    assert!(missed(&begin("Add a wall")));
+    // by plain git as well
+    let other = one.json(["accept", &id(&first), "--gap", "Who pays"]);
+    assert!(begin("Add a roof")["warnings"].to_string().contains("Who pays"), "{other}");
+}

@@ -21,6 +21,7 @@ mod tips;
 mod touched;
 mod troubles;
 mod unborn;
+mod unmissed;
 mod write;
 
 use std::cell::{Cell, RefCell};

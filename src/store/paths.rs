@@ -94,6 +94,10 @@ impl Paths {
         self.state.join("moves")
     }
 
+    pub(super) fn unmissed(&self) -> PathBuf {
+        self.state.join("unmissed")
+    }
+
     pub(super) fn troubles(&self) -> PathBuf {
         self.state.join("troubles")
     }
