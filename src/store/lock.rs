@@ -64,8 +64,3 @@ impl Lock {
         Ok(Lock { _file: file })
     }
 }
-
-impl Drop for Lock {
-    /// The file is closed after this, and that gives the lock back.
-    fn drop(&mut self) {}
-}

@@ -169,7 +169,7 @@ impl<'a> Store<'a> {
 
     /// A turn of its own in what is decided by what others stored: held until it is dropped. Who cannot have it within the time that
     /// locks are waited for goes on without: a record is never lost for it.
-    pub fn turn(&self) -> Option<impl Drop> {
+    pub fn turn(&self) -> Option<impl Sized> {
         lock::Lock::acquire(&self.paths.state().join("turn"), self.patience(self.lock_timeout)).ok()
     }
 
