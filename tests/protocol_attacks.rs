@@ -20,22 +20,21 @@ fn attempt<'a>(task: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     out
 }
 
+/// Runs commands at the same time; how many of them succeeded.
+fn at_once(repo: &Repo<'_>, commands: impl IntoIterator<Item = Vec<String>>) -> usize {
+    let quiet = std::process::Stdio::null;
+    let start = |all: Vec<String>| repo.program().args(all).stdout(quiet()).stderr(quiet()).spawn().expect("it starts");
+    let mut children: Vec<_> = commands.into_iter().map(start).collect();
+    children.iter_mut().filter_map(|child| child.wait().ok()).filter(|status| status.success()).count()
+}
+
 #[test]
 fn attempts_at_the_same_time_are_counted_one_by_one() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");
-    let mut children: Vec<_> = (0..6)
-        .map(|_| {
-            repo.program()
-                .args(attempt("--task-id=t", &["--json"]))
-                .stdout(std::process::Stdio::null())
-                .spawn()
-                .expect("it starts")
-        })
-        .collect();
-    let codes: Vec<_> = children.iter_mut().map(|child| child.wait().expect("it ends").code()).collect();
-    assert_eq!(codes.iter().filter(|code| **code == Some(0)).count(), 3, "{codes:?}");
+    let command: Vec<String> = attempt("--task-id=t", &["--json"]).into_iter().map(str::to_owned).collect();
+    assert_eq!(at_once(&repo, vec![command; 6]), 3);
     let task = repo.json(["task", "show", "t"]);
     let counted: Vec<u64> =
         task["history"].as_array().unwrap().iter().filter_map(|step| step["payload"]["retry_count"].as_u64()).collect();
@@ -44,20 +43,11 @@ fn attempts_at_the_same_time_are_counted_one_by_one() {
     repo.fails(1, attempt("--task-id=t", &["--set", "max_retries=9"]));
     // an id is the same with blanks around it
     repo.fails(1, attempt("--task-id= t ", &[]));
-    let mut children: Vec<_> = (0..3)
-        .map(|_| {
-            let said = ["category=resource", "severity=high", "description=x", "recommendation=Do it"];
-            let sets = said.iter().flat_map(|said| ["--set".to_owned(), format!("escalation_details.{said}")]);
-            let all = ["handoff", "--type", "escalation", "--task-id=t"].map(str::to_owned).into_iter().chain(sets);
-            repo.program()
-                .args(all)
-                .stdout(std::process::Stdio::null())
-                .stderr(std::process::Stdio::null())
-                .spawn()
-                .expect("it starts")
-        })
-        .collect();
-    let stored = children.iter_mut().filter_map(|child| child.wait().ok()).filter(|status| status.success()).count();
+    let said = ["category=resource", "severity=high", "description=x", "recommendation=Do it"];
+    let sets = said.iter().flat_map(|said| ["--set".to_owned(), format!("escalation_details.{said}")]);
+    let command: Vec<String> =
+        ["handoff", "--type", "escalation", "--task-id=t"].map(str::to_owned).into_iter().chain(sets).collect();
+    let stored = at_once(&repo, vec![command; 3]);
     assert_eq!(stored, 1, "one escalation holds the others up");
 }
 
@@ -269,19 +259,9 @@ fn of_resolutions_at_the_same_time_one_is_stored() {
     repo.start("worker", "The login");
     let escalation = id(&escalate(&repo, "t", "No key", &[]));
     let before = (journal_of(&repo, "decision"), journal_of(&repo, "finding"));
-    let mut children: Vec<_> = (0..4)
-        .map(|n| {
-            let text = format!("Resolution {n}");
-            let all = ["accept", &escalation, "--resolution", &text];
-            repo.program()
-                .args(all)
-                .stdout(std::process::Stdio::null())
-                .stderr(std::process::Stdio::null())
-                .spawn()
-                .expect("it starts")
-        })
-        .collect();
-    let stored = children.iter_mut().filter_map(|child| child.wait().ok()).filter(|status| status.success()).count();
+    let resolve =
+        |n: u32| ["accept", &escalation, "--resolution", &format!("Resolution {n}")].map(str::to_owned).to_vec();
+    let stored = at_once(&repo, (0..4).map(resolve));
     assert_eq!(stored, 1);
     assert_eq!((journal_of(&repo, "decision"), journal_of(&repo, "finding")), (before.0 + 1, before.1 + 1));
 }
