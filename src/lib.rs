@@ -12,7 +12,7 @@
 //! | [`store`] | records in notes: log, append, read, merge, heal |
 //! | [`ops`] | one use case per file; prints nothing |
 //! | [`view`] | outcome → terminal, JSON, template |
-//! | [`cli`] | the command line |
+//! | [`cli`], [`mcp`] | the two faces: the command line, and the tools of agents; neither knows the other |
 #![forbid(unsafe_code)]
 
 pub mod cli;
@@ -20,6 +20,7 @@ pub mod env;
 pub mod epistemics;
 pub mod error;
 pub mod git;
+pub mod mcp;
 pub mod model;
 pub mod ops;
 pub mod store;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use git_empirica::cli::{self, Streams};
 use git_empirica::env::Env;
+use git_empirica::mcp;
 
 // the one place that reads the process's environment
 #[allow(clippy::disallowed_methods)]
@@ -23,7 +24,8 @@ fn main() -> ExitCode {
         out: Box::new(std::io::BufWriter::new(stdout)),
         err: Box::new(stderr),
     };
-    ExitCode::from(cli::run(arguments, &env, streams))
+    let serve = |all| mcp::serve(&env, all, std::io::stdin(), std::io::stdout());
+    ExitCode::from(cli::run(arguments, &env, streams, &serve))
 }
 
 /// The width of a terminal; `None` for what is none, and for one that does not say.

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 /// From the ground up.
-const FLOORS: [&str; 10] = ["error", "env", "model", "epistemics", "git", "wire", "store", "ops", "view", "cli"];
+const FLOORS: [&str; 11] = ["error", "env", "model", "epistemics", "git", "wire", "store", "ops", "view", "cli", "mcp"];
+/// The faces, side by side.
+const FACES: [&str; 2] = ["cli", "mcp"];
 
 fn sources() -> Vec<(PathBuf, String)> {
     let mut out = Vec::new();
@@ -58,6 +60,8 @@ fn imports_only_go_down() {
         for other in named(text) {
             seen += 1;
             assert!(other <= own, "{} names the higher floor {}", path.display(), FLOORS[other]);
+            let beside = other != own && FACES.contains(&FLOORS[own]) && FACES.contains(&FLOORS[other]);
+            assert!(!beside, "{} names the other face, {}", path.display(), FLOORS[other]);
         }
     }
     assert!(seen > 100, "imports were found");

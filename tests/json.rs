@@ -406,7 +406,7 @@ fn commands(command: &clap::Command, path: &str, out: &mut BTreeSet<String>) {
                 commands(sub, &path, out);
             }
             let bare = !sub.has_subcommands() || !sub.is_subcommand_required_set();
-            if bare && !["completions", "export", "hook"].contains(&path.as_str()) {
+            if bare && !["completions", "export", "hook", "mcp"].contains(&path.as_str()) {
                 out.insert(path);
             }
         }

@@ -46,6 +46,7 @@ mod log_many;
 mod managed;
 mod managed_attacks;
 mod manual;
+mod mcp_list;
 mod metrics;
 mod portable;
 mod properties;

@@ -115,7 +115,7 @@ impl<'a> Here<'a> {
             }
             Command::Diff(given) => {
                 let context = self.context(given.who)?;
-                view::diff::answer(&diff::run(&context, given.a.as_deref(), given.b.as_deref())?)
+                view::diff::answer(&diff::run(&context, given.a.as_deref(), given.b.as_deref(), Default::default())?)
             }
             Command::Resume(given) => {
                 let wanted = view::resume::Wanted {

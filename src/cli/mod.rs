@@ -41,7 +41,10 @@ pub struct Streams {
 
 /// Runs one command and returns the exit code: 0 done, 1 not found or refused, 2 usage, 3 a gate says stop,
 /// 128 no repository or storage beyond help.
-pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams) -> u8 {
+///
+/// `serve` is the other face: with whether all tools are wanted, it talks to an agent on the process's own streams and returns its exit
+/// code.
+pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: &dyn Fn(bool) -> u8) -> u8 {
     // asked for on every start of some tools: not worth building the parser
     if arguments.len() == 2 && (arguments[1] == "--version" || arguments[1] == "-V") {
         let written = writeln!(streams.out, "git-empirica {}", env!("CARGO_PKG_VERSION"));
@@ -57,6 +60,9 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams) -> u8 {
         }
         Err(error) => return report(&usage::error(&error, &arguments), as_json, &mut streams),
     };
+    if let args::Command::Mcp(given) = &cli.command {
+        return serve(given.tools == args::ToolsWord::All);
+    }
     let mut output = Output::new(streams, as_json);
     match dispatch::run(cli.command, env, &mut output) {
         Ok(code) => code,

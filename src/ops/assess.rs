@@ -203,6 +203,16 @@ fn next_step(phase: Phase, recommendation: Option<&str>, handed_over: bool) -> S
     .to_owned()
 }
 
+/// Vectors out of names and values as they were said. A name that is none, one given twice, and a value that is no number from 0 to
+/// 1 are usage errors.
+pub fn vectors_of<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> Result<Vectors> {
+    let mut out = Vectors::default();
+    for (name, value) in pairs {
+        out.add_pairs(&format!("{name}={value}")).map_err(|error| vector_error(&error))?;
+    }
+    Ok(out)
+}
+
 fn no_vectors() -> Error {
     vector_error(&VectorError::Empty)
 }

@@ -6,7 +6,7 @@ use super::session::gather;
 use super::snapshot::{AskedGit, Request, take};
 use crate::epistemics::confidence::overall;
 use crate::error::{Error, Result};
-use crate::model::{Body, Checkpoint, Head, Record, SessionId, Shelf};
+use crate::model::{Body, Checkpoint, Head, Phase, Record, SessionId, Shelf};
 use crate::store::When;
 use crate::store::index::Only;
 
@@ -62,17 +62,44 @@ fn listed(context: &Context<'_>, newest: Option<usize>) -> Result<(Vec<Record>, 
     Ok((scan.records().rev().filter(fits).cloned().collect(), warnings))
 }
 
+/// The newest checkpoint or assessment of the filters of [`list`] that is of this phase and not older than so many hours; without
+/// either, the newest. `None` when none is.
+pub fn newest(
+    context: &Context<'_>,
+    phase: Option<Phase>,
+    max_age_hours: Option<u32>,
+) -> Result<(Option<Record>, Vec<String>)> {
+    if phase.is_none() && max_age_hours.is_none() {
+        let (records, warnings) = listed(context, Some(1))?;
+        return Ok((records.into_iter().next(), warnings));
+    }
+    let oldest = max_age_hours.map(|hours| context.env.now() - chrono::Duration::hours(i64::from(hours)));
+    let fits = |record: &Record| {
+        let at = chrono::DateTime::parse_from_rfc3339(&record.head.at).ok();
+        let of_phase = match &record.body {
+            Body::Assessment(assessment) => phase.is_none_or(|phase| assessment.phase == phase),
+            Body::Checkpoint(checkpoint) => phase.is_none_or(|phase| checkpoint.phase == Some(phase)),
+            _ => false,
+        };
+        of_phase && oldest.is_none_or(|oldest| at.is_some_and(|at| at >= oldest))
+    };
+    let (records, warnings) = list(context)?;
+    Ok((records.into_iter().find(fits), warnings))
+}
+
+/// The error of a checkpoint that is not there.
+pub fn none_stored() -> Error {
+    Error::not_found("no checkpoint is stored here")
+        .reason("no assessment or checkpoint was made here, or none that fits what was asked for")
+        .suggest("See all that there are, or make one in an active session with git empirica checkpoint.")
+        .command("git empirica checkpoint list")
+}
+
 /// One checkpoint or assessment; without an id the newest one of the filters of [`list`].
 pub fn show(context: &Context<'_>, given: Option<&str>) -> Result<(Record, Vec<String>)> {
     let Some(given) = given else {
-        let (records, warnings) = listed(context, Some(1))?;
-        let newest = records.into_iter().next();
-        return newest.map(|record| (record, warnings)).ok_or_else(|| {
-            Error::not_found("no checkpoint is stored here")
-                .reason("no assessment or checkpoint was made here, or none that fits --session and --ai")
-                .suggest("See all that there are, or make one in an active session with git empirica checkpoint.")
-                .command("git empirica checkpoint list")
-        });
+        let (newest, warnings) = newest(context, None, None)?;
+        return newest.map(|record| (record, warnings)).ok_or_else(none_stored);
     };
     let warnings = context.store.settle();
     let fits = |r: &Record| matches!(r.body, Body::Assessment(_) | Body::Checkpoint(_));

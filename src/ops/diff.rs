@@ -12,7 +12,7 @@ use crate::git::between::between;
 use crate::git::content::{Held, Tree, WorkTree, inside};
 use crate::git::parse_oid;
 use crate::model::goal::GoalStatus;
-use crate::model::{Body, Id, Record, SessionId, Shelf};
+use crate::model::{Body, Id, Record, SessionId, Shelf, Vectors};
 use crate::store::index::Only;
 use crate::store::{Homes, Index};
 
@@ -29,7 +29,14 @@ pub struct Outcome {
 /// Compares `a` with `b`: checkpoints, assessments or handoffs by id, or sessions, of which the newest of these is meant.
 /// Without `b` the present state, as git compares with the work tree; without either, the newest checkpoint of the
 /// session at work here with it.
-pub fn run(context: &Context<'_>, a: Option<&str>, b: Option<&str>) -> Result<Outcome> {
+///
+/// The present state has the vectors of `present`, when there are any, else those of the session's last assessment.
+pub fn run(context: &Context<'_>, a: Option<&str>, b: Option<&str>, present: Vectors) -> Result<Outcome> {
+    if b.is_some() && !present.is_empty() {
+        return Err(Error::usage("vectors of now are compared with what was, not with a second name")
+            .reason("both sides were named already")
+            .suggest("Leave out the second name, or the vectors."));
+    }
     let warnings = context.store.settle();
     let index = context.store.index()?;
     let a = match a {
@@ -38,7 +45,7 @@ pub fn run(context: &Context<'_>, a: Option<&str>, b: Option<&str>) -> Result<Ou
     };
     let b = match b {
         Some(given) => named(context, &index, given)?,
-        None => now(context, a.session.as_ref())?,
+        None => now(context, a.session.as_ref(), present)?,
     };
     let comparison = compared(context, &a, &b, b.kind == "now")?;
     Ok(Outcome { a, b, comparison, warnings })
@@ -155,7 +162,7 @@ fn newest_checkpoint(context: &Context<'_>, index: &Index<'_>) -> Result<Side> {
 
 /// The present state: of the session of the other side while it is active, else of the session at work here, else of
 /// the other side's all the same.
-fn now(context: &Context<'_>, other: Option<&SessionId>) -> Result<Side> {
+fn now(context: &Context<'_>, other: Option<&SessionId>, vectors: Vectors) -> Result<Side> {
     let asked = AskedGit::ask(context);
     let of_other = other.and_then(|id| gather(context, id).ok());
     let gathered = match of_other {
@@ -167,6 +174,6 @@ fn now(context: &Context<'_>, other: Option<&SessionId>) -> Result<Side> {
         },
     };
     let (id, ai) = (gathered.session.id.clone(), gathered.session.ai.clone());
-    let (checkpoint, _) = take(context, &gathered, &ai, Taken::default(), asked)?;
+    let (checkpoint, _) = take(context, &gathered, &ai, Taken { vectors, ..Taken::default() }, asked)?;
     Ok(Side::now(&context.store.new_head(Some(&id), &ai), &checkpoint, &gathered.goals))
 }

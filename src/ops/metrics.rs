@@ -100,6 +100,18 @@ pub struct One {
     pub warnings: Vec<String>,
 }
 
+/// Measures the newest handoff of a session; one that wrote none is an error.
+pub fn of_session(context: &Context<'_>, exact: bool) -> Result<One> {
+    let who = context.working()?;
+    let newest = handoff::of_session(context, &who.id)?.ok_or_else(|| {
+        Error::not_found(format!("the session {} has no handoff yet", who.id.short()))
+            .reason("what handing over is worth is measured on a handoff")
+            .suggest("Hand over first.")
+            .command(format!("git empirica handoff --session {}", who.id.short()))
+    })?;
+    one(context, newest.head.id.as_str(), exact)
+}
+
 /// Measures one handoff.
 pub fn one(context: &Context<'_>, given: &str, exact: bool) -> Result<One> {
     can_count(exact)?;

@@ -22,6 +22,7 @@ pub mod draft;
 pub mod drift;
 pub mod flush;
 pub mod goal;
+pub mod guide;
 pub mod handoff;
 pub mod hook;
 pub mod init;

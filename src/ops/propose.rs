@@ -1,14 +1,17 @@
 //! The goals of a PREFLIGHT that recommends to investigate: proposed from what is at hand, and ended when they are reached.
 
+use super::Stored;
 use super::context::{Context, Working};
+use super::session::gather;
 use crate::epistemics::drift::last_learned;
 use crate::epistemics::gate;
 use crate::epistemics::gathered::Gathered;
-use crate::epistemics::journal::answers;
+use crate::epistemics::journal::{self, answers};
 use crate::epistemics::proposals::{AtHand, Earlier, Tried, goals, reached as reached_by};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus};
-use crate::model::{Assessment, Body, Record, Vector, Vectors};
+use crate::model::{Assessment, Body, Record, SessionId, Vector, Vectors};
+use crate::store::When;
 use crate::store::index::Only;
 
 /// What a PREFLIGHT does to the goals of its session.
@@ -69,6 +72,41 @@ pub fn run(
         }
     }
     Ok(out)
+}
+
+/// Goals proposed outside a PREFLIGHT.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Anew {
+    pub session_id: SessionId,
+    /// The goals of the weak vectors, weakest first: those that stay and those that are new.
+    pub goals: Vec<GoalState>,
+    /// The vectors they were proposed for.
+    pub vectors: Vectors,
+    pub stored: Stored,
+}
+
+/// Proposes goals for the weak vectors of the last assessment of the session the command works in, and stores them; `about`
+/// says what the work is about. A session without an assessment is refused.
+pub fn anew(context: &Context<'_>, about: Option<String>) -> Result<Anew> {
+    context.optional("context", about.as_deref())?;
+    let who = context.working()?;
+    let gathered = gather(context, &who.id)?;
+    let Some((_, last)) = gathered.assessments.last() else {
+        return Err(Error::refused("goals are proposed for the weak vectors, and there is no assessment yet")
+            .reason(format!("the session {} has not said how sure it is", who.id.short()))
+            .suggest("Assess yourself first; a PREFLIGHT that recommends to investigate proposes goals itself.")
+            .command("git empirica preflight -v know=<0..1>,uncertainty=<0..1>"));
+    };
+    let vectors = last.vectors.clone();
+    let mut proposed = run(context, &who, &gathered, &vectors, (about.as_deref(), None, &[]))?;
+    let bodies = std::mem::take(&mut proposed.bodies);
+    let (records, stored) = match bodies.is_empty() {
+        true => (Vec::new(), Stored::default()),
+        false => context.store(&who, bodies, When::Now)?,
+    };
+    let new = journal::goals(&records).into_iter().map(|owned| owned.goal);
+    Ok(Anew { goals: proposed.in_order(new), session_id: who.id, vectors, stored })
 }
 
 /// The proposals of an earlier PREFLIGHT whose criterion an assessment meets: the vector is where it was to be, and

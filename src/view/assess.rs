@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::model::Phase;
 use crate::model::goal::{GoalDone, GoalState};
 use crate::ops::drift::Gate;
-use crate::ops::{assess, drift};
+use crate::ops::{assess, drift, propose};
 
 /// A goal that a PREFLIGHT proposed, as JSON.
 fn goal_json(goal: &GoalState) -> Value {
@@ -99,6 +99,20 @@ fn add_gate(json: &mut Value, gate: &Gate) {
     json["drift_analysis"] = drift_json(&gate.drift);
     json["safe_to_proceed"] = json!(gate.drift.is_safe());
     json["decision"] = json!(gate.decision.map(|decision| decision.name()));
+}
+
+/// Goals that were proposed for the weak vectors, weakest first.
+pub fn proposed(outcome: &propose::Anew) -> Answer {
+    let json = json!({
+        "session_id": outcome.session_id,
+        "goals": outcome.goals.iter().map(goal_json).collect::<Vec<_>>(),
+        "vectors": outcome.vectors,
+    });
+    let answer = Answer::new(json).text(goal_lines(&outcome.goals)).stored(&outcome.stored);
+    match outcome.goals.is_empty() {
+        true => answer.say("No vector is weak enough for a goal."),
+        false => answer,
+    }
 }
 
 /// The answer of `drift`.

@@ -203,6 +203,26 @@ fn one_text(one: &One) -> String {
     )
 }
 
+/// What the vectors of all agents, and of each, were found to be off by: the bias per vector alone.
+pub fn beliefs(outcome: &Outcome) -> Answer {
+    let of = |summary: &Summary| {
+        json!({
+            "sessions": summary.sessions, "vectors": summary.beliefs.iter().map(belief_json).collect::<Vec<_>>(),
+        })
+    };
+    let agent = |(ai, summary): &(String, Summary)| {
+        let mut json = of(summary);
+        json["ai_id"] = json!(ai);
+        json
+    };
+    let json = json!({
+        "overall": outcome.overall.as_ref().map(of),
+        "agents": outcome.agents.iter().map(agent).collect::<Vec<_>>(),
+        "total_sessions": outcome.sessions.len(),
+    });
+    Answer::new(json).warn(outcome.warnings.clone())
+}
+
 /// Answers.
 pub fn answer(outcome: &Outcome) -> Answer {
     let agent = |(ai, summary): &(String, Summary)| {

@@ -15,6 +15,7 @@ pub mod diff;
 pub mod doctor;
 pub mod fit;
 pub mod goal;
+pub mod guide;
 pub mod handoff;
 pub mod init;
 pub mod log;

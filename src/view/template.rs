@@ -12,7 +12,7 @@ use super::{safe, words};
 use crate::error::{Error, Result, move_aside};
 
 /// The templates that come with the program, by name.
-const BUILT_IN: [(&str, &str); 11] = [
+const BUILT_IN: [(&str, &str); 13] = [
     ("handoff.md", include_str!("../../templates/handoff.md")),
     ("context.md", include_str!("../../templates/context.md")),
     ("digest.md", include_str!("../../templates/digest.md")),
@@ -24,6 +24,8 @@ const BUILT_IN: [(&str, &str); 11] = [
     ("session.txt", include_str!("../../templates/session.txt")),
     ("status.txt", include_str!("../../templates/status.txt")),
     ("demo.txt", include_str!("../../templates/demo.txt")),
+    ("prompt-hand-over.md", include_str!("../../templates/prompt-hand-over.md")),
+    ("prompt-resume.md", include_str!("../../templates/prompt-resume.md")),
 ];
 
 /// A set of templates.

@@ -7,6 +7,7 @@ mod collect;
 mod goal;
 mod handoff;
 mod journal;
+mod mcp;
 mod metrics;
 mod portable;
 mod query;
@@ -26,6 +27,7 @@ pub use collect::{AgentWord, Collect};
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, HandoffType, Said};
 pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
+pub use mcp::{Mcp, ToolsWord};
 pub use metrics::{Metrics, PeriodWord};
 pub use portable::{Export, Import};
 pub use query::{CalibrationWord, Query, QueryFormat, TypeWord};
@@ -120,6 +122,7 @@ pub enum Command {
     Setup(Setup),
     Completions(Completions),
     Hook(Hook),
+    Mcp(Mcp),
 }
 
 impl Cli {

@@ -1,0 +1,73 @@
+//! From the arguments of a call to those of a tool; what does not fit is said so that the next call does.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::schema::Values;
+use crate::error::{Error, Result};
+use crate::model::Vectors;
+use crate::ops::assess::vectors_of;
+
+/// The arguments of a tool.
+pub fn read<A: DeserializeOwned>(tool: &str, given: Map<String, Value>, schema: &Map<String, Value>) -> Result<A> {
+    // what is null was left out
+    let given: Map<String, Value> = given.into_iter().filter(|(_, value)| !value.is_null()).collect();
+    serde_json::from_value(Value::Object(given)).map_err(|error| {
+        let names = names(schema);
+        let told = match names.is_empty() {
+            true => format!("{tool} takes no arguments"),
+            false => format!("the arguments of {tool} are {}", names.join(", ")),
+        };
+        let said = error.to_string();
+        let wanted = said.split('`').nth(1).filter(|_| said.starts_with("unknown field"));
+        let near = wanted.and_then(|wanted| nearest(wanted, schema));
+        let out = Error::usage(format!("the arguments of {tool} do not fit: {said}")).reason(told);
+        match near {
+            Some(near) => out.suggest(format!("Did you mean '{near}'?")).alternative(near),
+            None => out.suggest("Call it again with arguments of its schema."),
+        }
+    })
+}
+
+/// The names of the arguments, those that must be there marked.
+fn names(schema: &Map<String, Value>) -> Vec<String> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let must = |name: &String| required.is_some_and(|list| list.iter().any(|one| one == name));
+    let all = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    all.map(|name| if must(name) { format!("{name} (required)") } else { name.clone() }).collect()
+}
+
+fn nearest(wanted: &str, schema: &Map<String, Value>) -> Option<String> {
+    let names: Vec<&str> = schema.get("properties")?.as_object()?.keys().map(String::as_str).collect();
+    similar::get_close_matches(wanted, &names, 1, 0.5).first().map(|name| (*name).to_owned())
+}
+
+/// The vectors of an argument.
+pub fn vectors(given: &Values) -> Result<Vectors> {
+    let value = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    vectors_of(given.0.iter().map(|(name, number)| (name.as_str(), value(number))))
+}
+
+/// A number from 0 to 1.
+pub fn unit(name: &str, given: Option<f64>) -> Result<Option<f64>> {
+    match given {
+        Some(number) if !(0.0..=1.0).contains(&number) => {
+            Err(Error::usage(format!("{name} must be a number from 0 to 1"))
+                .provided(number.to_string())
+                .reason("0 is not at all, 1 is entirely")
+                .suggest("Give a number from 0 to 1: 0.7."))
+        }
+        given => Ok(given),
+    }
+}
+
+/// A number that has a least value.
+pub fn least(name: &str, given: u32, least: u32) -> Result<usize> {
+    if given < least {
+        return Err(Error::usage(format!("{name} must be {least} or more"))
+            .provided(given.to_string())
+            .reason("with less there is nothing to say")
+            .suggest(format!("Give {least} or more, or leave it out.")));
+    }
+    Ok(given as usize)
+}

@@ -1,0 +1,67 @@
+//! What a call works with: the repository, the user's templates, and what the conversation remembers.
+
+use std::collections::HashMap;
+
+use crate::env::Env;
+use crate::error::Result;
+use crate::git::Repository;
+use crate::model::Phase;
+use crate::ops::{Asked, Context};
+use crate::view::block::BuiltIn;
+use crate::view::template::Templates;
+
+/// What is remembered from one call to the next, as long as the server runs; losing it loses no record.
+#[derive(Debug, Clone, Default)]
+pub struct Remembered {
+    /// The session this client began or went on with: meant when no other is named.
+    pub session: Option<String>,
+    /// The name of the client, as it said when it connected.
+    pub client: Option<String>,
+    /// What was said when an assessment was asked for, for when it is submitted: by session and phase.
+    pub said: HashMap<(String, &'static str), Said>,
+}
+
+/// What an agent said when it asked what to assess.
+#[derive(Debug, Clone, Default)]
+pub struct Said {
+    /// The task, or what was done.
+    pub task: Option<String>,
+    /// How sure it is to go on, 0 to 1.
+    pub confidence: Option<f64>,
+}
+
+/// A repository, opened for one call.
+pub struct Here<'a> {
+    /// What the process was given.
+    pub env: &'a Env,
+    /// The repository.
+    pub repo: &'a Repository,
+    /// The templates of the user's.
+    pub templates: Templates,
+    /// What the conversation remembers.
+    pub remembered: &'a mut Remembered,
+}
+
+impl<'a> Here<'a> {
+    /// A context that reads: it filters by what is named, and by nothing else.
+    pub fn reading(&self, ai: Option<String>, session: Option<String>) -> Result<Context<'a>> {
+        Context::new(self.env, self.repo, &BuiltIn, Asked { ai, session })
+    }
+
+    /// A context that works in a session: as named, else this client's own.
+    pub fn working(&self, ai: Option<String>, session: Option<String>) -> Result<Context<'a>> {
+        let own = || self.remembered.session.clone().filter(|_| ai.is_none());
+        let session = session.or_else(own);
+        self.reading(ai, session)
+    }
+
+    /// Keeps what was said for the assessment that follows.
+    pub fn keep(&mut self, session: &str, phase: Phase, said: Said) {
+        self.remembered.said.insert((session.to_owned(), phase.name()), said);
+    }
+
+    /// What was said for an assessment, once.
+    pub fn said(&mut self, session: &str, phase: Phase) -> Said {
+        self.remembered.said.remove(&(session.to_owned(), phase.name())).unwrap_or_default()
+    }
+}

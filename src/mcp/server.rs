@@ -1,0 +1,175 @@
+//! The server as the protocol sees it: one call at a time, each against the repository as it is then.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::{Value, json};
+
+use super::here::{Here, Remembered};
+use super::{prompts, resources, tools, words};
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::git::Repository;
+use crate::view::answer::failure;
+use crate::view::template::Templates;
+
+/// What the client's model is told once.
+const INSTRUCTIONS: &str = "Keeps what you learn, doubt, try and decide in this repository's git notes. Begin with \
+    bootstrap_session, or resume_previous_session to continue earlier work. Before the work: \
+    submit_preflight_assessment; before acting: submit_check_assessment; after it: submit_postflight_assessment and \
+    generate_handoff_report. Log as you go: log_finding, log_unknown, log_dead_end, log_decision. session_id takes an \
+    id, 4 or more of its first characters, latest, latest:active, latest:<ai>, latest:active:<ai>, or your own session \
+    id; left out, it is the session you began. A failure has ok: false with what to do.";
+
+/// The server of one client.
+#[derive(Clone)]
+pub struct Server {
+    env: Arc<Env>,
+    all: bool,
+    remembered: Arc<Mutex<Remembered>>,
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Server {
+    /// A server with all tools, or with those that one session needs.
+    pub fn new(env: Env, all: bool) -> Self {
+        Server { env: Arc::new(env), all, remembered: Arc::default(), turn: Arc::default() }
+    }
+
+    /// Does something with the repository, away from the frames; one at a time, in the order they came.
+    async fn work<T: Send + 'static>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&mut Here<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let _turn = self.turn.lock().await;
+        if context.ct.is_cancelled() {
+            // nobody waits for the answer
+            return Err(Error::refused("the call was cancelled before it began"));
+        }
+        let (env, remembered) = (self.env.clone(), self.remembered.clone());
+        let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
+        let done = tokio::task::spawn_blocking(move || {
+            let repo = Repository::discover(&env)?;
+            let mut known = remembered.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            known.client = client;
+            let templates = Templates::for_terminal(repo.config_path("empirica.templateDir"));
+            let out = work(&mut Here { env: &env, repo: &repo, templates, remembered: &mut known });
+            *remembered.lock().unwrap_or_else(PoisonError::into_inner) = known;
+            out
+        });
+        done.await.unwrap_or_else(|fault| {
+            Err(Error::storage("the program failed at this call")
+                .reason("this is a fault of the program, not of what you said; what was stored is stored")
+                .suggest("See what is stored, then call again if it is not there.")
+                .command("git empirica session list")
+                .caused_by(fault))
+        })
+    }
+}
+
+/// A document as the result of a call.
+fn result(document: Value) -> CallToolResult {
+    let failed = document.get("ok") == Some(&json!(false));
+    let mut out = CallToolResult::structured(document);
+    out.is_error = Some(failed);
+    out
+}
+
+/// An error as the protocol's own, where it has no other.
+fn refused(error: &Error) -> ErrorData {
+    let data = Some(words::failed(failure(error)));
+    match error.kind() {
+        crate::error::Kind::NotFound => ErrorData::resource_not_found(error.in_one_line(), data),
+        crate::error::Kind::Usage => ErrorData::invalid_params(error.in_one_line(), data),
+        _ => ErrorData::internal_error(error.in_one_line(), data),
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("git-empirica", env!("CARGO_PKG_VERSION")).with_title("git empirica"))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::listed(self.all)))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tools::find(name, self.all).ok().map(|tool| tool.listed())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let given = request.arguments.unwrap_or_default();
+        let done = match tools::find(&request.name, self.all) {
+            Ok(tool) => self.work(&context, move |here| Ok((tool.run)(here, given)?.document())).await,
+            Err(error) => Err(error),
+        };
+        let document = match done {
+            Ok(document) => words::done(document),
+            Err(error) => words::failed(failure(&error)),
+        };
+        Ok(result(document).into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        self.work(&context, move |here| resources::list(here, cursor.as_deref())).await.map_err(|error| refused(&error))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(resources::templates())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = self.work(&context, move |here| resources::read(here, &request.uri)).await;
+        read.map(ReadResourceResponse::from).map_err(|error| refused(&error))
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(prompts::list())
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let (name, given) = (request.name, request.arguments.unwrap_or_default());
+        let made = self.work(&context, move |here| prompts::get(here, &name, &given)).await;
+        made.map(GetPromptResponse::from).map_err(|error| refused(&error))
+    }
+}

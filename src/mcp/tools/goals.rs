@@ -1,0 +1,224 @@
+//! Goals and their steps.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Call, Effect, also};
+use crate::error::{Error, Result};
+use crate::mcp::here::Here;
+use crate::mcp::schema::Alias;
+use crate::model::goal::Priority;
+use crate::ops::{goal, propose};
+use crate::view::{self, Answer};
+
+fn change(here: &Here<'_>, session: Option<Alias>, request: goal::Request) -> Result<Answer> {
+    let context = here.working(None, session.map(|alias| alias.0))?;
+    Ok(view::goal::changed(&goal::run(&context, request)?))
+}
+
+/// The priorities.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PriorityWord {
+    High,
+    Medium,
+    Low,
+}
+
+impl From<PriorityWord> for Priority {
+    fn from(word: PriorityWord) -> Self {
+        match word {
+            PriorityWord::High => Priority::High,
+            PriorityWord::Medium => Priority::Medium,
+            PriorityWord::Low => Priority::Low,
+        }
+    }
+}
+
+/// Add a task to the session, without a PREFLIGHT of its own.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cascade {
+    session_id: Option<Alias>,
+    task: String,
+}
+
+impl Call for Cascade {
+    const NAME: &'static str = "create_cascade";
+    const EFFECT: Effect = Effect::Adds;
+    const RETURNS: &'static str = "cascade_id session_id";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let request = goal::Request::Add { text: self.task, criteria: Vec::new(), priority: Priority::Medium };
+        Ok(also(change(here, self.session_id, request)?, "cascade_id", "id"))
+    }
+}
+
+/// Propose goals for the weak vectors of the last assessment.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Generate {
+    session_id: Option<Alias>,
+    /// what the work is about
+    conversation_context: Option<String>,
+    /// true, or left out
+    #[serde(default = "yes")]
+    use_epistemic_state: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Call for Generate {
+    const NAME: &'static str = "generate_goals";
+    const EFFECT: Effect = Effect::Settles;
+    const RETURNS: &'static str = "session_id goals:array";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        if !self.use_epistemic_state {
+            return Err(Error::usage("goals are proposed from the epistemic state alone")
+                .provided("use_epistemic_state=false")
+                .reason("they are for the vectors that are weak; without them there is nothing to propose")
+                .suggest("Leave use_epistemic_state out, or set a goal of your own with create_goal."));
+        }
+        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+        Ok(view::assess::proposed(&propose::anew(&context, self.conversation_context)?))
+    }
+}
+
+/// List goals with steps and progress.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Query {
+    session_id: Option<Alias>,
+    ai_id: Option<String>,
+    /// only open ones
+    #[serde(default)]
+    open: bool,
+}
+
+impl Call for Query {
+    const NAME: &'static str = "query_goal_orchestrator";
+    const EFFECT: Effect = Effect::Reads;
+    const RETURNS: &'static str = "goals:array total_found:integer";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let context = here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?;
+        let (goals, warnings) = goal::list(&context, self.open)?;
+        Ok(view::goal::list(&goals, warnings))
+    }
+}
+
+/// Set a goal.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Create {
+    session_id: Option<Alias>,
+    objective: String,
+    /// texts, or objects with a description
+    #[serde(default)]
+    success_criteria: Vec<Value>,
+    priority: Option<PriorityWord>,
+}
+
+/// The text of a criterion; of an object its description, and what else it says.
+fn criterion(value: Value) -> Result<String> {
+    match value {
+        Value::String(text) => Ok(text),
+        Value::Object(mut map) => {
+            let text = map.shift_remove("description").and_then(|text| text.as_str().map(str::to_owned));
+            let more: Vec<String> = map
+                .iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(key, value)| {
+                    format!("{key}: {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+                })
+                .collect();
+            let text = text.ok_or_else(|| no_criterion("it has no description"))?;
+            Ok(if more.is_empty() { text } else { format!("{text} ({})", more.join(", ")) })
+        }
+        _ => Err(no_criterion("it is neither a text nor an object")),
+    }
+}
+
+fn no_criterion(why: &str) -> Error {
+    Error::usage("a criterion cannot be understood")
+        .reason(why)
+        .suggest("Give success_criteria as texts, such as [\"the tests pass\"].")
+}
+
+impl Call for Create {
+    const NAME: &'static str = "create_goal";
+    const EFFECT: Effect = Effect::Adds;
+    const RETURNS: &'static str = "goal_id session_id";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let request = goal::Request::Add {
+            text: self.objective,
+            criteria: self.success_criteria.into_iter().map(criterion).collect::<Result<_>>()?,
+            priority: self.priority.map_or(Priority::Medium, Priority::from),
+        };
+        Ok(also(change(here, self.session_id, request)?, "goal_id", "id"))
+    }
+}
+
+/// Add a step to a goal.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddSubtask {
+    session_id: Option<Alias>,
+    goal_id: String,
+    description: String,
+}
+
+impl Call for AddSubtask {
+    const NAME: &'static str = "add_subtask";
+    const EFFECT: Effect = Effect::Adds;
+    const RETURNS: &'static str = "subtask_id session_id";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let request = goal::Request::Sub { goal: self.goal_id, text: self.description };
+        Ok(also(change(here, self.session_id, request)?, "subtask_id", "id"))
+    }
+}
+
+/// Mark a step or a goal as done.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompleteSubtask {
+    session_id: Option<Alias>,
+    #[serde(alias = "task_id")]
+    subtask_id: String,
+    /// what shows it: a commit, a file
+    evidence: Option<String>,
+}
+
+impl Call for CompleteSubtask {
+    const NAME: &'static str = "complete_subtask";
+    const EFFECT: Effect = Effect::Adds;
+    const RETURNS: &'static str = "id session_id goals:array";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        change(here, self.session_id, goal::Request::Done { id: self.subtask_id, evidence: self.evidence })
+    }
+}
+
+/// How far a goal is.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Progress {
+    goal_id: String,
+}
+
+impl Call for Progress {
+    const NAME: &'static str = "get_goal_progress";
+    const EFFECT: Effect = Effect::Reads;
+    const RETURNS: &'static str = "goal:object";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let (owned, warnings) = goal::show(&here.reading(None, None)?, &self.goal_id)?;
+        Ok(view::goal::shown(&owned, warnings))
+    }
+}

@@ -1,0 +1,283 @@
+//! Handoffs: write one, resume from earlier ones, find them, take one up.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{Call, Effect};
+use crate::epistemics::report::Said;
+use crate::error::{Error, Result};
+use crate::mcp::here::Here;
+use crate::mcp::schema::Alias;
+use crate::model::Verdict;
+use crate::ops::{accept, handoff, managed, query, resume};
+use crate::view::fit::Form;
+use crate::view::pack::Detail;
+use crate::view::query::Format;
+use crate::view::{self, Answer};
+
+/// The types of handoffs.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Type {
+    Epistemic,
+    Context,
+    Initialization,
+    Progress,
+    ErrorRecovery,
+    Escalation,
+}
+
+impl Type {
+    fn name(self) -> &'static str {
+        match self {
+            Type::Epistemic => "epistemic",
+            Type::Context => "context",
+            Type::Initialization => "initialization",
+            Type::Progress => "progress",
+            Type::ErrorRecovery => "error_recovery",
+            Type::Escalation => "escalation",
+        }
+    }
+}
+
+/// Hand over what you learned, for whoever continues. The journal, assessments and git fill in what you leave out.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Generate {
+    session_id: Option<Alias>,
+    /// what was done
+    task_summary: Option<String>,
+    #[serde(default)]
+    key_findings: Vec<String>,
+    #[serde(default)]
+    remaining_unknowns: Vec<String>,
+    next_session_context: Option<String>,
+    #[serde(default)]
+    artifacts_created: Vec<String>,
+    #[serde(default)]
+    next_steps: Vec<String>,
+    handoff_type: Option<Type>,
+    /// receiver
+    to: Option<String>,
+    task_id: Option<String>,
+    /// fields of the type
+    payload: Option<Map<String, Value>>,
+    /// check it first
+    #[serde(default)]
+    validate: bool,
+}
+
+impl Call for Generate {
+    const NAME: &'static str = "generate_handoff_report";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
+    const RETURNS: &'static str = "session_id report_id markdown storage_location:string? token_count:integer";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let request = handoff::Request {
+            said: Said {
+                task: self.task_summary,
+                findings: self.key_findings,
+                unknowns: self.remaining_unknowns,
+                context: self.next_session_context,
+                next_steps: Some(self.next_steps).filter(|steps| !steps.is_empty()),
+                artifacts: self.artifacts_created,
+                ..Said::default()
+            },
+            managed: managed::Asked {
+                kind: self.handoff_type.map(Type::name),
+                to: self.to,
+                task_id: self.task_id,
+                document: self.payload.map(|payload| Value::Object(payload).to_string()),
+                ..managed::Asked::default()
+            },
+            budget: Some(Detail::Full.budget()),
+            validate: self.validate,
+            ..handoff::Request::default()
+        };
+        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+        let nobody = &|_: &str| Err(Error::refused("there is no editor here"));
+        view::handoff::answer(&handoff::run(&context, request, nobody)?, &mut here.templates)
+    }
+}
+
+/// Which sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    Last,
+    LastN,
+    SessionId,
+}
+
+/// How much of each.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DetailWord {
+    Summary,
+    Detailed,
+    Full,
+}
+
+impl From<DetailWord> for Detail {
+    fn from(word: DetailWord) -> Self {
+        match word {
+            DetailWord::Summary => Detail::Summary,
+            DetailWord::Detailed => Detail::Detailed,
+            DetailWord::Full => Detail::Full,
+        }
+    }
+}
+
+/// What earlier sessions hand over: call it when you continue work.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Resume {
+    ai_id: Option<String>,
+    resume_mode: Option<Mode>,
+    session_id: Option<Alias>,
+    /// for last_n, 1 to 5
+    #[schemars(range(min = 1, max = 5))]
+    count: Option<u8>,
+    /// about 400, 800, 1250 tokens
+    detail_level: Option<DetailWord>,
+}
+
+impl Resume {
+    /// Which sessions are meant: how many of the newest, and of which name.
+    fn chosen(&self) -> Result<(usize, Option<String>)> {
+        let contradiction = |what: &str| {
+            Err(Error::usage(format!("resume_mode and {what} contradict each other"))
+                .reason("last takes the newest session, last_n as many as count says, session_id the one of session_id")
+                .suggest("Leave resume_mode out, or give what it asks for."))
+        };
+        let session = self.session_id.as_ref().map(|alias| alias.0.clone());
+        let mode = self.resume_mode.unwrap_or(match (&session, self.count) {
+            (Some(_), _) => Mode::SessionId,
+            (None, Some(_)) => Mode::LastN,
+            (None, None) => Mode::Last,
+        });
+        if self.count.is_some_and(|count| !(1..=5).contains(&count)) {
+            return Err(Error::usage("count must be 1 to 5").suggest("Give a count from 1 to 5."));
+        }
+        match (mode, session) {
+            (Mode::SessionId, None) => Err(Error::usage("session_id is missing")
+                .reason("resume_mode session_id names one session")
+                .suggest("Give session_id, an id or an alias such as latest.")
+                .command("git empirica session list")),
+            (Mode::SessionId, Some(_)) if self.count.is_some_and(|count| count > 1) => contradiction("count"),
+            (Mode::Last | Mode::LastN, Some(_)) => contradiction("session_id"),
+            (Mode::Last, None) if self.count.is_some_and(|count| count > 1) => contradiction("count"),
+            (Mode::LastN, None) => Ok((usize::from(self.count.unwrap_or(1)), None)),
+            (_, session) => Ok((1, session)),
+        }
+    }
+}
+
+impl Call for Resume {
+    const NAME: &'static str = "resume_previous_session";
+    const EFFECT: Effect = Effect::Reads;
+    const CORE: bool = true;
+    const RETURNS: &'static str = "sessions:array total_sessions:integer token_estimate:integer";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let (last, session) = self.chosen()?;
+        let detail = self.detail_level.map_or(Detail::Summary, Detail::from);
+        let outcome = resume::run(&here.reading(self.ai_id, session)?, &resume::Request { last })?;
+        let wanted = view::resume::Wanted { detail, budget: None, form: Form::Json };
+        view::resume::answer(&outcome, wanted, &mut here.templates)
+    }
+}
+
+/// Find handoffs by agent, time, task or session.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Query {
+    ai_id: Option<String>,
+    session_id: Option<Alias>,
+    /// 2026-01-31, 7 days ago
+    since: Option<String>,
+    until: Option<String>,
+    /// regular expression
+    task_pattern: Option<String>,
+    /// default 10
+    limit: Option<u32>,
+}
+
+impl Call for Query {
+    const NAME: &'static str = "query_handoff_reports";
+    const EFFECT: Effect = Effect::Reads;
+    const RETURNS: &'static str = "reports:array total_found:integer";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let request = query::Request {
+            since: self.since,
+            until: self.until,
+            task: self.task_pattern,
+            limit: self.limit.map_or(10, |limit| limit as usize),
+            ..query::Request::default()
+        };
+        let outcome = query::run(&here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?, &request)?;
+        Ok(view::query::answer(&outcome, Format::Table, None))
+    }
+}
+
+/// What the receiver decides.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum VerdictWord {
+    Complete,
+    Continue,
+    Escalate,
+    Refine,
+}
+
+impl From<VerdictWord> for Verdict {
+    fn from(word: VerdictWord) -> Self {
+        match word {
+            VerdictWord::Complete => Verdict::Complete,
+            VerdictWord::Continue => Verdict::Continue,
+            VerdictWord::Escalate => Verdict::Escalate,
+            VerdictWord::Refine => Verdict::Refine,
+        }
+    }
+}
+
+/// Take a handoff up: what you understood, ask and decide.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Accept {
+    session_id: Option<Alias>,
+    #[serde(alias = "report_id")]
+    handoff_id: String,
+    understanding: Option<String>,
+    decision: Option<VerdictWord>,
+    instructions: Option<String>,
+    #[serde(default)]
+    questions: Vec<String>,
+    #[serde(default)]
+    gaps: Vec<String>,
+    /// how an escalation is resolved
+    resolution: Option<String>,
+}
+
+impl Call for Accept {
+    const NAME: &'static str = "accept_handoff";
+    const EFFECT: Effect = Effect::Adds;
+    const RETURNS: &'static str = "id session_id";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let request = accept::Request {
+            handoff: self.handoff_id,
+            understanding: self.understanding,
+            decision: self.decision.map(Verdict::from),
+            instructions: self.instructions,
+            questions: self.questions,
+            gaps: self.gaps,
+            resolution: self.resolution,
+        };
+        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+        Ok(view::accept::answer(&accept::run(&context, request)?))
+    }
+}

@@ -1,0 +1,214 @@
+//! The whole history: search, calibration, what handing over is worth, and the exchange with others.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Call, Effect};
+use crate::epistemics::metrics::Period;
+use crate::error::Result;
+use crate::mcp::here::Here;
+use crate::mcp::schema::Alias;
+use crate::ops::{calibration, metrics, search, sync};
+use crate::view::colour::Paint;
+use crate::view::{self, Answer};
+
+/// The kinds that are searched.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Finding,
+    Unknown,
+    DeadEnd,
+    Decision,
+    Mistake,
+    Handoff,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Finding => "finding",
+            Kind::Unknown => "unknown",
+            Kind::DeadEnd => "dead_end",
+            Kind::Decision => "decision",
+            Kind::Mistake => "mistake",
+            Kind::Handoff => "handoff",
+        }
+    }
+}
+
+/// Search what anyone found, asked, tried, decided, handed over: before you begin, and before you try something.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// words, "phrases", tok*, -without, ai:NAME, session:ALIAS
+    query: String,
+    #[serde(default)]
+    kinds: Vec<Kind>,
+    ai_id: Option<String>,
+    /// the query is a plan: what failed comes first
+    #[serde(default)]
+    plan: bool,
+    /// default 10
+    limit: Option<u32>,
+}
+
+impl Call for Search {
+    const NAME: &'static str = "search_history";
+    const EFFECT: Effect = Effect::Reads;
+    const CORE: bool = true;
+    const RETURNS: &'static str = "hits:array total_found:integer";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let request = search::Request {
+            words: vec![self.query],
+            plan: self.plan,
+            kinds: self.kinds.into_iter().map(Kind::name).collect(),
+            limit: self.limit.map_or(10, |limit| limit as usize),
+        };
+        let outcome = search::run(&here.reading(self.ai_id, None)?, &request)?;
+        Ok(view::search::answer(&outcome, Paint::default(), None))
+    }
+}
+
+/// Was confidence borne out? By session, agent and over all.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CalibrationReport {
+    session_id: Option<Alias>,
+    ai_id: Option<String>,
+}
+
+impl Call for CalibrationReport {
+    const NAME: &'static str = "get_calibration_report";
+    const EFFECT: Effect = Effect::Reads;
+    const RETURNS: &'static str = "sessions:array overall:object? agents:array";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let context = here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?;
+        Ok(view::calibration::answer(&calibration::run(&context)?))
+    }
+}
+
+/// By how much each vector is usually off.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Beliefs {
+    session_id: Option<Alias>,
+    ai_id: Option<String>,
+}
+
+impl Call for Beliefs {
+    const NAME: &'static str = "query_bayesian_beliefs";
+    const EFFECT: Effect = Effect::Reads;
+    const RETURNS: &'static str = "overall:object? agents:array";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let context = here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?;
+        Ok(view::calibration::beliefs(&calibration::run(&context)?))
+    }
+}
+
+/// What resuming from a handoff costs in tokens, and what it replaces.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    session_id: Option<Alias>,
+    /// default: the session's newest
+    handoff_id: Option<String>,
+}
+
+/// Measures a handoff, or the newest of a session.
+fn measured(here: &mut Here<'_>, session: Option<Alias>, handoff: Option<String>) -> Result<Answer> {
+    let one = match handoff {
+        Some(handoff) => metrics::one(&here.reading(None, None)?, &handoff, false)?,
+        None => metrics::of_session(&here.working(None, session.map(|alias| alias.0))?, false)?,
+    };
+    view::metrics::of_handoff(&one, &mut here.templates)
+}
+
+impl Call for Measure {
+    const NAME: &'static str = "measure_token_efficiency";
+    const EFFECT: Effect = Effect::Reads;
+    const RETURNS: &'static str = "handoff_id session_id tokens:object? transcript_tokens:integer?";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        measured(here, self.session_id, self.handoff_id)
+    }
+}
+
+/// The forms of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReportForm {
+    Json,
+    Markdown,
+}
+
+/// How well handing over works: of one session, or of all, by agent and over time.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    session_id: Option<Alias>,
+    ai_id: Option<String>,
+    since: Option<String>,
+    until: Option<String>,
+    format: Option<ReportForm>,
+}
+
+impl Call for Report {
+    const NAME: &'static str = "generate_efficiency_report";
+    const EFFECT: Effect = Effect::Reads;
+    const RETURNS: &'static str = "report:string?";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let of_all = self.ai_id.is_some() || self.since.is_some() || self.until.is_some();
+        if self.session_id.is_some() && of_all {
+            return Err(crate::error::Error::usage("one session is measured, or those of an agent or a time")
+                .reason("session_id names one session, and ai_id, since and until choose among all")
+                .suggest("Leave session_id out, or the others."));
+        }
+        let mut answer = match self.session_id {
+            Some(session) => measured(here, Some(session), None)?,
+            None => {
+                let request = metrics::Request {
+                    since: self.since,
+                    until: self.until,
+                    by: Period::Month,
+                    limit: 10,
+                    exact: false,
+                };
+                let outcome = metrics::run(&here.reading(self.ai_id, None)?, &request)?;
+                view::metrics::answer(&outcome, &mut here.templates)?
+            }
+        };
+        if self.format == Some(ReportForm::Markdown) {
+            answer.json = [("report".to_owned(), json!(answer.text))].into_iter().collect();
+        }
+        Ok(answer)
+    }
+}
+
+/// Exchange notes with a remote: fetch, merge, push.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sync {
+    /// default: as configured
+    remote: Option<String>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+impl Call for Sync {
+    const NAME: &'static str = "sync_notes";
+    const EFFECT: Effect = Effect::Settles;
+    const RETURNS: &'static str = "remotes:array dry_run:boolean";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let request = sync::Request { remote: self.remote, dry_run: self.dry_run, shown: false };
+        let mut said = Vec::new();
+        let outcome = sync::run(&here.reading(None, None)?, &request, &mut |line| said.push(line.to_owned()))?;
+        Ok(view::sync::answer(&outcome).warn(said))
+    }
+}

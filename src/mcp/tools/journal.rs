@@ -1,0 +1,172 @@
+//! The journal: findings, questions, what failed, what was decided.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Call, Effect};
+use crate::error::Result;
+use crate::mcp::arguments::unit;
+use crate::mcp::here::Here;
+use crate::mcp::schema::Alias;
+use crate::ops::journal::{self, Entry};
+use crate::view::{self, Answer};
+
+const RETURNS: &str = "id kind session_id";
+
+fn log(here: &Here<'_>, session: Option<Alias>, entry: Entry) -> Result<Answer> {
+    let context = here.working(None, session.map(|alias| alias.0))?;
+    Ok(view::small::logged(&journal::log(&context, entry)?))
+}
+
+/// Log what you learned, as soon as you learn it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogFinding {
+    session_id: Option<Alias>,
+    finding: String,
+    /// 0 to 1
+    impact: Option<f64>,
+    /// lasting: pattern constraint standard architecture stack preference strategy trouble
+    r#as: Option<String>,
+}
+
+impl Call for LogFinding {
+    const NAME: &'static str = "log_finding";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
+    const RETURNS: &'static str = RETURNS;
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let impact = unit("impact", self.impact)?;
+        log(here, self.session_id, Entry::Finding { text: self.finding, impact, memory: self.r#as, led_from: None })
+    }
+}
+
+/// Log an open question.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogUnknown {
+    session_id: Option<Alias>,
+    unknown: String,
+}
+
+impl Call for LogUnknown {
+    const NAME: &'static str = "log_unknown";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
+    const RETURNS: &'static str = RETURNS;
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        log(here, self.session_id, Entry::Unknown { text: self.unknown, led_from: None })
+    }
+}
+
+/// Answer an open question.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResolveUnknown {
+    session_id: Option<Alias>,
+    unknown_id: String,
+    #[serde(alias = "resolution")]
+    answer: String,
+}
+
+impl Call for ResolveUnknown {
+    const NAME: &'static str = "resolve_unknown";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
+    const RETURNS: &'static str = RETURNS;
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        log(here, self.session_id, Entry::Resolve { of: self.unknown_id, text: self.answer })
+    }
+}
+
+/// Log what was tried and failed, so that nobody tries it again.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogDeadEnd {
+    session_id: Option<Alias>,
+    approach: String,
+    #[serde(alias = "why_failed")]
+    why: String,
+}
+
+impl Call for LogDeadEnd {
+    const NAME: &'static str = "log_dead_end";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
+    const RETURNS: &'static str = RETURNS;
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        log(here, self.session_id, Entry::DeadEnd { approach: self.approach, why: self.why, led_from: None })
+    }
+}
+
+/// Log a mistake and what prevents it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogMistake {
+    session_id: Option<Alias>,
+    mistake: String,
+    prevention: Option<String>,
+}
+
+impl Call for LogMistake {
+    const NAME: &'static str = "log_mistake";
+    const EFFECT: Effect = Effect::Adds;
+    const RETURNS: &'static str = RETURNS;
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let entry = Entry::Mistake { text: self.mistake, prevention: self.prevention, led_from: None };
+        log(here, self.session_id, entry)
+    }
+}
+
+/// Log what you decided, why, and instead of what.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogDecision {
+    session_id: Option<Alias>,
+    decision: String,
+    #[serde(alias = "rationale")]
+    why: String,
+    #[serde(default)]
+    alternatives: Vec<String>,
+}
+
+impl Call for LogDecision {
+    const NAME: &'static str = "log_decision";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
+    const RETURNS: &'static str = RETURNS;
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let entry =
+            Entry::Decision { text: self.decision, why: self.why, alternatives: self.alternatives, led_from: None };
+        log(here, self.session_id, entry)
+    }
+}
+
+/// Log how something was checked: the command and its exit code.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogEvidence {
+    session_id: Option<Alias>,
+    command: String,
+    exit_code: i32,
+    /// what it vouches for
+    #[serde(default)]
+    files: Vec<String>,
+}
+
+impl Call for LogEvidence {
+    const NAME: &'static str = "log_evidence";
+    const EFFECT: Effect = Effect::Adds;
+    const RETURNS: &'static str = RETURNS;
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let entry = Entry::Evidence { command: self.command, exit: self.exit_code, files: self.files, led_from: None };
+        log(here, self.session_id, entry)
+    }
+}

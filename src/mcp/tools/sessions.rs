@@ -1,0 +1,130 @@
+//! Sessions: begin, end, list, look at one, and the project they are in.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Call, Effect};
+use crate::error::Result;
+use crate::mcp::here::Here;
+use crate::mcp::schema::Alias;
+use crate::ops::{bootstrap, session};
+use crate::view::fit::Form;
+use crate::view::{self, Answer};
+
+/// Begin a session: first call of new work. Remembered as yours.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BootstrapSession {
+    /// your name, such as claude-code
+    ai_id: Option<String>,
+    /// what you are going to do
+    task: Option<String>,
+    session_type: Option<String>,
+    /// your own session id
+    external_id: Option<String>,
+    /// session or handoff it continues
+    from: Option<String>,
+}
+
+impl Call for BootstrapSession {
+    const NAME: &'static str = "bootstrap_session";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
+    const RETURNS: &'static str = "session_id ai_id started_at";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        // the client's own name is nearer to who speaks than the name of the person git knows
+        let named = here.env.get("EMPIRICA_AI").is_some() || here.repo.config("empirica.ai").is_some();
+        let ai = self.ai_id.or_else(|| here.remembered.client.clone().filter(|_| !named));
+        let request =
+            session::Start { task: self.task, kind: self.session_type, external_id: self.external_id, from: self.from };
+        let started = session::start(&here.reading(ai, None)?, request)?;
+        here.remembered.session = Some(started.session_id.as_str().to_owned());
+        Ok(view::session::started(&started))
+    }
+}
+
+/// End a session, after its handoff.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EndSession {
+    session_id: Option<Alias>,
+    ai_id: Option<String>,
+    reason: Option<String>,
+}
+
+impl Call for EndSession {
+    const NAME: &'static str = "end_session";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
+    const RETURNS: &'static str = "session_id ended_at handoff:boolean";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let ended = session::end(&here.working(self.ai_id, self.session_id.map(|alias| alias.0))?, self.reason)?;
+        here.remembered.session.take_if(|own| *own == ended.session_id.as_str());
+        Ok(view::session::ended(&ended))
+    }
+}
+
+/// List sessions, newest first.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListSessions {
+    ai_id: Option<String>,
+    /// only those going on
+    #[serde(default)]
+    active: bool,
+}
+
+impl Call for ListSessions {
+    const NAME: &'static str = "list_sessions";
+    const EFFECT: Effect = Effect::Reads;
+    const RETURNS: &'static str = "sessions:array total_sessions:integer";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        Ok(view::session::list(&session::list(&here.reading(self.ai_id, None)?, self.active)?))
+    }
+}
+
+/// All a session said: assessments, journal, goals, handoffs.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    session_id: Option<Alias>,
+}
+
+impl Call for Summary {
+    const NAME: &'static str = "get_session_summary";
+    const EFFECT: Effect = Effect::Reads;
+    const RETURNS: &'static str = "session_id ai_id assessments:array findings:array";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+        let (gathered, warnings) = session::show(&context, context.asked.session.as_deref())?;
+        view::session::show(&gathered, warnings, &mut here.templates)
+    }
+}
+
+/// What a new context needs to know of the project: who is at work, what is open, what failed.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BootstrapProject {
+    /// most tokens of the answer, default 1000
+    #[schemars(range(min = 100))]
+    budget: Option<u32>,
+    ai_id: Option<String>,
+    session_id: Option<Alias>,
+}
+
+impl Call for BootstrapProject {
+    const NAME: &'static str = "bootstrap_project";
+    const EFFECT: Effect = Effect::Reads;
+    const RETURNS: &'static str = "token_count:integer";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let budget = crate::mcp::arguments::least("budget", self.budget.unwrap_or(1000), 100)?;
+        let context = here.working(self.ai_id, self.session_id.map(|alias| alias.0))?;
+        let outcome = bootstrap::run(&context, &bootstrap::Request::default())?;
+        view::bootstrap::answer(&outcome, budget, Form::Json, &mut here.templates)
+    }
+}

@@ -1,0 +1,230 @@
+//! The workflow: what to assess, assessments, and how a session stands.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Call, Effect};
+use crate::epistemics::drift::WINDOW;
+use crate::epistemics::report::Said as HandedOver;
+use crate::error::Result;
+use crate::mcp::arguments::{least, unit, vectors};
+use crate::mcp::here::{Here, Said};
+use crate::mcp::schema::{Alias, Values};
+use crate::model::Phase;
+use crate::ops::assess::{self, Request};
+use crate::ops::journal::{self, Entry};
+use crate::ops::{Context, drift, guide, handoff};
+use crate::view::{self, Answer};
+
+/// What to assess before the work: the vectors with their meaning, the task, what is open.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutePreflight {
+    session_id: Option<Alias>,
+    /// the task
+    prompt: Option<String>,
+}
+
+/// Asks, and keeps what was said for the assessment that follows.
+fn ask(here: &mut Here<'_>, context: &Context<'_>, phase: Phase, said: Said) -> Result<Answer> {
+    let outcome = guide::run(context, Some(phase), said.task.clone())?;
+    here.keep(outcome.gathered.session.id.as_str(), phase, said);
+    Ok(view::guide::to_assess(&outcome, phase))
+}
+
+impl Call for ExecutePreflight {
+    const NAME: &'static str = "execute_preflight";
+    const EFFECT: Effect = Effect::Reads;
+    const RETURNS: &'static str = "session_id phase vectors:array task:string?";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+        ask(here, &context, Phase::Preflight, Said { task: self.prompt, confidence: None })
+    }
+}
+
+/// Say how sure you are before the work. If it recommends to investigate, it answers with goals.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubmitPreflight {
+    session_id: Option<Alias>,
+    /// 0 to 1: engagement know do context clarity coherence signal density state change completion impact uncertainty
+    vectors: Values,
+    reasoning: Option<String>,
+    task: Option<String>,
+}
+
+impl Call for SubmitPreflight {
+    const NAME: &'static str = "submit_preflight_assessment";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
+    const RETURNS: &'static str = "session_id checkpoint_id recommendation next_step auto_generated_goals:array";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+        let vectors = vectors(&self.vectors)?;
+        let said = here.said(context.working()?.id.as_str(), Phase::Preflight);
+        let request =
+            Request { vectors, reasoning: self.reasoning, task: self.task.or(said.task), ..Request::default() };
+        view::assess::assessed(&assess::run(&context, Phase::Preflight, request, None)?)
+    }
+}
+
+/// Before acting: logs findings and unknowns, says what to assess, and whether confidence moved without reason.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecuteCheck {
+    session_id: Option<Alias>,
+    #[serde(default)]
+    findings: Vec<String>,
+    #[serde(default)]
+    remaining_unknowns: Vec<String>,
+    confidence_to_proceed: Option<f64>,
+}
+
+impl Call for ExecuteCheck {
+    const NAME: &'static str = "execute_check";
+    const EFFECT: Effect = Effect::Adds;
+    const RETURNS: &'static str = "session_id vectors:array drift_analysis:object safe_to_proceed:boolean";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let confidence = unit("confidence_to_proceed", self.confidence_to_proceed)?;
+        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+        self.findings.iter().try_for_each(|text| context.text("finding", text).map(drop))?;
+        self.remaining_unknowns.iter().try_for_each(|text| context.text("unknown", text).map(drop))?;
+        for text in self.findings {
+            journal::log(&context, Entry::Finding { text, impact: None, memory: None, led_from: None })?;
+        }
+        for text in self.remaining_unknowns {
+            journal::log(&context, Entry::Unknown { text, led_from: None })?;
+        }
+        ask(here, &context, Phase::Check, Said { task: None, confidence })
+    }
+}
+
+/// Say how sure you are before acting. Stop when safe_to_proceed is false.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubmitCheck {
+    session_id: Option<Alias>,
+    vectors: Values,
+    /// what you mean to do, such as proceed or investigate
+    decision: Option<String>,
+    reasoning: Option<String>,
+    confidence_to_proceed: Option<f64>,
+    investigation_cycle: Option<u32>,
+}
+
+impl Call for SubmitCheck {
+    const NAME: &'static str = "submit_check_assessment";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
+    const RETURNS: &'static str = "session_id checkpoint_id decision safe_to_proceed:boolean next_step";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+        let vectors = vectors(&self.vectors)?;
+        let confidence = unit("confidence_to_proceed", self.confidence_to_proceed)?;
+        let said = here.said(context.working()?.id.as_str(), Phase::Check);
+        let request = Request {
+            vectors,
+            confidence: confidence.or(said.confidence),
+            reasoning: self.reasoning,
+            cycle: self.investigation_cycle,
+            // what the agent means to do; the gate decides by itself
+            meta: self.decision.map(|decision| ("decision".to_owned(), decision)).into_iter().collect(),
+            ..Request::default()
+        };
+        view::assess::assessed(&assess::run(&context, Phase::Check, request, None)?)
+    }
+}
+
+/// What to assess after the work.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutePostflight {
+    session_id: Option<Alias>,
+    /// what was done
+    task_summary: Option<String>,
+}
+
+impl Call for ExecutePostflight {
+    const NAME: &'static str = "execute_postflight";
+    const EFFECT: Effect = Effect::Reads;
+    const RETURNS: &'static str = "session_id phase vectors:array task:string?";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+        ask(here, &context, Phase::Postflight, Said { task: self.task_summary, confidence: None })
+    }
+}
+
+/// Say how sure you are after the work. Writes a handoff of what is known; generate_handoff_report says more.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubmitPostflight {
+    session_id: Option<Alias>,
+    vectors: Values,
+    /// what changed, and why
+    #[serde(alias = "changes_noticed")]
+    reasoning: Option<String>,
+    task_summary: Option<String>,
+}
+
+impl Call for SubmitPostflight {
+    const NAME: &'static str = "submit_postflight_assessment";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
+    const RETURNS: &'static str = "session_id checkpoint_id deltas:object calibration_status handoff:object?";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+        let vectors = vectors(&self.vectors)?;
+        let kept = here.said(context.working()?.id.as_str(), Phase::Postflight);
+        let task = self.task_summary.or(kept.task);
+        let said = HandedOver { task: task.clone(), ..HandedOver::default() };
+        handoff::check(&context, &said)?;
+        let request = Request { vectors, reasoning: self.reasoning, task, ..Request::default() };
+        view::assess::assessed(&assess::run(&context, Phase::Postflight, request, Some(said))?)
+    }
+}
+
+/// How a session stands: last vectors, what is open, whether it is safe to act.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct State {
+    session_id: Option<Alias>,
+}
+
+impl Call for State {
+    const NAME: &'static str = "get_epistemic_state";
+    const EFFECT: Effect = Effect::Reads;
+    const RETURNS: &'static str = "session_id vectors:object overall_confidence:number? safe_to_proceed:boolean";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+        Ok(view::guide::stands(&guide::run(&context, None, None)?))
+    }
+}
+
+/// Has confidence moved without reason?
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Drift {
+    session_id: Option<Alias>,
+    /// assessments looked at, 2 or more
+    #[schemars(range(min = 2))]
+    window_size: Option<u32>,
+}
+
+impl Call for Drift {
+    const NAME: &'static str = "check_drift_monitor";
+    const EFFECT: Effect = Effect::Reads;
+    const RETURNS: &'static str = "session_id drift_analysis:object safe_to_proceed:boolean";
+
+    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let window = self.window_size.map_or(Ok(WINDOW), |window| least("window_size", window, 2))?;
+        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+        Ok(view::assess::drifted(&drift::run(&context, window)?))
+    }
+}
