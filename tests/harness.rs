@@ -45,6 +45,16 @@ impl Ran {
     }
 }
 
+/// Runs a command with a text on standard input.
+pub fn fed(mut command: Command, input: &[u8]) -> Ran {
+    use std::io::Write;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    // it may not want all of it
+    let _ = child.stdin.take().expect("a pipe").write_all(input);
+    Ran::new(child.wait_with_output().expect("it ends"))
+}
+
 /// A folder with a home and repositories, removed at the end.
 pub struct Place {
     dir: tempfile::TempDir,
@@ -204,13 +214,9 @@ impl Repo<'_> {
 
     /// Runs with a text on standard input.
     pub fn run_with_input<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I, input: &[u8]) -> Ran {
-        use std::io::Write;
         let mut command = self.program();
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the program starts");
-        // it may not want all of it
-        let _ = child.stdin.take().expect("a pipe").write_all(input);
-        Ran::new(child.wait_with_output().expect("it ends"))
+        command.args(arguments);
+        fed(command, input)
     }
 
     /// Runs git.

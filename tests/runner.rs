@@ -2,6 +2,7 @@
 // a test may read the environment; the program reads it in one place
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
+mod agents;
 mod aliases;
 mod arrival;
 mod arrival_shown;

@@ -4,7 +4,7 @@ use super::args::{CheckpointCommand, Command, GoalCommand, HandoffCommand, Sessi
 use super::input::Input;
 use super::output::Output;
 use super::progress::Progress;
-use super::{args, editor, manual, requests};
+use super::{args, editor, hooks, manual, requests};
 use crate::env::Env;
 use crate::error::Result;
 use crate::git::Repository;
@@ -12,7 +12,7 @@ use crate::model::{Phase, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
     Asked, Context, assess, bootstrap, calibration, checkpoint, compaction, deinit, demo, diff, doctor, drift, flush,
-    goal, handoff, hook, init, journal, log, metrics, portable, query, repair, resume, session, setup, show, snapshot,
+    goal, handoff, init, journal, log, metrics, portable, query, repair, resume, session, setup, show, snapshot,
     status, sync,
 };
 use crate::view::block::BuiltIn;
@@ -31,7 +31,7 @@ pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
             let outcome = setup::run(env, &manual::files(), given.dry_run)?;
             output.answer(&view::small::set_up(&outcome), env, None)?;
         }
-        Command::Hook(given) => return Ok(u8::from(!run_hook(given, env, output))),
+        Command::Hook(given) => return Ok(u8::from(!hooks::run(given, env, output))),
         Command::Demo(_) => {
             let outcome = demo::run(env)?;
             let answer = view::demo::answer(&outcome, &mut Templates::built_in())?;
@@ -52,27 +52,6 @@ pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
         }
     }
     Ok(0)
-}
-
-/// A hook: what there is to say goes to standard error. Returns whether git may go on.
-fn run_hook(given: args::Hook, env: &Env, output: &mut Output) -> bool {
-    let name = requests::hook(given.name);
-    let mut input = Vec::new();
-    if name.reads_input() {
-        // what cannot be read is followed by `repair`
-        let _ = output.stdin().read_to_end(&mut input);
-    }
-    let outcome = match Repository::discover(env) {
-        Ok(repo) => {
-            let called = hook::Called { name, arguments: given.arguments, input };
-            hook::run(env, &repo, &BuiltIn, &called)
-        }
-        Err(error) => hook::Outcome { warnings: vec![error.to_string()], ..Default::default() },
-    };
-    // nobody may be there to read it
-    let _ = outcome.said.iter().try_for_each(|text| output.say(&view::safe::lines(text)));
-    let _ = output.aside(&outcome.warnings, &[]);
-    !outcome.stops
 }
 
 /// A repository, and where answers go.
@@ -170,6 +149,7 @@ impl<'a> Here<'a> {
                     task: Input::new(self.output.stdin()).optional(given.task)?,
                     kind: given.kind,
                     external_id: given.external_id,
+                    adopt: false,
                     from: given.from,
                 };
                 view::session::started(&session::start(&context, request)?)
@@ -421,6 +401,7 @@ impl<'a> Here<'a> {
                 let entry = Entry::Activity {
                     category: given.category,
                     text: input.text(given.text)?,
+                    failed: given.failed,
                     files: given.file,
                     led_from: given.led_from,
                 };

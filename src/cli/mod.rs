@@ -5,6 +5,7 @@ pub mod args;
 mod ask;
 mod dispatch;
 mod editor;
+mod hooks;
 mod input;
 pub mod manual;
 mod output;

@@ -226,15 +226,16 @@ pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::R
     })
 }
 
-/// The hook of that word.
-pub fn hook(word: args::HookWord) -> hook::Name {
-    match word {
+/// The hook of git's of that word; `None` for those of agents.
+pub fn hook(word: args::HookWord) -> Option<hook::Name> {
+    Some(match word {
         args::HookWord::PostCommit => hook::Name::PostCommit,
         args::HookWord::PostApplypatch => hook::Name::PostApplypatch,
         args::HookWord::PostMerge => hook::Name::PostMerge,
         args::HookWord::PostRewrite => hook::Name::PostRewrite,
         args::HookWord::PrePush => hook::Name::PrePush,
-    }
+        args::HookWord::Agent => return None,
+    })
 }
 
 impl From<args::CalibrationWord> for Calibration {

@@ -223,7 +223,8 @@ mod tests {
 
     fn edit(n: u32, text: &str, files: &[&str], led_from: Option<u32>) -> Record {
         let files = files.iter().map(|file| (*file).to_owned()).collect();
-        let body = Activity { category: "edit".into(), text: text.into(), files, led_from: led_from.map(id) };
+        let body =
+            Activity { category: "edit".into(), text: text.into(), failed: false, files, led_from: led_from.map(id) };
         record(n, Body::Activity(body))
     }
 

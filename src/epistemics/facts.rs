@@ -259,7 +259,10 @@ mod tests {
         };
         let activity = |second, category: &str, file: &str| {
             let (category, files) = (category.to_owned(), vec![file.to_owned()]);
-            record(second, Body::Activity(Activity { category, text: "t".into(), files, led_from: None }))
+            record(
+                second,
+                Body::Activity(Activity { category, text: "t".into(), failed: false, files, led_from: None }),
+            )
         };
         let mut records = vec![
             started(),

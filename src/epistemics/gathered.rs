@@ -176,7 +176,12 @@ impl Gathered {
                     let samples = vec![short(&activity.text, SAMPLE)];
                     add_tool(
                         &mut logged,
-                        &ToolSummary { category: activity.category.clone(), count: 1, errors: 0, samples },
+                        &ToolSummary {
+                            category: activity.category.clone(),
+                            count: 1,
+                            errors: u64::from(activity.failed),
+                            samples,
+                        },
                     );
                     if matches!(activity.category.as_str(), "write" | "edit") {
                         let new = activity.files.iter().filter(|file| touched.insert(*file));

@@ -272,6 +272,18 @@ pub fn variable(cwd: &Path, name: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// Starts a program that goes on by itself: it has no streams but its input, and the signals of a terminal do not reach it.
+pub fn in_background(command: &mut Command, input: &[u8]) -> std::io::Result<()> {
+    use std::io::Write;
+    use std::os::unix::process::CommandExt;
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()?;
+    match child.stdin.take() {
+        Some(mut pipe) => pipe.write_all(input),
+        None => Ok(()),
+    }
+}
+
 /// A shell line with arguments, run as git runs editors and pagers.
 pub fn shell(line: &str, arguments: &[&std::ffi::OsStr]) -> Command {
     let mut command = Command::new("sh");

@@ -6,7 +6,8 @@ use crate::env::Env;
 use crate::error::Result;
 use crate::git::Repository;
 use crate::model::Phase;
-use crate::ops::{Asked, Context};
+use crate::model::transcript::Agent;
+use crate::ops::{Asked, Context, current};
 use crate::view::block::BuiltIn;
 use crate::view::template::Templates;
 
@@ -48,11 +49,29 @@ impl<'a> Here<'a> {
         Context::new(self.env, self.repo, &BuiltIn, Asked { ai, session })
     }
 
-    /// A context that works in a session: as named, else this client's own.
+    /// A context that works in a session: as named, else this client's own, else the one at work here, of the client's agent when it
+    /// has one.
     pub fn working(&self, ai: Option<String>, session: Option<String>) -> Result<Context<'a>> {
         let own = || self.remembered.session.clone().filter(|_| ai.is_none());
         let session = session.or_else(own);
+        if session.is_none() && ai.is_none() {
+            let context = self.reading(None, None)?;
+            let at_work = current::remembered(&context);
+            let of_client = self.client().filter(|client| at_work.iter().any(|active| active.ai == *client));
+            return if of_client.is_some() { self.reading(of_client, None) } else { Ok(context) };
+        }
         self.reading(ai, session)
+    }
+
+    /// The agent that the client is, by the name it connected with; `None` when the user says who speaks, and when it said none.
+    pub fn client(&self) -> Option<String> {
+        if self.env.get("EMPIRICA_AI").is_some() || self.repo.config("empirica.ai").is_some() {
+            return None;
+        }
+        let name = self.remembered.client.as_deref().map(str::trim).filter(|name| !name.is_empty())?;
+        let lower = name.to_ascii_lowercase();
+        let agent = Agent::ALL.into_iter().find(|agent| lower.contains(agent.name()));
+        Some(agent.map_or_else(|| name.to_owned(), |agent| agent.name().to_owned()))
     }
 
     /// Keeps what was said for the assessment that follows.

@@ -122,6 +122,9 @@ pub struct Activity {
     pub category: String,
     /// What was done.
     pub text: String,
+    /// Whether it failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
     /// The files it touched, relative to the work tree.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub files: Vec<String>,

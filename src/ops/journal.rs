@@ -19,7 +19,7 @@ pub enum Entry {
     Decision { text: String, why: String, alternatives: Vec<String>, led_from: Option<String> },
     Source { location: String, led_from: Option<String> },
     Evidence { command: String, exit: i32, files: Vec<String>, led_from: Option<String> },
-    Activity { category: String, text: String, files: Vec<String>, led_from: Option<String> },
+    Activity { category: String, text: String, failed: bool, files: Vec<String>, led_from: Option<String> },
 }
 
 /// An entry that was stored.
@@ -87,7 +87,8 @@ fn body(context: &Context<'_>, who: &Working, entry: Entry) -> Result<Body> {
             files: each("file", files)?,
             led_from: led_from(led)?,
         }),
-        Entry::Activity { category, text: activity, files, led_from: led } => Body::Activity(Activity {
+        Entry::Activity { category, text: activity, failed, files, led_from: led } => Body::Activity(Activity {
+            failed,
             category: known_category(category)?,
             text: text("activity", activity)?,
             files: each("file", files)?,

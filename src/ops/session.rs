@@ -23,6 +23,8 @@ pub struct Start {
     pub task: Option<String>,
     pub kind: Option<String>,
     pub external_id: Option<String>,
+    /// Whether the one session that a hook of the agent's began here goes on instead of another that begins.
+    pub adopt: bool,
     /// The session or handoff it continues.
     pub from: Option<String>,
 }
@@ -62,9 +64,15 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
         context.optional(name, text.as_deref())?;
     }
     let current = Current::load(context)?;
-    if let Some(external) = &request.external_id
-        && let Some(known) = current.active.iter().find(|s| s.external_id.as_ref() == Some(external))
-    {
+    let ai = context.author(None);
+    let mut of_hooks = current.active.iter().filter(|s| s.external_id.is_some() && s.ai == ai);
+    let known = match (&request.external_id, &request.from) {
+        (Some(external), _) => current.active.iter().find(|s| s.external_id.as_ref() == Some(external)),
+        // two of them: which one asks cannot be known
+        (None, None) if request.adopt => of_hooks.next().filter(|_| of_hooks.next().is_none()),
+        _ => None,
+    };
+    if let Some(known) = known {
         let session = match context.store.index()?.session_row(&known.id)? {
             Some(known) => known.session,
             None => return Err(nothing_of(&known.id)),

@@ -173,6 +173,11 @@ impl<'a> Store<'a> {
         lock::Lock::acquire(&self.paths.state().join("turn"), self.patience(self.lock_timeout)).ok()
     }
 
+    /// To be the only one that does something, without waiting: `None` when another does it. Held until it is dropped.
+    pub fn alone(&self, what: &str) -> Option<impl Sized> {
+        lock::Lock::acquire(&self.paths.state().join(what), Duration::ZERO).ok()
+    }
+
     /// The Markdown of a record as the notes show it; `None` for one that has none, or cannot be rendered.
     pub fn block(&self, record: &Record) -> Option<String> {
         self.render.block(record).ok().flatten()

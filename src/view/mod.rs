@@ -1,6 +1,7 @@
 //! Outcome → terminal text, JSON, Markdown. The only floor that knows templates and colours.
 
 pub mod accept;
+pub mod agent_hook;
 pub mod answer;
 pub mod arrival;
 pub mod assess;

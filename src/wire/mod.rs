@@ -2,6 +2,7 @@
 //! down their own sessions.
 
 pub mod blocks;
+pub mod hooks;
 pub mod lines;
 pub mod portable;
 pub mod record;

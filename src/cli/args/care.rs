@@ -91,7 +91,10 @@ pub struct Completions {
     pub shell: Shell,
 }
 
-/// Do what one of git's hooks is for; called by the hooks that come with the program
+/// Do what a hook is for: one of git's, or with agent NAME EVENT one of an agent's; called by the hooks that init installs
+///
+/// A hook of an agent reads the agent's JSON on standard input, answers in the agent's form when there is something to put before its model, and
+/// always ends with 0: what goes wrong is written to the same log, which doctor reads.
 ///
 /// Reads what git gives that hook. It says little and waits for nobody: what goes wrong is written to a log in the git
 /// directory, and no record is lost. It does not fail, except pre-push with empirica.strict, which ends with 1 when the
@@ -115,4 +118,5 @@ pub enum HookWord {
     PostMerge,
     PostRewrite,
     PrePush,
+    Agent,
 }

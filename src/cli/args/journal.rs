@@ -168,6 +168,9 @@ pub struct Activity {
     /// What you did; - reads standard input, @FILE a file
     #[arg(value_name = "TEXT")]
     pub text: String,
+    /// It failed
+    #[arg(long)]
+    pub failed: bool,
     /// A file it touched; can be given several times
     #[arg(long, value_name = "PATH")]
     pub file: Vec<String>,

@@ -15,7 +15,7 @@ use crate::ops::snapshot::Request;
 use crate::ops::{checkpoint, diff};
 use crate::view::{self, Answer};
 
-/// The phases, in the words of the seeds.
+// The phases, in the words of the seeds.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum PhaseWord {

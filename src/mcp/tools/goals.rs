@@ -17,7 +17,7 @@ fn change(here: &Here<'_>, session: Option<Alias>, request: goal::Request) -> Re
     Ok(view::goal::changed(&goal::run(&context, request)?))
 }
 
-/// The priorities.
+// The priorities.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PriorityWord {

@@ -16,7 +16,7 @@ use crate::view::pack::Detail;
 use crate::view::query::Format;
 use crate::view::{self, Answer};
 
-/// The types of handoffs.
+// The types of handoffs.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Type {
@@ -102,7 +102,7 @@ impl Call for Generate {
     }
 }
 
-/// Which sessions.
+// Which sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -111,7 +111,7 @@ pub enum Mode {
     SessionId,
 }
 
-/// How much of each.
+// How much of each.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DetailWord {
@@ -223,7 +223,7 @@ impl Call for Query {
     }
 }
 
-/// What the receiver decides.
+// What the receiver decides.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum VerdictWord {

@@ -13,7 +13,7 @@ use crate::ops::{calibration, metrics, search, sync};
 use crate::view::colour::Paint;
 use crate::view::{self, Answer};
 
-/// The kinds that are searched.
+// The kinds that are searched.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -138,7 +138,7 @@ impl Call for Measure {
     }
 }
 
-/// The forms of the report.
+// The forms of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReportForm {

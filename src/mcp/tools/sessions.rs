@@ -5,8 +5,9 @@ use serde::Deserialize;
 
 use super::{Call, Effect};
 use crate::error::Result;
-use crate::mcp::here::Here;
+use crate::mcp::here::{Here, Said};
 use crate::mcp::schema::Alias;
+use crate::model::Phase;
 use crate::ops::{bootstrap, session};
 use crate::view::fit::Form;
 use crate::view::{self, Answer};
@@ -33,13 +34,21 @@ impl Call for BootstrapSession {
     const RETURNS: &'static str = "session_id ai_id started_at";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        // the client's own name is nearer to who speaks than the name of the person git knows
-        let named = here.env.get("EMPIRICA_AI").is_some() || here.repo.config("empirica.ai").is_some();
-        let ai = self.ai_id.or_else(|| here.remembered.client.clone().filter(|_| !named));
-        let request =
-            session::Start { task: self.task, kind: self.session_type, external_id: self.external_id, from: self.from };
+        let ai = self.ai_id.or_else(|| here.client());
+        let task = self.task.clone();
+        let request = session::Start {
+            task: self.task,
+            kind: self.session_type,
+            external_id: self.external_id,
+            adopt: true,
+            from: self.from,
+        };
         let started = session::start(&here.reading(ai, None)?, request)?;
         here.remembered.session = Some(started.session_id.as_str().to_owned());
+        if started.resumed {
+            // it began without knowing what for: the PREFLIGHT says it
+            here.keep(started.session_id.as_str(), Phase::Preflight, Said { task, confidence: None });
+        }
         Ok(view::session::started(&started))
     }
 }

@@ -1,5 +1,6 @@
 //! The hooks: what happens at git's own commit, merge, rewrite and push. They never fail, and they wait for nobody.
 
+pub mod agent;
 mod commit;
 mod rewrite;
 

@@ -58,7 +58,7 @@ pub struct Call {
 
 /// The category of a tool, `None` for lists of tasks. Names are taken as they are written; those of one agent that the common table
 /// lacks stand for what they do there.
-fn category(agent: Agent, name: &str) -> Option<&'static str> {
+pub fn category(agent: Agent, name: &str) -> Option<&'static str> {
     Some(match name {
         "Bash"
         | "bash"

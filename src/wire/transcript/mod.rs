@@ -33,6 +33,8 @@ use std::path::Path;
 use self::fold::Fold;
 use self::probe::Guess;
 use self::rows::{Piece, Rows, Start};
+pub use call::category;
+
 use crate::error::{Error, Result};
 use crate::model::transcript::{Agent, Transcript};
 

@@ -1,0 +1,94 @@
+//! The hooks: git's own, and those of agents. They say what they have to say, and nothing else.
+
+use std::io::Read;
+
+use serde_json::Value;
+
+use super::output::Output;
+use super::{args, requests};
+use crate::env::Env;
+use crate::git::Repository;
+use crate::model::transcript::Agent;
+use crate::ops::hook;
+use crate::view;
+use crate::view::block::BuiltIn;
+use crate::view::template::Templates;
+use crate::wire::hooks::{self, Told};
+
+/// The most that an agent can tell, in bytes; what is longer is taken for nothing.
+const MOST: u64 = 32 << 20;
+
+/// A hook of git's: what there is to say goes to standard error. Returns whether git may go on.
+pub fn git(name: hook::Name, arguments: Vec<String>, env: &Env, output: &mut Output) -> bool {
+    let mut input = Vec::new();
+    if name.reads_input() {
+        // what cannot be read is followed by `repair`
+        let _ = output.stdin().read_to_end(&mut input);
+    }
+    let outcome = match Repository::discover(env) {
+        Ok(repo) => hook::run(env, &repo, &BuiltIn, &hook::Called { name, arguments, input }),
+        Err(error) => hook::Outcome { warnings: vec![error.to_string()], ..Default::default() },
+    };
+    // nobody may be there to read it
+    let _ = outcome.said.iter().try_for_each(|text| output.say(&view::safe::lines(text)));
+    let _ = output.aside(&outcome.warnings, &[]);
+    !outcome.stops
+}
+
+/// Runs a hook; returns whether who called it may go on.
+pub fn run(given: args::Hook, env: &Env, output: &mut Output) -> bool {
+    match requests::hook(given.name) {
+        Some(name) => git(name, given.arguments, env, output),
+        None => {
+            agent(&given.arguments, env, output);
+            true
+        }
+    }
+}
+
+/// A hook of an agent: standard output has its answer, or nothing; whatever happens, the agent goes on.
+fn agent(arguments: &[String], env: &Env, output: &mut Output) {
+    let [agent, event, ..] = arguments else { return };
+    let Some(agent) = Agent::parse(agent) else { return };
+    let Some((payload, raw)) = payload(output) else { return };
+    // another agent that runs the hooks of this one has its own
+    if hooks::running(&payload, &|name| env.get(name).is_some()).is_some_and(|running| running != agent) {
+        return;
+    }
+    let Some(told) = hooks::read(agent, event, &payload) else { return };
+    let mut env = env.clone();
+    if let Some(folder) = folder(&told, &env) {
+        env.cwd = folder;
+    }
+    let Ok(repo) = Repository::discover(&env) else { return };
+    let Some(inject) = hook::agent::run(&env, &repo, &BuiltIn, &told, &raw) else { return };
+    let mut templates = Templates::for_terminal(repo.config_path("empirica.templateDir"));
+    let text = view::agent_hook::text(&inject, &mut templates).unwrap_or_default();
+    if let Some(answer) = hooks::answer(&told, &text) {
+        // nobody may be there to read it
+        let _ = output.write(&format!("{}\n", view::safe::json(&answer))).and_then(|()| output.flush());
+    }
+}
+
+/// The one document on standard input, and its bytes. It ends where it ends: an agent that keeps the pipe open is not waited for.
+fn payload(output: &mut Output) -> Option<(Value, Vec<u8>)> {
+    let mut documents = serde_json::Deserializer::from_reader(output.stdin().take(MOST)).into_iter::<Value>();
+    let payload = documents.next()?.ok()?;
+    let raw = payload.to_string().into_bytes();
+    payload.is_object().then_some((payload, raw))
+}
+
+/// Where the project is: as the agent's environment says, else as it told.
+fn folder(told: &Told, env: &Env) -> Option<std::path::PathBuf> {
+    let variable = match told.agent {
+        Agent::ClaudeCode => Some("CLAUDE_PROJECT_DIR"),
+        Agent::Cursor => Some("CURSOR_PROJECT_DIR"),
+        Agent::Gemini => Some("GEMINI_PROJECT_DIR"),
+        Agent::Copilot => Some("COPILOT_PROJECT_DIR"),
+        Agent::Codex | Agent::OpenCode => None,
+    };
+    let named = variable.and_then(|name| env.get(name)).map(std::path::PathBuf::from);
+    named
+        .filter(|folder| folder.is_absolute() && folder.is_dir())
+        .or_else(|| told.folder.clone().filter(|folder| folder.is_dir()))
+}

@@ -1,0 +1,291 @@
+//! What agents tell their hooks, and how they are answered: a JSON document each way, in the dialect of each agent.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::transcript::category;
+use crate::model::transcript::Agent;
+
+/// The longest answer, in characters; what is longer, agents cut off or put aside.
+const LONGEST: usize = 9_000;
+/// The most that is kept of what a tool said when it failed, in characters.
+const FAULT: usize = 200;
+
+/// How a session began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Anew.
+    Startup,
+    /// It goes on.
+    Resume,
+    /// After its context was compacted.
+    Compact,
+}
+
+/// What an event is about, whatever the agent calls it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A session begins, or goes on.
+    Begins(Source),
+    /// The user says something.
+    Prompt,
+    /// The context is about to be compacted.
+    Compacts,
+    /// It was.
+    Compacted,
+    /// The agent has done what it was asked.
+    Stops,
+    /// The session ends.
+    Ends {
+        /// Why, as the agent says; empty when it does not.
+        reason: String,
+    },
+    /// A tool failed.
+    Failed {
+        /// The category of the tool.
+        category: &'static str,
+        /// The tool and what it said, in a line.
+        text: String,
+    },
+    /// Nothing that is of interest here.
+    Nothing,
+}
+
+/// What an agent told a hook.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// The agent.
+    pub agent: Agent,
+    /// The event, as the agent calls it.
+    pub name: String,
+    /// What it is about.
+    pub event: Event,
+    /// The id of the session, as the agent has it; `None` when it did not say.
+    pub session: Option<String>,
+    /// The folder the agent works in; `None` when it did not say.
+    pub folder: Option<PathBuf>,
+    /// Its transcript; `None` when it has none, or did not say.
+    pub transcript: Option<PathBuf>,
+}
+
+/// The text of the first of these keys that has one.
+fn text(payload: &Value, keys: &[&str]) -> Option<String> {
+    let of = |key: &&str| payload.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    keys.iter().find_map(of).map(str::to_owned)
+}
+
+/// The event of a name. Agents write them in their own ways: `SessionStart`, `sessionStart`, `session.created`.
+fn event(agent: Agent, name: &str, payload: &Value) -> Option<Event> {
+    let bare: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    Some(match bare.as_str() {
+        "sessionstart" | "sessioncreated" => Event::Begins(match text(payload, &["source"]).as_deref() {
+            Some("resume") => Source::Resume,
+            Some("compact") => Source::Compact,
+            _ => Source::Startup,
+        }),
+        "userpromptsubmit" | "userpromptsubmitted" | "beforeagent" | "beforesubmitprompt" | "chatmessage" => {
+            Event::Prompt
+        }
+        "precompact" | "precompress" | "sessioncompacting" | "experimentalsessioncompacting" => Event::Compacts,
+        "postcompact" | "sessioncompacted" => Event::Compacted,
+        "stop" | "agentstop" | "afteragent" | "sessionidle" => Event::Stops,
+        "sessionend" | "sessiondeleted" | "serverinstancedisposed" => {
+            Event::Ends { reason: text(payload, &["reason"]).unwrap_or_default() }
+        }
+        "posttoolusefailure" | "toolfailed" => failed(agent, payload, true),
+        "posttooluse" | "aftertool" | "toolexecuteafter" => failed(agent, payload, false),
+        _ => return None,
+    })
+}
+
+/// Whether a tool failed, and how. `surely` for events that only tell of failures.
+fn failed(agent: Agent, payload: &Value, surely: bool) -> Event {
+    let tool = text(payload, &["tool_name", "toolName", "tool"]).unwrap_or_else(|| "tool".to_owned());
+    let interrupted = payload.get("is_interrupt").and_then(Value::as_bool).unwrap_or(false);
+    let response = payload.get("tool_response").or_else(|| payload.get("tool_output")).unwrap_or(&Value::Null);
+    let said = text(payload, &["error", "error_message"])
+        .or_else(|| payload.get("error").and_then(|error| text(error, &["message", "name"])))
+        .or_else(|| response.get("error").and_then(|error| error.as_str().map(str::to_owned)))
+        .or_else(|| response.get("error").and_then(|error| text(error, &["message"])))
+        .or_else(|| exited(response));
+    let Some(category) = category(agent, &tool).filter(|_| !interrupted && (surely || said.is_some())) else {
+        return Event::Nothing;
+    };
+    let said = said.unwrap_or_default();
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("failed");
+    let line: String = line.chars().take(FAULT).collect();
+    Event::Failed { category, text: format!("{tool}: {line}") }
+}
+
+/// What a shell's answer says of an exit code other than 0, where only the text has it.
+fn exited(response: &Value) -> Option<String> {
+    let whole = match response {
+        Value::String(text) => text.clone(),
+        Value::Object(map) => map.get("llmContent")?.as_str()?.to_owned(),
+        _ => return None,
+    };
+    whole.lines().find_map(|line| {
+        let code = line
+            .trim()
+            .strip_prefix("Exit Code: ")
+            .or_else(|| line.trim().strip_prefix("Process exited with code "))?;
+        (code.trim().parse::<i32>().ok()? != 0).then(|| line.trim().to_owned())
+    })
+}
+
+/// Which agent it is that calls, by what only it says: agents also run the hooks of others. `None` when nothing tells.
+pub fn running(payload: &Value, env: &dyn Fn(&str) -> bool) -> Option<Agent> {
+    let says = |key: &str| payload.get(key).is_some();
+    if says("cursor_version") || env("CURSOR_VERSION") {
+        Some(Agent::Cursor)
+    } else if env("GEMINI_SESSION_ID") {
+        Some(Agent::Gemini)
+    } else if env("COPILOT_CLI") {
+        Some(Agent::Copilot)
+    } else {
+        None
+    }
+}
+
+/// Reads what an agent told. `None` for an event that nobody knows.
+pub fn read(agent: Agent, name: &str, payload: &Value) -> Option<Told> {
+    let event = event(agent, name, payload)?;
+    let roots = payload.get("workspace_roots").and_then(|roots| roots.get(0)).and_then(Value::as_str);
+    let folder = roots.map(str::to_owned).or_else(|| text(payload, &["cwd", "directory"])).map(PathBuf::from);
+    Some(Told {
+        agent,
+        name: name.to_owned(),
+        event,
+        session: text(payload, &["session_id", "sessionId", "conversation_id", "sessionID"]),
+        folder: folder.filter(|folder| folder.is_absolute()),
+        transcript: text(payload, &["transcript_path", "transcriptPath"]).map(PathBuf::from),
+    })
+}
+
+/// The answer that puts a text before the agent's model; `None` where the agent has no place for one.
+pub fn answer(told: &Told, context: &str) -> Option<Value> {
+    let has_place = matches!(told.event, Event::Begins(_) | Event::Prompt)
+        || (told.agent == Agent::OpenCode && matches!(told.event, Event::Compacted));
+    if !has_place || context.is_empty() {
+        return None;
+    }
+    let mut context: String = context.chars().take(LONGEST).collect();
+    Some(match told.agent {
+        Agent::ClaudeCode | Agent::Codex | Agent::Gemini => {
+            if told.agent == Agent::Gemini {
+                // it writes them as entities
+                context = context.replace('<', "‹").replace('>', "›");
+            }
+            json!({"hookSpecificOutput": {"hookEventName": told.name, "additionalContext": context}})
+        }
+        Agent::Cursor if told.event == Event::Prompt => json!({"continue": true, "additional_context": context}),
+        Agent::Cursor => json!({"additional_context": context}),
+        Agent::Copilot => json!({"additionalContext": context}),
+        Agent::OpenCode => json!({"context": context}),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(agent: Agent, name: &str, payload: Value) -> Told {
+        read(agent, name, &payload).expect("a known event")
+    }
+
+    #[test]
+    fn every_agent_s_events_are_known() {
+        for (agent, names) in [
+            (
+                Agent::ClaudeCode,
+                "SessionStart UserPromptSubmit PreCompact PostCompact Stop SessionEnd PostToolUseFailure",
+            ),
+            (Agent::Codex, "SessionStart UserPromptSubmit PreCompact PostCompact Stop SessionEnd PostToolUse"),
+            (Agent::Gemini, "SessionStart BeforeAgent PreCompress AfterAgent SessionEnd AfterTool"),
+            (Agent::Cursor, "sessionStart beforeSubmitPrompt preCompact stop sessionEnd postToolUseFailure"),
+            (Agent::Copilot, "sessionStart userPromptSubmitted preCompact agentStop sessionEnd postToolUseFailure"),
+        ] {
+            for name in names.split(' ') {
+                assert!(read(agent, name, &json!({})).is_some(), "{name}");
+            }
+        }
+        assert_eq!(read(Agent::ClaudeCode, "Notification", &json!({})), None);
+    }
+
+    #[test]
+    fn what_each_agent_says_of_its_session_is_read() {
+        let claude = json!({"session_id": "a", "cwd": "/x", "transcript_path": "/t", "source": "compact"});
+        let claude = told(Agent::ClaudeCode, "SessionStart", claude);
+        assert_eq!(claude.event, Event::Begins(Source::Compact));
+        assert_eq!((claude.session.as_deref(), claude.folder), (Some("a"), Some("/x".into())));
+        let cursor = json!({"conversation_id": "c", "workspace_roots": ["/w"], "transcript_path": null});
+        let cursor = told(Agent::Cursor, "stop", cursor);
+        assert_eq!((cursor.session.as_deref(), cursor.folder), (Some("c"), Some("/w".into())));
+        assert_eq!(cursor.transcript, None);
+        assert_eq!(told(Agent::Copilot, "agentStop", json!({"sessionId": "s"})).session.as_deref(), Some("s"));
+        // a folder that depends on where the hook runs is none
+        assert_eq!(told(Agent::Codex, "Stop", json!({"cwd": "x"})).folder, None);
+    }
+
+    #[test]
+    fn failures_are_told_from_what_worked() {
+        let of = |agent, name, payload| told(agent, name, payload).event;
+        let fault = |category, text: &str| Event::Failed { category, text: text.to_owned() };
+        let claude = json!({"tool_name": "Bash", "error": "\nExit code 1\nmore"});
+        assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", claude), fault("shell", "Bash: Exit code 1"));
+        let stopped = json!({"tool_name": "Bash", "error": "x", "is_interrupt": true});
+        assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", stopped), Event::Nothing);
+        let gemini =
+            json!({"tool_name": "run_shell_command", "tool_response": {"llmContent": "Output: x\nExit Code: 2"}});
+        assert_eq!(of(Agent::Gemini, "AfterTool", gemini), fault("shell", "run_shell_command: Exit Code: 2"));
+        let worked = json!({"tool_name": "run_shell_command", "tool_response": {"llmContent": "Exit Code: 0"}});
+        assert_eq!(of(Agent::Gemini, "AfterTool", worked), Event::Nothing);
+        let gemini = json!({"tool_name": "replace", "tool_response": {"error": {"message": "no match"}}});
+        assert_eq!(of(Agent::Gemini, "AfterTool", gemini), fault("edit", "replace: no match"));
+        let cursor = json!({"tool_name": "Shell", "error_message": "boom", "failure_type": "error"});
+        assert_eq!(of(Agent::Cursor, "postToolUseFailure", cursor), fault("shell", "Shell: boom"));
+        let codex = json!({"tool_name": "Bash", "tool_response": "Process exited with code 3\nOutput:"});
+        assert_eq!(of(Agent::Codex, "PostToolUse", codex), fault("shell", "Bash: Process exited with code 3"));
+        assert_eq!(
+            of(Agent::Codex, "PostToolUse", json!({"tool_name": "Bash", "tool_response": "fine"})),
+            Event::Nothing
+        );
+        let nameless = told(Agent::Copilot, "postToolUseFailure", json!({})).event;
+        assert_eq!(nameless, fault("mcp", "tool: failed"));
+        let plan = json!({"tool_name": "TodoWrite", "error": "x"});
+        assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", plan), Event::Nothing);
+    }
+
+    #[test]
+    fn the_answer_has_the_form_of_the_agent() {
+        let start = |agent, name: &str| answer(&told(agent, name, json!({})), "a <b>");
+        let nested =
+            |name: &str, text: &str| json!({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}});
+        assert_eq!(start(Agent::ClaudeCode, "SessionStart"), Some(nested("SessionStart", "a <b>")));
+        assert_eq!(start(Agent::Codex, "UserPromptSubmit"), Some(nested("UserPromptSubmit", "a <b>")));
+        assert_eq!(start(Agent::Gemini, "BeforeAgent"), Some(nested("BeforeAgent", "a ‹b›")));
+        assert_eq!(start(Agent::Cursor, "sessionStart"), Some(json!({"additional_context": "a <b>"})));
+        assert_eq!(
+            start(Agent::Cursor, "beforeSubmitPrompt"),
+            Some(json!({"continue": true, "additional_context": "a <b>"}))
+        );
+        assert_eq!(start(Agent::Copilot, "sessionStart"), Some(json!({"additionalContext": "a <b>"})));
+        assert_eq!(start(Agent::OpenCode, "session.compacted"), Some(json!({"context": "a <b>"})));
+        for (agent, name) in [(Agent::ClaudeCode, "PreCompact"), (Agent::Codex, "Stop"), (Agent::Gemini, "SessionEnd")]
+        {
+            assert_eq!(start(agent, name), None, "{name}");
+        }
+        let long = answer(&told(Agent::Copilot, "sessionStart", json!({})), &"x".repeat(20_000)).expect("an answer");
+        assert_eq!(long["additionalContext"].as_str().map(str::len), Some(LONGEST));
+    }
+
+    #[test]
+    fn the_agent_that_runs_is_known_by_what_only_it_says() {
+        let only = |name: &'static str| move |asked: &str| asked == name;
+        assert_eq!(running(&json!({}), &only("COPILOT_CLI")), Some(Agent::Copilot));
+        assert_eq!(running(&json!({}), &only("GEMINI_SESSION_ID")), Some(Agent::Gemini));
+        assert_eq!(running(&json!({"cursor_version": "3"}), &|_| false), Some(Agent::Cursor));
+        assert_eq!(running(&json!({}), &only("CLAUDE_PROJECT_DIR")), None);
+    }
+}
