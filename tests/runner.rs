@@ -47,6 +47,7 @@ mod log_many;
 mod managed;
 mod managed_attacks;
 mod manual;
+mod mcp;
 mod mcp_list;
 mod metrics;
 mod portable;

@@ -12,21 +12,39 @@ use crate::ops::assess::vectors_of;
 pub fn read<A: DeserializeOwned>(tool: &str, given: Map<String, Value>, schema: &Map<String, Value>) -> Result<A> {
     // what is null was left out
     let given: Map<String, Value> = given.into_iter().filter(|(_, value)| !value.is_null()).collect();
-    serde_json::from_value(Value::Object(given)).map_err(|error| {
+    serde_path_to_error::deserialize(Value::Object(given)).map_err(|error| {
         let names = names(schema);
         let told = match names.is_empty() {
             true => format!("{tool} takes no arguments"),
             false => format!("the arguments of {tool} are {}", names.join(", ")),
         };
-        let said = error.to_string();
+        let place = error.path().to_string();
+        let said = in_json(&error.into_inner().to_string());
+        let at = if place == "." || said.starts_with("unknown field") { String::new() } else { format!("{place}: ") };
         let wanted = said.split('`').nth(1).filter(|_| said.starts_with("unknown field"));
         let near = wanted.and_then(|wanted| nearest(wanted, schema));
-        let out = Error::usage(format!("the arguments of {tool} do not fit: {said}")).reason(told);
+        let out = Error::usage(format!("the arguments of {tool} do not fit: {at}{said}")).reason(told);
         match near {
             Some(near) => out.suggest(format!("Did you mean '{near}'?")).alternative(near),
             None => out.suggest("Call it again with arguments of its schema."),
         }
     })
+}
+
+/// What is said of types in the words of JSON.
+fn in_json(said: &str) -> String {
+    let (what, expected) = said.rsplit_once("expected ").unwrap_or((said, ""));
+    let wanted = match expected {
+        "u8" | "u32" | "u64" | "usize" => "an integer, 0 or more",
+        "i32" | "i64" => "an integer",
+        "f64" => "a number",
+        "a sequence" => "an array",
+        "a map" => "an object",
+        "string or map" => "one of its words",
+        "" => return said.to_owned(),
+        other => other,
+    };
+    format!("{what}expected {wanted}").replace("sequence", "array").replace("invalid type: map", "invalid type: object")
 }
 
 /// The names of the arguments, those that must be there marked.

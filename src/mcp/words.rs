@@ -5,9 +5,12 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-/// A command with what may follow it, within a sentence.
+/// A command with its arguments, within a sentence: words that follow it without being arguments are the sentence's.
 static COMMAND: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"git empirica(?: [a-z]+){1,2}(?: (?:-v|--[a-z-]+|<[^>]*>|know=\S+|"[^"]*"|[0-9a-f]{8}))*"#).ok()
+    let value = r#"(?:"[^"]*"|'[^']*'|<[^>]*>|[^\s.;,:()]+)"#;
+    let valued = format!("--(?:ai|session|task|to|task-id|budget)[ =]{value}");
+    let other = r#"-v \S+|--[a-z-]+|"[^"]*"|'[^']*'|<[^>]*>|[0-9a-f]{8}|[A-Z]{2,}"#;
+    Regex::new(&format!("git empirica [a-z]+(?: (?:start|end|list|show|add))?(?: (?:{valued}|{other}))*")).ok()
 });
 /// An option, within a sentence.
 static OPTION: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"--([a-z][a-z-]*)").ok());
@@ -42,7 +45,7 @@ static SPELLINGS: [Spelling; 25] = [
     spelling("session end", "end_session", "", &[SESSION, AI]),
     spelling("session show", "get_session_summary", "session_id", &[]),
     spelling("handoff list", "query_handoff_reports", "", &[SESSION, AI]),
-    spelling("checkpoint list", "load_git_checkpoint", "", &[SESSION]),
+    spelling("checkpoint list", "list_sessions", "", &[]),
     spelling("goal list", "query_goal_orchestrator", "", &[SESSION, AI]),
     spelling("goal show", "get_goal_progress", "goal_id", &[]),
     spelling("goal add", "create_goal", "objective", &[SESSION]),
@@ -65,7 +68,7 @@ static SPELLINGS: [Spelling; 25] = [
 ];
 
 /// What arguments are called by the command line and by the tools, where they differ.
-const ARGUMENTS: [(&str, &str); 14] = [
+const ARGUMENTS: [(&str, &str); 13] = [
     ("session", "session_id"),
     ("ai", "ai_id"),
     ("type", "handoff_type"),
@@ -78,7 +81,6 @@ const ARGUMENTS: [(&str, &str); 14] = [
     ("set", "payload"),
     ("from", "payload"),
     ("last", "count"),
-    ("task", "task_pattern"),
     ("window", "window_size"),
 ];
 
@@ -112,6 +114,7 @@ fn call(command: &str) -> Option<String> {
     let rest = words.strip_prefix(&["git", "empirica"])?;
     let (spelling, used) = spelled(rest)?;
     let (mut arguments, mut rest) = (Vec::new(), rest[used..].iter());
+    let mut said: Vec<&str> = Vec::new();
     let mut first = Some(spelling.first).filter(|name| !name.is_empty());
     while let Some(word) = rest.next() {
         if SILENT.contains(word) {
@@ -131,11 +134,19 @@ fn call(command: &str) -> Option<String> {
             }
             continue;
         }
-        let name = first.take()?;
         if is_blank(word) {
             return None;
         }
-        arguments.push(argument(name, word));
+        if spelling.first == "query" {
+            // all of it are words of the query
+            said.push(word);
+            first = None;
+            continue;
+        }
+        arguments.push(argument(first.take()?, word));
+    }
+    if !said.is_empty() {
+        arguments.push(argument(spelling.first, &said.join(" ")));
     }
     // what the tool cannot do without
     let lacks = first.is_some_and(|name| ["goal_id", "handoff_id", "objective", "query"].contains(&name));
@@ -148,20 +159,18 @@ fn sentence(text: &str) -> String {
         pattern.replace_all(text, |found: &regex::Captures<'_>| {
             let words: Vec<&str> = found[0].split(' ').skip(2).collect();
             match spelled(&words) {
-                Some((spelling, 2)) => spelling.tool.to_owned(),
-                // the second word may be the sentence's
-                Some((spelling, _)) => {
-                    let rest = &words[1..];
-                    let own = rest.iter().take_while(|word| word.chars().all(|c| c.is_ascii_lowercase())).copied();
-                    let kept: Vec<&str> = own.collect();
-                    [&[spelling.tool], kept.as_slice()].concat().join(" ")
-                }
+                Some((spelling, used)) if used == words.len() => spelling.tool.to_owned(),
+                Some((spelling, _)) => call(&found[0]).unwrap_or_else(|| spelling.tool.to_owned()),
                 None => found[0].to_owned(),
             }
         })
     });
-    let text = replaced.map_or_else(|| text.to_owned(), |text| text.into_owned());
-    if text.contains("git empirica") || text.contains("git config") {
+    // what has another form in a call
+    let replaced = replaced.map(|text| text.replace(" as an argument, as - for standard input, or as @FILE", ""));
+    let replaced =
+        replaced.map(|text| text.replace("-v know=0.6,uncertainty=0.4", "vectors={'know': 0.6, 'uncertainty': 0.4}"));
+    let text = replaced.map_or_else(|| text.to_owned(), |text| text);
+    if text.contains("git ") {
         // a command of the shell keeps its own options
         return text;
     }
@@ -227,7 +236,7 @@ fn recovery(map: &mut Map<String, Value>) {
 /// A failure, with what to do in calls of tools; commands that no tool does are `shell_commands`.
 pub fn failed(mut document: Value) -> Value {
     if let Value::Object(map) = &mut document {
-        for key in ["reason", "suggestion"] {
+        for key in ["error", "reason", "suggestion"] {
             in_place(map, key);
         }
         recovery(map);
@@ -280,6 +289,7 @@ mod tests {
             ("git empirica sync origin", "sync_notes(remote='origin')"),
             ("git empirica accept abcd", "accept_handoff(handoff_id='abcd')"),
             ("git empirica goal list --open", "query_goal_orchestrator()"),
+            ("git empirica search flaky login", "search_history(query='flaky login')"),
             ("git empirica search \"it's\"", "search_history(query='it\\'s')"),
         ] {
             assert_eq!(call(command).as_deref(), Some(expected), "{command}");
@@ -302,7 +312,7 @@ mod tests {
         for (text, expected) in [
             (
                 "Act; when the work is done run: git empirica postflight -v know=<0..1>,uncertainty=<0..1>",
-                "Act; when the work is done run: execute_postflight",
+                "Act; when the work is done run: execute_postflight()",
             ),
             ("Hand over with: git empirica handoff", "Hand over with: generate_handoff_report"),
             (
@@ -316,9 +326,14 @@ mod tests {
             ),
             (
                 "follow the goals (git empirica goal list --open), log",
-                "follow the goals (query_goal_orchestrator), log",
+                "follow the goals (query_goal_orchestrator()), log",
             ),
             ("what git empirica sync wrote stays", "what sync_notes wrote stays"),
+            ("give the URL or path: git empirica sync URL", "give the URL or path: sync_notes(remote='URL')"),
+            (
+                "Start one: git empirica session start --ai nobody --task \"<what you are going to do>\". Or use latest.",
+                "Start one: bootstrap_session(ai_id='nobody'). Or use latest.",
+            ),
             ("git empirica doctor knows more; --ai is not it", "git empirica doctor knows more; --ai is not it"),
         ] {
             assert_eq!(sentence(text), expected);

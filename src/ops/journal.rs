@@ -51,6 +51,7 @@ fn body(context: &Context<'_>, who: &Working, entry: Entry) -> Result<Body> {
     let led_from = |given: Option<String>| context.led_from(given.as_deref());
     let body = match entry {
         Entry::Finding { text: finding, impact, memory, led_from: led } => {
+            let memory = memory.map(known_memory).transpose()?;
             Body::Finding(Finding { text: text("finding", finding)?, impact, memory, led_from: led_from(led)? })
         }
         Entry::Unknown { text: unknown, led_from: led } => {
@@ -96,6 +97,17 @@ fn body(context: &Context<'_>, who: &Working, entry: Entry) -> Result<Body> {
         }),
     };
     Ok(body)
+}
+
+fn known_memory(memory: String) -> Result<String> {
+    if journal::MEMORY.contains(&memory.as_str()) {
+        return Ok(memory);
+    }
+    let error = Error::usage(format!("nothing is kept in mind as '{memory}'")).provided(&*memory);
+    Err(journal::MEMORY.iter().fold(
+        error.reason(format!("the words are {}", journal::MEMORY.join(", "))).suggest("Use one of them."),
+        |error, word| error.alternative(*word),
+    ))
 }
 
 fn known_category(given: String) -> Result<String> {

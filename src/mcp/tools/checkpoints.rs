@@ -114,7 +114,7 @@ pub struct Diff {
 impl Call for Diff {
     const NAME: &'static str = "get_vector_diff";
     const EFFECT: Effect = Effect::Reads;
-    const RETURNS: &'static str = "deltas:object";
+    const RETURNS: &'static str = "a:object b:object vector_deltas:object?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let present = vectors(&self.current_vectors)?;

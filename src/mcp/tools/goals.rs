@@ -1,6 +1,6 @@
 //! Goals and their steps.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -119,13 +119,32 @@ pub struct Create {
     objective: String,
     /// texts, or objects with a description
     #[serde(default)]
-    success_criteria: Vec<Value>,
+    success_criteria: Vec<Criterion>,
     priority: Option<PriorityWord>,
 }
 
+// What shows that a goal is reached.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub struct Criterion(Value);
+
+impl JsonSchema for Criterion {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Criterion".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({"type": ["string", "object"]})
+    }
+}
+
 /// The text of a criterion; of an object its description, and what else it says.
-fn criterion(value: Value) -> Result<String> {
-    match value {
+fn criterion(criterion: Criterion) -> Result<String> {
+    match criterion.0 {
         Value::String(text) => Ok(text),
         Value::Object(mut map) => {
             let text = map.shift_remove("description").and_then(|text| text.as_str().map(str::to_owned));

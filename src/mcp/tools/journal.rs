@@ -1,6 +1,6 @@
 //! The journal: findings, questions, what failed, what was decided.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
 use super::{Call, Effect};
@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::mcp::arguments::unit;
 use crate::mcp::here::Here;
 use crate::mcp::schema::Alias;
+use crate::model::journal::MEMORY;
 use crate::ops::journal::{self, Entry};
 use crate::view::{self, Answer};
 
@@ -18,6 +19,25 @@ fn log(here: &Here<'_>, session: Option<Alias>, entry: Entry) -> Result<Answer> 
     Ok(view::small::logged(&journal::log(&context, entry)?))
 }
 
+// What is kept in mind, in a word.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub struct Memory(String);
+
+impl JsonSchema for Memory {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Memory".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({"type": "string", "enum": MEMORY})
+    }
+}
+
 /// Log what you learned, as soon as you learn it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -26,8 +46,8 @@ pub struct LogFinding {
     finding: String,
     /// 0 to 1
     impact: Option<f64>,
-    /// lasting: pattern constraint standard architecture stack preference strategy trouble
-    r#as: Option<String>,
+    /// what to keep in mind for good
+    r#as: Option<Memory>,
 }
 
 impl Call for LogFinding {
@@ -38,7 +58,11 @@ impl Call for LogFinding {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let impact = unit("impact", self.impact)?;
-        log(here, self.session_id, Entry::Finding { text: self.finding, impact, memory: self.r#as, led_from: None })
+        log(
+            here,
+            self.session_id,
+            Entry::Finding { text: self.finding, impact, memory: self.r#as.map(|word| word.0), led_from: None },
+        )
     }
 }
 
