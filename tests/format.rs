@@ -218,6 +218,9 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     repo.git(["config", "--unset", "core.hooksPath"]).ok();
     repo.write(".git/hooks/pre-push", "#!/bin/sh\n");
     run(&["init"]);
+    repo.write("AGENTS.md", "<!-- git-empirica:begin -->\nolder\n<!-- git-empirica:end -->\n");
+    run(&["instructions", "--agent", "codex"]);
+    run(&["instructions", "--write"]);
     let written = fs::read(repo.path.join(".git/empirica/init.json")).expect("a file");
     run(&["deinit"]);
     repo.git(["switch", "-q", "-c", "side"]).ok();

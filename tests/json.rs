@@ -124,6 +124,8 @@ const WORKS: &[Row] = &[
     (&["sync", "../world.git"], &["dry_run", "remotes", "/remotes/0/remote", "/remotes/0/first", "/remotes/0/rounds", "/remotes/0/refs/0/ref", "/remotes/0/refs/0/status", "/remotes/0/refs/0/incoming", "/remotes/0/refs/0/outgoing", "/remotes/0/incoming/records", "/remotes/0/outgoing/kinds/0/kind", "/remotes/0/outgoing/kinds/0/count", "/remotes/0/outgoing/handoffs/0/handoff_id", "/remotes/0/outgoing/handoffs/0/task"], "records sent", "publishing there"),
     (&["sync", "../other.git", "--dry-run"], &["dry_run", "remotes"], "to be sent", "dry run"),
     (&["import", "--jsonl", "../all.jsonl"], &["read", "new", "known", "left_out", "kinds", "/kinds/0/kind", "/kinds/0/count", "missing_commits", "secrets", "degraded_mode", "storage"], "1 line read: 1 new, 0 known", ""),
+    (&["instructions", "--agent", "codex"], &["agent", "file", "text"], "Definite YES", ""),
+    (&["instructions", "--write"], &["agent", "dry_run", "changes", "unchanged", "/changes/0/file"], "AGENTS.md", "deinit takes them back"),
     (&["setup", "--dry-run"], &["files", "dry_run"], "git-empirica.1", "Would install"),
     (&["demo"], &["steps", "/steps/0/title", "/steps/0/command", "/steps/0/output"], "git empirica", ""),
 ];
@@ -228,6 +230,8 @@ const FAILS: &[(&[&str], At, i32)] = &[
     (&["import"], At::World, 2),
     (&["import", "--jsonl", "no such file"], At::Fresh, 2),
     (&["import", "--jsonl", "../all.jsonl"], At::Nowhere, 128),
+    (&["instructions"], At::Nowhere, 128),
+    (&["instructions", "--dry-run"], At::World, 2),
     (&["setup", "--no-such-flag"], At::World, 2),
     (&["demo", "surplus"], At::World, 2),
 ];

@@ -38,6 +38,7 @@ mod index_grows;
 mod index_kinds;
 mod init;
 mod init_hooks;
+mod instructions;
 mod interop;
 mod json;
 mod json_keys;

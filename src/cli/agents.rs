@@ -1,12 +1,13 @@
-//! From the commands between agents to their answers: `accept`, `answer`, `task`, `collect`.
+//! From the commands between and about agents to their answers: `accept`, `answer`, `task`, `collect`, `instructions`.
 
 use super::args::TaskCommand;
 use super::dispatch::Here;
 use super::input::Input;
 use super::{args, requests};
 use crate::error::Result;
+use crate::model::readers::Reader;
 use crate::model::transcript::Agent;
-use crate::ops::{Asked, accept, answer, collect, task};
+use crate::ops::{Asked, accept, answer, collect, instructions, task};
 use crate::view::{self, Answer};
 
 impl Here<'_> {
@@ -24,6 +25,16 @@ impl Here<'_> {
         let request =
             collect::Request { path: given.transcript, agent: given.agent.map(Agent::from), dry_run: given.dry_run };
         Ok(view::collect::answer(&collect::run(&self.context(given.who)?, &request)?))
+    }
+
+    pub(super) fn instructions(&mut self, given: args::Instructions) -> Result<Answer> {
+        let reader = given.agent.map(Reader::from);
+        if !given.write {
+            let text = view::instructions::text(reader.map(Reader::file), &mut self.terminal)?;
+            return Ok(view::instructions::shown(reader, text));
+        }
+        let mut render = |file| view::instructions::text(file, &mut self.terminal);
+        Ok(view::instructions::written(reader, &instructions::write(self.repo, reader, given.dry_run, &mut render)?))
     }
 
     pub(super) fn task(&mut self, command: TaskCommand) -> Result<Answer> {

@@ -58,7 +58,7 @@ pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
 pub(super) struct Here<'a> {
     pub(super) env: &'a Env,
     pub(super) repo: &'a Repository,
-    terminal: Templates,
+    pub(super) terminal: Templates,
     pub(super) output: &'a mut Output,
 }
 
@@ -135,6 +135,7 @@ impl<'a> Here<'a> {
             }
             Command::Init(given) => view::init::set_up(&init::run(self.repo, given.changes.dry_run)?),
             Command::Deinit(given) => view::init::taken_back(&deinit::run(self.repo, given.changes.dry_run)?),
+            Command::Instructions(given) => self.instructions(given)?,
             Command::Doctor(_) => view::doctor::answer(&doctor::run(&self.context(Asked::default())?)),
             Command::Flush(_) => view::small::flushed(&flush::run(&self.context(Asked::default())?)),
             other => self.journal(other)?,

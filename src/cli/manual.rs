@@ -57,8 +57,8 @@ empirica.syncTimeout
 How long a push may wait for the records to be synced. Default: 10s.
 .TP
 empirica.templateDir
-A folder whose templates take the place of the built-in ones on the terminal. What is stored is always the built-in
-rendering.
+A folder whose templates take the place of the built-in ones on the terminal, and in instructions. What is stored in the
+notes is always the built-in rendering.
 .PP
 color.ui, core.pager, GIT_PAGER, core.editor and GIT_EDITOR mean what they mean to git.
 .SH ENVIRONMENT

@@ -169,7 +169,7 @@ fn sentence(text: &str) -> String {
     let replaced = replaced.map(|text| text.replace(" as an argument, as - for standard input, or as @FILE", ""));
     let replaced =
         replaced.map(|text| text.replace("-v know=0.6,uncertainty=0.4", "vectors={'know': 0.6, 'uncertainty': 0.4}"));
-    let text = replaced.map_or_else(|| text.to_owned(), |text| text);
+    let text = replaced.unwrap_or_else(|| text.to_owned());
     if text.contains("git ") {
         // a command of the shell keeps its own options
         return text;

@@ -11,6 +11,7 @@ pub mod hash;
 pub mod id;
 pub mod journal;
 pub mod phase;
+pub mod readers;
 pub mod record;
 pub mod session;
 pub mod snapshot;

@@ -1,5 +1,6 @@
-//! Taking back what `init` did: exactly what it wrote down, and only where it is still as written.
+//! Taking back what `init` and `instructions --write` did: exactly what they wrote down, and only where it is still as written.
 
+use super::init::files;
 use super::init::hooks::take_back;
 use super::init::record::{self, Added, Record};
 use super::init::steps::Step;
@@ -20,6 +21,9 @@ pub fn run(repo: &Repository, dry_run: bool) -> Result<Outcome> {
     // the last one added goes first: an event of a hook before its command
     for added in record.config.iter().rev() {
         outcome.steps.extend(unset(repo, added)?);
+    }
+    for edited in record.files.iter().rev() {
+        files::take_back(repo, edited, &mut outcome.steps, &mut outcome.troubles);
     }
     let file = record::path(&common);
     outcome.steps.push(Step::Remove(file));

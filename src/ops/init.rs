@@ -3,6 +3,7 @@
 //! What is done is planned first, written down, and then made, so that what was interrupted is mended by doing it again
 //! or by taking it back.
 
+pub mod files;
 pub mod hooks;
 pub mod record;
 pub mod remotes;

@@ -26,6 +26,7 @@ pub mod guide;
 pub mod handoff;
 pub mod hook;
 pub mod init;
+pub mod instructions;
 pub mod journal;
 pub mod log;
 pub mod managed;

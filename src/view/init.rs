@@ -14,7 +14,8 @@ fn step_json(step: &Step) -> Value {
     let key = |change: &str, key: &str, value: Value| json!({"change": change, "key": key, "value": value});
     match step {
         Step::Folder(path) => file("make_folder", path),
-        Step::Write { path, .. } => file("write", path),
+        Step::Write { path, .. } | Step::Put { path, new: true, .. } => file("write", path),
+        Step::Put { path, .. } => file("edit", path),
         Step::Aside { from, to } | Step::Back { from, to } => {
             let mut json = file("rename", from);
             json["to"] = json!(to.display().to_string());
@@ -36,7 +37,8 @@ fn step_json(step: &Step) -> Value {
 fn step_line(step: &Step, dry_run: bool) -> String {
     let (verb, what) = match step {
         Step::Folder(path) => ("make", path.display().to_string()),
-        Step::Write { path, .. } => ("write", path.display().to_string()),
+        Step::Write { path, .. } | Step::Put { path, new: true, .. } => ("write", path.display().to_string()),
+        Step::Put { path, .. } => ("edit", path.display().to_string()),
         Step::Aside { from, to } | Step::Back { from, to } => {
             ("rename", format!("{} to {}", from.display(), to.display()))
         }
@@ -60,9 +62,9 @@ fn step_line(step: &Step, dry_run: bool) -> String {
     format!("{would}{verb} {}\n", safe::line(&what))
 }
 
-fn changes(outcome: &Outcome) -> (Vec<Value>, String) {
-    let steps = &outcome.steps;
-    let text = steps.iter().map(|step| step_line(step, outcome.dry_run)).collect();
+/// The changes as JSON and as text, a line each.
+pub fn changes(steps: &[Step], dry_run: bool) -> (Vec<Value>, String) {
+    let text = steps.iter().map(|step| step_line(step, dry_run)).collect();
     (steps.iter().map(step_json).collect(), text)
 }
 
@@ -78,7 +80,7 @@ fn with_troubles(outcome: &Outcome, mut answer: Answer) -> Answer {
 
 /// The answer of `init`.
 pub fn set_up(outcome: &Outcome) -> Answer {
-    let (changes, mut text) = changes(outcome);
+    let (changes, mut text) = changes(&outcome.steps, outcome.dry_run);
     let count = changes.len();
     let folder = outcome.folder.as_ref().map(|path| path.display().to_string());
     let json = json!({
@@ -105,7 +107,7 @@ pub fn set_up(outcome: &Outcome) -> Answer {
 
 /// The answer of `deinit`.
 pub fn taken_back(outcome: &Outcome) -> Answer {
-    let (changes, mut text) = changes(outcome);
+    let (changes, mut text) = changes(&outcome.steps, outcome.dry_run);
     let said = match (changes.len(), outcome.dry_run) {
         (0, _) => "There was nothing to take back.".to_owned(),
         (count, true) => format!("{} would be made.", words::count(count, "change")),

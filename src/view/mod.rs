@@ -19,6 +19,7 @@ pub mod goal;
 pub mod guide;
 pub mod handoff;
 pub mod init;
+pub mod instructions;
 pub mod log;
 pub mod managed;
 pub mod metrics;

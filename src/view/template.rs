@@ -1,4 +1,4 @@
-//! The templates: built in, and for the terminal overridden from the user's own folder.
+//! The templates: built in, and for the terminal and for instructions overridden from the user's own folder.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use super::{safe, words};
 use crate::error::{Error, Result, move_aside};
 
 /// The templates that come with the program, by name.
-const BUILT_IN: [(&str, &str); 13] = [
+const BUILT_IN: [(&str, &str); 14] = [
     ("handoff.md", include_str!("../../templates/handoff.md")),
     ("context.md", include_str!("../../templates/context.md")),
     ("digest.md", include_str!("../../templates/digest.md")),
@@ -23,6 +23,7 @@ const BUILT_IN: [(&str, &str); 13] = [
     ("log.txt", include_str!("../../templates/log.txt")),
     ("session.txt", include_str!("../../templates/session.txt")),
     ("status.txt", include_str!("../../templates/status.txt")),
+    ("instructions.md", include_str!("../../templates/instructions.md")),
     ("demo.txt", include_str!("../../templates/demo.txt")),
     ("prompt-hand-over.md", include_str!("../../templates/prompt-hand-over.md")),
     ("prompt-resume.md", include_str!("../../templates/prompt-resume.md")),

@@ -1,9 +1,10 @@
-//! How records are written down: JSON lines, notes as sets of lines, Markdown as a set of blocks; and how agents write
-//! down their own sessions.
+//! How records are written down: JSON lines, notes as sets of lines, Markdown as a set of blocks; how agents write down
+//! their own sessions; and blocks in files of others.
 
 pub mod blocks;
 pub mod hooks;
 pub mod lines;
+pub mod marked;
 pub mod portable;
 pub mod record;
 pub mod transcript;

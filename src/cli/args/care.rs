@@ -43,10 +43,10 @@ pub struct Init {
     pub changes: Changes,
 }
 
-/// Take back what init did; the records stay
+/// Take back what init and instructions --write did; the records stay
 ///
-/// Only what is still as init wrote it is changed: hooks that were edited and settings that have another value now are
-/// kept. The notes, and what waits in the log, stay.
+/// Only what is still as it was written is changed: hooks and blocks that were edited and settings that have another value
+/// now are kept. The notes, and what waits in the log, stay.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Deinit {

@@ -6,6 +6,7 @@ mod care;
 mod collect;
 mod goal;
 mod handoff;
+mod instructions;
 mod journal;
 mod mcp;
 mod metrics;
@@ -26,6 +27,7 @@ pub use care::{Completions, Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, S
 pub use collect::{AgentWord, Collect};
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, HandoffType, Said};
+pub use instructions::{Instructions, ReaderWord};
 pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
 pub use mcp::{Mcp, ToolsWord};
 pub use metrics::{Metrics, PeriodWord};
@@ -46,7 +48,7 @@ use clap::{Args, Parser, Subcommand};
 ///
 /// An agent says how sure it is before, during and after its work, logs what it finds, and hands over. The next agent
 /// resumes in seconds, a reviewer reads it in git log, and it travels with push and fetch. Everything of record is
-/// under refs/notes/empirica/; nothing is written to the work tree.
+/// under refs/notes/empirica/; nothing is written to the work tree, but what instructions --write is told to write.
 #[derive(Debug, Parser)]
 #[command(name = "git-empirica", bin_name = "git empirica", version, max_term_width = 100)]
 #[command(disable_help_subcommand = true)]
@@ -118,6 +120,7 @@ pub enum Command {
     Init(Init),
     Deinit(Deinit),
     Doctor(Doctor),
+    Instructions(Instructions),
     Demo(Demo),
     Setup(Setup),
     Completions(Completions),

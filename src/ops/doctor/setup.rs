@@ -19,8 +19,8 @@ const INIT: &str = "git empirica init";
 pub fn checks(context: &Context<'_>) -> (bool, Vec<Check>) {
     let mut out = vec![git(context), program(context)];
     let record = match Record::load(&context.repo.common_dir()) {
-        Ok(Some(record)) => record,
-        Ok(None) => {
+        Ok(Some(record)) if record.is_set_up() => record,
+        Ok(_) => {
             out.push(
                 Check::right("setup", "not set up here: no hooks, nothing shown by git log or fetched").command(INIT),
             );

@@ -81,7 +81,51 @@ pub struct Added {
     pub value: String,
 }
 
-/// What `init` did.
+/// Something that was put into a file of the work tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Put {
+    /// A marked block of instructions.
+    Block {
+        /// A hash of the block with its marks, its lines ended by LF.
+        hash: String,
+        /// How many line ends were put before it.
+        before: usize,
+        /// How many were put behind it.
+        after: usize,
+        /// The block that was there before and that nobody had written down; absent when there was none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        former: Option<String>,
+    },
+}
+
+/// A file of a work tree that something was put into.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edited {
+    /// The work tree: `main`, or `wt-<name>@<hex>`.
+    pub worktree: String,
+    /// Its root then, absolute.
+    pub top: PathBuf,
+    /// The file, from the root.
+    pub file: PathBuf,
+    /// Whether the file was made.
+    #[serde(default)]
+    pub made: bool,
+    /// The folders that were made for it, from the root, outermost first.
+    #[serde(default)]
+    pub folders: Vec<PathBuf>,
+    /// What was put in.
+    pub put: Put,
+}
+
+impl Edited {
+    /// Whether it is about the same file.
+    pub fn same_place(&self, other: &Edited) -> bool {
+        (&self.worktree, &self.file) == (&other.worktree, &other.file)
+    }
+}
+
+/// What `init` did, and `instructions --write`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The version of the file, 1.
@@ -90,11 +134,14 @@ pub struct Record {
     pub hooks: Vec<Hooks>,
     /// The values that were added, in the order in which they were.
     pub config: Vec<Added>,
+    /// The files of work trees that something was put into.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Edited>,
 }
 
 impl Default for Record {
     fn default() -> Self {
-        Record { version: 1, hooks: Vec::new(), config: Vec::new() }
+        Record { version: 1, hooks: Vec::new(), config: Vec::new(), files: Vec::new() }
     }
 }
 
@@ -104,7 +151,12 @@ pub fn path(common_dir: &Path) -> PathBuf {
 }
 
 impl Record {
-    /// Reads it; `None` where `init` has not been. One that cannot be understood is an error.
+    /// Whether the repository was set up, not only files of the work tree written.
+    pub fn is_set_up(&self) -> bool {
+        !self.hooks.is_empty() || !self.config.is_empty()
+    }
+
+    /// Reads it; `None` where nothing was done. One that cannot be understood is an error.
     pub fn load(common_dir: &Path) -> Result<Option<Self>> {
         let path = path(common_dir);
         let unusable = |error: Box<dyn std::error::Error + Send + Sync>| {
@@ -143,6 +195,11 @@ impl Record {
         for added in &other.config {
             if !self.config.contains(added) {
                 self.config.push(added.clone());
+            }
+        }
+        for edited in &other.files {
+            if !self.files.iter().any(|known| known.same_place(edited)) {
+                self.files.push(edited.clone());
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -19,6 +19,15 @@ pub enum Step {
         path: PathBuf,
         /// What.
         content: Vec<u8>,
+    },
+    /// A file of the work tree is written; one that is there keeps its permissions.
+    Put {
+        /// Where, links followed.
+        path: PathBuf,
+        /// What.
+        content: Vec<u8>,
+        /// Whether it is not there yet.
+        new: bool,
     },
     /// A hook is given another name, and one of ours will take its place.
     Aside {
@@ -71,6 +80,7 @@ impl Step {
         match self {
             Step::Folder(path) => fs::create_dir_all(path).map_err(|error| unwritten(path, error)),
             Step::Write { path, content } => write(path, content, true).map_err(|error| unwritten(path, error)),
+            Step::Put { path, content, .. } => put(path, content).map_err(|error| unwritten(path, error)),
             // a second name first: at no moment is there no hook
             Step::Aside { from, to } => {
                 let renamed = fs::hard_link(from, to).or_else(|_| fs::rename(from, to));
@@ -100,17 +110,36 @@ impl Step {
 
 /// Replaces a file whole; an executable one can be executed by whoever can read it.
 pub fn write(path: &Path, content: &[u8], executable: bool) -> io::Result<()> {
+    replace(path, content, |written| {
+        if executable {
+            let mut mode = fs::metadata(written)?.permissions();
+            mode.set_mode(mode.mode() | (mode.mode() & 0o444) >> 2);
+            fs::set_permissions(written, mode)?;
+        }
+        Ok(())
+    })
+}
+
+/// Writes a file of the work tree, which keeps its permissions and its other names.
+fn put(path: &Path, content: &[u8]) -> io::Result<()> {
+    match fs::metadata(path) {
+        // replaced, it would be another file than the one the other name has
+        Ok(now) if now.nlink() > 1 => fs::write(path, content),
+        Ok(now) => replace(path, content, |written| fs::set_permissions(written, now.permissions())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => replace(path, content, |_| Ok(())),
+        Err(error) => Err(error),
+    }
+}
+
+/// Replaces a file by a new one, which `prepare` sees before it gets the name.
+fn replace(path: &Path, content: &[u8], prepare: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = folder.join(format!(".{name}.{}", std::process::id()));
     let written = (|| {
         fs::write(&temporary, content)?;
-        if executable {
-            let mut mode = fs::metadata(&temporary)?.permissions();
-            mode.set_mode(mode.mode() | (mode.mode() & 0o444) >> 2);
-            fs::set_permissions(&temporary, mode)?;
-        }
+        prepare(&temporary)?;
         fs::rename(&temporary, path)
     })();
     written.inspect_err(|_| {

@@ -1,0 +1,97 @@
+//! The files that agents read their instructions from, and which agent reads which.
+
+/// A file that agents read instructions from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct File {
+    /// Its path from the top of the work tree.
+    pub path: &'static str,
+    /// The agent it is for, as agents name themselves; `None` for one that several agents read.
+    pub ai: Option<&'static str>,
+    /// What that agent puts before the names of MCP tools; empty when nothing.
+    pub prefix: &'static str,
+}
+
+const fn file(path: &'static str, ai: Option<&'static str>, prefix: &'static str) -> File {
+    File { path, ai, prefix }
+}
+
+/// All of them; the first is the one that most agents read.
+pub const FILES: [File; 8] = [
+    file("AGENTS.md", None, ""),
+    file("CLAUDE.md", Some("claude-code"), "mcp__empirica__"),
+    file("GEMINI.md", Some("gemini"), ""),
+    file("QWEN.md", Some("qwen"), ""),
+    file("MINIMAX.md", Some("minimax"), ""),
+    file("ROVODEV.md", Some("rovodev"), ""),
+    file("COPILOT_CLAUDE.md", Some("copilot"), ""),
+    file(".github/copilot-instructions.md", Some("copilot"), ""),
+];
+
+/// An agent that can be instructed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// Claude Code.
+    ClaudeCode,
+    /// Codex CLI.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// Cursor.
+    Cursor,
+    /// OpenCode.
+    OpenCode,
+    /// GitHub Copilot.
+    Copilot,
+    /// Qwen Code.
+    Qwen,
+    /// MiniMax.
+    Minimax,
+    /// Rovo Dev.
+    RovoDev,
+}
+
+impl Reader {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reader::ClaudeCode => "claude-code",
+            Reader::Codex => "codex",
+            Reader::Gemini => "gemini",
+            Reader::Cursor => "cursor",
+            Reader::OpenCode => "opencode",
+            Reader::Copilot => "copilot",
+            Reader::Qwen => "qwen",
+            Reader::Minimax => "minimax",
+            Reader::RovoDev => "rovodev",
+        }
+    }
+
+    /// The file it reads.
+    pub fn file(self) -> File {
+        let path = match self {
+            Reader::ClaudeCode => "CLAUDE.md",
+            Reader::Codex | Reader::Cursor | Reader::OpenCode => "AGENTS.md",
+            Reader::Gemini => "GEMINI.md",
+            Reader::Copilot => ".github/copilot-instructions.md",
+            Reader::Qwen => "QWEN.md",
+            Reader::Minimax => "MINIMAX.md",
+            Reader::RovoDev => "ROVODEV.md",
+        };
+        FILES.into_iter().find(|file| file.path == path).unwrap_or(FILES[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reader_has_a_file_of_the_list_that_is_for_it_or_for_all() {
+        use Reader::*;
+        for reader in [ClaudeCode, Codex, Gemini, Cursor, OpenCode, Copilot, Qwen, Minimax, RovoDev] {
+            let ai = reader.file().ai;
+            assert!(ai.is_none_or(|ai| ai == reader.name()), "{reader:?}: {ai:?}");
+            assert_eq!(ai.is_none(), matches!(reader, Codex | Cursor | OpenCode), "{reader:?}");
+        }
+    }
+}
