@@ -3,6 +3,7 @@
 
 pub mod blocks;
 pub mod hooks;
+pub mod edit;
 pub mod lines;
 pub mod marked;
 pub mod portable;
