@@ -37,6 +37,7 @@ mod index_faults;
 mod index_grows;
 mod index_kinds;
 mod init;
+mod init_agents;
 mod init_hooks;
 mod instructions;
 mod interop;

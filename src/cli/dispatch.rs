@@ -8,6 +8,7 @@ use super::{args, editor, hooks, manual, requests};
 use crate::env::Env;
 use crate::error::Result;
 use crate::git::Repository;
+use crate::model::transcript::Agent;
 use crate::model::{Phase, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
@@ -133,7 +134,10 @@ impl<'a> Here<'a> {
                 let request = repair::Request { apply: given.apply, to: given.to };
                 view::repair::answer(&repair::run(&self.context(Asked::default())?, &request)?)
             }
-            Command::Init(given) => view::init::set_up(&init::run(self.repo, given.changes.dry_run)?),
+            Command::Init(given) => {
+                let agents: Vec<Agent> = given.agent.into_iter().map(Agent::from).collect();
+                view::init::set_up(&init::run(self.repo, &agents, given.changes.dry_run)?)
+            }
             Command::Deinit(given) => view::init::taken_back(&deinit::run(self.repo, given.changes.dry_run)?),
             Command::Instructions(given) => self.instructions(given)?,
             Command::Doctor(_) => view::doctor::answer(&doctor::run(&self.context(Asked::default())?)),

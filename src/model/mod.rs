@@ -1,6 +1,7 @@
 //! Plain data, no input or output: what an agent can say, and the records that keep it.
 
 pub mod accept;
+pub mod agent_files;
 pub mod assessment;
 pub mod collected;
 pub mod digest;

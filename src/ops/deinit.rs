@@ -25,6 +25,9 @@ pub fn run(repo: &Repository, dry_run: bool) -> Result<Outcome> {
     for edited in record.files.iter().rev() {
         files::take_back(repo, edited, &mut outcome.steps, &mut outcome.troubles);
     }
+    let steps = &outcome.steps;
+    let again = |at: usize| matches!(steps[at], Step::RemoveFolder(_)) && steps[at + 1..].contains(&steps[at]);
+    outcome.steps = (0..steps.len()).filter(|at| !again(*at)).map(|at| steps[at].clone()).collect();
     let file = record::path(&common);
     outcome.steps.push(Step::Remove(file));
     if !dry_run {

@@ -1,8 +1,9 @@
-//! Setting a repository up: hooks, what git displays and fetches, and which remote records go to.
+//! Setting a repository up: hooks, what git displays and fetches, which remote records go to, and the files of agents.
 //!
 //! What is done is planned first, written down, and then made, so that what was interrupted is mended by doing it again
 //! or by taking it back.
 
+pub mod agents;
 pub mod files;
 pub mod hooks;
 pub mod record;
@@ -18,6 +19,7 @@ use self::record::{How, Record};
 use self::steps::Step;
 use crate::error::Result;
 use crate::git::{Repository, config};
+use crate::model::transcript::Agent;
 
 /// What `init` or `deinit` did, or would do.
 #[derive(Debug, Default)]
@@ -30,6 +32,8 @@ pub struct Outcome {
     pub folder: Option<PathBuf>,
     /// The remote that records go to; `None` when there is none.
     pub remote: Option<String>,
+    /// The agents whose files were looked after.
+    pub agents: Vec<Agent>,
     /// The changes, in their order; empty when there was nothing to do.
     pub steps: Vec<Step>,
     /// What stays as it is and should be known.
@@ -57,19 +61,28 @@ pub fn plan(repo: &Repository, before: &Record) -> Result<Plan> {
     Ok(Plan { hooks, settings, record })
 }
 
-/// Sets the repository up. Twice is the same as once. With `dry_run` nothing is changed.
-pub fn run(repo: &Repository, dry_run: bool) -> Result<Outcome> {
+/// Sets the repository up, and the files of `agents` in its work tree; without any, no file of the work tree is touched. Twice is
+/// the same as once. With `dry_run` nothing is changed.
+pub fn run(repo: &Repository, agents: &[Agent], dry_run: bool) -> Result<Outcome> {
     let common = repo.common_dir();
     let known = Record::load(&common)?;
     let before = known.clone().unwrap_or_default();
-    let Plan { hooks, settings, record } = plan(repo, &before)?;
+    let Plan { hooks, settings, mut record } = plan(repo, &before)?;
+    let mut wanted: Vec<Agent> = Vec::new();
+    for agent in agents {
+        if !wanted.contains(agent) {
+            wanted.push(*agent);
+        }
+    }
+    let agents = agents::plan(repo, &wanted, &mut record)?;
     let mut outcome = Outcome {
         dry_run,
         how: Some(hooks.hooks.how),
         folder: (hooks.hooks.how != How::Config).then(|| hooks.hooks.folder.clone()),
         remote: settings.remote,
-        steps: hooks.steps.into_iter().chain(settings.steps).collect(),
-        troubles: hooks.troubles.into_iter().chain(settings.troubles).collect(),
+        agents: wanted,
+        steps: hooks.steps.into_iter().chain(settings.steps).chain(agents.steps).collect(),
+        troubles: hooks.troubles.into_iter().chain(settings.troubles).chain(agents.troubles).collect(),
     };
     if dry_run {
         return Ok(outcome);

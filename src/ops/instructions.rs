@@ -79,25 +79,15 @@ pub fn write(repo: &Repository, reader: Option<Reader>, dry_run: bool, render: R
 /// Writes down what is put into a file; what stood there before our first block stays known.
 fn note(record: &mut Record, site: &Site, located: &files::Located, put: &marked::Put) {
     let block = marked::find(&put.text).ok().flatten().map(|range| marked::plain(&put.text[range])).unwrap_or_default();
-    let mut edited = Edited {
-        worktree: site.worktree.clone(),
-        top: site.top.clone(),
-        file: located.name.clone(),
-        made: located.inode.is_none(),
-        folders: located.folders.clone(),
-        put: Put::Block {
-            hash: hash(block.as_bytes()),
-            before: put.before,
-            after: put.after,
-            former: put.former.clone(),
-        },
-    };
+    let (before, after, former) = (put.before, put.after, put.former.clone());
+    let mut edited = Edited::at(site, located, Put::Block { hash: hash(block.as_bytes()), before, after, former });
     let known = record.files.iter_mut().find(|known| known.same_place(&edited));
     match known {
         // our own block is no former one
         Some(known) if put.former.is_some() => {
-            let Put::Block { hash: now, .. } = &mut known.put;
-            *now = hash(block.as_bytes());
+            if let Put::Block { hash: now, .. } = &mut known.put {
+                *now = hash(block.as_bytes());
+            }
         }
         Some(known) => std::mem::swap(known, &mut edited),
         None => record.files.push(edited),

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
 use crate::git::config::File;
+use crate::model::agent_files;
 use crate::ops::init::Outcome;
 use crate::ops::init::record::How;
 use crate::ops::init::steps::Step;
@@ -87,6 +88,7 @@ pub fn set_up(outcome: &Outcome) -> Answer {
         "hooks": outcome.how.map(How::name),
         "hooks_folder": folder,
         "remote": outcome.remote,
+        "agents": outcome.agents.iter().map(|agent| agent.name()).collect::<Vec<_>>(),
         "dry_run": outcome.dry_run,
         "changes": changes,
     });
@@ -101,6 +103,9 @@ pub fn set_up(outcome: &Outcome) -> Answer {
     let mut answer = Answer::new(json).text(text).say(said);
     if outcome.remote.is_some() && count > 0 && !outcome.dry_run {
         answer = answer.hint("what others shared so far comes with: git empirica sync");
+    }
+    for agent in outcome.agents.iter().filter(|_| count > 0 && !outcome.dry_run) {
+        answer = answer.hint(agent_files::files(*agent).then);
     }
     with_troubles(outcome, answer)
 }

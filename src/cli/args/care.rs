@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
-use super::Form;
+use super::{AgentWord, Form};
 
 /// Show the sessions of this worktree, how sure they are, and what is stored
 #[derive(Debug, Args)]
@@ -34,11 +34,15 @@ pub struct Changes {
 
 /// Set the repository up: hooks that carry records along, what git log shows, what git fetch brings
 ///
-/// Hooks that are there keep running, before ours. Nothing is written to the work tree, and nothing of git's own is
-/// changed but the configuration of the repository. Twice is the same as once; deinit takes it back.
+/// Hooks that are there keep running, before ours. Nothing of git's own is changed but the configuration of the
+/// repository. Nothing is written to the work tree, except with --agent: then that agent's files get our hooks and our MCP
+/// server, beside what is in them. Twice is the same as once; deinit takes it back.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Init {
+    /// Enter hooks and the MCP server into this agent's files of the project; can be given several times, or with commas
+    #[arg(long, value_name = "AGENT", value_delimiter = ',')]
+    pub agent: Vec<AgentWord>,
     #[command(flatten)]
     pub changes: Changes,
 }

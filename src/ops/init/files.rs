@@ -7,8 +7,9 @@ use std::path::{Component, Path, PathBuf};
 use super::hooks::Trouble;
 use super::record::{Edited, Put, hash};
 use super::steps::Step;
-use crate::error::{Error, Result, quote};
+use crate::error::{Error, Result, move_aside, quote};
 use crate::git::Repository;
+use crate::wire::edit::{Fault, Form};
 use crate::wire::marked::{self, Broken};
 
 /// A work tree whose files may be edited.
@@ -131,6 +132,21 @@ pub fn broken(path: &Path, broken: &Broken) -> Error {
         .command(format!("grep -n git-empirica: {shown}"))
 }
 
+/// A configuration file cannot be edited.
+pub fn faulty(path: &Path, fault: &Fault) -> Error {
+    let shown = path.display();
+    let what = match fault {
+        Fault::Syntax { line: 0, what } => format!("{what}, in {shown}"),
+        Fault::Syntax { line, what } => format!("line {line} of {shown} cannot be understood: {what}"),
+        Fault::Shape { at, wanted } if at.is_empty() => format!("{shown} is not {wanted}"),
+        Fault::Shape { at, wanted } => format!("{at} in {shown} is not {wanted}"),
+    };
+    Error::refused(what)
+        .reason("what is there is kept, and for that it has to be understood")
+        .suggest("Mend the file, or move it aside and let it be written anew.")
+        .command(move_aside(path))
+}
+
 /// The steps that take back what was put into a file. What is no longer as it was written stays.
 pub fn take_back(repo: &Repository, edited: &Edited, steps: &mut Vec<Step>, troubles: &mut Vec<Trouble>) {
     let name = edited.file.to_string_lossy();
@@ -140,34 +156,68 @@ pub fn take_back(repo: &Repository, edited: &Edited, steps: &mut Vec<Step>, trou
     if !is_plain || fs::symlink_metadata(site.top.join(&edited.file)).is_err() {
         return;
     }
-    let found = site.locate(&name).and_then(|located| Ok((site.read(&located)?, located)));
-    let rest = found.and_then(|(text, located)| {
-        let text = text.unwrap_or_default();
-        let rest = without(&text, &edited.put).map_err(|fault| broken(&located.path, &fault))?;
-        Ok((text, rest, located))
-    });
     let mut kept = |what: String| troubles.push(Trouble { what: format!("{what}; it is kept"), commands: Vec::new() });
-    match rest {
-        Err(error) => kept(error.in_one_line()),
-        Ok((_, None, located)) => kept(format!("the block in {} was edited by hand", located.path.display())),
-        Ok((_, Some(rest), located)) if edited.made && rest.trim_start_matches('\u{feff}').is_empty() => {
-            steps.push(Step::Remove(located.path));
-            steps.extend(edited.folders.iter().rev().map(|folder| Step::RemoveFolder(site.top.join(folder))));
-        }
-        Ok((text, Some(rest), located)) if rest != text => steps.extend(site.write(&located, rest)),
-        Ok(_) => {}
+    let found = site.locate(&name).and_then(|located| Ok((site.read(&located)?.unwrap_or_default(), located)));
+    let (text, located) = match found {
+        Ok(found) => found,
+        Err(error) => return kept(error.in_one_line()),
+    };
+    let Rest { text: rest, alone, kept: stays } = rest(&text, edited, &located.path);
+    stays.into_iter().for_each(&mut kept);
+    if edited.made && alone {
+        steps.push(Step::Remove(located.path));
+        steps.extend(edited.folders.iter().rev().map(|folder| Step::RemoveFolder(site.top.join(folder))));
+    } else if rest != text {
+        steps.extend(site.write(&located, rest));
     }
 }
 
-/// A text without what was put into it; `None` when that was edited since.
-fn without(text: &str, put: &Put) -> Result<Option<String>, Broken> {
-    match put {
-        Put::Block { hash: written, before, after, former } => {
-            let Some(range) = marked::find(text)? else { return Ok(Some(text.to_owned())) };
-            if hash(marked::plain(&text[range]).as_bytes()) != *written {
-                return Ok(None);
+/// What is left of a text.
+struct Rest {
+    text: String,
+    /// Whether nothing is in it that others wrote.
+    alone: bool,
+    /// What stays in it, without a final stop.
+    kept: Vec<String>,
+}
+
+/// A text without what was put into it.
+fn rest(text: &str, edited: &Edited, path: &Path) -> Rest {
+    let unchanged = |kept| Rest { text: text.to_owned(), alone: false, kept: Vec::from_iter(kept) };
+    match &edited.put {
+        Put::Block { hash: written, before, after, former } => match marked::find(text) {
+            Err(fault) => unchanged(Some(broken(path, &fault).to_string())),
+            Ok(None) => unchanged(None),
+            Ok(Some(range)) if hash(marked::plain(&text[range.clone()]).as_bytes()) != *written => {
+                unchanged(Some(format!("the block in {} was edited by hand", path.display())))
             }
-            marked::take(text, *before, *after, former.as_deref()).map(Some)
+            Ok(Some(_)) => {
+                let text = marked::take(text, *before, *after, former.as_deref()).unwrap_or_else(|_| text.to_owned());
+                Rest { alone: text.trim_start_matches('\u{feff}').is_empty(), text, kept: Vec::new() }
+            }
+        },
+        Put::Whole { hash: written, former } => {
+            let same = hash(text.as_bytes()) == *written;
+            match former {
+                _ if !same => unchanged(Some(format!("{} was edited by hand", path.display()))),
+                Some(former) => Rest { text: former.clone(), alone: false, kept: Vec::new() },
+                None => Rest { text: String::new(), alone: true, kept: Vec::new() },
+            }
+        }
+        Put::Entries { entries, began } => {
+            let form = Form::of(&edited.file.to_string_lossy());
+            let (mut now, mut kept) = (text.to_owned(), Vec::new());
+            for entry in entries.iter().rev() {
+                match form.take(&now, entry) {
+                    Ok(Some(text)) => now = text,
+                    Ok(None) => {}
+                    Err(fault) => kept.push(faulty(path, &fault).to_string()),
+                }
+            }
+            kept.dedup();
+            let bare = |text: &str| text.split_whitespace().collect::<String>();
+            let alone = began.as_ref().is_some_and(|began| bare(began) == bare(&now));
+            Rest { text: now, alone, kept }
         }
     }
 }

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::files::{Located, Site};
 use crate::error::{Error, Result};
 use crate::git::config::File;
+use crate::wire::edit::Entry;
 
 /// Where the hooks are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,6 +99,22 @@ pub enum Put {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         former: Option<String>,
     },
+    /// Entries in a configuration file.
+    Entries {
+        /// What was put in, in its order.
+        entries: Vec<Entry>,
+        /// What the file began with; absent for one that was there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        began: Option<String>,
+    },
+    /// The whole file.
+    Whole {
+        /// A hash of what was written.
+        hash: String,
+        /// What was there before; absent when nothing was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        former: Option<String>,
+    },
 }
 
 /// A file of a work tree that something was put into.
@@ -119,6 +137,18 @@ pub struct Edited {
 }
 
 impl Edited {
+    /// What is put into a file that was found.
+    pub fn at(site: &Site, located: &Located, put: Put) -> Self {
+        Edited {
+            worktree: site.worktree.clone(),
+            top: site.top.clone(),
+            file: located.name.clone(),
+            made: located.inode.is_none(),
+            folders: located.folders.clone(),
+            put,
+        }
+    }
+
     /// Whether it is about the same file.
     pub fn same_place(&self, other: &Edited) -> bool {
         (&self.worktree, &self.file) == (&other.worktree, &other.file)

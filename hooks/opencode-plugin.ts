@@ -1,0 +1,146 @@
+// git-empirica: tells `git-empirica hook agent opencode` what happens in a session, and OpenCode what it answers.
+// Written by `git empirica init --agent opencode`, taken back by `git empirica deinit`.
+import { spawn } from "node:child_process"
+
+// One event, as JSON on standard input. Without the program, and when it fails, there is no answer.
+const hook = (cwd, event, session, more = {}, ms = 5000) =>
+  new Promise((done) => {
+    const payload = { hook_event_name: event, session_id: session, cwd, ...more }
+    try {
+      const child = spawn("git-empirica", ["hook", "agent", "opencode", event], { cwd, stdio: ["pipe", "pipe", "ignore"] })
+      const timer = setTimeout(() => child.kill(), ms)
+      let out = ""
+      child.stdout.on("data", (data) => (out += data))
+      child.stdin.on("error", () => {})
+      child.on("error", () => (clearTimeout(timer), done("")))
+      child.on("close", () => (clearTimeout(timer), done(contextOf(out))))
+      child.stdin.end(JSON.stringify(payload))
+    } catch {
+      done("")
+    }
+  })
+
+// The context of an answer; an answer that is no JSON has none.
+const contextOf = (out) => {
+  try {
+    const answer = JSON.parse(out)
+    return answer.hookSpecificOutput?.additionalContext ?? answer.additionalContext ?? ""
+  } catch {
+    return ""
+  }
+}
+
+// What is known of the sessions of one project. A session of a subagent has a parent and is left alone.
+const sessions = (cwd) => {
+  const context = new Map()
+  const children = new Set()
+  const failed = new Set()
+  const begin = (id) => {
+    if (!context.has(id)) context.set(id, hook(cwd, "session.created", id, {}, 10000))
+    return context.get(id)
+  }
+  return {
+    // What the model is told of this session: asked for once, so that the text stays the same.
+    context: async (id) => (id && !children.has(id) ? await begin(id) : ""),
+    created: (id, parent) => (parent ? children.add(id) : begin(id)),
+    prompted: async (id, prompt) => {
+      if (!id || children.has(id)) return
+      await begin(id)
+      const more = await hook(cwd, "chat.message", id, { prompt })
+      if (more) context.set(id, Promise.resolve([await begin(id), more].filter(Boolean).join("\n\n")))
+    },
+    compacting: async (id) => {
+      if (!id || children.has(id)) return ""
+      await begin(id)
+      return await hook(cwd, "experimental.session.compacting", id)
+    },
+    compacted: async (id) => {
+      if (!id || children.has(id)) return
+      const block = await hook(cwd, "session.compacted", id, {}, 10000)
+      if (block) context.set(id, Promise.resolve(block))
+    },
+    idle: async (id) => {
+      if (!id || children.has(id)) return
+      await begin(id)
+      await hook(cwd, "session.idle", id, {}, 10000)
+    },
+    failed: async (id, call, tool, input, error) => {
+      if (!id || children.has(id) || failed.has(call)) return
+      failed.add(call)
+      await begin(id)
+      await hook(cwd, "message.part.updated", id, { tool_name: tool, tool_input: input, error })
+    },
+    deleted: async (id) => id && !children.delete(id) && context.delete(id) && (await hook(cwd, "session.deleted", id, {}, 10000)),
+    dispose: async () => {
+      const open = [...context.keys()]
+      context.clear()
+      await Promise.all(open.map((id) => hook(cwd, "dispose", id)))
+    },
+  }
+}
+
+// Nothing that goes wrong here may stop the work.
+const quietly = (f) => async (...given) => {
+  try {
+    await f(...given)
+  } catch {}
+}
+
+const texts = (parts) => (parts ?? []).filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("\n")
+
+// OpenCode 1
+const server = async ({ directory }) => {
+  const known = sessions(directory)
+  return {
+    event: quietly(async ({ event }) => {
+      const { info, part, sessionID } = event.properties ?? {}
+      if (event.type === "session.created") known.created(info.id, info.parentID)
+      if (event.type === "session.compacted") await known.compacted(sessionID)
+      if (event.type === "session.idle") await known.idle(sessionID)
+      if (event.type === "session.deleted") await known.deleted(info.id)
+      if (event.type === "message.part.updated" && part?.type === "tool" && part.state?.status === "error")
+        await known.failed(part.sessionID, part.callID, part.tool, part.state.input, part.state.error)
+    }),
+    "chat.message": quietly(async ({ sessionID }, output) => known.prompted(sessionID, texts(output?.parts))),
+    "experimental.chat.system.transform": quietly(async ({ sessionID }, output) => {
+      const context = await known.context(sessionID)
+      if (context) output.system.push(context)
+    }),
+    "experimental.session.compacting": quietly(async ({ sessionID }, output) => {
+      const context = await known.compacting(sessionID)
+      if (context) output.context.push(context)
+    }),
+    dispose: quietly(() => known.dispose()),
+  }
+}
+
+// OpenCode 2
+const setup = async (ctx) => {
+  const known = sessions(ctx.location?.directory ?? process.cwd())
+  const stop = new AbortController()
+  const push = (event, context) => context && event.system.push({ type: "text", text: context })
+  const on = quietly(async ({ type, data }) => {
+    if (type === "session.created") known.created(data.sessionID, data.parentID ?? data.info?.parentID)
+    if (type === "session.idle") await known.idle(data.sessionID)
+    if (type === "session.deleted") await known.deleted(data.sessionID)
+    if (type === "session.compacted") await known.compacted(data.sessionID)
+  })
+  quietly(async () => {
+    for await (const event of ctx.event.subscribe({ signal: stop.signal })) await on(event)
+  })()
+  await quietly(() => ctx.session.hook("context", quietly(async (event) => push(event, await known.context(event.sessionID)))))()
+  await quietly(() => ctx.session.hook("prompt", quietly((event) => known.prompted(event.sessionID, event.prompt?.text))))()
+  await quietly(() => ctx.session.hook("compaction", quietly(async (event) => push(event, await known.compacting(event.sessionID)))))()
+  await quietly(() =>
+    ctx.tool.hook("execute.after", quietly(async (event) => {
+      if (event.status === "error")
+        await known.failed(event.sessionID, event.callID ?? event, event.tool, event.input, event.error?.message)
+    })),
+  )()
+  return async () => {
+    stop.abort()
+    await known.dispose()
+  }
+}
+
+export default { id: "git-empirica", server, setup }
