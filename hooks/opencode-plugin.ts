@@ -23,8 +23,7 @@ const hook = (cwd, event, session, more = {}, ms = 5000) =>
 // The context of an answer; an answer that is no JSON has none.
 const contextOf = (out) => {
   try {
-    const answer = JSON.parse(out)
-    return answer.hookSpecificOutput?.additionalContext ?? answer.additionalContext ?? ""
+    return JSON.parse(out).additionalContext ?? ""
   } catch {
     return ""
   }

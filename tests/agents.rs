@@ -68,8 +68,7 @@ impl At<'_, '_> {
         let text = match self.agent {
             "claude-code" | "codex" | "gemini" => nested(&answer),
             "cursor" => answer["additional_context"].clone(),
-            "copilot" => answer["additionalContext"].clone(),
-            _ => answer["context"].clone(),
+            _ => answer["additionalContext"].clone(),
         };
         text.as_str().expect("a text").to_owned()
     }
@@ -95,7 +94,7 @@ fn names(agent: &str) -> Names {
         _ => (
             "session.created",
             "chat.message",
-            "session.compacting",
+            "experimental.session.compacting",
             Some("session.compacted"),
             "session.idle",
             "session.deleted",
@@ -120,7 +119,7 @@ fn fault(agent: &str) -> (&'static str, Value) {
             ("postToolUseFailure", json!({"tool_name": "Shell", "error_message": "it failed", "failure_type": "error"}))
         }
         "copilot" => ("postToolUseFailure", json!({"toolName": "bash", "toolArgs": {}, "error": "it failed"})),
-        _ => ("tool.execute.after", json!({"tool": "bash", "error": "it failed"})),
+        _ => ("message.part.updated", json!({"tool_name": "bash", "tool_input": {}, "error": "it failed"})),
     }
 }
 
@@ -318,4 +317,55 @@ fn a_large_transcript_is_collected_beside_the_agent() {
     assert_eq!(repo.json(["query"])["total_found"], 1);
     let shown = repo.json(["session", "show", &claude.session]);
     assert!(shown["transcripts"][0]["rows"].as_u64().is_some_and(|rows| rows >= 3000), "{}", shown["transcripts"]);
+}
+
+/// The plugin of OpenCode, loaded by node as OpenCode loads it, with the real program behind it.
+#[test]
+fn the_plugin_of_opencode_tells_what_happens_and_hears_what_is_answered() {
+    let node = std::process::Command::new("node").arg("--version").output();
+    if !node.is_ok_and(|version| version.status.success()) {
+        eprintln!("without node the plugin cannot be run");
+        return;
+    }
+    let place = Place::new();
+    let repo = place.init("plugin");
+    repo.commit("a", "a", "first");
+    repo.run(["init", "--agent", "opencode"]).ok();
+    let plugin = std::fs::read_to_string(repo.path.join(".opencode/plugins/git-empirica.ts")).expect("the plugin");
+    let module = place.path().join("plugin.mjs");
+    std::fs::write(&module, plugin).expect("a file");
+    let play = format!(
+        r#"import plugin from {module:?};
+const hooks = await plugin.server({{ directory: process.cwd() }});
+const tell = (type, properties) => hooks.event({{ event: {{ type, properties }} }});
+const system = async () => {{ const out = {{ system: [] }}; await hooks["experimental.chat.system.transform"]({{ sessionID: "ses_1" }}, out); return out.system; }};
+await tell("session.created", {{ info: {{ id: "ses_1" }} }});
+await tell("session.created", {{ info: {{ id: "ses_2", parentID: "ses_1" }} }});
+await hooks["chat.message"]({{ sessionID: "ses_1" }}, {{ parts: [{{ type: "text", text: "do it" }}] }});
+const begun = await system();
+const part = {{ type: "tool", sessionID: "ses_1", callID: "c", tool: "bash", state: {{ status: "error", input: {{}}, error: "it failed" }} }};
+await tell("message.part.updated", {{ part }});
+await tell("message.part.updated", {{ part }});
+const compacting = {{ context: [] }};
+await hooks["experimental.session.compacting"]({{ sessionID: "ses_1" }}, compacting);
+await tell("session.compacted", {{ sessionID: "ses_1" }});
+const after = await system();
+await tell("session.idle", {{ sessionID: "ses_2" }});
+await tell("session.idle", {{ sessionID: "ses_1" }});
+await hooks.dispose();
+console.log(JSON.stringify({{ begun, after, compacting: compacting.context }}));
+"#,
+        module = module.to_str().expect("UTF-8")
+    );
+    let mut command = place.command("node", &repo.path);
+    command.args(["--input-type=module"]);
+    let said = crate::harness::fed(command, play.as_bytes()).ok().json();
+    assert!(said["begun"][0].as_str().is_some_and(|text| text.contains(" has begun.")), "{said}");
+    assert!(said["after"][0].as_str().is_some_and(|text| text.contains("After the compaction")), "{said}");
+    let sessions = repo.json(["session", "list"]);
+    assert_eq!((&sessions["total_sessions"], &sessions["sessions"][0]["external_id"]), (&json!(1), &json!("ses_1")));
+    assert_eq!(sessions["sessions"][0]["active"], false);
+    let shown = repo.json(["session", "show", "ses_1"]);
+    assert_eq!(shown["tool_summaries"][0]["errors"], 1, "{shown}");
+    assert_eq!(repo.json(["query"])["total_found"], 1);
 }

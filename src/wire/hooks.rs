@@ -90,11 +90,12 @@ fn event(agent: Agent, name: &str, payload: &Value) -> Option<Event> {
         "precompact" | "precompress" | "sessioncompacting" | "experimentalsessioncompacting" => Event::Compacts,
         "postcompact" | "sessioncompacted" => Event::Compacted,
         "stop" | "agentstop" | "afteragent" | "sessionidle" => Event::Stops,
-        "sessionend" | "sessiondeleted" | "serverinstancedisposed" => {
+        "sessionend" | "sessiondeleted" | "dispose" => {
             Event::Ends { reason: text(payload, &["reason"]).unwrap_or_default() }
         }
-        "posttoolusefailure" | "toolfailed" => failed(agent, payload, true),
-        "posttooluse" | "aftertool" | "toolexecuteafter" => failed(agent, payload, false),
+        // of the parts of a message only tools that failed are told
+        "posttoolusefailure" | "messagepartupdated" => failed(agent, payload, true),
+        "posttooluse" | "aftertool" => failed(agent, payload, false),
         _ => return None,
     })
 }
@@ -181,8 +182,8 @@ pub fn answer(told: &Told, context: &str) -> Option<Value> {
         }
         Agent::Cursor if told.event == Event::Prompt => json!({"continue": true, "additional_context": context}),
         Agent::Cursor => json!({"additional_context": context}),
-        Agent::Copilot => json!({"additionalContext": context}),
-        Agent::OpenCode => json!({"context": context}),
+        // what OpenCode is told is read by our own plugin
+        Agent::Copilot | Agent::OpenCode => json!({"additionalContext": context}),
     })
 }
 
@@ -205,6 +206,11 @@ mod tests {
             (Agent::Gemini, "SessionStart BeforeAgent PreCompress AfterAgent SessionEnd AfterTool"),
             (Agent::Cursor, "sessionStart beforeSubmitPrompt preCompact stop sessionEnd postToolUseFailure"),
             (Agent::Copilot, "sessionStart userPromptSubmitted preCompact agentStop sessionEnd postToolUseFailure"),
+            (
+                Agent::OpenCode,
+                "session.created chat.message experimental.session.compacting session.compacted session.idle session.deleted dispose \
+                 message.part.updated",
+            ),
         ] {
             for name in names.split(' ') {
                 assert!(read(agent, name, &json!({})).is_some(), "{name}");
@@ -271,7 +277,7 @@ mod tests {
             Some(json!({"continue": true, "additional_context": "a <b>"}))
         );
         assert_eq!(start(Agent::Copilot, "sessionStart"), Some(json!({"additionalContext": "a <b>"})));
-        assert_eq!(start(Agent::OpenCode, "session.compacted"), Some(json!({"context": "a <b>"})));
+        assert_eq!(start(Agent::OpenCode, "session.compacted"), Some(json!({"additionalContext": "a <b>"})));
         for (agent, name) in [(Agent::ClaudeCode, "PreCompact"), (Agent::Codex, "Stop"), (Agent::Gemini, "SessionEnd")]
         {
             assert_eq!(start(agent, name), None, "{name}");

@@ -2,8 +2,8 @@
 //! their own sessions; and blocks in files of others.
 
 pub mod blocks;
-pub mod hooks;
 pub mod edit;
+pub mod hooks;
 pub mod lines;
 pub mod marked;
 pub mod portable;
