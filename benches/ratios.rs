@@ -2,6 +2,8 @@
 //! compared. The repositories are made here. `EMPIRICA_BENCH_RUNS` sets the number of turns (40).
 #![allow(clippy::disallowed_methods, missing_docs)]
 
+#[path = "agents.rs"]
+mod agents;
 #[path = "common.rs"]
 mod common;
 #[path = "team.rs"]
@@ -201,5 +203,6 @@ fn main() {
     bench.hooks();
     bench.merging(&repos[1].clone());
     transcript::collected(&mut bench);
+    agents::measured(&mut bench, &large);
     bench.end();
 }

@@ -64,6 +64,20 @@ fn write(path: &Path, rows: usize) {
     out.flush().expect("the file");
 }
 
+/// A transcript of that size and session, of work in a folder.
+pub fn write_bytes(path: &Path, bytes: usize, session: &str, folder: &Path) {
+    let mut out = String::new();
+    for number in 0.. {
+        let mut row = nth(number);
+        (row["sessionId"], row["cwd"]) = (json!(session), json!(folder));
+        out.push_str(&format!("{row}\n"));
+        if out.len() >= bytes {
+            break;
+        }
+    }
+    std::fs::write(path, out).expect("the transcript");
+}
+
 /// Collects it beside a tenth of it, and beside a program that only counts its words.
 pub fn collected(bench: &mut Bench) {
     let repo = bench.dir.path().join("transcripts");

@@ -13,7 +13,7 @@ use crate::ops::hook;
 use crate::view;
 use crate::view::block::BuiltIn;
 use crate::view::template::Templates;
-use crate::wire::hooks::{self, Told};
+use crate::wire::hooks::{self, Event, Told};
 
 /// The most that an agent can tell, in bytes; what is longer is taken for nothing.
 const MOST: u64 = 32 << 20;
@@ -55,7 +55,8 @@ fn agent(arguments: &[String], env: &Env, output: &mut Output) {
     if hooks::running(&payload, &|name| env.get(name).is_some()).is_some_and(|running| running != agent) {
         return;
     }
-    let Some(told) = hooks::read(agent, event, &payload) else { return };
+    // most tools work, and that is nobody's business here
+    let Some(told) = hooks::read(agent, event, &payload).filter(|told| told.event != Event::Nothing) else { return };
     let mut env = env.clone();
     if let Some(folder) = folder(&told, &env) {
         env.cwd = folder;

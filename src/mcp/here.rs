@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use crate::env::Env;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git::Repository;
 use crate::model::Phase;
 use crate::model::transcript::Agent;
-use crate::ops::{Asked, Context, current};
+use crate::ops::{Asked, Context, current, session};
 use crate::view::block::BuiltIn;
 use crate::view::template::Templates;
 
@@ -52,8 +52,10 @@ impl<'a> Here<'a> {
     /// A context that works in a session: as named, else this client's own, else the one at work here, of the client's agent when it
     /// has one.
     pub fn working(&self, ai: Option<String>, session: Option<String>) -> Result<Context<'a>> {
-        let own = || self.remembered.session.clone().filter(|_| ai.is_none());
-        let session = session.or_else(own);
+        let session = match (session, &self.remembered.session) {
+            (None, Some(own)) if ai.is_none() => Some(self.own(own)?),
+            (session, _) => session,
+        };
         if session.is_none() && ai.is_none() {
             let context = self.reading(None, None)?;
             let at_work = current::remembered(&context);
@@ -61,6 +63,21 @@ impl<'a> Here<'a> {
             return if of_client.is_some() { self.reading(of_client, None) } else { Ok(context) };
         }
         self.reading(ai, session)
+    }
+
+    /// The session this client began; one that has ended meanwhile is an error: what is said in it now, nobody would see.
+    fn own(&self, id: &str) -> Result<String> {
+        let context = self.reading(None, None)?;
+        let is_at_work = current::anywhere(&context, id).is_some();
+        match is_at_work || session::show(&context, Some(id)).is_ok_and(|(gathered, _)| gathered.session.is_active()) {
+            true => Ok(id.to_owned()),
+            false => Err(Error::refused("the session you began has ended")
+                .provided(id)
+                .reason("it was ended by another command or client, or is no longer stored here")
+                .suggest("Begin another one, or name it with --session to add to it all the same.")
+                .command("git empirica session start")
+                .command(format!("git empirica session show {id}"))),
+        }
     }
 
     /// The agent that the client is, by the name it connected with; `None` when the user says who speaks, and when it said none.

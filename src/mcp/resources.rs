@@ -11,7 +11,7 @@ use crate::view;
 use crate::view::show::Format;
 
 /// What every name begins with.
-const PREFIX: &str = "empirica://handoff/";
+pub const PREFIX: &str = "empirica://handoff/";
 /// How many are listed at once.
 const PAGE: usize = 100;
 const MARKDOWN: &str = "text/markdown";

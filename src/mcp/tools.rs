@@ -141,6 +141,7 @@ pub fn listed(all: bool) -> Vec<Listed> {
 pub fn find(name: &str, all: bool) -> Result<&'static Tool> {
     offered(all).find(|tool| tool.name == name).ok_or_else(|| {
         let names: Vec<&str> = offered(all).map(|tool| tool.name).collect();
+        let name: &str = &name.chars().take(100).collect::<String>();
         let out = Error::not_found(format!("there is no tool '{name}'")).provided(name);
         let out = match ALL.iter().any(|tool| tool.name == name) {
             true => out.reason("the server was started with --tools core").suggest("Start it with --tools all."),

@@ -216,10 +216,14 @@ fn in_place(map: &mut Map<String, Value>, key: &str) {
 /// What was left out is named with the call that shows it.
 fn omitted(map: &mut Map<String, Value>) {
     if let Some(Value::Object(omitted)) = map.get_mut("omitted")
-        && let Some(command) = omitted.get("command").and_then(Value::as_str)
-        && let Some(call) = call(command)
+        && let Some(command) = omitted.get("command").and_then(Value::as_str).map(str::to_owned)
     {
-        omitted.insert("command".to_owned(), json!(call));
+        if let Some(call) = call(&command) {
+            omitted.insert("command".to_owned(), json!(call));
+        } else if let Some(id) = command.strip_prefix("git empirica show ") {
+            omitted.shift_remove("command");
+            omitted.insert("resource".to_owned(), json!(format!("{}{id}", super::resources::PREFIX)));
+        }
     }
 }
 

@@ -35,7 +35,7 @@ impl Proposed {
 }
 
 /// What an earlier proposal is dropped for.
-const ANEW: &str = "a newer PREFLIGHT looked at it anew";
+const ANEW: &str = "it was looked at anew, by newer vectors or another task";
 
 /// Proposes goals for the weak vectors; nothing when nothing recommends to investigate. `gathered` is the session before
 /// the assessment.

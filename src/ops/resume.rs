@@ -58,6 +58,8 @@ impl Resumed {
 #[allow(missing_docs)]
 pub struct Outcome {
     pub sessions: Vec<Resumed>,
+    /// The agent whose sessions alone were asked for.
+    pub ai: Option<String>,
     pub warnings: Vec<String>,
 }
 
@@ -99,7 +101,7 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     warnings.extend(troubles);
     let with_handoff = out.iter_mut().filter(|resumed: &&mut Resumed| resumed.head.is_some());
     with_handoff.zip(arrivals).for_each(|(resumed, arrival)| resumed.arrival = Some(arrival));
-    Ok(Outcome { sessions: out, warnings })
+    Ok(Outcome { sessions: out, ai: context.asked.ai.clone(), warnings })
 }
 
 /// A session as it is resumed from, before anything is known of what became of its handoff.

@@ -217,6 +217,14 @@ pub struct Ended {
 pub fn end(context: &Context<'_>, reason: Option<String>) -> Result<Ended> {
     context.optional("reason", reason.as_deref())?;
     let who = context.working()?;
+    if let Some(named) = context.asked.ai.as_deref().filter(|_| who.note.is_some()) {
+        // who speaks in another's session does not end it
+        return Err(Error::not_found(format!("{named} has no active session here"))
+            .provided(named)
+            .reason("another agent's session is active here, and ends by its own name or its id")
+            .suggest("Name the session with --session, or leave --ai out.")
+            .command("git empirica session list"));
+    }
     let gathered = gather(context, &who.id)?;
     if let Some(ended) = &gathered.session.ended_at {
         return Err(Error::refused(format!("the session {} has ended already", who.id.short()))

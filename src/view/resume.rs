@@ -23,6 +23,8 @@ pub struct Wanted {
     pub form: Form,
 }
 
+/// Where others' sessions are, when an agent has none.
+const OTHERS: &str = "Others' sessions: git empirica session list";
 /// What to say when there is nothing to resume from.
 const NOTHING: &str = "Nothing to resume from is stored here. Others' records come with git empirica sync.";
 
@@ -63,7 +65,7 @@ pub fn answer(outcome: &Outcome, wanted: Wanted, terminal: &mut Templates) -> Re
         Form::Text if shown.is_empty() && missing > 0 => (left_out(missing) + "\n", Vec::new()),
         Form::Text => {
             let rest = if missing > 0 { format!("\n{}\n", left_out(missing)) } else { String::new() };
-            (text(&shown, terminal)? + &rest, Vec::new())
+            (text(&shown, terminal, &nothing(outcome))? + &rest, Vec::new())
         }
         Form::Json => (String::new(), shown.into_iter().map(|s| Value::Object(s.json)).collect::<Vec<_>>()),
     };
@@ -87,6 +89,14 @@ fn left_out(sessions: usize) -> String {
     format!("Left out: {}. All of them: git empirica session list", words::count(sessions, "session"))
 }
 
+/// That there is nothing, or nothing of the agent that was asked for.
+fn nothing(outcome: &Outcome) -> String {
+    match &outcome.ai {
+        Some(ai) => format!("No sessions found for ai_id={}. {OTHERS}", safe::line(ai)),
+        None => NOTHING.to_owned(),
+    }
+}
+
 fn document(outcome: &Outcome, wanted: Wanted, sessions: Vec<Value>, missing: usize) -> Answer {
     let mut json = json!({
         "sessions": sessions,
@@ -94,7 +104,7 @@ fn document(outcome: &Outcome, wanted: Wanted, sessions: Vec<Value>, missing: us
         "detail_level": wanted.detail.name(),
     });
     if outcome.sessions.is_empty() {
-        json["message"] = json!(NOTHING);
+        json["message"] = json!(nothing(outcome));
     }
     if missing > 0 {
         json["omitted"] = json!({"sessions": missing, "command": "git empirica session list"});
@@ -145,7 +155,7 @@ fn packed(session: &Resumed, wanted: Wanted, budget: usize, terminal: &mut Templ
 fn measured(shown: &Shown, form: Form, terminal: &mut Templates) -> Result<usize> {
     Ok(match form {
         Form::Json => tokens::estimate(&safe::json(&Value::Object(shown.json.clone()))),
-        Form::Text => tokens::estimate(&text(std::slice::from_ref(shown), terminal)?),
+        Form::Text => tokens::estimate(&text(std::slice::from_ref(shown), terminal, "")?),
     })
 }
 
@@ -266,7 +276,7 @@ fn assembled(session: &Resumed, lists: Vec<List>, mut shortened: bool, how: Pres
     Shown { json, lists, arrival: arrived, omitted: text }
 }
 
-fn text(sessions: &[Shown], terminal: &mut Templates) -> Result<String> {
+fn text(sessions: &[Shown], terminal: &mut Templates, message: &str) -> Result<String> {
     let view = |shown: &Shown| {
         let lists: Vec<Value> = shown
             .lists
@@ -295,6 +305,6 @@ fn text(sessions: &[Shown], terminal: &mut Templates) -> Result<String> {
         Value::Object(view)
     };
     let sessions: Vec<Value> = sessions.iter().map(view).collect();
-    let text = terminal.render("resume.md", json!({"sessions": sessions, "message": NOTHING}))?;
+    let text = terminal.render("resume.md", json!({"sessions": sessions, "message": message}))?;
     Ok(text.trim_end().to_owned() + "\n")
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Call, Effect};
 use crate::epistemics::report::Said;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::mcp::here::Here;
 use crate::mcp::schema::Alias;
 use crate::model::Verdict;
@@ -75,6 +75,7 @@ impl Call for Generate {
     const RETURNS: &'static str = "session_id report_id markdown storage_location:string? token_count:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+        let kind = self.handoff_type.map(Type::name);
         let request = handoff::Request {
             said: Said {
                 task: self.task_summary,
@@ -86,7 +87,7 @@ impl Call for Generate {
                 ..Said::default()
             },
             managed: managed::Asked {
-                kind: self.handoff_type.map(Type::name),
+                kind,
                 to: self.to,
                 task_id: self.task_id,
                 document: self.payload.map(|payload| Value::Object(payload).to_string()),
@@ -98,7 +99,12 @@ impl Call for Generate {
         };
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
         let nobody = &|_: &str| Err(Error::refused("there is no editor here"));
-        view::handoff::answer(&handoff::run(&context, request, nobody)?, &mut here.templates)
+        let done = handoff::run(&context, request, nobody).map_err(|error| match kind.map(view::managed::example) {
+            // what a payload looks like is seen nowhere else
+            Some(Ok(example)) if error.kind() == Kind::Usage => error.alternative(example.text.trim()),
+            _ => error,
+        })?;
+        view::handoff::answer(&done, &mut here.templates)
     }
 }
 

@@ -143,7 +143,7 @@ impl Call for Measure {
 #[serde(rename_all = "lowercase")]
 pub enum ReportForm {
     Json,
-    Markdown,
+    Text,
 }
 
 /// How well handing over works: of one session, or of all, by agent and over time.
@@ -183,7 +183,7 @@ impl Call for Report {
                 view::metrics::answer(&outcome, &mut here.templates)?
             }
         };
-        if self.format == Some(ReportForm::Markdown) {
+        if self.format == Some(ReportForm::Text) {
             answer.json = [("report".to_owned(), json!(answer.text))].into_iter().collect();
         }
         Ok(answer)

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Call, Effect};
 use crate::epistemics::drift::WINDOW;
@@ -185,7 +186,12 @@ impl Call for SubmitPostflight {
         let said = HandedOver { task: task.clone(), ..HandedOver::default() };
         handoff::check(&context, &said)?;
         let request = Request { vectors, reasoning: self.reasoning, task, ..Request::default() };
-        view::assess::assessed(&assess::run(&context, Phase::Postflight, request, Some(said))?)
+        let mut answer = view::assess::assessed(&assess::run(&context, Phase::Postflight, request, Some(said))?)?;
+        if let Some(handoff) = answer.json.get_mut("handoff").and_then(Value::as_object_mut) {
+            // its text is read by who continues, and comes again with generate_handoff_report
+            handoff.shift_remove("markdown");
+        }
+        Ok(answer)
     }
 }
 
