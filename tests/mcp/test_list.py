@@ -1,34 +1,19 @@
 """The greeting and the lists of tools: versions, capabilities, names, annotations, schemas, and what they cost."""
 
-import os
 import re
-from pathlib import Path
 
 import jsonschema
 from mcp import types
 
 from client import alone, connected
+from page import rows
 from place import Place
 from raw import Raw
 from suite import test
 
-PAGE = Path(os.environ["EMPIRICA_ROOT"]) / "docs" / "mcp.md"
 VERSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 WRITES = re.compile(r"^(bootstrap_session|submit_|log_|resolve_|execute_check|generate_(handoff|goals)|end_|create_|add_|complete_|accept_|sync_)")
 SETTLES = {"generate_goals", "sync_notes"}
-
-
-def rows() -> list[dict]:
-    """The tools of the page's table."""
-    out = []
-    for line in PAGE.read_text().splitlines():
-        cells = [cell.strip() for cell in line.split("|")[1:-1]]
-        if len(cells) == 4 and (found := re.fullmatch(r"`([a-z_]+)`( \*)?", cells[0])):
-            arguments = [(name, bool(must)) for name, must in re.findall(r"`([a-z_]+)`( \(required\))?", cells[2])]
-            keys = re.findall(r"`([a-z_]+)`", cells[3])
-            out.append({"name": found[1], "core": bool(found[2]), "arguments": dict(arguments), "keys": keys})
-    assert len(out) == 40, len(out)
-    return out
 
 
 @test
