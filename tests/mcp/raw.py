@@ -134,6 +134,10 @@ class Raw:
         assert "result" in frame, frame
         return frame["result"]
 
+    def document(self, tool: str, **arguments: object) -> dict:
+        """The document of a call's result, in success or in failure."""
+        return json.loads(self.call(tool, **arguments)["content"][0]["text"])
+
     def alive(self) -> None:
         """It still answers."""
         assert self.ask("ping")["result"] == {}

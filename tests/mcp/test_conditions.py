@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from client import alone, connected
+from client import alone, connected, document_of
 from place import Place
 from raw import Raw
 from suite import test
@@ -108,7 +108,7 @@ async def the_repository_goes(case) -> None:
                 repo.path.mkdir()
                 repo.git("init", "-q", "-b", "main")
                 result = await client.raw("bootstrap_session", {"ai_id": "a"})
-                assert result.structuredContent["ok"] or result.structuredContent["suggestion"]
+                assert document_of(result)["ok"] or document_of(result)["suggestion"]
     with Place() as place:
         repo = place.repo()
         async with connected(repo) as client:
@@ -125,8 +125,8 @@ async def the_repository_goes(case) -> None:
 async def reads(client) -> bool:
     """Whether the session is still known: what was not written to the notes yet went with its log."""
     result = await client.raw("get_session_summary", {"session_id": "latest"})
-    assert result.structuredContent["ok"] or result.structuredContent["recovery_commands"], result
-    return bool(result.structuredContent["ok"])
+    assert document_of(result)["ok"] or document_of(result)["recovery_commands"], result
+    return bool(document_of(result)["ok"])
 
 
 @test
@@ -142,7 +142,7 @@ async def what_cannot_be_written(case) -> None:
                 for tool, arguments in [("log_finding", {"finding": "shut"}), ("get_session_summary", {}), ("list_sessions", {})]:
                     with case(f"{tool} with .git/empirica at 000 answers"):
                         result = await client.raw(tool, arguments)
-                        assert result.isError or result.structuredContent["ok"], result
+                        assert result.isError or document_of(result)["ok"], result
                         if result.isError:
                             await client.fails(tool, arguments, recover=False)
             finally:
@@ -154,7 +154,7 @@ async def what_cannot_be_written(case) -> None:
             folder.write_text("not a folder")
             async with connected(repo) as client:
                 result = await client.raw("bootstrap_session", {"ai_id": "a"})
-                assert result.structuredContent["ok"] or result.structuredContent["suggestion"], result
+                assert document_of(result)["ok"] or document_of(result)["suggestion"], result
             folder.unlink()
         with case("notes that are locked are no failure: the record waits"):
             async with connected(repo) as client:
@@ -211,7 +211,7 @@ async def where_it_is_started(case) -> None:
                 await client.ok("create_git_checkpoint")
             with case("before the first commit, what is handed over waits or fails with what to do"):
                 result = await client.raw("generate_handoff_report", {"task_summary": "t"})
-                assert result.structuredContent["ok"] or result.structuredContent["suggestion"], result
+                assert document_of(result)["ok"] or document_of(result)["suggestion"], result
                 await client.ok("resume_previous_session")
                 await client.ok("bootstrap_project")
                 await client.session.list_resources()
@@ -232,9 +232,9 @@ async def where_it_is_started(case) -> None:
         async with connected(repo, cwd=shallow) as client:
             with case("in a shallow clone, without an identity"):
                 result = await client.raw("bootstrap_session", {"ai_id": "a"})
-                assert result.structuredContent["ok"] or result.structuredContent["suggestion"], result
+                assert document_of(result)["ok"] or document_of(result)["suggestion"], result
                 result = await client.raw("generate_handoff_report", {"task_summary": "t"})
-                assert result.structuredContent["ok"] or result.structuredContent["suggestion"], result
+                assert document_of(result)["ok"] or document_of(result)["suggestion"], result
 
 
 @test
@@ -270,7 +270,7 @@ async def programs_that_lack(case) -> None:
     async with alone(EMPIRICA_NOW="nonsense") as client:
         with case("with a clock that cannot be read"):
             result = await client.raw("bootstrap_session", {"ai_id": "a"})
-            assert result.structuredContent["ok"] or result.structuredContent["suggestion"], result
+            assert document_of(result)["ok"] or document_of(result)["suggestion"], result
     with Place() as place:
         repo = place.repo()
         for arguments in [["--tools", "nonsense"], ["--nonsense"], ["extra"]]:

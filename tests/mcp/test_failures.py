@@ -1,5 +1,7 @@
 """Every tool in failure: a result that says what is wrong and what to do, and recovery commands that can be called."""
 
+import jsonschema
+
 from client import Client, alone
 from suite import test
 
@@ -187,6 +189,11 @@ async def arguments_that_do_not_fit(case) -> None:
             needs = filled(NEEDS.get(name, {}), ids)
             with case(f"{name} with an argument that it does not have"):
                 says(await client.fails(name, {**needs, "nonsense": 1}), "nonsense")
+            with case(f"{name}: a failure fits the output schema, which some clients check then, too"):
+                said = (await client.raw(name, {**needs, "nonsense": 1})).structuredContent
+                check = jsonschema.Draft202012Validator(tool.outputSchema)
+                wrong = [error.message for error in check.iter_errors(said)] if said is not None else []
+                assert not wrong, wrong
             for lacking in needs:
                 with case(f"{name} without {lacking}"):
                     says(await client.fails(name, {key: value for key, value in needs.items() if key != lacking}), lacking)

@@ -217,26 +217,26 @@ def long_frames(case) -> None:
             around = len(json.dumps(call_of("list_sessions", {"nonsense": ""}, 90)))
             with case("16 MiB are read"):
                 raw.send(call_of("list_sessions", {"nonsense": "z" * (LONGEST - around)}, 90))
-                said = raw.answer(90)["result"]["structuredContent"]
+                said = json.loads(raw.answer(90)["result"]["content"][0]["text"])
                 assert said["ok"] is False and len(json.dumps(said)) < 10_000, str(said)[:500]
             with case("a byte more is refused"):
                 data = json.dumps(call_of("list_sessions", {"nonsense": "z" * (LONGEST + 1 - around)}, 90)).encode() + b"\n"
                 refused(raw, data, 90, INVALID)
             with case("a finding of 5 MB is stored or refused, with what to do"):
                 raw.send(call_of("log_finding", {"finding": "some words " * 450_000}, 90))
-                said = raw.answer(90, 100)["result"]["structuredContent"]
+                said = json.loads(raw.answer(90, 100)["result"]["content"][0]["text"])
                 assert said["ok"] or (said["suggestion"] and len(json.dumps(said)) < 10_000), str(said)[:500]
                 raw.alive()
             with case("a finding of 60 KB is stored whole"):
                 text = "long " * 12_000
-                identity = raw.call("log_finding", finding=text)["structuredContent"]["id"]
-                found = raw.call("get_session_summary")["structuredContent"]["findings"]
+                identity = raw.document("log_finding", finding=text)["id"]
+                found = raw.document("get_session_summary")["findings"]
                 assert {"id": identity, "text": text.strip()} in found or {"id": identity, "text": text} in found
             with case("an unknown tool with a long name is told in short"):
-                said = raw.call("t" * 100_000)["structuredContent"]
+                said = raw.document("t" * 100_000)
                 assert len(json.dumps(said)) < 20_000, len(json.dumps(said))
             with case("10,000 unknown arguments are told in short"):
-                said = raw.call("log_finding", finding="x", **{f"a{n}": n for n in range(10_000)})["structuredContent"]
+                said = raw.document("log_finding", finding="x", **{f"a{n}": n for n in range(10_000)})
                 assert said["ok"] is False and len(json.dumps(said)) < 20_000, len(json.dumps(said))
         repo.fsck()
 
