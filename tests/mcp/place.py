@@ -12,10 +12,9 @@ WORK = Path(os.environ["EMPIRICA_WORK"])
 ENV = shutil.which("env") or "env"
 
 
-def path_without_program() -> str:
-    """The folders of PATH that hold no copy of the program."""
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return os.pathsep.join(f for f in folders if not (Path(f) / "git-empirica").exists())
+def path_with_program() -> str:
+    """PATH, with the folder of the program in front: no other copy of it is meant."""
+    return os.pathsep.join([str(Path(PROGRAM).parent), os.environ.get("PATH", os.defpath)])
 
 
 class Repo:
@@ -80,7 +79,7 @@ class Place:
         self.path = Path(tempfile.mkdtemp(prefix="place-", dir=WORK)).resolve()
         (self.path / "home").mkdir()
         self.env = {
-            "PATH": path_without_program(),
+            "PATH": path_with_program(),
             "HOME": str(self.path / "home"),
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_TERMINAL_PROMPT": "0",

@@ -271,6 +271,8 @@ async def endings(case) -> None:
         with case("end_session of an agent that has no session here ends nobody else's"):
             said = await client.fails("end_session", {"ai_id": "nobody"}, recover=False)
             assert "nobody" in said["error"] + said["reason"], said
+    async with alone() as client:
+        await client.ok("bootstrap_session", ai_id="a")
         with case("a session that has ended cannot be ended again"):
             await client.ok("end_session", session_id="latest:a")
             said = await client.fails("end_session", {"session_id": "latest:a"})
