@@ -62,6 +62,13 @@ impl Env {
         self.variables.get(name).map(String::as_str)
     }
 
+    /// The same without a variable.
+    pub fn without(&self, name: &str) -> Self {
+        let mut out = self.clone();
+        out.variables.remove(name);
+        out
+    }
+
     /// The time now, UTC, to the millisecond. `EMPIRICA_NOW` (RFC 3339) fixes it, for runs that must repeat.
     pub fn now(&self) -> DateTime<Utc> {
         self.get("EMPIRICA_NOW")

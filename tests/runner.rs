@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod agents;
+mod agents_at_once;
 mod aliases;
 mod arrival;
 mod arrival_shown;

@@ -154,7 +154,8 @@ impl<'a> Here<'a> {
                     task: Input::new(self.output.stdin()).optional(given.task)?,
                     kind: given.kind,
                     external_id: given.external_id,
-                    adopt: false,
+                    by_hook: false,
+                    since_ms: Some(self.env.now().timestamp_millis().max(0) as u64),
                     from: given.from,
                 };
                 view::session::started(&session::start(&context, request)?)
@@ -177,7 +178,7 @@ impl<'a> Here<'a> {
 
     fn sync(&mut self, given: args::Sync) -> Result<Answer> {
         let shown = self.output.tells_progress();
-        let request = sync::Request { remote: given.remote, dry_run: given.dry_run, shown };
+        let request = sync::Request { remote: given.remote, dry_run: given.dry_run, shown, unattended: false };
         let context = self.context(Asked::default())?;
         let (output, mut unsaid) = (&mut *self.output, Ok(()));
         let outcome = sync::run(&context, &request, &mut |line| {

@@ -2,8 +2,6 @@
 
 use std::io::Read;
 
-use serde_json::Value;
-
 use super::output::Output;
 use super::{args, requests};
 use crate::env::Env;
@@ -50,33 +48,31 @@ pub fn run(given: args::Hook, env: &Env, output: &mut Output) -> bool {
 fn agent(arguments: &[String], env: &Env, output: &mut Output) {
     let [agent, event, ..] = arguments else { return };
     let Some(agent) = Agent::parse(agent) else { return };
-    let Some((payload, raw)) = payload(output) else { return };
+    let mut env = env.without("EMPIRICA_SESSION");
+    let payload = match hooks::payload(output.stdin().take(MOST)) {
+        Ok(payload) => payload,
+        Err(error) => {
+            hook::agent::unread(&env, &BuiltIn, &format!("agent {} {event}", agent.name()), &error.to_string());
+            return;
+        }
+    };
     // another agent that runs the hooks of this one has its own
     if hooks::running(&payload, &|name| env.get(name).is_some()).is_some_and(|running| running != agent) {
         return;
     }
     // most tools work, and that is nobody's business here
     let Some(told) = hooks::read(agent, event, &payload).filter(|told| told.event != Event::Nothing) else { return };
-    let mut env = env.clone();
     if let Some(folder) = folder(&told, &env) {
         env.cwd = folder;
     }
     let Ok(repo) = Repository::discover(&env) else { return };
-    let Some(inject) = hook::agent::run(&env, &repo, &BuiltIn, &told, &raw) else { return };
+    let Some(inject) = hook::agent::run(&env, &repo, &BuiltIn, &told, payload.to_string().as_bytes()) else { return };
     let mut templates = Templates::for_terminal(repo.config_path("empirica.templateDir"));
     let text = view::agent_hook::text(&inject, &mut templates).unwrap_or_default();
     if let Some(answer) = hooks::answer(&told, &text) {
         // nobody may be there to read it
         let _ = output.write(&format!("{}\n", view::safe::json(&answer))).and_then(|()| output.flush());
     }
-}
-
-/// The one document on standard input, and its bytes. It ends where it ends: an agent that keeps the pipe open is not waited for.
-fn payload(output: &mut Output) -> Option<(Value, Vec<u8>)> {
-    let mut documents = serde_json::Deserializer::from_reader(output.stdin().take(MOST)).into_iter::<Value>();
-    let payload = documents.next()?.ok()?;
-    let raw = payload.to_string().into_bytes();
-    payload.is_object().then_some((payload, raw))
 }
 
 /// Where the project is: as the agent's environment says, else as it told.

@@ -377,7 +377,9 @@ fn no_repository(cwd: &Path, error: gix::Error) -> Error {
             .command(format!("git config --global --add safe.directory {}", quote(&root)))
             .caused_by(error);
     }
-    if let Some(root) = root {
+    // above where the user lets git look there may be one
+    let is_beyond = error.to_string().contains("within ceiling height");
+    if let Some(root) = root.filter(|_| !is_beyond) {
         return Error::new(Kind::NoRepository, format!("the repository at {} cannot be opened", root.display()))
             .suggest("See what git says about it.")
             .command("git status")

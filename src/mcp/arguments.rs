@@ -12,6 +12,12 @@ use crate::ops::assess::vectors_of;
 pub fn read<A: DeserializeOwned>(tool: &str, given: Map<String, Value>, schema: &Map<String, Value>) -> Result<A> {
     // what is null was left out
     let given: Map<String, Value> = given.into_iter().filter(|(_, value)| !value.is_null()).collect();
+    if let Some((name, _)) = given.iter().find(|(_, value)| value.as_str().is_some_and(|text| text.trim().is_empty())) {
+        return Err(Error::usage(format!("the argument {name} of {tool} is empty"))
+            .provided(name)
+            .reason("a text without words says nothing")
+            .suggest("Say something, or leave it out where it is not required."));
+    }
     serde_path_to_error::deserialize(Value::Object(given)).map_err(|error| {
         let names = names(schema);
         let told = match names.is_empty() {

@@ -14,6 +14,8 @@ use crate::view::template::Templates;
 /// What is remembered from one call to the next, as long as the server runs; losing it loses no record.
 #[derive(Debug, Clone, Default)]
 pub struct Remembered {
+    /// When the server began, in milliseconds since 1970.
+    pub began_ms: u64,
     /// The session this client began or went on with: meant when no other is named.
     pub session: Option<String>,
     /// The name of the client, as it said when it connected.
@@ -91,13 +93,20 @@ impl<'a> Here<'a> {
         Some(agent.map_or_else(|| name.to_owned(), |agent| agent.name().to_owned()))
     }
 
-    /// Keeps what was said for the assessment that follows.
+    /// Keeps what was said for the assessment that follows; what is said now takes the place of what was said before.
     pub fn keep(&mut self, session: &str, phase: Phase, said: Said) {
-        self.remembered.said.insert((session.to_owned(), phase.name()), said);
+        let kept = self.remembered.said.entry((session.to_owned(), phase.name())).or_default();
+        kept.task = said.task.or_else(|| kept.task.take());
+        kept.confidence = said.confidence.or(kept.confidence);
     }
 
-    /// What was said for an assessment, once.
-    pub fn said(&mut self, session: &str, phase: Phase) -> Said {
-        self.remembered.said.remove(&(session.to_owned(), phase.name())).unwrap_or_default()
+    /// What was said for an assessment.
+    pub fn said(&self, session: &str, phase: Phase) -> Said {
+        self.remembered.said.get(&(session.to_owned(), phase.name())).cloned().unwrap_or_default()
+    }
+
+    /// Forgets it: the assessment is stored.
+    pub fn assessed(&mut self, session: &str, phase: Phase) {
+        self.remembered.said.remove(&(session.to_owned(), phase.name()));
     }
 }

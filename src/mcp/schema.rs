@@ -20,24 +20,20 @@ pub fn of_arguments<A: JsonSchema>() -> (JsonObject, String) {
     (map, description)
 }
 
-/// The schema of a result: its main keys as `name` for a text, or `name:type`; one that can be null or absent ends in `?`. A failure
-/// has other keys and is marked as one.
+/// The schema of a result: its main keys as `name` for a text, or `name:type`; one that can be null or absent ends in `?`. A failure,
+/// which clients hold against the same schema, has other keys: only `ok` is there in both.
 pub fn of_result(keys: &str) -> JsonObject {
-    let (mut properties, mut required) = (Map::new(), vec![json!("ok")]);
+    let mut properties = Map::new();
     for key in keys.split_whitespace() {
         let (key, kind) = key.split_once(':').unwrap_or((key, "string"));
         let (kind, maybe) = match kind.strip_suffix('?') {
             Some(kind) => (kind, true),
             None => (kind, false),
         };
-        if maybe {
-            properties.insert(key.to_owned(), json!({"type": [kind, "null"]}));
-        } else {
-            properties.insert(key.to_owned(), json!({"type": kind}));
-            required.push(json!(key));
-        }
+        let kind = if maybe { json!([kind, "null"]) } else { json!(kind) };
+        properties.insert(key.to_owned(), json!({"type": kind}));
     }
-    let schema = json!({"type": "object", "properties": properties, "required": required});
+    let schema = json!({"type": "object", "properties": properties, "required": ["ok"]});
     match schema {
         Value::Object(map) => map,
         _ => Map::new(),

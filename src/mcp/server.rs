@@ -39,7 +39,9 @@ pub struct Server {
 impl Server {
     /// A server with all tools, or with those that one session needs.
     pub fn new(env: Env, all: bool) -> Self {
-        Server { env: Arc::new(env), all, remembered: Arc::default(), turn: Arc::default() }
+        let began_ms = env.now().timestamp_millis().max(0) as u64;
+        let remembered = Remembered { began_ms, ..Remembered::default() };
+        Server { env: Arc::new(env), all, remembered: Arc::new(Mutex::new(remembered)), turn: Arc::default() }
     }
 
     /// Does something with the repository, away from the frames; one at a time, in the order they came.
@@ -84,7 +86,7 @@ fn result(document: Value) -> CallToolResult {
 
 /// An error as the protocol's own, where it has no other.
 fn refused(error: &Error) -> ErrorData {
-    let data = Some(words::failed(failure(error)));
+    let data = Some(words::failed(failure(error), &|_| true));
     match error.kind() {
         crate::error::Kind::NotFound => ErrorData::resource_not_found(error.in_one_line(), data),
         crate::error::Kind::Usage => ErrorData::invalid_params(error.in_one_line(), data),
@@ -122,9 +124,10 @@ impl ServerHandler for Server {
             Ok(tool) => self.work(&context, move |here| Ok((tool.run)(here, given)?.document())).await,
             Err(error) => Err(error),
         };
+        let offered = |name: &str| tools::find(name, self.all).is_ok();
         let document = match done {
-            Ok(document) => words::done(document),
-            Err(error) => words::failed(failure(&error)),
+            Ok(document) => words::done(document, &offered),
+            Err(error) => words::failed(failure(&error), &offered),
         };
         Ok(result(document).into())
     }

@@ -165,6 +165,7 @@ fn sentence(text: &str) -> String {
             }
         })
     });
+    let replaced = replaced.map(|text| text.replace("task takes a regular", "task_pattern takes a regular"));
     // what has another form in a call
     let replaced = replaced.map(|text| text.replace(" as an argument, as - for standard input, or as @FILE", ""));
     let replaced =
@@ -176,6 +177,11 @@ fn sentence(text: &str) -> String {
     }
     let renamed = OPTION.as_ref().map(|pattern| {
         pattern.replace_all(&text, |found: &regex::Captures<'_>| {
+            let before = found.get(0).map_or(0, |whole| whole.start());
+            if text[..before].matches(" '").count() > text[..before].matches("' ").count() {
+                // within what somebody said
+                return found[0].to_owned();
+            }
             let name = &found[1];
             let known = ARGUMENTS.iter().find(|(option, _)| *option == name);
             known.map_or_else(|| name.replace('-', "_"), |(_, argument)| (*argument).to_owned())
@@ -184,11 +190,12 @@ fn sentence(text: &str) -> String {
     renamed.map_or_else(|| text.clone(), |text| text.into_owned())
 }
 
-/// Commands as calls, and those that no tool does.
-fn sorted(commands: &Value) -> (Vec<Value>, Vec<Value>) {
+/// Commands as calls, and those that no tool does that is offered.
+fn sorted(commands: &Value, offered: &dyn Fn(&str) -> bool) -> (Vec<Value>, Vec<Value>) {
     let (mut calls, mut shell) = (Vec::new(), Vec::new());
     for command in commands.as_array().into_iter().flatten().filter_map(Value::as_str) {
-        match call(command) {
+        let is_offered = |call: &String| offered(call.split('(').next().unwrap_or_default());
+        match call(command).filter(is_offered) {
             Some(call) if !calls.contains(&json!(call)) => calls.push(json!(call)),
             Some(_) => {}
             // help is for a shell; the schemas are the help of tools
@@ -227,9 +234,9 @@ fn omitted(map: &mut Map<String, Value>) {
     }
 }
 
-fn recovery(map: &mut Map<String, Value>) {
+fn recovery(map: &mut Map<String, Value>, offered: &dyn Fn(&str) -> bool) {
     if let Some(commands) = map.get("recovery_commands") {
-        let (calls, shell) = sorted(commands);
+        let (calls, shell) = sorted(commands, offered);
         map.insert("recovery_commands".to_owned(), json!(calls));
         if !shell.is_empty() {
             map.insert("shell_commands".to_owned(), json!(shell));
@@ -238,27 +245,31 @@ fn recovery(map: &mut Map<String, Value>) {
 }
 
 /// A failure, with what to do in calls of tools; commands that no tool does are `shell_commands`.
-pub fn failed(mut document: Value) -> Value {
+pub fn failed(mut document: Value, offered: &dyn Fn(&str) -> bool) -> Value {
     if let Value::Object(map) = &mut document {
-        for key in ["error", "reason", "suggestion"] {
+        for key in ["reason", "suggestion"] {
             in_place(map, key);
         }
-        recovery(map);
+        if let Some(Value::String(error)) = map.get_mut("error") {
+            // what was given is quoted in it: only what is surely ours is said otherwise
+            *error = error.replace("used for --since", "used for since").replace("used for --until", "used for until");
+        }
+        recovery(map, offered);
         map.entry("status").or_insert(json!("error"));
     }
     document
 }
 
 /// A result in the words of tools. Texts of records are left as they are.
-pub fn done(mut document: Value) -> Value {
+pub fn done(mut document: Value, offered: &dyn Fn(&str) -> bool) -> Value {
     if document.get("ok") == Some(&json!(false)) {
-        return failed(document);
+        return failed(document, offered);
     }
     if let Value::Object(map) = &mut document {
         for key in ["next_step", "message", "warning", "warnings"] {
             in_place(map, key);
         }
-        recovery(map);
+        recovery(map, offered);
         omitted(map);
         if let Some(Value::Array(sessions)) = map.get_mut("sessions") {
             sessions.iter_mut().filter_map(Value::as_object_mut).for_each(omitted);

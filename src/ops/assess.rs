@@ -6,6 +6,7 @@ use super::Stored;
 use super::compaction;
 use super::compose::What;
 use super::context::{Context, Working};
+use super::current;
 use super::drift::{Gate, gate_of};
 use super::handoff::{self, Outcome as HandoffOutcome};
 use super::propose;
@@ -76,7 +77,7 @@ pub struct Outcome {
 
 /// Stores an assessment of `phase`, its findings and unknowns first. A POSTFLIGHT writes the handoff as well unless
 /// `hand_over` is `None`; when that fails the assessment stands all the same.
-pub fn run(context: &Context<'_>, phase: Phase, request: Request, hand_over: Option<Said>) -> Result<Outcome> {
+pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over: Option<Said>) -> Result<Outcome> {
     if request.vectors.is_empty() {
         return Err(no_vectors());
     }
@@ -94,6 +95,9 @@ pub fn run(context: &Context<'_>, phase: Phase, request: Request, hand_over: Opt
     if !gathered.session.is_active() {
         return Err(ended(&gathered));
     }
+    // what was said of a session after it began
+    let later = || current::anywhere(context, who.id.as_str()).and_then(|session| session.task);
+    request.task = request.task.or_else(|| gathered.session.task.is_none().then(later).flatten());
     let round = gathered.next_round(phase);
     let mut proposed = propose::Proposed::default();
     if phase == Phase::Preflight {

@@ -98,6 +98,11 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// Whether it is of the session that the agent knows by this id.
+    pub fn is_of(&self, id: Option<&str>) -> bool {
+        self.transcript.session_id.is_some() && id == Some(&self.id)
+    }
+
     /// Stores what is new.
     pub fn store(self, context: &Context<'_>) -> Result<Stored> {
         let mut stored = Stored { warnings: self.warnings, ..Stored::default() };
@@ -189,11 +194,24 @@ fn latest(context: &Context<'_>, root: Option<&Path>, agent: Option<Agent>) -> R
 /// What stands for a transcript in records: the agent's own id; for one without any, or whose id would not be stored as it is,
 /// a hash of that id or of the path.
 fn id_of(transcript: &Transcript, path: &Path) -> String {
-    let hashed = |bytes: &[u8]| format!("{}-{:016x}", transcript.agent.name(), fnv(bytes));
     match &transcript.session_id {
-        Some(id) if id.trim().is_empty() || redact_text(id).is_some() => hashed(id.as_bytes()),
-        Some(id) => id.clone(),
-        None => hashed(path.canonicalize().unwrap_or_else(|_| path.to_owned()).as_os_str().as_encoded_bytes()),
+        Some(id) => stored_id(transcript.agent, id),
+        None => hashed(
+            transcript.agent,
+            path.canonicalize().unwrap_or_else(|_| path.to_owned()).as_os_str().as_encoded_bytes(),
+        ),
+    }
+}
+
+fn hashed(agent: Agent, bytes: &[u8]) -> String {
+    format!("{}-{:016x}", agent.name(), fnv(bytes))
+}
+
+/// An agent's own id as it is stored: itself; a hash of one that is blank, longer than 200 bytes, or would not be stored as it is.
+pub fn stored_id(agent: Agent, id: &str) -> String {
+    match id.trim().is_empty() || id.len() > 200 || redact_text(id).is_some() {
+        true => hashed(agent, id.as_bytes()),
+        false => id.to_owned(),
     }
 }
 

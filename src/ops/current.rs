@@ -20,6 +20,12 @@ pub struct Active {
     /// The id the agent's own tool knows it by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
+    /// Whether a hook of the agent's began it: then the agent may say later what it is for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_hook: bool,
+    /// What it is for, when that was said after it began; the next assessment keeps it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
 }
 
 /// The active sessions of this worktree, oldest first.
@@ -40,7 +46,14 @@ impl Current {
         let found = context.store.index()?.active_at(context.store.paths().place())?;
         let active: Vec<Active> = found
             .into_iter()
-            .map(|s| Active { id: s.id, began: s.began, ai: s.ai, external_id: s.external_id })
+            .map(|s| Active {
+                id: s.id,
+                began: s.began,
+                ai: s.ai,
+                external_id: s.external_id,
+                by_hook: false,
+                task: None,
+            })
             .collect();
         for session in &active {
             // a file that cannot be written is found in the records again

@@ -1,6 +1,7 @@
 //! What there is to assess: the task, what is open, and how the session stood last. Nothing is written.
 
 use super::context::Context;
+use super::current;
 use super::drift::{Gate, gate};
 use super::session::gather_from;
 use crate::epistemics::drift::WINDOW;
@@ -59,6 +60,7 @@ pub fn run(context: &Context<'_>, phase: Option<Phase>, task: Option<String>) ->
         warnings.push(format!("the session has ended: no {} can be submitted to it", phase.name()));
     }
     let said = gathered.assessments.iter().rev().find_map(|(_, assessment)| assessment.task.clone());
-    let task = task.or(said).or_else(|| gathered.session.task.clone());
+    let later = || current::anywhere(context, who.id.as_str()).and_then(|session| session.task);
+    let task = task.or(said).or_else(|| gathered.session.task.clone()).or_else(later);
     Ok(Outcome { gate: gate(&scan, &who.id, WINDOW), gathered, phase, task, warnings })
 }

@@ -23,8 +23,11 @@ pub struct Start {
     pub task: Option<String>,
     pub kind: Option<String>,
     pub external_id: Option<String>,
-    /// Whether the one session that a hook of the agent's began here goes on instead of another that begins.
-    pub adopt: bool,
+    /// Whether a hook of the agent's begins it.
+    pub by_hook: bool,
+    /// When who asks began to run, in milliseconds since 1970: of several sessions that hooks of the agent began here, the one that
+    /// began then goes on, else the newest; `None` when a hook asks.
+    pub since_ms: Option<u64>,
     /// The session or handoff it continues.
     pub from: Option<String>,
 }
@@ -65,12 +68,10 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
     }
     let current = Current::load(context)?;
     let ai = context.author(None);
-    let mut of_hooks = current.active.iter().filter(|s| s.external_id.is_some() && s.ai == ai);
-    let known = match (&request.external_id, &request.from) {
+    let known = match (&request.external_id, request.since_ms) {
         (Some(external), _) => current.active.iter().find(|s| s.external_id.as_ref() == Some(external)),
-        // two of them: which one asks cannot be known
-        (None, None) if request.adopt => of_hooks.next().filter(|_| of_hooks.next().is_none()),
-        _ => None,
+        (None, Some(since)) => of_hook(&current.active, &ai, since),
+        (None, None) => None,
     };
     if let Some(known) = known {
         let session = match context.store.index()?.session_row(&known.id)? {
@@ -78,13 +79,19 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
             None => return Err(nothing_of(&known.id)),
         };
         // it began before: what it continues was said then
-        let text = "the session goes on as it began; --from is for one that begins";
-        let warnings = request.from.iter().map(|_| text.to_owned()).collect();
+        let text = "the session goes on as it began; --from is for one that begins. Take the handoff up with accept";
+        let mut warnings: Vec<String> = request.from.iter().map(|_| text.to_owned()).collect();
+        if let Some(task) = request.task.as_ref().filter(|_| session.task.is_none()) {
+            let told = Active { task: Some(context.store.without_secrets(task)), ..known.clone() };
+            if let Err(error) = current::begin(context, &told) {
+                warnings.push(format!("the task cannot be remembered ({error}); say it with the next assessment"));
+            }
+        }
         return Ok(Started {
             session_id: session.id.clone(),
             ai_id: session.ai.clone(),
             started_at: session.started_at.clone(),
-            task: session.task.clone(),
+            task: session.task.clone().or(request.task),
             resumed: true,
             continues: None,
             others: Vec::new(),
@@ -118,7 +125,8 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
             Body::SessionStart(start) => start.external_id.clone(),
             _ => None,
         };
-        let remembered = current::begin(context, &Active { id, began, ai, external_id });
+        let remembered =
+            current::begin(context, &Active { id, began, ai, external_id, by_hook: request.by_hook, task: None });
         if let Err(error) = remembered {
             let text =
                 format!("this worktree cannot remember the session ({error}); name it with --session {}", who.id);
@@ -130,6 +138,18 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
         _ => None,
     });
     Ok(Started { continues, others, session_id: who.id, ai_id: who.ai, started_at, task, resumed: false, stored })
+}
+
+/// How far the begin of a session and of a program that belong together lie apart at most, in milliseconds.
+const TOGETHER_MS: u64 = 120_000;
+
+/// The session that a hook of the agent's began for who asks: of several the one that began with it, else the newest; one that a
+/// killed agent left behind is neither, as long as there is another.
+fn of_hook<'a>(active: &'a [Active], ai: &str, since_ms: u64) -> Option<&'a Active> {
+    let of_hooks = || active.iter().filter(|session| session.by_hook && session.ai == ai);
+    let apart = |session: &&Active| session.began.ms().abs_diff(since_ms);
+    let together = of_hooks().filter(|session| apart(session) <= TOGETHER_MS).min_by_key(apart);
+    together.or_else(|| of_hooks().max_by(|a, b| a.began.cmp(&b.began)))
 }
 
 /// The session or handoff of that name, to be continued by an agent. Of a session that has none, the handoff of its context is

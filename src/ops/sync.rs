@@ -26,6 +26,8 @@ pub struct Request {
     pub dry_run: bool,
     /// Whether git's own words, progress among them, go to standard error.
     pub shown: bool,
+    /// Whether nobody is there whom git or ssh could ask for a password: then it fails instead.
+    pub unattended: bool,
 }
 
 /// What was done.
@@ -211,7 +213,12 @@ pub fn run(context: &Context<'_>, request: &Request, say: &mut dyn FnMut(&str)) 
     let mut failed = None;
     for mut place in places {
         place.name = secrets::redact_text(&place.name).map_or(place.name, |(name, _)| name);
-        let manner = Manner { shown: request.shown, ..Default::default() };
+        let manner = Manner {
+            shown: request.shown,
+            in_hook: request.unattended,
+            plain_ssh: request.unattended && push::has_plain_ssh(context),
+            ..Default::default()
+        };
         let trip = Trip { store, place: &place, manner, leaves };
         let synced = if request.dry_run { trip.look() } else { trip.travel(&mut outcome.warnings, say) };
         match synced {

@@ -8,7 +8,7 @@ use super::epoch::Epoch;
 use super::flush::{Change, Notes};
 use super::lock::Lock;
 use super::tips::Tips;
-use super::{PREFIX, Store, our_refs, touched, tracked};
+use super::{PREFIX, Store, log, our_refs, touched, tracked};
 use crate::error::Result;
 use crate::git::difference::differences;
 use crate::git::{Oid, lookup, notes};
@@ -21,7 +21,10 @@ impl Store<'_> {
     /// not before, and attaches what waited for a first commit. Called once by every command that reads; a store that
     /// cannot be written is read as it is.
     pub fn settle(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
+        let unseen = log::unseen(&self.paths).into_iter();
+        let mut warnings: Vec<String> = unseen
+            .map(|(folder, error)| format!("what waits in {} cannot be seen: {error}", folder.display()))
+            .collect();
         if !self.in_step(&Tips::load(&self.paths)) {
             // a reader need not wait long: it reads the remembered tips as well
             let patience = self.patience(self.lock_timeout.min(READER_PATIENCE));

@@ -206,6 +206,13 @@ fn files(paths: &Paths) -> Vec<PathBuf> {
     out
 }
 
+/// The folders of logs that are there and cannot be looked into: what waits in them is not seen.
+pub fn unseen(paths: &Paths) -> Vec<(PathBuf, io::Error)> {
+    let looked = paths.logs().into_iter().map(|folder| (fs::read_dir(&folder), folder));
+    let failed = looked.filter_map(|(entries, folder)| entries.err().map(|error| (folder, error)));
+    failed.filter(|(_, error)| error.kind() == io::ErrorKind::PermissionDenied).collect()
+}
+
 /// Every record that waits in any log.
 pub fn read(paths: &Paths) -> Vec<Waiting> {
     loop {

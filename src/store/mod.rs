@@ -169,13 +169,13 @@ impl<'a> Store<'a> {
 
     /// A turn of its own in what is decided by what others stored: held until it is dropped. Who cannot have it within the time that
     /// locks are waited for goes on without: a record is never lost for it.
-    pub fn turn(&self) -> Option<impl Sized> {
+    pub fn turn(&self) -> Option<impl Sized + use<>> {
         lock::Lock::acquire(&self.paths.state().join("turn"), self.patience(self.lock_timeout)).ok()
     }
 
-    /// To be the only one that does something, without waiting: `None` when another does it. Held until it is dropped.
-    pub fn alone(&self, what: &str) -> Option<impl Sized> {
-        lock::Lock::acquire(&self.paths.state().join(what), Duration::ZERO).ok()
+    /// To be the only one that does something: `None` when another still does it after that time. Held until it is dropped.
+    pub fn alone(&self, what: &str, patience: Duration) -> Option<impl Sized + use<>> {
+        lock::Lock::acquire(&self.paths.state().join(what), patience).ok()
     }
 
     /// The Markdown of a record as the notes show it; `None` for one that has none, or cannot be rendered.

@@ -60,6 +60,9 @@ pub fn to_assess(outcome: &Outcome, phase: Phase) -> Answer {
     json.insert("phase".to_owned(), json!(phase));
     json.insert("round".to_owned(), json!(outcome.gathered.next_round(phase)));
     json.insert("question".to_owned(), json!(question(phase)));
+    if phase == Phase::Check {
+        json.insert("recommendation".to_owned(), json!(outcome.gate.recommendation));
+    }
     json.insert("vectors".to_owned(), json!(Vector::ALL.map(vector)));
     // the earlier values would be an anchor: whoever wants them asks for the state
     Answer::new(Value::Object(json)).text(text(outcome)).warn(outcome.warnings.clone())

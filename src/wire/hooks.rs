@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::transcript::category;
@@ -9,8 +10,10 @@ use crate::model::transcript::Agent;
 
 /// The longest answer, in characters; what is longer, agents cut off or put aside.
 const LONGEST: usize = 9_000;
-/// The most that is kept of what a tool said when it failed, in characters.
-const FAULT: usize = 200;
+/// How much of a tool's name, and of the line in which it said how it failed, is read, in characters: secrets are found in whole texts,
+/// so that the line is cut to its size only when they are out.
+const NAME: usize = 100;
+const FAULT: usize = 2_000;
 
 /// How a session began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +119,7 @@ fn failed(agent: Agent, payload: &Value, surely: bool) -> Event {
     let said = said.unwrap_or_default();
     let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("failed");
     let line: String = line.chars().take(FAULT).collect();
+    let tool: String = tool.chars().take(NAME).collect();
     Event::Failed { category, text: format!("{tool}: {line}") }
 }
 
@@ -147,6 +151,70 @@ pub fn running(payload: &Value, env: &dyn Fn(&str) -> bool) -> Option<Agent> {
     } else {
         None
     }
+}
+
+/// What is read of a payload: all else, such as what a user typed, is passed over.
+const KEYS: [&str; 20] = [
+    "session_id",
+    "sessionId",
+    "conversation_id",
+    "sessionID",
+    "cwd",
+    "directory",
+    "workspace_roots",
+    "transcript_path",
+    "transcriptPath",
+    "source",
+    "reason",
+    "cursor_version",
+    "tool_name",
+    "toolName",
+    "tool",
+    "error",
+    "error_message",
+    "is_interrupt",
+    "tool_response",
+    "tool_output",
+];
+
+/// A payload with what is read of it.
+struct Payload(Value);
+
+impl<'de> serde::Deserialize<'de> for Payload {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys;
+        impl<'de> serde::de::Visitor<'de> for Keys {
+            type Value = Payload;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Payload, A::Error> {
+                let mut out = serde_json::Map::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    if KEYS.contains(&key.as_str()) {
+                        // half a character, as of a text that was cut off, spoils only what it is in
+                        let raw: Box<RawValue> = map.next_value()?;
+                        out.insert(key, serde_json::from_str(raw.get()).unwrap_or(Value::Null));
+                    } else {
+                        map.next_value::<serde::de::IgnoredAny>()?;
+                    }
+                }
+                Ok(Payload(Value::Object(out)))
+            }
+        }
+        deserializer.deserialize_map(Keys)
+    }
+}
+
+/// Reads the document that an agent gives a hook: the first there is, without waiting for the end of the input. An error when there is
+/// none, or no object.
+pub fn payload(input: impl std::io::Read) -> serde_json::Result<Value> {
+    let input = std::io::BufReader::with_capacity(1 << 16, input);
+    let mut documents = serde_json::Deserializer::from_reader(input).into_iter::<Payload>();
+    let none = || serde::de::Error::custom("there is no document");
+    documents.next().unwrap_or_else(|| Err(none())).map(|payload| payload.0)
 }
 
 /// Reads what an agent told. `None` for an event that nobody knows.
@@ -232,6 +300,16 @@ mod tests {
         assert_eq!(told(Agent::Copilot, "agentStop", json!({"sessionId": "s"})).session.as_deref(), Some("s"));
         // a folder that depends on where the hook runs is none
         assert_eq!(told(Agent::Codex, "Stop", json!({"cwd": "x"})).folder, None);
+    }
+
+    #[test]
+    fn what_is_not_needed_can_be_anything() {
+        let told = r#"{"prompt": "cut \ud83d", "session_id": "a", "tool_response": "half \ud83d", "tool_input": [[[]]], "cwd": "/x"} more"#;
+        let payload = payload(told.as_bytes()).expect("an object");
+        assert_eq!(payload, json!({"session_id": "a", "tool_response": null, "cwd": "/x"}));
+        for none in ["", "[]", "5", "{", "{\"session_id\": }"] {
+            assert!(super::payload(none.as_bytes()).is_err(), "{none}");
+        }
     }
 
     #[test]

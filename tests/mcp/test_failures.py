@@ -108,7 +108,7 @@ WRONG: list[tuple[str, dict, str]] = [
     ("get_vector_diff", {"to": "FINDING"}, "checkpoint"),
     ("get_vector_diff", {"current_vectors": {"know": 2}}, "know"),
     ("measure_token_efficiency", {"handoff_id": "ffffffff"}, "ffffffff"),
-    ("generate_efficiency_report", {"format": "xml"}, "markdown"),
+    ("generate_efficiency_report", {"format": "xml"}, "text"),
     ("generate_efficiency_report", {"since": "the day after never"}, "since"),
     ("generate_efficiency_report", {"session_id": "latest", "ai_id": "a"}, "session_id"),
     ("create_cascade", {"task": ""}, "task"),

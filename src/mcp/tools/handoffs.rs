@@ -144,7 +144,6 @@ pub struct Resume {
     resume_mode: Option<Mode>,
     session_id: Option<Alias>,
     /// for last_n, 1 to 5
-    #[schemars(range(min = 1, max = 5))]
     count: Option<u8>,
     /// about 400, 800, 1250 tokens
     detail_level: Option<DetailWord>,
@@ -164,7 +163,7 @@ impl Resume {
             (None, Some(_)) => Mode::LastN,
             (None, None) => Mode::Last,
         });
-        if self.count.is_some_and(|count| !(1..=5).contains(&count)) {
+        if self.count == Some(0) {
             return Err(Error::usage("count must be 1 to 5").suggest("Give a count from 1 to 5."));
         }
         match (mode, session) {
@@ -175,7 +174,7 @@ impl Resume {
             (Mode::SessionId, Some(_)) if self.count.is_some_and(|count| count > 1) => contradiction("count"),
             (Mode::Last | Mode::LastN, Some(_)) => contradiction("session_id"),
             (Mode::Last, None) if self.count.is_some_and(|count| count > 1) => contradiction("count"),
-            (Mode::LastN, None) => Ok((usize::from(self.count.unwrap_or(1)), None)),
+            (Mode::LastN, None) => Ok((usize::from(self.count.unwrap_or(1).min(5)), None)),
             (_, session) => Ok((1, session)),
         }
     }

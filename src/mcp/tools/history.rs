@@ -38,7 +38,7 @@ impl Kind {
     }
 }
 
-/// Search what anyone found, asked, tried, decided, handed over: before you begin, and before you try something.
+/// Search what anyone found, asked, tried, decided, handed over: before you begin or try something.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
@@ -206,7 +206,7 @@ impl Call for Sync {
     const RETURNS: &'static str = "remotes:array dry_run:boolean";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let request = sync::Request { remote: self.remote, dry_run: self.dry_run, shown: false };
+        let request = sync::Request { remote: self.remote, dry_run: self.dry_run, shown: false, unattended: true };
         let mut said = Vec::new();
         let outcome = sync::run(&here.reading(None, None)?, &request, &mut |line| said.push(line.to_owned()))?;
         Ok(view::sync::answer(&outcome).warn(said))

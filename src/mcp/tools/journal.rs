@@ -172,7 +172,7 @@ impl Call for LogDecision {
     }
 }
 
-/// Log how something was checked: the command and its exit code.
+/// Log how something was checked.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogEvidence {

@@ -5,20 +5,19 @@ use serde::Deserialize;
 
 use super::{Call, Effect};
 use crate::error::Result;
-use crate::mcp::here::{Here, Said};
+use crate::mcp::here::Here;
 use crate::mcp::schema::Alias;
-use crate::model::Phase;
 use crate::ops::{bootstrap, session};
 use crate::view::fit::Form;
 use crate::view::{self, Answer};
 
-/// Begin a session: first call of new work. Remembered as yours.
+/// Begin a session: first call of new work.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BootstrapSession {
     /// your name, such as claude-code
     ai_id: Option<String>,
-    /// what you are going to do
+    /// what you will do
     task: Option<String>,
     session_type: Option<String>,
     /// your own session id
@@ -35,25 +34,21 @@ impl Call for BootstrapSession {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let ai = self.ai_id.or_else(|| here.client());
-        let task = self.task.clone();
         let request = session::Start {
             task: self.task,
             kind: self.session_type,
             external_id: self.external_id,
-            adopt: true,
+            by_hook: false,
+            since_ms: Some(here.remembered.began_ms),
             from: self.from,
         };
         let started = session::start(&here.reading(ai, None)?, request)?;
         here.remembered.session = Some(started.session_id.as_str().to_owned());
-        if started.resumed {
-            // it began without knowing what for: the PREFLIGHT says it
-            here.keep(started.session_id.as_str(), Phase::Preflight, Said { task, confidence: None });
-        }
         Ok(view::session::started(&started))
     }
 }
 
-/// End a session, after its handoff.
+/// End a session.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EndSession {
@@ -88,6 +83,7 @@ pub struct ListSessions {
 impl Call for ListSessions {
     const NAME: &'static str = "list_sessions";
     const EFFECT: Effect = Effect::Reads;
+    const CORE: bool = true;
     const RETURNS: &'static str = "sessions:array total_sessions:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

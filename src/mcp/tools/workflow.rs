@@ -17,7 +17,7 @@ use crate::ops::journal::{self, Entry};
 use crate::ops::{Context, drift, guide, handoff};
 use crate::view::{self, Answer};
 
-/// What to assess before the work: the vectors with their meaning, the task, what is open.
+/// What to assess before the work: vectors and their meaning, task, what is open.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutePreflight {
@@ -33,10 +33,17 @@ fn ask(here: &mut Here<'_>, context: &Context<'_>, phase: Phase, said: Said) -> 
     Ok(view::guide::to_assess(&outcome, phase))
 }
 
+/// The answer of an assessment that is stored.
+fn submitted(here: &mut Here<'_>, outcome: assess::Outcome) -> Result<Answer> {
+    here.assessed(outcome.session_id.as_str(), outcome.phase);
+    view::assess::assessed(&outcome)
+}
+
 impl Call for ExecutePreflight {
     const NAME: &'static str = "execute_preflight";
     const EFFECT: Effect = Effect::Reads;
-    const RETURNS: &'static str = "session_id phase vectors:array task:string?";
+    const CORE: bool = true;
+    const RETURNS: &'static str = "session_id vectors:array task:string?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
@@ -67,11 +74,11 @@ impl Call for SubmitPreflight {
         let said = here.said(context.working()?.id.as_str(), Phase::Preflight);
         let request =
             Request { vectors, reasoning: self.reasoning, task: self.task.or(said.task), ..Request::default() };
-        view::assess::assessed(&assess::run(&context, Phase::Preflight, request, None)?)
+        submitted(here, assess::run(&context, Phase::Preflight, request, None)?)
     }
 }
 
-/// Before acting: logs findings and unknowns, says what to assess, and whether confidence moved without reason.
+/// Before acting: logs findings and unknowns, says what to assess and whether confidence drifted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecuteCheck {
@@ -86,6 +93,7 @@ pub struct ExecuteCheck {
 impl Call for ExecuteCheck {
     const NAME: &'static str = "execute_check";
     const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
     const RETURNS: &'static str = "session_id vectors:array drift_analysis:object safe_to_proceed:boolean";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -109,7 +117,7 @@ impl Call for ExecuteCheck {
 pub struct SubmitCheck {
     session_id: Option<Alias>,
     vectors: Values,
-    /// what you mean to do, such as proceed or investigate
+    /// what you mean to do
     decision: Option<String>,
     reasoning: Option<String>,
     confidence_to_proceed: Option<f64>,
@@ -136,7 +144,7 @@ impl Call for SubmitCheck {
             meta: self.decision.map(|decision| ("decision".to_owned(), decision)).into_iter().collect(),
             ..Request::default()
         };
-        view::assess::assessed(&assess::run(&context, Phase::Check, request, None)?)
+        submitted(here, assess::run(&context, Phase::Check, request, None)?)
     }
 }
 
@@ -152,7 +160,8 @@ pub struct ExecutePostflight {
 impl Call for ExecutePostflight {
     const NAME: &'static str = "execute_postflight";
     const EFFECT: Effect = Effect::Reads;
-    const RETURNS: &'static str = "session_id phase vectors:array task:string?";
+    const CORE: bool = true;
+    const RETURNS: &'static str = "session_id vectors:array task:string?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
@@ -186,7 +195,7 @@ impl Call for SubmitPostflight {
         let said = HandedOver { task: task.clone(), ..HandedOver::default() };
         handoff::check(&context, &said)?;
         let request = Request { vectors, reasoning: self.reasoning, task, ..Request::default() };
-        let mut answer = view::assess::assessed(&assess::run(&context, Phase::Postflight, request, Some(said))?)?;
+        let mut answer = submitted(here, assess::run(&context, Phase::Postflight, request, Some(said))?)?;
         if let Some(handoff) = answer.json.get_mut("handoff").and_then(Value::as_object_mut) {
             // its text is read by who continues, and comes again with generate_handoff_report
             handoff.shift_remove("markdown");

@@ -2,17 +2,18 @@
 //! handoff at the end. They never fail, and they keep no agent waiting.
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use super::in_one_line;
 use crate::env::Env;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::Said;
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::git::Repository;
 use crate::git::process::in_background;
 use crate::model::assessment::Trigger;
+use crate::model::transcript::Agent;
 use crate::model::{Phase, SessionId};
 use crate::ops::compose::What;
 use crate::ops::context::{Context, Working};
@@ -48,16 +49,21 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, told: &Told, paylo
     let named = env.get("EMPIRICA_AI").is_some() || repo.config("empirica.ai").is_some();
     let ai = (!named).then(|| told.agent.name().to_owned());
     let mut context = Context::new(env, repo, render, Asked { ai, session: None }).ok()?;
-    context.store.hurry();
+    if env.get(BESIDE).is_none() {
+        context.store.hurry();
+    }
+    // as it is stored, so that it is found again
+    let session = told.session.as_deref().map(|id| collect::stored_id(told.agent, id));
+    let told = &Told { session, ..told.clone() };
     let done = match &told.event {
         Event::Begins(source) => begins(&mut context, told, *source),
         Event::Prompt => prompt(&mut context, told),
         Event::Compacts => compacts(&mut context, told),
-        Event::Compacted => compacted(&mut context, told).map(Some),
+        Event::Compacted => compacted(&mut context, told, false),
         Event::Stops | Event::Ends { .. } if is_large(told) && env.get(BESIDE).is_none() => {
             beside(&context, told, payload)
         }
-        Event::Stops => collected(&mut context, told),
+        Event::Stops => collected(&mut context, told, Duration::ZERO),
         Event::Ends { reason } => ends(&mut context, told, reason),
         Event::Failed { category, text } => failed(&mut context, told, category, text),
         Event::Nothing => Ok(None),
@@ -66,6 +72,14 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, told: &Told, paylo
         context.store.trouble(&format!("agent {} {}", told.agent.name(), told.name), &in_one_line(&error));
         None
     })
+}
+
+/// Writes down that what an agent told could not be read.
+pub fn unread(env: &Env, render: &dyn Render, hook: &str, why: &str) {
+    let Ok(repo) = Repository::discover(env) else { return };
+    if let Ok(context) = Context::new(env, &repo, render, Asked::default()) {
+        context.store.trouble(hook, &format!("what the agent told cannot be read: {why}"));
+    }
 }
 
 /// The session of the agent's id that goes on; `None` when none does.
@@ -86,8 +100,11 @@ fn having(context: &Context<'_>, external: &str) -> Result<Vec<crate::model::ses
     Ok(found)
 }
 
-/// The session of the agent's id: the one that goes on, else one that begins, which continues the one that had ended.
-fn own(context: &mut Context<'_>, told: &Told) -> Result<SessionId> {
+/// The session of the agent's id: the one that goes on, else one that begins, which continues the one that had ended. `None` when it
+/// had ended and only a beginning may begin another: what comes late belongs to no session.
+fn own(context: &mut Context<'_>, told: &Told, is_beginning: bool) -> Result<Option<SessionId>> {
+    // hooks of one session can run at the same time
+    let _turn = context.store.turn();
     let id = match known(context, told)? {
         Some(id) => id,
         None => {
@@ -95,27 +112,33 @@ fn own(context: &mut Context<'_>, told: &Told) -> Result<SessionId> {
                 Some(external) => having(context, external)?.pop(),
                 None => None,
             };
+            if ended.is_some() && !is_beginning {
+                return Ok(None);
+            }
             let request = session::Start {
                 task: None,
                 kind: None,
                 external_id: told.session.clone(),
-                adopt: false,
+                by_hook: true,
+                since_ms: None,
                 from: ended.map(|session| session.id.as_str().to_owned()),
             };
             session::start(context, request)?.session_id
         }
     };
     context.asked.session = Some(id.as_str().to_owned());
-    Ok(id)
+    Ok(Some(id))
 }
 
 fn begins(context: &mut Context<'_>, told: &Told, source: Source) -> Result<Option<Inject>> {
     if source == Source::Compact {
-        return compacted(context, told).map(Some);
+        return compacted(context, told, true);
     }
     let went_on = known(context, told)?.is_some();
-    let id = own(context, told)?;
-    tell_shell(context, &id);
+    let Some(id) = own(context, told, true)? else { return Ok(None) };
+    if told.agent == Agent::ClaudeCode {
+        tell_shell(context, &id);
+    }
     let goes_on = went_on || source == Source::Resume;
     let project = bootstrap::run(context, &bootstrap::Request { own: Some(id.clone()) })?;
     let scan = context.store.session(&id)?;
@@ -138,28 +161,35 @@ fn prompt(context: &mut Context<'_>, told: &Told) -> Result<Option<Inject>> {
     let scan = context.store.session(&id)?;
     let gathered = gather_from(&scan, &id)?;
     if gathered.checkpoints.last().is_some_and(|(_, checkpoint)| checkpoint.trigger == Trigger::PreCompact) {
-        return compacted(context, told).map(Some);
+        return compacted(context, told, false);
     }
     let was_check = gathered.assessments.last().is_some_and(|(_, last)| last.phase == Phase::Check);
     let gate = gate(&scan, &id, WINDOW);
     Ok((was_check && !gate.drift.is_safe()).then_some(Inject::Unsafe(id, gate)))
 }
 
-fn snapshot_now(context: &mut Context<'_>, told: &Told, trigger: Trigger) -> Result<checkpoint::Outcome> {
-    own(context, told)?;
-    checkpoint::run(context, snapshot::Request { trigger, ..snapshot::Request::default() })
+fn snapshot_now(
+    context: &mut Context<'_>,
+    told: &Told,
+    trigger: Trigger,
+    is_beginning: bool,
+) -> Result<Option<checkpoint::Outcome>> {
+    match own(context, told, is_beginning)? {
+        Some(_) => checkpoint::run(context, snapshot::Request { trigger, ..snapshot::Request::default() }).map(Some),
+        None => Ok(None),
+    }
 }
 
 fn compacts(context: &mut Context<'_>, told: &Told) -> Result<Option<Inject>> {
-    snapshot_now(context, told, Trigger::PreCompact).map(|_| None)
+    snapshot_now(context, told, Trigger::PreCompact, false).map(|_| None)
 }
 
-fn compacted(context: &mut Context<'_>, told: &Told) -> Result<Inject> {
-    let taken = snapshot_now(context, told, Trigger::PostCompact)?;
+fn compacted(context: &mut Context<'_>, told: &Told, is_beginning: bool) -> Result<Option<Inject>> {
+    let Some(taken) = snapshot_now(context, told, Trigger::PostCompact, is_beginning)? else { return Ok(None) };
     let outcome = compaction::run(context, &taken)?;
     let scan = context.store.session(&taken.session_id)?;
     let gate = gate(&scan, &taken.session_id, WINDOW);
-    Ok(Inject::Compacted(Box::new(taken), Box::new(outcome), gate))
+    Ok(Some(Inject::Compacted(Box::new(taken), Box::new(outcome), gate)))
 }
 
 /// Whether the transcript is so large that the agent would wait for it.
@@ -179,22 +209,25 @@ fn beside(context: &Context<'_>, told: &Told, payload: &[u8]) -> Result<Option<I
     Ok(None)
 }
 
-/// Where the transcript is: as the agent says; of one that does not say, the latest here when it is of that session.
-fn transcript(context: &Context<'_>, told: &Told) -> Option<PathBuf> {
-    if let Some(path) = &told.transcript {
-        // one that is not written yet is no trouble
-        return path.exists().then(|| path.clone());
-    }
-    let request = collect::Request { path: None, agent: Some(told.agent), dry_run: true };
-    let (path, transcript) = collect::read(context, &request).ok()?;
-    (transcript.session_id.is_some() && transcript.session_id == told.session).then_some(path)
-}
-
-/// Takes in what is new in the transcript, when no other does.
-fn collected(context: &mut Context<'_>, told: &Told) -> Result<Option<Inject>> {
-    if let (Some(_alone), Some(path)) = (context.store.alone("collecting"), transcript(context, told)) {
-        let path = Some(path.to_string_lossy().into_owned());
-        collect::run(context, &collect::Request { path, agent: Some(told.agent), dry_run: false })?;
+/// Takes in what is new in the transcript: as the agent names it; of one that does not, the latest here when it is of that session.
+/// When another does so, it is waited for `patience`; then what is new stays for the next time.
+fn collected(context: &mut Context<'_>, told: &Told, patience: Duration) -> Result<Option<Inject>> {
+    let path = match &told.transcript {
+        // one that is not written yet, or is no file, is no trouble
+        Some(path) if !path.is_file() => return Ok(None),
+        path => path.as_ref().map(|path| path.to_string_lossy().into_owned()),
+    };
+    let Some(_alone) = context.store.alone("collecting", patience) else { return Ok(None) };
+    let is_named = path.is_some();
+    let prepared = match collect::prepared(context, &collect::Request { path, agent: Some(told.agent), dry_run: false })
+    {
+        Ok(prepared) => prepared,
+        // it has none here
+        Err(error) if !is_named && error.kind() == Kind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if is_named || prepared.is_of(told.session.as_deref()) {
+        prepared.store(context)?;
     }
     Ok(None)
 }
@@ -205,7 +238,9 @@ fn has_something(gathered: &Gathered) -> bool {
 }
 
 fn ends(context: &mut Context<'_>, told: &Told, reason: &str) -> Result<Option<Inject>> {
-    if let Err(error) = collected(context, told) {
+    // beside the agent nobody waits
+    let patience = if context.env.get(BESIDE).is_some() { Duration::from_secs(60) } else { Duration::from_millis(500) };
+    if let Err(error) = collected(context, told, patience) {
         // the handoff is written all the same
         context.store.trouble(&format!("agent {} {}", told.agent.name(), told.name), &in_one_line(&error));
     }
@@ -220,14 +255,16 @@ fn ends(context: &mut Context<'_>, told: &Told, reason: &str) -> Result<Option<I
     Ok(None)
 }
 
+/// The most that is kept of what a tool said when it failed, in characters.
+const FAULT: usize = 250;
+
 fn failed(context: &mut Context<'_>, told: &Told, category: &str, text: &str) -> Result<Option<Inject>> {
-    own(context, told)?;
-    let entry = Entry::Activity {
-        category: category.to_owned(),
-        text: text.to_owned(),
-        failed: true,
-        files: Vec::new(),
-        led_from: None,
-    };
+    if own(context, told, false)?.is_none() {
+        return Ok(None);
+    }
+    // a secret that is cut off is none to who looks for secrets
+    let text: String = context.store.without_secrets(text).chars().take(FAULT).collect();
+    let entry =
+        Entry::Activity { category: category.to_owned(), text, failed: true, files: Vec::new(), led_from: None };
     journal::log(context, entry).map(|_| None)
 }

@@ -107,7 +107,7 @@ fn is_new(store: &Store<'_>, place: &Place, leaves: Leaves, warnings: &mut Vec<S
 }
 
 /// Whether ssh may be told not to ask: the user chose no ssh command.
-fn has_plain_ssh(context: &Context<'_>) -> bool {
+pub(super) fn has_plain_ssh(context: &Context<'_>) -> bool {
     let given = |name: &&str| context.env.get(name).is_some();
     let set = |key: &&str| context.repo.config(key).is_some();
     let chosen = ["GIT_SSH_COMMAND", "GIT_SSH", "GIT_SSH_VARIANT"].iter().any(given);
