@@ -12,7 +12,10 @@ use crate::ops::assess::vectors_of;
 pub fn read<A: DeserializeOwned>(tool: &str, given: Map<String, Value>, schema: &Map<String, Value>) -> Result<A> {
     // what is null was left out
     let given: Map<String, Value> = given.into_iter().filter(|(_, value)| !value.is_null()).collect();
-    if let Some((name, _)) = given.iter().find(|(_, value)| value.as_str().is_some_and(|text| text.trim().is_empty())) {
+    // of a session's name more can be said than that
+    let is_blank =
+        |name: &str, value: &Value| name != "session_id" && value.as_str().is_some_and(|text| text.trim().is_empty());
+    if let Some((name, _)) = given.iter().find(|(name, value)| is_blank(name, value)) {
         return Err(Error::usage(format!("the argument {name} of {tool} is empty"))
             .provided(name)
             .reason("a text without words says nothing")

