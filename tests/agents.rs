@@ -369,3 +369,13 @@ console.log(JSON.stringify({{ begun, after, compacting: compacting.context }}));
     assert_eq!(shown["tool_summaries"][0]["errors"], 1, "{shown}");
     assert_eq!(repo.json(["query"])["total_found"], 1);
 }
+
+#[test]
+fn whoever_does_not_want_them_switches_the_hooks_off() {
+    let place = Place::new();
+    let repo = place.init("off");
+    repo.git(["config", "empirica.agentHooks", "false"]).ok();
+    let claude = At { repo: &repo, agent: "claude-code", session: "s-off".into() };
+    claude.quiet("SessionStart", json!({"source": "startup"}));
+    assert_eq!(repo.json(["session", "list"])["total_sessions"], 0);
+}

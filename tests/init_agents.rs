@@ -256,3 +256,22 @@ fn what_cannot_be_understood_is_refused_before_anything_is_written() {
     assert_eq!(bare.fails(1, ["init", "--agent", "codex"])["error"], "this repository has no work tree");
     bare.json(["init"]);
 }
+
+#[test]
+fn what_a_user_made_of_ours_is_kept_and_told() {
+    let place = Place::new();
+    let repo = place.repo("edited");
+    repo.run(["init", "--agent", "claude-code"]).ok();
+    let server = r#"{"mcpServers":{"empirica":{"command":"npx","args":["-y","mine"],"env":{"KEY":"precious"}}}}"#;
+    repo.write(".mcp.json", server);
+    let settings = std::fs::read_to_string(repo.path.join(".claude/settings.json")).expect("the settings");
+    let ours = "git-empirica hook agent claude-code Stop 2>/dev/null || true";
+    let own = settings.replace(ours, &format!("make lint; {ours}; notify-send done"));
+    assert_ne!(own, settings);
+    repo.write(".claude/settings.json", &own);
+    let ran = repo.run(["deinit"]).ok();
+    assert_eq!(ran.err.matches("edited by hand").count(), 2, "{}", ran.err);
+    assert_eq!(std::fs::read_to_string(repo.path.join(".mcp.json")).expect("kept"), server);
+    let left = std::fs::read_to_string(repo.path.join(".claude/settings.json")).expect("kept");
+    assert!(left.contains("make lint") && !left.contains("SessionEnd"), "{left}");
+}

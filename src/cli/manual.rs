@@ -26,6 +26,9 @@ No repository, or storage beyond help.
 .SH CONFIGURATION
 Read with \fBgit config\fR.
 .TP
+empirica.agentHooks
+Whether the hooks of agents do anything here. Default: true.
+.TP
 empirica.ai
 Who speaks, when neither \-\-ai nor EMPIRICA_AI nor a session says so. Default: user.name.
 .TP

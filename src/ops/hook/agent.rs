@@ -45,6 +45,9 @@ pub enum Inject {
 /// Does what an event is for, and says what is to be put before the model; what goes wrong is written down. `payload` is what the agent
 /// told, as it was, for what is done beside it.
 pub fn run(env: &Env, repo: &Repository, render: &dyn Render, told: &Told, payload: &[u8]) -> Option<Inject> {
+    if repo.config_bool("empirica.agentHooks") == Some(false) {
+        return None;
+    }
     // who the user says speaks comes first
     let named = env.get("EMPIRICA_AI").is_some() || repo.config("empirica.ai").is_some();
     let ai = (!named).then(|| told.agent.name().to_owned());

@@ -127,8 +127,9 @@ impl Form {
             return Ok(text.contains(&entry.now).then(|| text.replace(&entry.now, &entry.was)));
         }
         let wanted = without(&now, entry);
+        let edited = || Fault::Syntax { line: 0, what: format!("{} was edited by hand", entry.spot.path.join(".")) };
         if wanted == now {
-            return Ok(None);
+            return if is_edited(&now, entry) { Err(edited()) } else { Ok(None) };
         }
         let fits = |text: &String| self.read(text).is_ok_and(|found| found == wanted);
         if let Some(text) = undone(text, entry).filter(fits) {
@@ -138,7 +139,6 @@ impl Form {
             Form::Json => json::take(text, &now, &wanted)?,
             Form::Toml => None,
         };
-        let edited = || Fault::Syntax { line: 0, what: format!("{} was edited by hand", entry.spot.path.join(".")) };
         taken.filter(fits).map(Some).ok_or_else(edited)
     }
 }
@@ -164,13 +164,42 @@ fn undone(text: &str, entry: &Entry) -> Option<String> {
     Some(text.replacen(&now, &was, 1))
 }
 
-/// Whether a value is ours, or has something of ours in it.
+/// Whether a text is a command line as we write it, and nothing that somebody built around one.
+fn is_our_line(text: &str) -> bool {
+    let bare = text.strip_suffix(" || true").unwrap_or(text);
+    let bare = bare.strip_suffix(" 2>/dev/null").unwrap_or(bare);
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ' ');
+    bare == "git-empirica" || bare.strip_prefix(MARK).is_some_and(|rest| rest.chars().all(is_word))
+}
+
+/// Whether a hook is ours, or a group has one of ours in it.
 fn is_ours(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.contains(MARK) || text == "git-empirica",
+        Value::String(text) => is_our_line(text),
         Value::Array(list) => list.iter().any(is_ours),
         Value::Object(map) => map.values().any(is_ours),
         _ => false,
+    }
+}
+
+/// Whether a server is ours, with nothing that somebody added to it.
+fn is_our_server(value: &Value) -> bool {
+    let Value::Object(map) = value else { return false };
+    let joined = map.get("command") == Some(&serde_json::json!(["git-empirica", "mcp"]));
+    let apart = map.get("command") == Some(&serde_json::json!("git-empirica"))
+        && map.get("args").is_none_or(|arguments| *arguments == serde_json::json!(["mcp"]));
+    let known = ["command", "args", "type", "enabled"];
+    (joined || apart) && map.keys().all(|key| known.contains(&key.as_str()))
+}
+
+/// Whether something is in an entry's place that is ours no longer, or not as it was put.
+fn is_edited(document: &Value, entry: &Entry) -> bool {
+    let mut document = document.clone();
+    let path: Vec<&str> = entry.spot.path.iter().map(String::as_str).collect();
+    match at(&mut document, &path) {
+        Some(list) if entry.spot.list => list.to_string().contains(MARK.trim_end()),
+        Some(_) => path.last() != Some(&"version"),
+        None => false,
     }
 }
 
@@ -196,7 +225,10 @@ fn without(document: &Value, entry: &Entry) -> Value {
         let Some(Value::Object(map)) = at(&mut out, above) else { return out };
         // a version is needed for as long as there are hooks
         let hooks = map.get("hooks").is_some_and(|hooks| hooks.as_object().is_none_or(|hooks| !hooks.is_empty()));
-        let goes = map.get(*key).is_some_and(|value| is_ours(value) || !hooks);
+        let goes = map.get(*key).is_some_and(|value| match *key {
+            "version" => !hooks,
+            _ => is_our_server(value),
+        });
         if goes {
             map.shift_remove(*key);
         }
