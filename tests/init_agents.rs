@@ -269,6 +269,8 @@ fn what_a_user_made_of_ours_is_kept_and_told() {
     let own = settings.replace(ours, &format!("make lint; {ours}; notify-send done"));
     assert_ne!(own, settings);
     repo.write(".claude/settings.json", &own);
+    repo.run(["init", "--agent", "claude-code"]).ok();
+    assert_eq!(std::fs::read_to_string(repo.path.join(".claude/settings.json")).expect("kept"), own);
     let ran = repo.run(["deinit"]).ok();
     assert_eq!(ran.err.matches("edited by hand").count(), 2, "{}", ran.err);
     assert_eq!(std::fs::read_to_string(repo.path.join(".mcp.json")).expect("kept"), server);

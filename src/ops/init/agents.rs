@@ -131,7 +131,7 @@ impl Planning<'_> {
             if older.is_empty() {
                 draft.put(&spot, &hook(hooks, &command, *seconds))?;
             }
-            for was in older.iter().filter(|was| **was != command) {
+            for was in older.iter().filter(|was| **was != command && edit::is_our_line(was)) {
                 if let Some((now, entry)) = edit::reword(&draft.now, &spot, was, &command) {
                     draft.now = now;
                     draft.entries.push(entry);

@@ -165,8 +165,8 @@ fn undone(text: &str, entry: &Entry) -> Option<String> {
 }
 
 /// Whether a text is a command line as we write it, and nothing that somebody built around one.
-fn is_our_line(text: &str) -> bool {
-    let bare = text.strip_suffix(" || true").unwrap_or(text);
+pub fn is_our_line(text: &str) -> bool {
+    let bare = [" || true", " || exit 0"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
     let bare = bare.strip_suffix(" 2>/dev/null").unwrap_or(bare);
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ' ');
     bare == "git-empirica" || bare.strip_prefix(MARK).is_some_and(|rest| rest.chars().all(is_word))
