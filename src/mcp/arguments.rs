@@ -1,15 +1,16 @@
 //! From the arguments of a call to those of a tool; what does not fit is said so that the next call does.
 
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::schema::Values;
+use super::schema::{Values, of_arguments};
 use crate::error::{Error, Result};
 use crate::model::Vectors;
 use crate::ops::assess::vectors_of;
 
 /// The arguments of a tool.
-pub fn read<A: DeserializeOwned>(tool: &str, given: Map<String, Value>, schema: &Map<String, Value>) -> Result<A> {
+pub fn read<A: DeserializeOwned + JsonSchema>(tool: &str, given: Map<String, Value>) -> Result<A> {
     // what is null was left out
     let given: Map<String, Value> = given.into_iter().filter(|(_, value)| !value.is_null()).collect();
     // of a session's name more can be said than that
@@ -22,6 +23,7 @@ pub fn read<A: DeserializeOwned>(tool: &str, given: Map<String, Value>, schema: 
             .suggest("Say something, or leave it out where it is not required."));
     }
     serde_path_to_error::deserialize(Value::Object(given)).map_err(|error| {
+        let schema = &of_arguments::<A>().0;
         let names = names(schema);
         let told = match names.is_empty() {
             true => format!("{tool} takes no arguments"),

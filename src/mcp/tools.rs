@@ -61,7 +61,7 @@ pub struct Tool {
 const fn tool<C: Call>() -> Tool {
     Tool {
         name: C::NAME,
-        run: |here, given| arguments::read::<C>(C::NAME, given, &schema::of_arguments::<C>().0)?.call(here),
+        run: |here, given| arguments::read::<C>(C::NAME, given)?.call(here),
         effect: C::EFFECT,
         core: C::CORE,
         returns: C::RETURNS,

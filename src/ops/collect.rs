@@ -232,7 +232,7 @@ fn unreadable() -> Error {
 }
 
 /// The sessions that have that id of the agent's own, oldest first.
-fn having(context: &Context<'_>, id: &str) -> Result<Vec<Session>> {
+pub(super) fn having(context: &Context<'_>, id: &str) -> Result<Vec<Session>> {
     let mut found = context.store.index()?.sessions_like(id)?;
     found.retain(|session| session.external_id.as_deref() == Some(id));
     Ok(found)

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::in_one_line;
 use crate::env::Env;
+use crate::epistemics::drift::WINDOW;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::Said;
 use crate::error::{Kind, Result};
@@ -26,8 +27,6 @@ use crate::wire::hooks::{Event, Source, Told};
 
 /// From this size on a transcript is collected beside the agent, which goes on meanwhile, in bytes.
 const LARGE: u64 = 2 << 20;
-/// How many assessments drift is looked for in.
-const WINDOW: usize = crate::epistemics::drift::WINDOW;
 /// The variable that says it is done beside the agent already.
 pub const BESIDE: &str = "EMPIRICA_BESIDE";
 
@@ -93,14 +92,7 @@ fn known(context: &Context<'_>, told: &Told) -> Result<Option<SessionId>> {
     {
         return Ok(Some(active.id));
     }
-    Ok(having(context, external)?.into_iter().rfind(|session| session.is_active()).map(|session| session.id))
-}
-
-/// The sessions that have this id of the agent's own, oldest first.
-fn having(context: &Context<'_>, external: &str) -> Result<Vec<crate::model::session::Session>> {
-    let mut found = context.store.index()?.sessions_like(external)?;
-    found.retain(|session| session.external_id.as_deref() == Some(external));
-    Ok(found)
+    Ok(collect::having(context, external)?.into_iter().rfind(|session| session.is_active()).map(|session| session.id))
 }
 
 /// The session of the agent's id: the one that goes on, else one that begins, which continues the one that had ended. `None` when it
@@ -112,7 +104,7 @@ fn own(context: &mut Context<'_>, told: &Told, is_beginning: bool) -> Result<Opt
         Some(id) => id,
         None => {
             let ended = match &told.session {
-                Some(external) => having(context, external)?.pop(),
+                Some(external) => collect::having(context, external)?.pop(),
                 None => None,
             };
             if ended.is_some() && !is_beginning {
