@@ -60,6 +60,8 @@ mod protocol_attacks;
 mod query;
 mod query_oracle;
 mod recovery;
+mod redact;
+mod redact_clones;
 mod regressions;
 mod repair;
 mod repair_choices;

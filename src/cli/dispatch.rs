@@ -134,6 +134,7 @@ impl<'a> Here<'a> {
                 let request = repair::Request { apply: given.apply, to: given.to };
                 view::repair::answer(&repair::run(&self.context(Asked::default())?, &request)?)
             }
+            Command::Redact(given) => self.redact(given)?,
             Command::Init(given) => {
                 let agents: Vec<Agent> = given.agent.into_iter().map(Agent::from).collect();
                 view::init::set_up(&init::run(self.repo, &agents, given.changes.dry_run)?)

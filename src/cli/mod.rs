@@ -3,6 +3,7 @@
 mod agents;
 pub mod args;
 mod ask;
+mod care;
 mod dispatch;
 mod editor;
 mod hooks;

@@ -20,6 +20,7 @@ pub mod process;
 pub mod project;
 pub mod range;
 pub mod reach;
+pub mod references;
 pub mod remotes;
 pub mod repository;
 mod rewrites;

@@ -1,5 +1,7 @@
 //! The record: one immutable statement, its envelope and its body.
 
+use serde::{Deserialize, Serialize};
+
 use super::accept::{Accept, Answer};
 use super::assessment::{Assessment, Checkpoint};
 use super::collected::Collected;
@@ -82,6 +84,22 @@ pub struct Supersede {
     pub by: Id,
 }
 
+/// What stands for a record that was redacted: nothing of what it said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Redacted {
+    /// The kind it was of.
+    pub was: String,
+    /// Who redacted it, as claimed; `None` where two redactions met and nothing was left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redacted_by: Option<String>,
+    /// When, RFC 3339 UTC; `None` likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redacted_at: Option<String>,
+    /// Why, when it was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
 /// The body of a record; the variant is its kind.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
@@ -111,6 +129,7 @@ pub enum Body {
     Answer(Answer),
     Attach(Attach),
     Supersede(Supersede),
+    Redacted(Redacted),
 }
 
 impl Body {
@@ -142,17 +161,19 @@ impl Body {
             Body::Answer(_) => "answer",
             Body::Attach(_) => "attach",
             Body::Supersede(_) => "supersede",
+            Body::Redacted(_) => "redacted",
         }
     }
 
-    /// Where a record of this kind is kept. An attachment lies beside the lines it copied, on any shelf; `None`.
+    /// Where a record of this kind is kept. An attachment lies beside the lines it copied, what stands for a redacted record
+    /// where that stood: on any shelf; `None`.
     pub fn shelf(&self) -> Option<Shelf> {
         match self {
             Body::Assessment(_) | Body::Checkpoint(_) => Some(Shelf::Checkpoints),
             Body::Handoff(_) | Body::Digest(_) | Body::Accept(_) | Body::Answer(_) | Body::Supersede(_) => {
                 Some(Shelf::Handoffs)
             }
-            Body::Attach(_) => None,
+            Body::Attach(_) | Body::Redacted(_) => None,
             _ => Some(Shelf::Journal),
         }
     }

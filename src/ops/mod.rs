@@ -35,6 +35,7 @@ pub mod missed;
 pub mod portable;
 pub mod propose;
 pub mod query;
+pub mod redact;
 pub mod regenerate;
 pub mod relevant;
 pub mod repair;

@@ -1,7 +1,7 @@
 //! Sync: fetch, unite, push what may leave and differs; again while others are faster.
 
 mod push;
-mod travel;
+pub(super) mod travel;
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::store::{MARKDOWN_REF, Standing, Travelling, data_ref, secrets};
 use crate::wire;
 
 pub use push::{BeforePush, before_push};
-use travel::Trip;
+pub(super) use travel::Trip;
 
 /// What is asked for.
 #[derive(Debug, Clone, Default)]
@@ -56,6 +56,8 @@ pub struct Synced {
     pub incoming: Cargo,
     /// What went out.
     pub outgoing: Cargo,
+    /// Our refs that hold there what was redacted here.
+    pub unredacted: Vec<String>,
 }
 
 /// What became of one ref.

@@ -1,25 +1,68 @@
-//! Epochs: which record ids of a notes tree were redacted, and what therefore no longer counts.
+//! Epochs: what was redacted in a notes tree, and which lines therefore no longer count.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Result;
 use crate::git::{Oid, Repository, notes};
-use crate::wire::{blocks, lines};
+use crate::wire::{blocks, lines, redact};
 
 /// The name of the entry at the root of a notes tree.
 pub const NAME: &str = "epoch";
+
+/// What became of one record.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Redacted {
+    /// The redacted records whose texts it is without. A record that is gone itself names itself.
+    pub of: BTreeSet<String>,
+    /// The SHA-256, hex, of the line that stands for a record that only quoted others; `None` for one that is gone, of
+    /// which nothing but a stub counts.
+    pub line: Option<String>,
+}
+
+impl Redacted {
+    /// A record that is gone.
+    pub fn gone(id: &str) -> Self {
+        Redacted { of: BTreeSet::from([id.to_owned()]), line: None }
+    }
+
+    /// Whether a line under its id counts.
+    fn accepts(&self, line: &[u8]) -> bool {
+        match &self.line {
+            Some(hash) => *hash == redact::hash(line) || redact::is_stub(line),
+            None => redact::is_stub(line),
+        }
+    }
+
+    /// What both come to: the one that is without all that the other is without, of equals the one of the greater hash.
+    /// Where each holds what the other is without, the record is gone.
+    fn united(&self, other: &Self, id: &str) -> Self {
+        if self.of == other.of {
+            let line = self.line.clone().max(other.line.clone());
+            return Redacted { of: self.of.clone(), line };
+        }
+        if self.of.is_superset(&other.of) {
+            return self.clone();
+        }
+        if other.of.is_superset(&self.of) {
+            return other.clone();
+        }
+        let mut of: BTreeSet<String> = self.of.union(&other.of).cloned().collect();
+        of.insert(id.to_owned());
+        Redacted { of, line: None }
+    }
+}
 
 /// What was redacted on one ref.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Epoch {
     /// How many redactions there were, at least; 0 when nothing was ever redacted.
     pub number: u64,
-    /// The ids of the redacted records.
-    pub ids: BTreeSet<String>,
+    /// The redacted records, by id.
+    pub redacted: BTreeMap<String, Redacted>,
 }
 
 impl Epoch {
-    /// The epoch of a notes tree; without an entry, or with one that is not here, number 0 and no ids.
+    /// The epoch of a notes tree; without an entry, or with one that is not here, number 0 and nothing redacted.
     pub fn of_tree(repo: &Repository, tree: Oid) -> Result<Self> {
         let file = notes::root_file(repo, tree, NAME)?;
         Ok(file
@@ -29,28 +72,59 @@ impl Epoch {
             .map_or_else(Epoch::default, |text| Self::parse(&text)))
     }
 
-    /// The epoch of a notes commit; of none: number 0 and no ids.
+    /// The epoch of a notes commit; of none: number 0 and nothing redacted.
     pub fn of(repo: &Repository, commit: Option<Oid>) -> Result<Self> {
         commit.map_or_else(|| Ok(Epoch::default()), |commit| Self::of_tree(repo, repo.tree_of(commit)?))
     }
 
-    /// Reads the entry. What is not understood in it is passed over.
+    /// Reads the entry: a number, then a line for each record: its id alone when it is gone; else its id, the hash of the
+    /// line that stands for it, and the records it is without. What is not understood is passed over.
     pub fn parse(text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(text);
-        let mut words = text.lines();
-        let number = words.next().and_then(|line| line.trim().parse().ok()).unwrap_or(0);
-        let ids = words.filter_map(crate::model::Id::parse).map(|id| id.as_str().to_owned()).collect();
-        Epoch { number, ids }
+        let mut rows = text.lines();
+        let number = rows.next().and_then(|line| line.trim().parse().ok()).unwrap_or(0);
+        let id = |word: &str| crate::model::Id::parse(word).map(|id| id.as_str().to_owned());
+        let row = |row: &str| {
+            let mut words = row.split(' ');
+            let own = id(words.next()?)?;
+            let line = words.next().map(str::to_owned).filter(|hash| hash != GONE);
+            let mut of: BTreeSet<String> = words.filter_map(id).collect();
+            if line.is_none() || of.is_empty() {
+                of.insert(own.clone());
+            }
+            let line = line.filter(|hash| hash.len() == 64 && !of.contains(&own));
+            Some((own, Redacted { of, line }))
+        };
+        Epoch { number, redacted: rows.filter_map(row).collect() }
     }
 
     /// The entry as it is written.
     pub fn text(&self) -> String {
-        self.ids.iter().fold(format!("{}\n", self.number), |text, id| text + id + "\n")
+        let mut text = format!("{}\n", self.number);
+        for (id, redacted) in &self.redacted {
+            text += id;
+            let others: Vec<&str> = redacted.of.iter().map(String::as_str).filter(|of| of != id).collect();
+            if redacted.line.is_some() || !others.is_empty() {
+                text += " ";
+                text += redacted.line.as_deref().unwrap_or(GONE);
+            }
+            for of in others {
+                text += " ";
+                text += of;
+            }
+            text += "\n";
+        }
+        text
     }
 
-    /// Both together: the greater number, all ids.
+    /// Both together: the greater number, all records.
     pub fn united(&self, other: &Self) -> Self {
-        Epoch { number: self.number.max(other.number), ids: self.ids.union(&other.ids).cloned().collect() }
+        let mut redacted = self.redacted.clone();
+        for (id, theirs) in &other.redacted {
+            let ours = redacted.get(id);
+            redacted.insert(id.clone(), ours.map_or_else(|| theirs.clone(), |ours| ours.united(theirs, id)));
+        }
+        Epoch { number: self.number.max(other.number), redacted }
     }
 
     /// Whether there never was a redaction.
@@ -58,11 +132,26 @@ impl Epoch {
         *self == Epoch::default()
     }
 
-    /// The ids that `all` has and this one does not know of: what stands under them here does not count.
-    pub fn unaware_of(&self, all: &Self) -> BTreeSet<String> {
-        all.ids.difference(&self.ids).cloned().collect()
+    /// Whether a line counts.
+    pub fn counts(&self, line: &[u8]) -> bool {
+        self.redacted.is_empty()
+            || lines::id(line).and_then(|id| self.redacted.get(id)).is_none_or(|redacted| redacted.accepts(line))
+    }
+
+    /// The part of `all` that this one does not know of.
+    pub fn unaware_of(&self, all: &Self) -> Self {
+        let unknown = all.redacted.iter().filter(|(id, redacted)| self.redacted.get(*id) != Some(*redacted));
+        Epoch { number: 0, redacted: unknown.map(|(id, redacted)| (id.clone(), redacted.clone())).collect() }
+    }
+
+    /// The records that are gone.
+    pub fn gone(&self) -> impl Iterator<Item = &str> {
+        self.redacted.iter().filter(|(id, redacted)| redacted.of.contains(*id)).map(|(id, _)| id.as_str())
     }
 }
+
+/// What stands for the line of a record that is gone, where others are named behind it.
+const GONE: &str = "-";
 
 /// How the notes of a ref are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,18 +171,18 @@ impl Form {
         }
     }
 
-    /// The note without the records of some ids; as it is, byte for byte, when it holds none of them.
-    pub fn without(self, note: Vec<u8>, ids: &BTreeSet<String>) -> Vec<u8> {
-        if ids.is_empty() {
+    /// The note without what no longer counts where this was redacted; as it is, byte for byte, when all counts. Of blocks
+    /// none of the redacted records counts: what stands for them comes from who knows of it.
+    pub fn without(self, note: Vec<u8>, stale: &Epoch) -> Vec<u8> {
+        if stale.redacted.is_empty() {
             return note;
         }
         match self {
             Form::Lines => {
-                let counts = |line: &&[u8]| lines::id(line).is_none_or(|id| !ids.contains(id));
-                let kept: Vec<&[u8]> = lines::split(&note).filter(counts).collect();
+                let kept: Vec<&[u8]> = lines::split(&note).filter(|line| stale.counts(line)).collect();
                 if kept.len() == lines::split(&note).count() { note } else { lines::canonical(kept) }
             }
-            Form::Blocks => blocks::without(&note, ids).unwrap_or(note),
+            Form::Blocks => blocks::without(&note, |id| stale.redacted.contains_key(id)).unwrap_or(note),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::epoch::Epoch;
+use super::epoch::{Epoch, Form};
 use super::lock::{Lock, left_behind, pause};
 use super::log::{self, Unusable, Waiting};
 use super::merge::{absent, form_of};
@@ -78,14 +78,19 @@ impl Store<'_> {
     fn try_flush(&self, beside: Beside, flushed: &mut Flushed) -> Result<()> {
         let _lock = Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))?;
         let mut tips = self.heal_locked(&mut flushed.warnings)?;
+        self.write_logs(beside, &mut tips, flushed)
+    }
+
+    /// Writes what waits in all logs. The lock is held by the caller.
+    pub(super) fn write_logs(&self, beside: Beside, tips: &mut Tips, flushed: &mut Flushed) -> Result<()> {
         let (files, mut left) = log::take(&self.paths, self.lock_timeout);
         let (waiting, taken) = log::read_taken(files, &mut left);
-        flushed.left = left;
+        flushed.left.extend(left);
         touched::add_waiting(&self.paths, &waiting).map_err(|error| touched::unusable(&self.paths, error))?;
-        self.write_waiting(&waiting, beside, &mut tips, &mut flushed.warnings, &mut |_, _| {})?;
+        self.write_waiting(&waiting, beside, tips, &mut flushed.warnings, &mut |_, _| {})?;
         tips.save(&self.paths);
         log::discard(&taken);
-        flushed.records = waiting.len();
+        flushed.records += waiting.len();
         Ok(())
     }
 
@@ -99,6 +104,7 @@ impl Store<'_> {
         warnings: &mut Vec<String>,
         told: &mut dyn FnMut(usize, usize),
     ) -> Result<()> {
+        let waiting = &self.counting(waiting)?;
         let is_alone = beside.lines.get(&Shelf::Handoffs).is_none_or(|lines| lines.is_empty());
         let mut changes = Vec::new();
         for shelf in Shelf::ALL {
@@ -114,24 +120,8 @@ impl Store<'_> {
             changes.push(Change { name: data_ref(shelf), new, unite: lines::union });
         }
         let unite = if beside.markdown.is_empty() { blocks::union } else { blocks::mend };
-        let handoffs = waiting.iter().filter(|record| record.shelf == Shelf::Handoffs);
-        let mut standing: BTreeMap<Oid, Vec<&Waiting>> = BTreeMap::new();
-        handoffs.for_each(|record| standing.entry(record.on).or_default().push(record));
-        let mut rendered: BTreeMap<Oid, Vec<String>> = BTreeMap::new();
-        for record in standing.values().flatten() {
-            let Some(parsed) = record::decode(&record.line) else { continue };
-            match self.render.block(&parsed) {
-                Ok(Some(block)) => rendered.entry(record.on).or_default().push(block),
-                Ok(None) => {
-                    for (on, block) in self.left_behind(&parsed, record.on, &standing) {
-                        rendered.entry(on).or_default().push(block);
-                    }
-                }
-                Err(error) => warnings.push(format!("the handoff is stored, but not as Markdown: {error}")),
-            }
-        }
         let mut markdown = beside.markdown;
-        for (on, new) in rendered {
+        for (on, new) in self.rendered(waiting, warnings) {
             let note = markdown.entry(on).or_default();
             *note = blocks::union_all(std::iter::once(note.as_slice()).chain(new.iter().map(String::as_bytes)));
         }
@@ -152,6 +142,27 @@ impl Store<'_> {
         let newest = ms.filter(|ms| *ms <= self.latest_ms()).max();
         tips.newest_ms = tips.newest_ms.max(newest.unwrap_or(0));
         Ok(())
+    }
+
+    /// The Markdown of the handoffs and digests among what waits, by the object it belongs to.
+    pub(super) fn rendered(&self, waiting: &[Waiting], warnings: &mut Vec<String>) -> BTreeMap<Oid, Vec<String>> {
+        let handoffs = waiting.iter().filter(|record| record.shelf == Shelf::Handoffs);
+        let mut standing: BTreeMap<Oid, Vec<&Waiting>> = BTreeMap::new();
+        handoffs.for_each(|record| standing.entry(record.on).or_default().push(record));
+        let mut rendered: BTreeMap<Oid, Vec<String>> = BTreeMap::new();
+        for record in standing.values().flatten() {
+            let Some(parsed) = record::decode(&record.line) else { continue };
+            match self.render.block(&parsed) {
+                Ok(Some(block)) => rendered.entry(record.on).or_default().push(block),
+                Ok(None) => {
+                    for (on, block) in self.left_behind(&parsed, record.on, &standing) {
+                        rendered.entry(on).or_default().push(block);
+                    }
+                }
+                Err(error) => warnings.push(format!("the handoff is stored, but not as Markdown: {error}")),
+            }
+        }
+        rendered
     }
 
     /// What the note that records were attached from says instead of them: only where the commit they went to comes
@@ -251,8 +262,12 @@ impl Store<'_> {
         let before = tree.tree();
         let known = tips.refs.get(&change.name).copied().filter(|_| !lost.is_empty());
         let stale = Epoch::of(self.repo, known)?.unaware_of(&here);
-        let lost = lost.into_iter().map(|(on, content)| (on, form.without(content, &stale)));
-        let new = change.new.iter().map(|(on, content)| (*on, form.without(content.clone(), &here.ids)));
+        let texts = self.forgotten.borrow();
+        let quoted = |content: Vec<u8>| texts.note(form == Form::Lines, content);
+        let lost = lost.into_iter().map(|(on, content)| (on, quoted(form.without(content, &stale))));
+        // blocks are rendered from what counts
+        let left_out = if form == Form::Lines { here.clone() } else { Epoch::default() };
+        let new = change.new.iter().map(|(on, content)| (*on, form.without(content.clone(), &left_out)));
         for (on, content) in new.chain(lost) {
             let old = match tree.get(on)? {
                 Some(old) => old,

@@ -5,13 +5,14 @@
 use std::time::Duration;
 
 use super::epoch::Epoch;
-use super::flush::{Change, Notes};
+use super::flush::{Beside, Change, Flushed, Notes};
 use super::lock::Lock;
 use super::tips::Tips;
-use super::{PREFIX, Store, log, our_refs, touched, tracked};
+use super::{MARKDOWN_REF, PREFIX, Store, data_ref, log, our_refs, touched, tracked};
 use crate::error::Result;
 use crate::git::difference::differences;
 use crate::git::{Oid, lookup, notes};
+use crate::model::Shelf;
 
 /// How long a reading command waits for a writer before it reads without healing.
 const READER_PATIENCE: Duration = Duration::from_millis(500);
@@ -29,7 +30,9 @@ impl Store<'_> {
             // a reader need not wait long: it reads the remembered tips as well
             let patience = self.patience(self.lock_timeout.min(READER_PATIENCE));
             let healed = Lock::acquire(&self.paths.lock(), patience)
-                .and_then(|_lock| self.heal_locked(&mut warnings).map(|tips| tips.save(&self.paths)));
+                .and_then(|_lock| self.heal_locked(&mut warnings).map(|tips| tips.save(&self.paths)))
+                // what was fetched is united: it need not lead to what is redacted here
+                .and_then(|()| self.forget_tracking("").map(|_| ()));
             if let Err(error) = healed {
                 warnings.push(format!("the notes changed by other hands and could not be checked: {error}"));
             }
@@ -65,7 +68,13 @@ impl Store<'_> {
     pub(super) fn heal_locked(&self, warnings: &mut Vec<String>) -> Result<Tips> {
         let mut tips = Tips::load(&self.paths);
         let mut foreign = false;
-        for (name, form) in our_refs() {
+        let learned = self.learn_redactions(&tips)?;
+        let mut refs = our_refs();
+        if learned {
+            // whoever has to begin again after us finds the texts in what is done last: mostly in the journal
+            refs.reverse();
+        }
+        for (name, form) in refs {
             let now = self.repo.find_ref(&name)?;
             let known = tips.refs.get(&name).copied();
             if now == known {
@@ -80,8 +89,46 @@ impl Store<'_> {
         }
         if foreign {
             touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
+            self.settle_redactions(learned, &mut tips, warnings)?;
         }
         Ok(tips)
+    }
+
+    /// Finds out which texts one side knows as redacted and another still has, of all that is to be united: our refs, what
+    /// is remembered of them, what was fetched. Says whether there are any.
+    fn learn_redactions(&self, tips: &Tips) -> Result<bool> {
+        let mut pairs = Vec::new();
+        for (name, _) in our_refs() {
+            let now = self.repo.find_ref(&name)?.filter(|now| self.repo.has_object(*now));
+            let known = tips.refs.get(&name).copied().filter(|known| Some(*known) != now);
+            pairs.extend(known.filter(|known| self.repo.has_object(*known)).map(|known| [now, Some(known)]));
+            let fetched = self.tracking().into_iter().filter(|(t, id)| tips.refs.get(t) != Some(id));
+            let fetched = fetched.filter(|(t, id)| tracked(t).as_ref() == Some(&name) && self.repo.has_object(*id));
+            pairs.extend(fetched.map(|(_, id)| [now, Some(id)]));
+        }
+        // of what cannot be read now nothing can be united either
+        let texts = self.texts_to_forget(&pairs).unwrap_or_default();
+        let learned = !texts.is_empty();
+        self.forgotten.borrow_mut().extend(texts);
+        Ok(learned)
+    }
+
+    /// After redactions of others came in: brings what waits, the Markdown and what leads to old tips in line with them.
+    fn settle_redactions(&self, learned: bool, tips: &mut Tips, warnings: &mut Vec<String>) -> Result<()> {
+        let of = |name: &str| Epoch::of(self.repo, self.repo.find_ref(name)?);
+        let (handoffs, markdown) = (of(&data_ref(Shelf::Handoffs))?, of(MARKDOWN_REF)?);
+        if learned {
+            let mut flushed = Flushed::default();
+            self.write_logs(Beside::default(), tips, &mut flushed)?;
+            warnings.extend(flushed.warnings);
+        }
+        if learned || !markdown.unaware_of(&handoffs).redacted.is_empty() {
+            self.markdown_in_step(tips)?;
+        }
+        if learned {
+            self.forget_traces(warnings);
+        }
+        Ok(())
     }
 
     /// Unites the tracking refs that moved. One that cannot be united (its objects are not all here, a ref of ours is
@@ -93,6 +140,11 @@ impl Store<'_> {
         let gone =
             |name: &String| name.starts_with(&format!("{PREFIX}remotes/")) && !now.iter().any(|(n, _)| n == name);
         tips.refs.retain(|name, _| !gone(name));
+        let mut now = now;
+        if !self.forgotten.borrow().is_empty() {
+            // as with our own refs: the journal last
+            now.sort_by_key(|(tracking, _)| std::cmp::Reverse(tracked(tracking).and_then(place_of)));
+        }
         for (tracking, theirs) in now {
             if tips.refs.get(&tracking) == Some(&theirs) {
                 continue;
@@ -116,9 +168,10 @@ impl Store<'_> {
         foreign
     }
 
-    /// Unites one fetched tip into our ref. The lock is held by the caller.
+    /// Unites one fetched tip into our ref, both without texts that are to be forgotten. The lock is held by the caller.
     pub(super) fn unite_tip(&self, name: &str, theirs: Oid, publish: bool, tips: &mut Tips) -> Result<()> {
         let mut newest_ms = 0;
+        let theirs = self.without_texts(name, theirs)?;
         self.move_refs(&[name], tips, "notes: Notes merged by 'git empirica'", |_, tip, tips| {
             let at = self.past_redactions(name, tip, tips)?;
             let (united, newest) = self.merged(name, at, theirs, publish)?;
@@ -129,13 +182,14 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// The tip, united with the remembered one where that knows of redactions which the tip does not: an old state that
-    /// other hands brought back must not bring back the text.
+    /// The tip without texts that are to be forgotten, united with the remembered one where that knows of redactions which the
+    /// tip does not: an old state that other hands brought back must not bring back the text.
     pub(super) fn past_redactions(&self, name: &str, tip: Option<Oid>, tips: &Tips) -> Result<Option<Oid>> {
         let known = tips.refs.get(name).copied().filter(|known| Some(*known) != tip && self.repo.has_object(*known));
+        let tip = tip.map(|tip| self.without_texts(name, tip)).transpose()?;
         let Some(known) = known else { return Ok(tip) };
         let Ok(remembered) = Epoch::of(self.repo, Some(known)) else { return Ok(tip) };
-        if remembered.is_empty() || Epoch::of(self.repo, tip)?.unaware_of(&remembered).is_empty() {
+        if remembered.is_empty() || Epoch::of(self.repo, tip)?.unaware_of(&remembered).redacted.is_empty() {
             return Ok(tip);
         }
         self.merged(name, tip, known, false).map(|(united, _)| Some(united))
@@ -180,4 +234,9 @@ impl Store<'_> {
         }
         Ok(out)
     }
+}
+
+/// The place of one of our refs in their order.
+fn place_of(name: String) -> Option<usize> {
+    our_refs().iter().position(|(known, _)| *known == name)
 }

@@ -9,7 +9,7 @@ use crate::git::difference::{Differences, Other, differences};
 use crate::git::reach::is_ancestor;
 use crate::git::{Oid, notes};
 use crate::model::Id;
-use crate::wire::lines;
+use crate::wire::{lines, redact};
 
 /// How the notes of one of our refs are written.
 pub(super) fn form_of(name: &str) -> Form {
@@ -48,7 +48,7 @@ impl Store<'_> {
             return Ok((theirs, union.newest_ms));
         }
         let all = union.epochs[0].united(&union.epochs[1]);
-        let aware = |side: usize| union.epochs[side].unaware_of(&all).is_empty();
+        let aware = |side: usize| union.epochs[side].unaware_of(&all).redacted.is_empty();
         // the history of a side that does not know of a redaction would make the text reachable again
         let mut parents: Vec<Oid> = ours.into_iter().filter(|_| aware(0)).collect();
         parents.extend(Some(theirs).filter(|_| aware(1)));
@@ -73,7 +73,7 @@ impl Store<'_> {
         let mut changes = [0usize; 2];
         let mut newest_ms = 0;
         for (on, blobs) in &found.notes {
-            let note = self.unite_note(form, blobs, &unaware, &mut newest_ms)?;
+            let note = self.unite_note(form, blobs, &unaware, &all, &mut newest_ms)?;
             let same = |side: usize| match (&note, blobs[side].as_slice()) {
                 (Note::Gone, []) => true,
                 (Note::Kept(kept), [blob]) => kept == blob,
@@ -153,12 +153,13 @@ impl Store<'_> {
         &self,
         form: Form,
         blobs: &[Vec<Oid>; 2],
-        unaware: &[BTreeSet<String>; 2],
+        unaware: &[Epoch; 2],
+        all: &Epoch,
         newest_ms: &mut u64,
     ) -> Result<Note> {
         // what only ours has stays as it is, unread
         if let ([only], []) = (blobs[0].as_slice(), blobs[1].as_slice())
-            && unaware[0].is_empty()
+            && unaware[0].redacted.is_empty()
         {
             return Ok(Note::Kept(*only));
         }
@@ -176,6 +177,9 @@ impl Store<'_> {
             }
             read.push((blob, text));
         }
+        if form == Form::Lines && unaware.iter().any(|unaware| !unaware.redacted.is_empty()) {
+            united = with_stubs(united, read.iter().map(|(_, text)| text.as_slice()), all);
+        }
         Ok(match united {
             None => Note::Gone,
             Some(united) => match read.into_iter().find(|(_, text)| *text == united) {
@@ -192,6 +196,20 @@ impl Store<'_> {
         let ms = lines::split(note).filter_map(|line| Some(Id::parse(lines::id(line)?)?.ms()));
         ms.filter(|ms| *ms <= latest).max().unwrap_or(0)
     }
+}
+
+/// A note with a stub for each record that is gone and of which no line is left in it.
+fn with_stubs<'n>(note: Option<Vec<u8>>, read: impl Iterator<Item = &'n [u8]>, all: &Epoch) -> Option<Vec<u8>> {
+    let gone: BTreeSet<&str> = all.gone().collect();
+    let known: BTreeSet<&str> = note.iter().flat_map(|note| lines::split(note)).filter_map(lines::id).collect();
+    let lost = |line: &&[u8]| lines::id(line).is_some_and(|id| gone.contains(id) && !known.contains(id));
+    let stubs: Vec<Vec<u8>> =
+        read.flat_map(lines::split).filter(lost).filter_map(|line| redact::stub(line, None)).collect();
+    if stubs.is_empty() {
+        return note;
+    }
+    let kept = note.iter().flat_map(|note| lines::split(note));
+    Some(lines::canonical(kept.chain(stubs.iter().map(Vec::as_slice))))
 }
 
 pub(super) fn absent(blob: Oid) -> Error {

@@ -4,6 +4,7 @@ mod epoch;
 mod files;
 mod flush;
 mod follow;
+mod forget;
 mod heal;
 mod health;
 pub mod index;
@@ -14,6 +15,7 @@ mod paths;
 mod pending;
 mod portable;
 mod read;
+mod redact;
 mod refused;
 mod remote;
 pub mod secrets;
@@ -44,6 +46,7 @@ pub use self::paths::Paths;
 pub use self::pending::Pending;
 pub use self::portable::Imported;
 pub use self::read::{Entry, Homes, Lookup, Note, Scan, standing_alone};
+pub use self::redact::Redaction;
 pub use self::remote::{Line, Standing, Travelling};
 pub use self::secrets::Replaced;
 pub use self::write::{Storage, When, Written};
@@ -115,6 +118,8 @@ pub struct Store<'a> {
     /// The index as it was last asked for.
     opened: RefCell<Option<std::rc::Rc<index::Opened>>>,
     progress: RefCell<Option<index::Progress>>,
+    /// The texts that this process learned are redacted: gone from whatever it writes.
+    forgotten: RefCell<crate::wire::redact::Texts>,
 }
 
 impl<'a> Store<'a> {
@@ -132,6 +137,7 @@ impl<'a> Store<'a> {
             reach: RefCell::default(),
             opened: RefCell::default(),
             progress: RefCell::default(),
+            forgotten: RefCell::default(),
             repo,
         })
     }

@@ -92,7 +92,7 @@ impl Store<'_> {
         for of_shelf in given.chunk_by(|a, b| a.shelf == b.shelf) {
             let Some(shelf) = of_shelf.first().map(|line| line.shelf) else { continue };
             let tip = self.repo.find_ref(&data_ref(shelf))?;
-            let redacted = Epoch::of(self.repo, tip)?.ids;
+            let epoch = Epoch::of(self.repo, tip)?;
             let mut tree = Notes::open(self.repo, tip, lines::union)?;
             self.whole(tree.tree(), of_shelf)?;
             for of_note in of_shelf.chunk_by(|a, b| a.on == b.on) {
@@ -100,7 +100,7 @@ impl Store<'_> {
                 let note = tree.get(on)?.unwrap_or_default();
                 let here: HashSet<&[u8]> = lines::split(&note).collect();
                 for line in of_note {
-                    let is_redacted = || lines::id(&line.line).is_some_and(|id| redacted.contains(id));
+                    let is_redacted = || !epoch.counts(&line.line);
                     let is_known =
                         here.contains(line.line.as_slice()) || waiting.contains(&(shelf, on, line.line.as_slice()));
                     let new = if is_known { Some(false) } else { (!is_redacted()).then_some(true) };

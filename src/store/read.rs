@@ -92,8 +92,8 @@ pub enum Note {
 
 /// Single notes of one shelf, united over all sources.
 pub struct Lookup<'s> {
-    /// Each with the ids that do not count in it.
-    trees: Vec<(Notes<'s>, BTreeSet<String>)>,
+    /// Each with what was redacted and it does not know of.
+    trees: Vec<(Notes<'s>, Epoch)>,
     waiting: Vec<Waiting>,
 }
 
@@ -102,8 +102,8 @@ pub(super) struct Source {
     pub tip: Oid,
     /// Whether it must be readable.
     pub required: bool,
-    /// The ids that were redacted, and of which it does not know: what stands under them does not count.
-    pub stale: BTreeSet<String>,
+    /// What was redacted and it does not know of: what does not count there.
+    pub stale: Epoch,
 }
 
 /// What is read beside our own refs, looked at once. The log comes first: what leaves it meanwhile is then in the notes.
@@ -111,11 +111,6 @@ pub(super) struct Reading {
     pub waiting: Vec<Waiting>,
     tips: Tips,
     fetched: Vec<(String, Oid)>,
-}
-
-/// Whether a line counts in a source where these ids do not.
-pub(super) fn counts(line: &[u8], stale: &BTreeSet<String>) -> bool {
-    stale.is_empty() || lines::id(line).is_none_or(|id| !stale.contains(id))
 }
 
 impl<'s> Lookup<'s> {
@@ -126,9 +121,9 @@ impl<'s> Lookup<'s> {
 
     fn over(store: &'s Store<'_>, shelf: Shelf, reading: &Reading) -> Result<Self> {
         let (sources, redacted) = store.sources(shelf, reading);
-        let waiting = reading.waiting.iter().filter(|w| w.shelf == shelf && counts(&w.line, &redacted));
+        let waiting = reading.waiting.iter().filter(|w| w.shelf == shelf && redacted.counts(&w.line));
         let waiting = waiting.cloned().collect();
-        let mut trees: Vec<(Notes<'s>, BTreeSet<String>)> = Vec::new();
+        let mut trees: Vec<(Notes<'s>, Epoch)> = Vec::new();
         for Source { tip, required, stale } in sources {
             let tree = match Notes::open(store.repo, Some(tip), lines::union) {
                 Err(_) if !required => continue,
@@ -150,7 +145,7 @@ impl<'s> Lookup<'s> {
         for (tree, stale) in &mut self.trees {
             match (tree.blob(on)?, only) {
                 (None, _) => {}
-                (Some(blob), None) if stale.is_empty() => only = Some(blob),
+                (Some(blob), None) if stale.redacted.is_empty() => only = Some(blob),
                 // what counts whole in one source does so in all
                 (Some(blob), Some(known)) if blob == known => {}
                 _ => return Ok(Note::Several),
@@ -164,7 +159,7 @@ impl<'s> Lookup<'s> {
         let mut found: Vec<Vec<u8>> = Vec::new();
         for (tree, stale) in &mut self.trees {
             if let Some(note) = tree.get(on)? {
-                found.extend(lines::split(&note).filter(|line| counts(line, stale)).map(<[u8]>::to_vec));
+                found.extend(lines::split(&note).filter(|line| stale.counts(line)).map(<[u8]>::to_vec));
             }
         }
         found.extend(self.waiting.iter().filter(|w| w.on == on).map(|w| w.line.clone()));
@@ -203,10 +198,10 @@ impl Store<'_> {
         Ok(Reading { waiting, tips: Tips::load(&self.paths), fetched })
     }
 
-    /// The notes commits a shelf is read from, and the ids of it that were redacted. Our ref must be readable; the
+    /// The notes commits a shelf is read from, and what of it was redacted. Our ref must be readable; the
     /// remembered tip, when it could not be united back, and what was fetched from each remote do not keep us from
     /// reading. What was fetched and united already is in ours.
-    pub(super) fn sources(&self, shelf: Shelf, reading: &Reading) -> (Vec<Source>, BTreeSet<String>) {
+    pub(super) fn sources(&self, shelf: Shelf, reading: &Reading) -> (Vec<Source>, Epoch) {
         let name = data_ref(shelf);
         // a ref that cannot be read hides neither the remembered tip nor the log; settling says that it is broken
         let ours = self.repo.find_ref(&name).ok().flatten().filter(|id| self.repo.has_object(*id));
@@ -231,8 +226,8 @@ impl Store<'_> {
         };
         let mut sources: Vec<Source> = all.into_iter().zip(&epochs).map(source).collect();
         // what counts whole comes first, so that the same blob elsewhere is known already
-        sources.sort_by_key(|source| !source.stale.is_empty());
-        (sources, united.ids)
+        sources.sort_by_key(|source| !source.stale.redacted.is_empty());
+        (sources, united)
     }
 
     /// Every record of a shelf.
@@ -250,13 +245,13 @@ impl Store<'_> {
                 found => found?.notes,
             };
             for (on, blob) in found {
-                let new = if stale.is_empty() { seen.insert((on, blob)) } else { !seen.contains(&(on, blob)) };
+                let new = if stale.redacted.is_empty() { seen.insert((on, blob)) } else { !seen.contains(&(on, blob)) };
                 if new && let Some(note) = self.repo.read_blob(blob)? {
-                    lines::split(&note).filter(|line| counts(line, &stale)).for_each(|line| scan.add(on, line));
+                    lines::split(&note).filter(|line| stale.counts(line)).for_each(|line| scan.add(on, line));
                 }
             }
         }
-        for record in reading.waiting.iter().filter(|w| w.shelf == shelf && counts(&w.line, &redacted)) {
+        for record in reading.waiting.iter().filter(|w| w.shelf == shelf && redacted.counts(&w.line)) {
             scan.add(record.on, &record.line);
         }
         Ok(scan)

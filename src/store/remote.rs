@@ -9,6 +9,7 @@ use super::{Form, PREFIX, Store, data_ref, log, our_refs, secrets, tracking_ref}
 use crate::error::{Error, Result};
 use crate::git::difference::differences;
 use crate::git::reach::is_ancestor;
+use crate::git::references;
 use crate::git::transfer::Update;
 use crate::git::{Oid, RefUpdate, UpdateError};
 use crate::model::Shelf;
@@ -134,7 +135,7 @@ impl Store<'_> {
         let Some(new) = standing.ours else { return Ok(None) };
         let forced = |theirs: Oid| -> Result<bool> {
             let (ours, known) = (Epoch::of(self.repo, Some(new))?, Epoch::of(self.repo, Some(theirs))?);
-            Ok(!known.unaware_of(&ours).is_empty() && !is_ancestor(self.repo, theirs, &new.to_string()))
+            Ok(!known.unaware_of(&ours).redacted.is_empty() && !is_ancestor(self.repo, theirs, &new.to_string()))
         };
         let lease = standing.theirs.map(|theirs| Ok::<_, Error>(forced(theirs)?.then_some(theirs))).transpose()?;
         Ok(Some(Update { name: standing.name.clone(), new, lease: lease.flatten() }))
@@ -153,9 +154,14 @@ impl Store<'_> {
                 moved.push(RefUpdate { name, new: *new, expected });
             }
         }
+        let unaware = |update: &&RefUpdate| {
+            let of = |tip| Epoch::of(self.repo, tip).unwrap_or_default();
+            !of(update.expected).unaware_of(&of(Some(update.new))).redacted.is_empty()
+        };
+        let cut_off: Vec<String> = moved.iter().filter(unaware).map(|update| update.name.clone()).collect();
         match self.repo.update_refs(&moved, "notes: pushed by 'git empirica'", &self.repo.identity()) {
             // somebody fetched meanwhile: as good
-            Ok(()) | Err(UpdateError::Contended(_)) => {}
+            Ok(()) | Err(UpdateError::Contended(_)) => references::expire_reflogs(self.repo, &cut_off)?,
             Err(error) => {
                 return Err(Error::storage("the tracking refs cannot be updated")
                     .suggest("The remote has the records; see which refs are there, and who may write them.")

@@ -40,6 +40,17 @@ impl Render for BuiltIn {
                 });
                 templates.render("superseded.md", data)?
             }
+            Body::Redacted(redacted) if matches!(redacted.was.as_str(), "handoff" | "digest") => {
+                let data = json!({
+                    "what": super::words::words(&redacted.was),
+                    "of": record.head.id.short(),
+                    "by": redacted.redacted_by,
+                    "at": redacted.redacted_at,
+                    "reason": redacted.reason,
+                    "footer": footer(&record.head.id, RENDERER),
+                });
+                templates.render("redacted.md", data)?
+            }
             _ => return Ok(None),
         };
         Ok(Some(text.trim_end().to_owned()))

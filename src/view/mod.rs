@@ -28,6 +28,7 @@ pub mod portable;
 pub mod project;
 pub mod query;
 pub mod record;
+pub mod redact;
 pub mod repair;
 pub mod resume;
 pub mod safe;

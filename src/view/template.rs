@@ -12,11 +12,12 @@ use super::{safe, words};
 use crate::error::{Error, Result, move_aside};
 
 /// The templates that come with the program, by name.
-const BUILT_IN: [(&str, &str); 14] = [
+const BUILT_IN: [(&str, &str); 15] = [
     ("handoff.md", include_str!("../../templates/handoff.md")),
     ("context.md", include_str!("../../templates/context.md")),
     ("digest.md", include_str!("../../templates/digest.md")),
     ("attached.md", include_str!("../../templates/attached.md")),
+    ("redacted.md", include_str!("../../templates/redacted.md")),
     ("superseded.md", include_str!("../../templates/superseded.md")),
     ("resume.md", include_str!("../../templates/resume.md")),
     ("bootstrap.md", include_str!("../../templates/bootstrap.md")),

@@ -118,13 +118,29 @@ pub fn mend(old: &[u8], new: &[u8]) -> Vec<u8> {
     whole.write().into_bytes()
 }
 
-/// A Markdown note without the blocks of some ids; `None` when it has none of them.
-pub fn without(note: &[u8], ids: &BTreeSet<String>) -> Option<Vec<u8>> {
+/// A Markdown note without the blocks of the ids that `is_out` names; `None` when it has none of them.
+pub fn without(note: &[u8], is_out: impl Fn(&str) -> bool) -> Option<Vec<u8>> {
     let mut parsed = Parsed::default();
     parsed.read(&String::from_utf8_lossy(note));
     let before = parsed.blocks.len();
-    parsed.blocks.retain(|id, _| !ids.contains(id.as_str()));
+    parsed.blocks.retain(|id, _| !is_out(id.as_str()));
     (parsed.blocks.len() < before).then(|| parsed.write().into_bytes())
+}
+
+/// A Markdown note with each passage that people wrote replaced by what `change` makes of it; `None` when it changes none.
+pub fn with_passages(note: &[u8], change: impl Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
+    let mut parsed = Parsed::default();
+    parsed.read(&String::from_utf8_lossy(note));
+    let changed: Vec<(String, String)> =
+        parsed.passages.iter().filter_map(|passage| Some((passage.clone(), change(passage)?))).collect();
+    if changed.is_empty() {
+        return None;
+    }
+    for (old, new) in changed {
+        parsed.passages.remove(&old);
+        parsed.passages.insert(new);
+    }
+    Some(parsed.write().into_bytes())
 }
 
 #[cfg(test)]

@@ -8,4 +8,5 @@ pub mod lines;
 pub mod marked;
 pub mod portable;
 pub mod record;
+pub mod redact;
 pub mod transcript;

@@ -13,6 +13,7 @@ mod metrics;
 mod portable;
 mod query;
 mod read;
+mod redact;
 mod repair;
 mod search;
 mod session;
@@ -34,6 +35,7 @@ pub use metrics::{Metrics, PeriodWord};
 pub use portable::{Export, Import};
 pub use query::{CalibrationWord, Query, QueryFormat, TypeWord};
 pub use read::{Bootstrap, DetailWord, Diff, FormatWord, Log, Resume, Show};
+pub use redact::Redact;
 pub use repair::Repair;
 pub use search::{KindWord, Search, Similar};
 pub use session::{List as ListSessions, SessionCommand};
@@ -118,6 +120,7 @@ pub enum Command {
     Export(Export),
     Import(Import),
     Repair(Repair),
+    Redact(Redact),
     Init(Init),
     Deinit(Deinit),
     Doctor(Doctor),

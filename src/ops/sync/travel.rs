@@ -61,8 +61,20 @@ impl Trip<'_, '_> {
         if is_partial(repo) && lacks(&found) { fetch(true) } else { found }
     }
 
-    /// Fetches, unites and pushes until the remote has all that may leave.
+    /// Fetches, unites and pushes until the remote has all that may leave. A tracking ref that still leads to what is redacted
+    /// here does not stay.
     pub fn travel(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<Synced> {
+        let travelled = self.travel_on(warnings, say);
+        let left = self.store.forget_tracking(&self.place.tracking);
+        let mut synced = travelled?;
+        synced.unredacted = left?;
+        for name in &synced.unredacted {
+            warnings.push(format!("{} still has in {name} what was redacted here", self.place.name));
+        }
+        Ok(synced)
+    }
+
+    fn travel_on(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<Synced> {
         let store = self.store;
         let (mut incoming, mut sent) = (Cargoes::new(), Cargoes::new());
         let mut first = false;
@@ -198,6 +210,7 @@ impl Trip<'_, '_> {
             refs,
             incoming: Cargo::new(incoming.values()),
             outgoing: Cargo::new(left),
+            unredacted: Vec::new(),
         }
     }
 

@@ -84,6 +84,11 @@ pub struct Index<'s> {
     opened: Rc<Opened>,
 }
 
+/// Removes the file of the index; whoever asks makes it anew.
+pub(super) fn remove(paths: &super::Paths) -> std::io::Result<()> {
+    Files::within(paths.state()).remove()
+}
+
 /// Told of progress: how many notes and sessions are done. How many there are is not known before.
 pub type Progress = Box<dyn Fn(usize)>;
 

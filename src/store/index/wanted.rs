@@ -1,15 +1,14 @@
 //! What the index must hold now: the trees of our refs, and what is read beside them.
 
-use std::collections::BTreeSet;
-
 use super::schema::LAYOUT;
 use crate::error::Result;
 use crate::git::{Oid, difference, notes};
 use crate::model::Shelf;
 use crate::model::hash::fnv;
 use crate::store::Store;
+use crate::store::epoch::Epoch;
 use crate::store::log::Waiting;
-use crate::store::read::{Source, counts};
+use crate::store::read::Source;
 use crate::wire::lines;
 
 /// A notes tree that is read beside ours.
@@ -17,7 +16,7 @@ struct Extra {
     shelf: Shelf,
     tree: Oid,
     required: bool,
-    stale: BTreeSet<String>,
+    stale: Epoch,
 }
 
 /// A note that is read beside those of our refs.
@@ -54,13 +53,13 @@ impl Wanted {
                     Err(_) if !required => continue,
                     tree => tree?,
                 };
-                if required && stale.is_empty() {
+                if required && stale.redacted.is_empty() {
                     out.trees[at] = tree;
                 } else {
                     out.extras.push(Extra { shelf, tree, required, stale });
                 }
             }
-            let waiting = reading.waiting.iter().filter(|w| w.shelf == shelf && counts(&w.line, &redacted));
+            let waiting = reading.waiting.iter().filter(|w| w.shelf == shelf && redacted.counts(&w.line));
             out.waiting.extend(waiting.cloned());
         }
         let trees = out.trees;
@@ -76,7 +75,7 @@ impl Wanted {
         let mut bytes = Vec::new();
         for extra in &self.extras {
             bytes.extend_from_slice(format!("{} {}\n", extra.shelf.name(), extra.tree).as_bytes());
-            extra.stale.iter().for_each(|id| bytes.extend_from_slice(id.as_bytes()));
+            bytes.extend_from_slice(extra.stale.text().as_bytes());
         }
         if !self.extras.is_empty() {
             // an extra tree adds what ours has not
@@ -108,7 +107,7 @@ impl Wanted {
         for extra in &self.extras {
             for (target, blob) in self.notes_of(store, extra)? {
                 let note = store.repo.read_blob(blob)?.unwrap_or_default();
-                add(extra.shelf, target, lines::split(&note).filter(|line| counts(line, &extra.stale)).collect());
+                add(extra.shelf, target, lines::split(&note).filter(|line| extra.stale.counts(line)).collect());
             }
         }
         for waiting in &self.waiting {

@@ -10,6 +10,7 @@ use crate::env::Env;
 use crate::git::process::{git, output};
 use crate::git::{Repository, parse_oid};
 use crate::model::Record;
+use crate::store::epoch::Redacted;
 use crate::store::{Render, data_ref};
 
 struct Nothing;
@@ -46,30 +47,37 @@ fn id(n: u8) -> String {
 
 impl Tree {
     fn commit(&self, repo: &Repository, seconds: i64) -> Oid {
-        let line = |(n, second): &(u8, bool)| format!("{{\"v\":1,\"id\":\"{}\",\"of\":{second}}}\n", id(*n));
+        let line = |(n, second): &(u8, bool)| {
+            let line = format!("{{\"v\":1,\"id\":\"{}\",\"kind\":\"x\",\"of\":{second}}}\n", id(*n));
+            let stub = || redact::stub(line.as_bytes(), None).unwrap();
+            // of what is redacted a stub is left, of whichever version
+            if self.redacted.contains(n) { String::from_utf8(stub()).unwrap() + "\n" } else { line }
+        };
+        let note = |lines: &BTreeSet<(u8, bool)>| {
+            let text: String = lines.iter().map(line).collect();
+            String::from_utf8(lines::union(text.as_bytes(), b"")).unwrap()
+        };
         let blob = |text: String| repo.write_blob(text.as_bytes()).unwrap();
         let edits = self.notes.iter().map(|(on, lines)| {
             let on = parse_oid(&format!("{on:02x}").repeat(20)).unwrap();
-            (on, Some(blob(lines.iter().map(line).collect())))
+            (on, Some(blob(note(lines))))
         });
-        let ids = self.redacted.iter().map(|n| id(*n)).collect();
-        let epoch = Epoch { number: self.redacted.len() as u64, ids };
+        let redacted = self.redacted.iter().map(|n| (id(*n), Redacted::gone(&id(*n)))).collect();
+        let epoch = Epoch { number: self.redacted.len() as u64, redacted };
         let others = if epoch.is_empty() { vec![] } else { vec![(b"epoch".to_vec(), Other::file(blob(epoch.text())))] };
         let tree = notes::rebuilt(repo, repo.empty_tree(), &edits.collect(), &others, lines::union, false).unwrap();
         repo.write_merge(tree, vec![], "notes\n", seconds).unwrap()
     }
 
-    /// The union, said in another way: a record counts where all that was redacted of it is known.
+    /// The union, said in another way: all lines, and of what is redacted on either side a stub.
     fn united(&self, other: &Tree) -> Tree {
         let redacted: BTreeSet<u8> = self.redacted.union(&other.redacted).copied().collect();
         let mut notes: BTreeMap<u8, BTreeSet<(u8, bool)>> = BTreeMap::new();
         for side in [self, other] {
             for (on, lines) in &side.notes {
-                let counts = |(n, _): &&(u8, bool)| !redacted.contains(n) || side.redacted.contains(n);
-                notes.entry(*on).or_default().extend(lines.iter().filter(counts));
+                notes.entry(*on).or_default().extend(lines);
             }
         }
-        notes.retain(|_, lines| !lines.is_empty());
         Tree { notes, redacted }
     }
 }
@@ -87,7 +95,7 @@ fn the_union_of_trees_is_what_the_rules_say_in_any_order_and_grouping() {
     let read = |tip: Oid| {
         let tree = repo.tree_of(tip).unwrap();
         let notes: BTreeSet<(Oid, Oid)> = notes::entries(&repo, tree).unwrap().notes.into_iter().collect();
-        (notes, Epoch::of_tree(&repo, tree).unwrap().ids)
+        (notes, Epoch::of_tree(&repo, tree).unwrap().redacted)
     };
     let config = ProptestConfig { failure_persistence: None, cases: 96, ..ProptestConfig::default() };
     let mut runner = proptest::test_runner::TestRunner::new(config);

@@ -1,0 +1,34 @@
+//! `redact`.
+
+use clap::Args;
+
+use super::Form;
+
+/// Take records out of the notes and their history, here and on the remotes
+///
+/// A stub takes the place of each record: that it was, of what kind, who redacted it when and why. Its text leaves the notes, their
+/// history, the Markdown, the log, the index, the tracking refs and the reflogs; handoffs, checkpoints and whatever else quotes
+/// it are made anew without it. The notes are then pushed, with force, to the remotes that have them. Clones that still have the
+/// text lose it with their next command after a fetch or sync, and cannot bring it back.
+///
+/// It cannot be undone. Objects that nothing leads to any more stay in a clone until git gc --prune=now; a server removes them when
+/// it pleases. A secret that was shared is to be changed all the same. Ends with 1 when a remote did not take it: here it is
+/// redacted then, and the same command tries again.
+#[derive(Debug, Args)]
+pub struct Redact {
+    /// The records: ids, or 4 or more characters of one
+    #[arg(value_name = "ID", required = true)]
+    pub records: Vec<String>,
+    /// Why; it is stored with the stub, so not the text itself
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Tell what would be redacted and what quotes it, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Who redacts [default: EMPIRICA_AI, else empirica.ai, else user.name]
+    #[arg(long, value_name = "ID")]
+    pub ai: Option<String>,
+    /// The form of the answer.
+    #[command(flatten)]
+    pub form: Form,
+}

@@ -1,0 +1,34 @@
+//! Refs and reflogs removed, by the user's git: whatever kind of store they are in.
+
+use super::Oid;
+use super::process::{Running, git, output};
+use super::repository::Repository;
+use crate::error::Result;
+
+/// Deletes refs, each if it still has this value, all or none. None are deleted when there are none.
+pub fn delete(repo: &Repository, refs: &[(String, Oid)]) -> Result<()> {
+    if refs.is_empty() {
+        return Ok(());
+    }
+    let mut command = git(repo.cwd());
+    command.args(["update-ref", "--stdin", "-z", "--no-deref"]);
+    let text: String = refs.iter().map(|(name, id)| format!("delete {name}\0{id}\0")).collect();
+    Running::feed(&mut command, text.into_bytes())?.finish()
+}
+
+/// Empties the reflogs of refs. A ref without one is passed over.
+pub fn expire_reflogs(repo: &Repository, names: &[String]) -> Result<()> {
+    let mut with_log = Vec::new();
+    for name in names {
+        let exists = git(repo.cwd()).args(["reflog", "exists", name]).output();
+        if exists.map_err(super::process::not_started)?.status.success() {
+            with_log.push(name.as_str());
+        }
+    }
+    if with_log.is_empty() {
+        return Ok(());
+    }
+    let mut command = git(repo.cwd());
+    command.args(["reflog", "expire", "--expire=all", "--expire-unreachable=all"]).args(with_log);
+    output(&mut command).map(|_| ())
+}

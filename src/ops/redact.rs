@@ -1,0 +1,156 @@
+//! Redact: records leave the notes and their history here, and on the remotes that have them.
+
+use std::collections::BTreeSet;
+
+use super::context::Context;
+use super::sync::{Leaves, destinations, travel::Trip};
+use crate::error::{Error, Kind, Result};
+use crate::git::remotes::{self, Place};
+use crate::git::transfer::Manner;
+use crate::model::{Body, Id, Shelf};
+use crate::store::{PREFIX, Redaction};
+use crate::wire::redact::By;
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The records, by their ids or unique parts of them; one at least.
+    pub records: Vec<String>,
+    /// Why: it is stored.
+    pub reason: Option<String>,
+    /// Tell what would be redacted and change nothing.
+    pub dry_run: bool,
+    /// Whether git's own words go to standard error.
+    pub shown: bool,
+}
+
+/// What was done.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Here.
+    pub here: Redaction,
+    /// On each remote that notes go to or came from; none in a dry run.
+    pub remotes: Vec<Remote>,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// What became of it on a remote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remote {
+    /// As the user knows it.
+    pub name: String,
+    /// In a word.
+    pub state: State,
+    /// Why it is not redacted there.
+    pub reason: Option<String>,
+}
+
+/// Whether a remote still has what was redacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It has the notes, without it.
+    Redacted,
+    /// It has no notes of ours.
+    NoNotes,
+    /// It still has it, or could not be asked.
+    NotRedacted,
+}
+
+impl State {
+    /// The word of it.
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Redacted => "redacted",
+            State::NoNotes => "no_notes",
+            State::NotRedacted => "not_redacted",
+        }
+    }
+}
+
+/// Redacts records here, then on the remotes. A remote that does not take it is told, and does not undo what was done here: the
+/// same command tries again.
+pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
+    let mut outcome = Outcome { dry_run: request.dry_run, ..Default::default() };
+    outcome.warnings = context.store.settle();
+    let ids = request.records.iter().map(|given| resolve(context, given)).collect::<Result<BTreeSet<Id>>>()?;
+    context.optional("reason", request.reason.as_deref())?;
+    let by = By {
+        ai: context.store.without_secrets(&context.author(None)),
+        at: context.store.now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
+        reason: request.reason.as_deref().map(|reason| context.store.without_secrets(reason)),
+    };
+    outcome.here = context.store.redact(&ids, &by, request.dry_run)?;
+    outcome.warnings.append(&mut outcome.here.warnings);
+    if request.dry_run {
+        return Ok(outcome);
+    }
+    for place in places(context)? {
+        let remote = publish(context, &place, request, &mut outcome.warnings);
+        outcome.remotes.push(remote);
+    }
+    // what was fetched under a name that no remote has any more
+    context.store.forget_tracking("")?;
+    context.store.forget_traces(&mut outcome.warnings);
+    Ok(outcome)
+}
+
+/// A record by its id; one that is not understood by its whole id.
+fn resolve(context: &Context<'_>, given: &str) -> Result<Id> {
+    let record = match context.record(given, "record", &Shelf::ALL, |_| true) {
+        Ok(record) => record,
+        Err(error) => {
+            let whole = Id::parse(given.trim()).filter(|_| error.kind() == Kind::NotFound);
+            let is_stored = |id: &Id| {
+                let looked = context.store.redact(&BTreeSet::from([id.clone()]), &By::default(), true);
+                looked.is_ok_and(|looked| looked.gone.len() + looked.before.len() > 0)
+            };
+            return whole.filter(is_stored).ok_or(error);
+        }
+    };
+    match record.body {
+        Body::Attach(_) | Body::Supersede(_) => Err(Error::refused(format!("'{given}' holds no text"))
+            .provided(given)
+            .reason(format!("a record of the kind {} only names others", record.body.kind()))
+            .suggest("Redact the record that says what is to be gone.")
+            .command(format!("git empirica show {}", record.head.id))),
+        _ => Ok(record.head.id),
+    }
+}
+
+/// The remotes that notes go to, and those that something was fetched from.
+fn places(context: &Context<'_>) -> Result<Vec<Place>> {
+    let mut names = destinations(context.repo);
+    for name in remotes::names(context.repo) {
+        let below = format!("{PREFIX}remotes/{}/", remotes::tracking(&name));
+        if !names.contains(&name) && !context.repo.list_refs(&below)?.is_empty() {
+            names.push(name);
+        }
+    }
+    names.iter().map(|name| remotes::place(context.repo, name)).collect()
+}
+
+/// Exchanges notes with a remote that has some, which are ours then: without what was redacted.
+fn publish(context: &Context<'_>, place: &Place, request: &Request, warnings: &mut Vec<String>) -> Remote {
+    let told = |state, reason: Option<String>| Remote { name: place.name.clone(), state, reason };
+    let mut exchange = || -> Result<Remote> {
+        let leaves = Leaves::configured(context.repo)?;
+        let manner = Manner { shown: request.shown, ..Default::default() };
+        let trip = Trip { store: &context.store, place, manner, leaves };
+        if trip.look()?.first {
+            return Ok(told(State::NoNotes, None));
+        }
+        let synced = trip.travel(warnings, &mut |_| {})?;
+        Ok(match synced.unredacted.first() {
+            None => told(State::Redacted, None),
+            Some(name) if !leaves.may(name) => {
+                told(State::NotRedacted, Some(format!("empirica.sync lets {name} not leave this repository")))
+            }
+            Some(name) => told(State::NotRedacted, Some(format!("{name} is there as it was"))),
+        })
+    };
+    let outcome = exchange();
+    outcome.unwrap_or_else(|error| told(State::NotRedacted, Some(error.in_one_line())))
+}

@@ -1,0 +1,287 @@
+//! Forgetting: tips of our refs without texts that were redacted, whoever quotes them, and the places where old tips lie.
+//!
+//! A clone that learns of a redaction still has the text then: what it, or the other side, has written since and quotes it
+//! is made anew without it before the two are united. Whoever knows the text no more need not: nothing of it came.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::epoch::{Epoch, Form, NAME, Redacted};
+use super::index::remove;
+use super::log::Waiting;
+use super::merge::{absent, form_of};
+use super::{MARKDOWN_REF, PREFIX, Store, data_ref, tracked};
+use crate::error::Result;
+use crate::git::difference::{Other, differences};
+use crate::git::{Oid, notes, references};
+use crate::model::{Body, Shelf};
+use crate::wire::redact::{By, Texts, hash, stub};
+use crate::wire::{blocks, lines, record};
+
+/// What is to be gone from a ref.
+#[derive(Debug, Default)]
+pub(super) struct Gone<'g> {
+    /// The records that are replaced by stubs, and what these say.
+    pub records: BTreeMap<String, &'g By>,
+    /// What was redacted elsewhere.
+    pub epoch: Epoch,
+}
+
+/// A notes tree without something.
+pub(super) struct Anew {
+    /// The tree.
+    pub tree: Oid,
+    /// Whether a note changed.
+    pub is_touched: bool,
+    /// The records that were made anew without what they quoted; those of which nothing was left among them.
+    pub rewritten: BTreeSet<String>,
+}
+
+impl Store<'_> {
+    /// The texts of records that one of two tips knows as redacted and the other still has, for all of these pairs.
+    pub(super) fn texts_to_forget(&self, pairs: &[[Option<Oid>; 2]]) -> Result<Texts> {
+        let mut all = Epoch::default();
+        for tip in pairs.iter().flatten() {
+            all = all.united(&Epoch::of(self.repo, *tip)?);
+        }
+        let mut texts = Texts::default();
+        if all.redacted.is_empty() {
+            return Ok(texts);
+        }
+        let tree = |tip: Option<Oid>| tip.map_or_else(|| Ok(self.repo.empty_tree()), |tip| self.repo.tree_of(tip));
+        for pair in pairs {
+            let trees = [tree(pair[0])?, tree(pair[1])?];
+            for (side, tip) in pair.iter().enumerate() {
+                let unaware = Epoch::of(self.repo, *tip)?.unaware_of(&all);
+                let gone: BTreeSet<&str> = unaware.gone().collect();
+                if gone.is_empty() || tip.is_none() {
+                    continue;
+                }
+                for (_, sides) in differences(self.repo, trees[side], trees[1 - side])?.notes {
+                    for blob in &sides[0] {
+                        let note = self.repo.read_blob(*blob)?.unwrap_or_default();
+                        let is_gone = |line: &&[u8]| lines::id(line).is_some_and(|id| gone.contains(id));
+                        lines::split(&note).filter(is_gone).for_each(|line| texts.add(line));
+                    }
+                }
+            }
+        }
+        Ok(texts)
+    }
+
+    /// The tip of a ref without what is to be forgotten; itself when it holds nothing of it. A commit without parents, which
+    /// depends on the tip and the texts alone.
+    pub(super) fn without_texts(&self, name: &str, tip: Oid) -> Result<Oid> {
+        let texts = self.forgotten.borrow().clone();
+        if texts.is_empty() {
+            return Ok(tip);
+        }
+        let anew = self.anew(name, tip, &texts, &Gone::default())?;
+        anew.map_or(Ok(tip), |anew| {
+            let seconds = self.repo.commit_seconds(tip)?;
+            self.repo.write_merge(anew.tree, Vec::new(), "Notes redacted by 'git empirica'\n", seconds)
+        })
+    }
+
+    /// The notes tree of a tip without texts, and with stubs in place of records; `None` when nothing changes. Of the Markdown
+    /// only what people wrote: its blocks follow the records.
+    pub(super) fn anew(&self, name: &str, tip: Oid, texts: &Texts, gone: &Gone<'_>) -> Result<Option<Anew>> {
+        let tree = self.repo.tree_of(tip)?;
+        let form = form_of(name);
+        let before = Epoch::of_tree(self.repo, tree)?;
+        let mut epoch = before.united(&gone.epoch);
+        let mut changed: BTreeMap<Oid, Vec<u8>> = BTreeMap::new();
+        let mut best: BTreeMap<String, (Vec<u8>, BTreeSet<String>, bool)> = BTreeMap::new();
+        for (on, blob) in notes::entries(self.repo, tree)?.notes {
+            let note = self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))?;
+            let new = match form {
+                Form::Lines => lines_without(&note, texts, gone, &mut best),
+                Form::Blocks => blocks::with_passages(&note, |passage| texts.passage(passage)),
+            };
+            if let Some(new) = new {
+                let united = changed.get(&on).map_or_else(|| new.clone(), |known| form.unite()(known, &new));
+                changed.insert(on, united);
+            }
+        }
+        for (id, (line, of, is_gone)) in &best {
+            let known = before.redacted.get(id).map(|redacted| redacted.of.clone()).unwrap_or_default();
+            let mut of: BTreeSet<String> = known.union(of).cloned().collect();
+            let line = (!is_gone).then(|| hash(line));
+            of.extend(is_gone.then(|| id.clone()));
+            epoch.redacted.insert(id.clone(), Redacted { of, line });
+        }
+        if changed.is_empty() && epoch == before {
+            return Ok(None);
+        }
+        let mut edits = BTreeMap::new();
+        let is_touched = !changed.is_empty();
+        for (on, note) in changed {
+            // of several versions of a record one is left
+            let note = if form == Form::Lines { form.without(note, &epoch) } else { note };
+            edits.insert(on, Some(self.repo.write_blob(&note)?));
+        }
+        let text = self.repo.write_blob(epoch.text().as_bytes())?;
+        let others = [(NAME.as_bytes().to_vec(), Other::file(text))];
+        let tree = notes::rebuilt(self.repo, tree, &edits, &others, form.unite(), false)?;
+        Ok(Some(Anew { tree, is_touched, rewritten: best.into_keys().collect() }))
+    }
+
+    /// What waits, without what was redacted and texts that are to be forgotten.
+    pub(super) fn counting(&self, waiting: &[Waiting]) -> Result<Vec<Waiting>> {
+        let texts = self.forgotten.borrow();
+        let mut epochs = BTreeMap::new();
+        for shelf in Shelf::ALL {
+            epochs.insert(shelf, Epoch::of(self.repo, self.repo.find_ref(&data_ref(shelf))?)?);
+        }
+        let counts = waiting.iter().filter(|waiting| epochs[&waiting.shelf].counts(&waiting.line));
+        let without = |waiting: &Waiting| match texts.without(&waiting.line) {
+            Some(without) => Waiting { line: without.line, ..waiting.clone() },
+            None => waiting.clone(),
+        };
+        Ok(counts.map(without).collect())
+    }
+
+    /// The blocks of redacted records as they are now, by the object they stand on: wherever a line of theirs stands.
+    pub(super) fn blocks_anew(&self, handoffs: Oid, epoch: &Epoch) -> Result<BTreeMap<Oid, Vec<u8>>> {
+        let mut standing: BTreeMap<Oid, Vec<Waiting>> = BTreeMap::new();
+        for (on, blob) in notes::entries(self.repo, self.repo.tree_of(handoffs)?)?.notes {
+            let note = self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))?;
+            let is_redacted = |line: &[u8]| lines::id(line).is_some_and(|id| epoch.redacted.contains_key(id));
+            if lines::split(&note).any(is_redacted) {
+                let waiting = |line: &[u8]| Waiting { shelf: Shelf::Handoffs, on, line: line.to_vec() };
+                standing.entry(on).or_default().extend(lines::split(&note).map(waiting));
+            }
+        }
+        let all: Vec<Waiting> = standing.into_values().flatten().collect();
+        let about = |waiting: &&Waiting| {
+            let names = |id: &str| epoch.redacted.contains_key(id);
+            let known = record::decode(&waiting.line);
+            lines::id(&waiting.line).is_some_and(names)
+                || known.is_some_and(|record| match &record.body {
+                    Body::Supersede(supersede) => names(supersede.of.as_str()),
+                    Body::Attach(attach) => attach.of.iter().any(|id| names(id.as_str())),
+                    _ => false,
+                })
+        };
+        let about: Vec<Waiting> = all.iter().filter(about).cloned().collect();
+        let rendered = self.rendered(&about, &mut Vec::new());
+        Ok(rendered.into_iter().map(|(on, new)| (on, blocks::union_all(new.iter().map(String::as_bytes)))).collect())
+    }
+
+    /// The tip of the Markdown as the records have it that were redacted: none of their old blocks, their new ones wherever
+    /// they stand. Itself, or `None`, when it is so.
+    pub(super) fn markdown_anew(&self, handoffs: Option<Oid>, markdown: Option<Oid>) -> Result<Option<Oid>> {
+        let Some(handoffs) = handoffs else { return Ok(markdown) };
+        let known = Epoch::of(self.repo, Some(handoffs))?;
+        let Some(tip) = markdown.filter(|_| !known.redacted.is_empty()) else { return Ok(markdown) };
+        let before = Epoch::of(self.repo, Some(tip))?;
+        let epoch = before.united(&known);
+        let stale = before.unaware_of(&epoch);
+        let anew = self.blocks_anew(handoffs, &known)?;
+        let tree = self.repo.tree_of(tip)?;
+        let mut edits = BTreeMap::new();
+        let mut rest = anew.clone();
+        for (on, blob) in notes::entries(self.repo, tree)?.notes {
+            let note = self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))?;
+            let kept = Form::Blocks.without(note.clone(), &stale);
+            let new = rest.remove(&on).map_or(kept.clone(), |anew| blocks::union(&kept, &anew));
+            if new != note && blocks::union(&note, b"") != new {
+                edits.insert(on, if new.is_empty() { None } else { Some(self.repo.write_blob(&new)?) });
+            }
+        }
+        for (on, new) in rest {
+            edits.insert(on, Some(self.repo.write_blob(&new)?));
+        }
+        if edits.is_empty() && epoch == before {
+            return Ok(Some(tip));
+        }
+        let others = [(NAME.as_bytes().to_vec(), Other::file(self.repo.write_blob(epoch.text().as_bytes())?))];
+        let tree = notes::rebuilt(self.repo, tree, &edits, &others, blocks::union, false)?;
+        let parents = Some(tip).filter(|_| stale.redacted.is_empty()).into_iter().collect();
+        let seconds = self.repo.commit_seconds(tip)?;
+        self.repo.write_merge(tree, parents, "Notes redacted by 'git empirica'\n", seconds).map(Some)
+    }
+
+    /// Removes what still leads to old tips beside our refs: their reflogs, those of the tracking refs, and the index, which is
+    /// made anew by whoever asks. What could not be removed is said.
+    pub fn forget_traces(&self, warnings: &mut Vec<String>) {
+        self.opened.replace(None);
+        if let Err(error) = remove(&self.paths) {
+            warnings.push(format!("the index still holds what was redacted: {error}"));
+        }
+        let names: Vec<String> = self.repo.list_refs(PREFIX).unwrap_or_default().into_iter().map(|(n, _)| n).collect();
+        if let Err(error) = references::expire_reflogs(self.repo, &names) {
+            warnings.push(format!("the reflogs of the notes still lead to what was redacted: {error}"));
+        }
+    }
+
+    /// The tracking refs that do not know of all that is redacted here: our ref, and what it was fetched as.
+    pub(super) fn stale_tracking(&self, below: &str) -> Result<Vec<(String, String, Oid)>> {
+        let mut out = Vec::new();
+        for (tracking, tip) in self.repo.list_refs(below)? {
+            let Some(name) = tracked(&tracking) else { continue };
+            let ours = Epoch::of(self.repo, self.repo.find_ref(&name)?)?;
+            let is_stale = || {
+                Ok::<_, crate::error::Error>(!Epoch::of(self.repo, Some(tip))?.unaware_of(&ours).redacted.is_empty())
+            };
+            // what is not here leads nowhere
+            if !ours.redacted.is_empty() && self.repo.has_object(tip) && is_stale()? {
+                out.push((name, tracking, tip));
+            }
+        }
+        Ok(out)
+    }
+
+    /// Removes the tracking refs below a prefix that still lead to what is redacted here; returns which of our refs they were
+    /// of. A fetch brings them back as long as that remote has the text.
+    pub fn forget_tracking(&self, tracking: &str) -> Result<Vec<String>> {
+        let stale =
+            self.stale_tracking(&format!("{PREFIX}remotes/{tracking}{}", if tracking.is_empty() { "" } else { "/" }))?;
+        let refs: Vec<(String, Oid)> = stale.iter().map(|(_, tracking, tip)| (tracking.clone(), *tip)).collect();
+        references::delete(self.repo, &refs)?;
+        Ok(stale.into_iter().map(|(name, ..)| name).collect())
+    }
+
+    /// Brings the Markdown in step with the records that were redacted. The lock is held by the caller.
+    pub(super) fn markdown_in_step(&self, tips: &mut super::tips::Tips) -> Result<()> {
+        let handoffs = self.repo.find_ref(&data_ref(Shelf::Handoffs))?;
+        if Epoch::of(self.repo, handoffs)?.redacted.is_empty() {
+            return Ok(());
+        }
+        self.move_refs(&[MARKDOWN_REF], tips, "notes: Notes redacted by 'git empirica'", |_, tip, _| {
+            Ok(self.markdown_anew(handoffs, tip)?.filter(|new| Some(*new) != tip))
+        })
+    }
+}
+
+/// A note of lines without texts and records that are gone; `None` when it holds nothing of them. What was made anew goes to
+/// `best`, the greatest of several versions.
+fn lines_without(
+    note: &[u8],
+    texts: &Texts,
+    gone: &Gone<'_>,
+    best: &mut BTreeMap<String, (Vec<u8>, BTreeSet<String>, bool)>,
+) -> Option<Vec<u8>> {
+    let mut any = false;
+    let mut out: Vec<Vec<u8>> = Vec::new();
+    for line in lines::split(note) {
+        let id = lines::id(line);
+        if let Some(by) = id.and_then(|id| gone.records.get(id)) {
+            any |= !crate::wire::redact::is_stub(line);
+            out.push(if crate::wire::redact::is_stub(line) { line.to_vec() } else { stub(line, Some(by))? });
+        } else if let Some(without) = texts.without(line) {
+            any = true;
+            if let Some(id) = id {
+                let new = (without.line.clone(), without.of, without.is_gone);
+                let known = best.entry(id.to_owned()).or_insert_with(|| new.clone());
+                known.1.extend(new.1);
+                if new.0 > known.0 {
+                    (known.0, known.2) = (new.0, new.2);
+                }
+            }
+            out.push(without.line);
+        } else {
+            out.push(line.to_vec());
+        }
+    }
+    any.then(|| lines::canonical(out.iter().map(Vec::as_slice)))
+}

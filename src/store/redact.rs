@@ -1,0 +1,206 @@
+//! Redacting: records leave the notes and their history, and whatever quotes them is made anew without their texts.
+//!
+//! Each ref becomes a commit without parents, whose tree names what is gone (its epoch): wherever it meets a tip that does not
+//! know of it, that gives only lines. What only leads to the old tips goes afterwards.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::epoch::{Epoch, Redacted};
+use super::flush::{Beside, Flushed};
+use super::forget::{Anew, Gone};
+use super::lock::Lock;
+use super::{MARKDOWN_REF, Store, data_ref, touched};
+use crate::error::Result;
+use crate::git::difference::differences;
+use crate::git::{Oid, notes};
+use crate::model::{Id, Shelf};
+use crate::wire::redact::{By, Texts, is_stub};
+use crate::wire::{lines, portable};
+
+/// What a redaction does, or would.
+#[derive(Debug, Default)]
+pub struct Redaction {
+    /// The records that are gone, with the kind they were of.
+    pub gone: Vec<(Id, String)>,
+    /// Those of them that were redacted before.
+    pub before: Vec<Id>,
+    /// The records that quoted them and were made anew, with their kind.
+    pub rewritten: Vec<(Id, String)>,
+    /// The records that still hold a word of them that looks like no prose, with their kind.
+    pub look_at: Vec<(Id, String)>,
+    /// The refs of another tool that the records were imported from, and which still hold them.
+    pub foreign: BTreeSet<String>,
+    /// The number of the epoch.
+    pub epoch: u64,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Every line of the data refs that is read in one pass.
+type Lines = BTreeMap<(Shelf, Vec<u8>), ()>;
+
+impl Store<'_> {
+    /// Redacts records: stubs take their places, what quotes them is made anew. With `dry_run` it is only told. What waits in the
+    /// logs goes to the notes first; when it cannot, nothing is redacted. An id that is not stored here is passed over.
+    pub fn redact(&self, ids: &BTreeSet<Id>, by: &By, dry_run: bool) -> Result<Redaction> {
+        let mut out = Redaction::default();
+        let _lock = Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))?;
+        let mut tips = self.heal_locked(&mut out.warnings)?;
+        if dry_run {
+            let lines = self.all_lines(true)?;
+            let (texts, _) = self.look(ids, &lines, &mut out);
+            for (_, line) in lines.keys() {
+                let own = lines::id(line).and_then(Id::parse);
+                let without = texts.without(line).and(own).filter(|id| !ids.contains(id));
+                out.rewritten.extend(without.map(|id| (id, kind(line))));
+            }
+            order(&mut out.rewritten);
+            self.tell_tales(ids, &texts, lines.keys().map(|(_, line)| line), &mut out);
+            return Ok(out);
+        }
+        let mut flushed = Flushed::default();
+        self.write_logs(Beside::default(), &mut tips, &mut flushed)?;
+        out.warnings.append(&mut flushed.warnings);
+        if let Some(left) = flushed.left.into_iter().next() {
+            return Err(left.untaken());
+        }
+        let (texts, known) = self.look(ids, &self.all_lines(false)?, &mut out);
+        self.forgotten.borrow_mut().extend(texts.clone());
+        let entries = |id: &Id| (id.as_str().to_owned(), Redacted::gone(id.as_str()));
+        let mut epoch = Epoch { number: known.number + 1, redacted: ids.iter().map(entries).collect() };
+        epoch = epoch.united(&known);
+        out.epoch = epoch.number;
+        let gone = Gone { records: ids.iter().map(|id| (id.as_str().to_owned(), by)).collect(), epoch };
+        let rewritten = self.move_all(&gone, &texts, &mut tips)?;
+        tips.save(&self.paths);
+        touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
+        self.forget_traces(&mut out.warnings);
+        let lines = self.all_lines(false)?;
+        let rewritten = lines.keys().filter(|(_, line)| lines::id(line).is_some_and(|id| rewritten.contains(id)));
+        out.rewritten = rewritten.filter_map(|(_, line)| Some((Id::parse(lines::id(line)?)?, kind(line)))).collect();
+        order(&mut out.rewritten);
+        self.tell_tales(ids, &texts, lines.keys().map(|(_, line)| line), &mut out);
+        Ok(out)
+    }
+
+    /// Moves all refs, in one go; returns the records that were made anew.
+    fn move_all(&self, gone: &Gone<'_>, texts: &Texts, tips: &mut super::tips::Tips) -> Result<BTreeSet<String>> {
+        let names: Vec<String> =
+            Shelf::ALL.iter().map(|shelf| data_ref(*shelf)).chain([MARKDOWN_REF.to_owned()]).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut rewritten = BTreeSet::new();
+        let who = self.repo.identity();
+        let message = "Notes redacted by 'git empirica'\n";
+        // the Markdown follows what the handoffs become in the same go
+        let mut handoffs = None;
+        self.move_refs(&names, tips, "notes: Notes redacted by 'git empirica'", |at, tip, _| {
+            let Some(tip) = tip else {
+                handoffs = if names[at] == data_ref(Shelf::Handoffs) { None } else { handoffs };
+                return Ok(None);
+            };
+            if names[at] == MARKDOWN_REF {
+                let epoch = Gone { records: BTreeMap::new(), epoch: gone.epoch.clone() };
+                let before = self.repo.tree_of(tip)?;
+                let with_passages = match self.anew(MARKDOWN_REF, tip, texts, &Gone::default())? {
+                    Some(Anew { tree, .. }) => self.repo.write_commit(tree, Vec::new(), message, &who)?,
+                    None => tip,
+                };
+                let blocks = self.markdown_anew(handoffs, Some(with_passages))?.unwrap_or(with_passages);
+                // without handoffs there is nothing that it would follow
+                let anew = self.anew(MARKDOWN_REF, blocks, &Texts::default(), &epoch)?;
+                let tree = anew.map_or_else(|| self.repo.tree_of(blocks), |anew| Ok(anew.tree))?;
+                let is_touched = !differences(self.repo, before, tree)?.notes.is_empty();
+                let parents = if is_touched { Vec::new() } else { vec![tip] };
+                return self.repo.write_commit(tree, parents, message, &who).map(Some);
+            }
+            let anew = self.anew(names[at], tip, texts, gone)?;
+            let new = match anew {
+                Some(anew) => {
+                    rewritten.extend(anew.rewritten);
+                    // a history that never held anything of it can stay
+                    let parents = if anew.is_touched { Vec::new() } else { vec![tip] };
+                    Some(self.repo.write_commit(anew.tree, parents, message, &who)?)
+                }
+                None => None,
+            };
+            if names[at] == data_ref(Shelf::Handoffs) {
+                handoffs = new.or(Some(tip));
+            }
+            Ok(new)
+        })?;
+        Ok(rewritten)
+    }
+
+    /// What is to be known of the records first: their texts, and what was redacted before.
+    fn look(&self, ids: &BTreeSet<Id>, lines: &Lines, out: &mut Redaction) -> (Texts, Epoch) {
+        let mut texts = Texts::default();
+        let mut gone = BTreeMap::new();
+        for (_, line) in lines.keys() {
+            let Some(id) = lines::id(line).and_then(Id::parse).filter(|id| ids.contains(id)) else { continue };
+            if is_stub(line) {
+                out.before.push(id);
+                continue;
+            }
+            texts.add(line);
+            gone.insert(id, kind(line));
+            let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
+            let name = value.as_ref().and_then(|value| value.get("foreign")?.get("ref")?.as_str());
+            out.foreign.extend(name.map(str::to_owned));
+        }
+        out.gone = gone.into_iter().collect();
+        out.before.dedup();
+        let of = |name: String| self.repo.find_ref(&name).and_then(|tip| Epoch::of(self.repo, tip)).unwrap_or_default();
+        let names = Shelf::ALL.into_iter().map(data_ref).chain([MARKDOWN_REF.to_owned()]);
+        (texts, names.map(of).fold(Epoch::default(), |all, epoch| all.united(&epoch)))
+    }
+
+    /// Every line of the data refs; with `waiting` also of the logs.
+    fn all_lines(&self, waiting: bool) -> Result<Lines> {
+        let mut out = Lines::new();
+        for shelf in Shelf::ALL {
+            let tip: Option<Oid> = self.repo.find_ref(&data_ref(shelf))?;
+            let Some(tip) = tip else { continue };
+            for (_, blob) in notes::entries(self.repo, self.repo.tree_of(tip)?)?.notes {
+                let note = self.repo.read_blob(blob)?.ok_or_else(|| super::merge::absent(blob))?;
+                out.extend(lines::split(&note).map(|line| ((shelf, line.to_vec()), ())));
+            }
+        }
+        if waiting {
+            out.extend(super::log::read(&self.paths).into_iter().map(|waiting| ((waiting.shelf, waiting.line), ())));
+        }
+        Ok(out)
+    }
+
+    /// The records that still hold a word of what is gone which looks like no prose.
+    fn tell_tales<'l>(
+        &self,
+        ids: &BTreeSet<Id>,
+        texts: &Texts,
+        lines: impl Iterator<Item = &'l Vec<u8>>,
+        out: &mut Redaction,
+    ) {
+        let words = texts.telling();
+        if words.is_empty() {
+            return;
+        }
+        for line in lines {
+            let line = texts.without(line).map_or_else(|| line.clone(), |without| without.line);
+            let text = String::from_utf8_lossy(&line);
+            let Some(id) = lines::id(&line).and_then(Id::parse).filter(|id| !ids.contains(id)) else { continue };
+            if words.iter().any(|word| text.contains(word.as_str())) {
+                out.look_at.push((id, kind(&line)));
+            }
+        }
+        order(&mut out.look_at);
+    }
+}
+
+fn order(records: &mut Vec<(Id, String)>) {
+    records.sort();
+    records.dedup_by(|a, b| a.0 == b.0);
+}
+
+/// The kind a line says it is of.
+fn kind(line: &[u8]) -> String {
+    portable::kind(line).unwrap_or_else(|| "unknown kind".to_owned())
+}

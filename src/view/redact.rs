@@ -1,0 +1,100 @@
+//! The answer of `redact`.
+
+use serde_json::{Value, json};
+
+use super::{Answer, safe, words};
+use crate::error::Error;
+use crate::git::repository::quote;
+use crate::model::Id;
+use crate::ops::redact::{Outcome, State};
+
+/// The answer of `redact`. It fails when a remote still has what was redacted here.
+pub fn answer(outcome: &Outcome) -> Answer {
+    let here = &outcome.here;
+    let complete = outcome.remotes.iter().all(|remote| remote.state != State::NotRedacted);
+    let remotes: Vec<Value> = outcome
+        .remotes
+        .iter()
+        .map(|r| json!({"remote": r.name, "state": r.state.word(), "reason": r.reason}))
+        .collect();
+    let json = json!({
+        "dry_run": outcome.dry_run,
+        "redacted": listed(&here.gone),
+        "redacted_before": here.before,
+        "rewritten": listed(&here.rewritten),
+        "look_at": listed(&here.look_at),
+        "foreign_refs": here.foreign,
+        "epoch": (!outcome.dry_run).then_some(here.epoch),
+        "remotes": remotes,
+        "complete": complete && !outcome.dry_run,
+    });
+    let (gone, anew) = match outcome.dry_run {
+        true => ("would be redacted", "would be made anew without its text"),
+        false => ("redacted", "made anew without its text"),
+    };
+    let line = |(id, kind): &(Id, String), what: &str| {
+        format!("{} {}: {what}\n", safe::line(&kind.replace('_', " ")), id.short())
+    };
+    let mut text: String = here.gone.iter().map(|record| line(record, gone)).collect();
+    text.extend(here.before.iter().map(|id| format!("{}: redacted before\n", id.short())));
+    text.extend(here.rewritten.iter().map(|record| line(record, anew)));
+    for remote in &outcome.remotes {
+        let state = match remote.state {
+            State::Redacted => "redacted there, too",
+            State::NoNotes => "has no notes",
+            State::NotRedacted => "NOT redacted there",
+        };
+        let reason = remote.reason.as_ref().map(|reason| format!(": {}", safe::line(reason))).unwrap_or_default();
+        text.push_str(&format!("{}: {state}{reason}\n", safe::line(&remote.name)));
+    }
+    let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    if outcome.dry_run {
+        return tales(answer.say("This is a dry run: nothing was changed."), outcome);
+    }
+    answer = answer.say("If it was a secret, change it: whoever fetched it before has it.");
+    answer = tales(answer, outcome)
+        .hint("the old objects stay in this clone until git removes what nothing leads to: git gc --prune=now");
+    if complete {
+        return answer;
+    }
+    let names: Vec<String> =
+        outcome.remotes.iter().filter(|r| r.state == State::NotRedacted).map(|r| r.name.clone()).collect();
+    let retry: Vec<&str> = here.gone.iter().map(|(id, _)| id).chain(&here.before).map(Id::as_str).collect();
+    answer.failed = Some(
+        Error::refused(format!("it is not redacted on {}", names.join(", ")))
+            .reason("here it is redacted; there the notes are as they were, and whoever fetches gets the text")
+            .suggest(
+                "See what keeps the remote from taking it (a forced push of refs/notes/empirica/*), then run it again.",
+            )
+            .command(format!("git empirica redact {}", retry.join(" "))),
+    );
+    answer
+}
+
+/// What the user should look at besides.
+fn tales(mut answer: Answer, outcome: &Outcome) -> Answer {
+    let here = &outcome.here;
+    if !here.look_at.is_empty() {
+        let few: Vec<&str> = here.look_at.iter().take(5).map(|(id, _)| id.short()).collect();
+        answer = answer
+            .warn([format!(
+                "{} still {} a word of it that looks like no prose: {}{}",
+                words::count(here.look_at.len(), "record"),
+                if here.look_at.len() == 1 { "holds" } else { "hold" },
+                few.join(", "),
+                if here.look_at.len() > few.len() { ", …" } else { "" }
+            )])
+            .hint(format!("see whether it is the secret: git empirica show {}", few[0]));
+    }
+    for name in &here.foreign {
+        let name = format!("refs/notes/empirica/{name}");
+        answer = answer
+            .warn([format!("{} still holds it: it was imported from there", safe::line(&name))])
+            .hint(format!("remove that ref, here and on the remotes that have it: git update-ref -d {}", quote(&name)));
+    }
+    answer
+}
+
+fn listed(records: &[(Id, String)]) -> Vec<Value> {
+    records.iter().map(|(id, kind)| json!({"id": id, "kind": kind})).collect()
+}
