@@ -293,6 +293,33 @@ fn what_may_not_leave_is_told_as_not_redacted_there() {
 }
 
 #[test]
+fn a_copy_of_what_was_redacted_restores_the_same_trees_and_redacts() {
+    let place = Place::new();
+    let repo = place.set_up("a");
+    let id = session(&repo);
+    let with_text = place.repo("b");
+    let old = repo.run(["export", "--jsonl"]).ok().out;
+    with_text.run_with_input(["import", "--jsonl", "-"], old.as_bytes()).ok();
+    with_text.start("two", "t");
+    with_text.json(["handoff", "--next", &format!("quoted: {SECRET}")]);
+    repo.json(["redact", &id]);
+    let copy = repo.run(["export", "--jsonl"]).ok().out;
+    assert!(copy.starts_with("{\"shelf\":\"journal\",\"epoch\":\"1\\n"), "{copy}");
+    let empty = place.repo("c");
+    empty.run_with_input(["import", "--jsonl", "-"], copy.as_bytes()).ok();
+    assert_eq!(trees(&empty)[..3], trees(&repo)[..3]);
+    assert_eq!(empty.run(["export", "--jsonl"]).ok().out, copy);
+    // whoever still has the text loses it, and what quoted it
+    with_text.run_with_input(["import", "--jsonl", "-"], copy.as_bytes()).ok();
+    assert_gone(&with_text, "hunter2hunter2");
+    assert!(lines(&with_text).join("\n").contains("quoted: [redacted]"));
+    let said = with_text.run_with_input(["import", "--jsonl", "-", "--json"], copy.as_bytes()).json();
+    assert_eq!((&said["new"], &said["left_out"]), (&json!(0), &json!(0)), "{said}");
+    let wrong = with_text.run_with_input(["import", "--jsonl", "-", "--json"], b"{\"shelf\":\"journal\",\"epoch\":1}");
+    assert!(wrong.code(2).json()["reason"].as_str().expect("a reason").contains("epoch"));
+}
+
+#[test]
 fn what_was_exported_before_does_not_bring_it_back() {
     let place = Place::new();
     let repo = place.set_up("a");

@@ -7,8 +7,9 @@ use super::Stored;
 use super::context::Context;
 use crate::error::{Error, Result};
 use crate::git::{Oid, parse_oid};
-use crate::store::{Storage, Waiting};
-use crate::wire::portable;
+use crate::model::Shelf;
+use crate::store::{Epoch, Out, Storage, Waiting};
+use crate::wire::portable::{self, Portable, Read};
 
 /// How many wrong lines an error tells of.
 const TOLD: usize = 3;
@@ -48,7 +49,11 @@ pub struct Imported {
 pub fn export(context: &Context<'_>, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<Exported> {
     let mut exported = Exported { lines: 0, warnings: context.store.settle() };
     let mut commit = (None, String::new());
-    context.store.export(&mut |shelf, on, line| {
+    context.store.export(&mut |out| {
+        let (shelf, on, line) = match out {
+            Out::Epoch(shelf, epoch) => return each(&(portable::write_epoch(shelf, &epoch) + "\n")),
+            Out::Line(shelf, on, line) => (shelf, on, line),
+        };
         if commit.0 != Some(on) {
             commit = (Some(on), on.to_string());
         }
@@ -66,7 +71,7 @@ pub fn import(
     name: &str,
     told: &mut dyn FnMut(usize, usize),
 ) -> Result<Imported> {
-    let given = read(context, input, name)?;
+    let (given, epochs) = read(context, input, name)?;
     let read = given.len();
     let mut missing: BTreeMap<Oid, bool> = BTreeMap::new();
     let empty = context.repo.empty_tree();
@@ -75,7 +80,7 @@ pub fn import(
     }
     let looks = context.store.looks_for_secrets();
     let secrets = looks.then(|| given.iter().filter(|line| context.store.holds_secret(&line.line)).count());
-    let imported = context.store.import(given, told)?;
+    let imported = context.store.import_with(given, &epochs, told)?;
     let new = imported.new.values().sum();
     let missing_commits = missing.into_values().filter(|missing| *missing).count();
     let mut stored = Stored { warnings: imported.warnings, ..Default::default() };
@@ -92,9 +97,10 @@ pub fn import(
     })
 }
 
-/// All lines, or an error that tells of the first that are wrong.
-fn read(context: &Context<'_>, input: &mut dyn BufRead, name: &str) -> Result<Vec<Waiting>> {
+/// All lines, and what was redacted by shelf, or an error that tells of the first that are wrong.
+fn read(context: &Context<'_>, input: &mut dyn BufRead, name: &str) -> Result<(Vec<Waiting>, BTreeMap<Shelf, String>)> {
     let mut out = Vec::new();
+    let mut epochs: BTreeMap<Shelf, String> = BTreeMap::new();
     let (mut wrong, mut first) = (Vec::new(), 0);
     let mut line = Vec::new();
     for number in 1.. {
@@ -105,8 +111,17 @@ fn read(context: &Context<'_>, input: &mut dyn BufRead, name: &str) -> Result<Ve
         if line.trim_ascii().is_empty() {
             continue;
         }
-        match waiting(context, &line) {
-            Ok(waiting) => out.push(waiting),
+        let read = portable::read(&line).and_then(|read| match read {
+            Read::Epoch(shelf, epoch) => {
+                // of several all holds
+                let known = epochs.entry(shelf).or_default();
+                *known = Epoch::parse(known.as_bytes()).united(&Epoch::parse(epoch.as_bytes())).text();
+                Ok(None)
+            }
+            Read::Line(line) => waiting(context, line).map(Some),
+        });
+        match read {
+            Ok(waiting) => out.extend(waiting),
             Err(what) => {
                 first = if wrong.is_empty() { number } else { first };
                 wrong.push(format!("line {number}: {what}"));
@@ -114,7 +129,7 @@ fn read(context: &Context<'_>, input: &mut dyn BufRead, name: &str) -> Result<Ve
         }
     }
     if wrong.is_empty() {
-        return Ok(out);
+        return Ok((out, epochs));
     }
     let more = wrong.len().saturating_sub(TOLD);
     wrong.truncate(TOLD);
@@ -129,8 +144,7 @@ fn read(context: &Context<'_>, input: &mut dyn BufRead, name: &str) -> Result<Ve
         .command("git empirica export --jsonl"))
 }
 
-fn waiting(context: &Context<'_>, line: &[u8]) -> Result<Waiting, String> {
-    let read = portable::read(line)?;
+fn waiting(context: &Context<'_>, read: Portable) -> Result<Waiting, String> {
     let digits = context.repo.hex_len();
     let on = parse_oid(&read.commit).filter(|_| read.commit.len() == digits);
     let on = on.ok_or_else(|| format!("the commit is not {digits} hex digits, as object ids are here"))?;

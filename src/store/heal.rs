@@ -114,7 +114,7 @@ impl Store<'_> {
     }
 
     /// After redactions of others came in: brings what waits, the Markdown and what leads to old tips in line with them.
-    fn settle_redactions(&self, learned: bool, tips: &mut Tips, warnings: &mut Vec<String>) -> Result<()> {
+    pub(super) fn settle_redactions(&self, learned: bool, tips: &mut Tips, warnings: &mut Vec<String>) -> Result<()> {
         let of = |name: &str| Epoch::of(self.repo, self.repo.find_ref(name)?);
         let (handoffs, markdown) = (of(&data_ref(Shelf::Handoffs))?, of(MARKDOWN_REF)?);
         if learned {

@@ -44,7 +44,7 @@ pub use self::lock::pause;
 pub use self::log::{Counted, Waiting};
 pub use self::paths::Paths;
 pub use self::pending::Pending;
-pub use self::portable::Imported;
+pub use self::portable::{Imported, Out};
 pub use self::read::{Entry, Homes, Lookup, Note, Scan, standing_alone};
 pub use self::redact::Redaction;
 pub use self::remote::{Line, Standing, Travelling};

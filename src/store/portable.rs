@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::epoch::Epoch;
+use super::epoch::{Epoch, NAME};
 use super::flush::Beside;
 use super::lock::Lock;
 use super::log::{self, Waiting};
 use super::merge::absent;
 use super::{Lookup, Store, data_ref, secrets, touched};
 use crate::error::Result;
+use crate::git::difference::Other;
 use crate::git::{Notes, Oid, notes};
 use crate::model::Shelf;
 use crate::wire::{lines, portable};
@@ -26,14 +27,22 @@ pub struct Imported {
     pub warnings: Vec<String>,
 }
 
-/// Takes a line, with its shelf and the object it stands on; an error ends the export.
-type EachLine<'e> = &'e mut dyn FnMut(Shelf, Oid, &[u8]) -> Result<()>;
+/// What is exported.
+pub enum Out<'l> {
+    /// What was redacted on a shelf, as its tree says it; before the lines of the shelf.
+    Epoch(Shelf, String),
+    /// A line, with its shelf and the object it stands on.
+    Line(Shelf, Oid, &'l [u8]),
+}
+
+/// Takes what is exported; an error ends the export.
+type Each<'e> = &'e mut dyn FnMut(Out<'_>) -> Result<()>;
 
 impl Store<'_> {
     /// Hands out every stored line, of all sources: by shelf, then by the hex of the object it stands on, then in the order of a
-    /// canonical note. What was redacted stays out. An error, before the first line, when a note is not here: what lacks
-    /// it is no whole.
-    pub fn export(&self, each: EachLine<'_>) -> Result<()> {
+    /// canonical note; before those of a shelf, what was redacted there, if anything. What was redacted stays out. An error,
+    /// before the first line, when a note is not here: what lacks it is no whole.
+    pub fn export(&self, each: Each<'_>) -> Result<()> {
         let mut shelves = Vec::new();
         for shelf in Shelf::ALL {
             let lookup = Lookup::open(self, shelf)?;
@@ -47,9 +56,12 @@ impl Store<'_> {
             shelves.push((shelf, lookup, places));
         }
         for (shelf, mut lookup, places) in shelves {
+            if !lookup.redacted.is_empty() {
+                each(Out::Epoch(shelf, lookup.redacted.text()))?;
+            }
             for on in places {
                 for line in lookup.lines(on)? {
-                    each(shelf, on, &line)?;
+                    each(Out::Line(shelf, on, &line))?;
                 }
             }
         }
@@ -61,7 +73,18 @@ impl Store<'_> {
     /// how many notes are done, of how many.
     ///
     /// Twice is the same as once, and what was interrupted is completed by the next time.
-    pub fn import(&self, mut given: Vec<Waiting>, told: &mut dyn FnMut(usize, usize)) -> Result<Imported> {
+    pub fn import(&self, given: Vec<Waiting>, told: &mut dyn FnMut(usize, usize)) -> Result<Imported> {
+        self.import_with(given, &BTreeMap::new(), told)
+    }
+
+    /// The same of lines of a repository where something was redacted (the texts of its epochs, by shelf): it is redacted here
+    /// then, as after a sync.
+    pub fn import_with(
+        &self,
+        mut given: Vec<Waiting>,
+        epochs: &BTreeMap<Shelf, String>,
+        told: &mut dyn FnMut(usize, usize),
+    ) -> Result<Imported> {
         let mut imported = Imported::default();
         let _lock = Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))?;
         let mut tips = self.heal_locked(&mut imported.warnings)?;
@@ -69,6 +92,7 @@ impl Store<'_> {
         given.sort_unstable_by(|a, b| (a.shelf, a.on, &a.line).cmp(&(b.shelf, b.on, &b.line)));
         given.dedup();
         let is_new = self.new_among(&given, &mut imported)?;
+        let learned = self.import_redactions(&given, epochs, &mut tips)?;
         let new = is_new.iter().filter(|new| **new == Some(true)).count();
         imported.known = all - new - imported.left_out;
         // the Markdown of handoffs that are known may be what an interrupted import still lacks
@@ -79,8 +103,51 @@ impl Store<'_> {
         });
         touched::add_waiting(&self.paths, &given).map_err(|error| touched::unusable(&self.paths, error))?;
         self.write_waiting(&given, Beside::default(), &mut tips, &mut imported.warnings, told)?;
+        if !epochs.is_empty() {
+            touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
+            self.settle_redactions(learned, &mut tips, &mut imported.warnings)?;
+        }
         tips.save(&self.paths);
         Ok(imported)
+    }
+
+    /// Unites what was redacted elsewhere with our refs, and the lines that stand for it. Says whether texts of ours were among
+    /// it.
+    fn import_redactions(
+        &self,
+        given: &[Waiting],
+        epochs: &BTreeMap<Shelf, String>,
+        tips: &mut super::tips::Tips,
+    ) -> Result<bool> {
+        let mut theirs = Vec::new();
+        for (shelf, text) in epochs {
+            let epoch = Epoch::parse(text.as_bytes());
+            let stands = |waiting: &&Waiting| {
+                waiting.shelf == *shelf && lines::id(&waiting.line).is_some_and(|id| epoch.redacted.contains_key(id))
+            };
+            let mut notes: BTreeMap<Oid, Vec<&[u8]>> = BTreeMap::new();
+            for waiting in given.iter().filter(stands).filter(|waiting| epoch.counts(&waiting.line)) {
+                notes.entry(waiting.on).or_default().push(&waiting.line);
+            }
+            let blob = |lines: Vec<&[u8]>| self.repo.write_blob(&lines::canonical(lines)).map(Some);
+            let edits = notes.into_iter().map(|(on, lines)| Ok((on, blob(lines)?))).collect::<Result<_>>()?;
+            let others = [(NAME.as_bytes().to_vec(), Other::file(self.repo.write_blob(epoch.text().as_bytes())?))];
+            let tree = notes::rebuilt(self.repo, self.repo.empty_tree(), &edits, &others, lines::union, false)?;
+            let tip = self.repo.write_merge(tree, Vec::new(), "Notes imported by 'git empirica'\n", 0)?;
+            theirs.push((data_ref(*shelf), tip));
+        }
+        let mut pairs = Vec::new();
+        for (name, tip) in &theirs {
+            pairs.push([self.repo.find_ref(name)?, Some(*tip)]);
+        }
+        let texts = self.texts_to_forget(&pairs)?;
+        let learned = !texts.is_empty();
+        self.forgotten.borrow_mut().extend(texts);
+        // as when it comes with a sync: the journal last
+        for (name, tip) in theirs.iter().rev() {
+            self.unite_tip(name, *tip, false, tips)?;
+        }
+        Ok(learned)
     }
 
     /// Which of these lines, sorted, are new here; `None` for those that do not count, because their id was redacted.

@@ -95,6 +95,8 @@ pub struct Lookup<'s> {
     /// Each with what was redacted and it does not know of.
     trees: Vec<(Notes<'s>, Epoch)>,
     waiting: Vec<Waiting>,
+    /// What was redacted on the shelf, over all sources.
+    pub(super) redacted: Epoch,
 }
 
 /// A notes commit a shelf is read from.
@@ -133,7 +135,7 @@ impl<'s> Lookup<'s> {
                 trees.push((tree, stale));
             }
         }
-        Ok(Lookup { trees, waiting })
+        Ok(Lookup { trees, waiting, redacted })
     }
 
     /// The blob of one object's note, for who can do without its lines in order.

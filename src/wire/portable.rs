@@ -38,11 +38,44 @@ pub fn write(commit: &str, shelf: Shelf, line: &[u8]) -> String {
     }
 }
 
+/// The line that says what was redacted on a shelf, without the final LF. `epoch` is the text of that entry.
+pub fn write_epoch(shelf: Shelf, epoch: &str) -> String {
+    format!("{{\"shelf\":\"{}\",\"epoch\":{}}}", shelf.name(), Value::from(epoch))
+}
+
+/// A line of an export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Read {
+    /// A stored line.
+    Line(Portable),
+    /// What was redacted on a shelf: the text of the entry, not checked.
+    Epoch(Shelf, String),
+}
+
 /// Reads a line of an export. The error says what is wrong with it, in a sentence without its content.
-pub fn read(text: &[u8]) -> Result<Portable, String> {
+pub fn read(text: &[u8]) -> Result<Read, String> {
     std::str::from_utf8(text).map_err(|_| "it is not UTF-8".to_owned())?;
+    let members = members(text).ok_or("it is not one JSON object")?;
+    if members.iter().any(|(key, _)| key == "epoch") {
+        return read_epoch(&members);
+    }
+    read_line(members).map(Read::Line)
+}
+
+fn read_epoch(members: &[(String, &[u8])]) -> Result<Read, String> {
+    let [shelf, epoch] = ["shelf", "epoch"].map(|key| {
+        let value = members.iter().find(|(known, _)| known == key);
+        value.and_then(|(_, value)| serde_json::from_slice::<String>(value).ok())
+    });
+    match (members.len(), shelf.as_deref().and_then(Shelf::parse), epoch) {
+        (2, Some(shelf), Some(epoch)) => Ok(Read::Epoch(shelf, epoch)),
+        _ => Err("beside \"epoch\", a string, it has not exactly the name of a shelf".to_owned()),
+    }
+}
+
+fn read_line(members: Vec<(String, &[u8])>) -> Result<Portable, String> {
     let (mut commit, mut shelf, mut line) = (None, None, None);
-    for (key, value) in members(text).ok_or("it is not one JSON object")? {
+    for (key, value) in members {
         let string = || {
             let wrong = |_| format!("the value of \"{key}\" is no string");
             serde_json::from_slice::<String>(value).map_err(wrong)
@@ -168,7 +201,8 @@ mod tests {
             for line in lines {
                 let text = write(C, shelf, line);
                 let back = read(text.as_bytes());
-                assert_eq!(back, Ok(Portable { commit: C.to_owned(), shelf, line: line.to_vec() }), "{text}");
+                let line = Portable { commit: C.to_owned(), shelf, line: line.to_vec() };
+                assert_eq!(back, Ok(Read::Line(line)), "{text}");
                 assert_eq!(text.bytes().filter(|byte| *byte == b'\n').count(), 0);
             }
         }
@@ -189,12 +223,23 @@ mod tests {
     fn keys_may_have_any_order_and_spaces_between() {
         let finding = format!(r#"{{"v":1,{HEAD},"text":"}},"}}"#);
         let text = format!(" {{ \"record\" : {finding} ,\t\"commit\":\"{C}\" }} \r");
-        assert_eq!(read(text.as_bytes()).map(|read| read.line), Ok(finding.into_bytes()));
+        let Ok(Read::Line(read)) = read(text.as_bytes()) else { panic!("a line") };
+        assert_eq!(read.line, finding.into_bytes());
+    }
+
+    #[test]
+    fn what_was_redacted_comes_back_as_it_was() {
+        let text = write_epoch(Shelf::Handoffs, "2\nabc\n");
+        assert_eq!(text, r#"{"shelf":"handoffs","epoch":"2\nabc\n"}"#);
+        assert_eq!(read(text.as_bytes()), Ok(Read::Epoch(Shelf::Handoffs, "2\nabc\n".to_owned())));
     }
 
     #[test]
     fn what_is_wrong_is_said() {
         for (text, word) in [
+            (r#"{"shelf":"x","epoch":"1"}"#, "name of a shelf"),
+            (r#"{"shelf":"journal","epoch":1}"#, "a string"),
+            (r#"{"shelf":"journal","epoch":"1","commit":"a"}"#, "exactly"),
             ("", "one JSON object"),
             ("{}", "no key \"commit\""),
             ("[1]", "one JSON object"),
