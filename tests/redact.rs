@@ -330,6 +330,14 @@ fn what_was_exported_before_does_not_bring_it_back() {
     let stood = trees(&repo);
     repo.json(["import", "--jsonl", "../old.jsonl"]);
     assert_eq!(trees(&repo)[0], stood[0]);
+    // nor do records that came later and quote it, when it is among what is imported
+    let later = place.repo("later");
+    later.json(["import", "--jsonl", "../old.jsonl"]);
+    later.start("two", "t");
+    later.json(["handoff", "--next", &format!("quoted: {SECRET}")]);
+    std::fs::write(place.path().join("old.jsonl"), later.run(["export", "--jsonl"]).ok().out).expect("a file");
+    repo.json(["import", "--jsonl", "../old.jsonl"]);
+    assert!(lines(&repo).join("\n").contains("quoted: [redacted]"));
     std::fs::remove_file(place.path().join("old.jsonl")).expect("a file");
     assert_gone(&repo, "hunter2hunter2");
 }

@@ -81,6 +81,23 @@ pub fn begin(context: &Context<'_>, session: &Active) -> std::io::Result<()> {
     context.store.replace_derived(&context.store.paths().current().join(session.id.as_str()), &text)
 }
 
+/// Forgets what the active sessions of all worktrees are for where that was redacted.
+pub fn forget_redacted(context: &Context<'_>) {
+    for folder in worktrees(context) {
+        for mut session in read(&folder).unwrap_or_default() {
+            let task = session.task.as_deref().and_then(|task| context.store.without_redacted(task));
+            if task.is_some() {
+                session.task = task;
+                let text = serde_json::to_string(&session).unwrap_or_default();
+                // what cannot be written again is found in the records
+                if context.store.replace_derived(&folder.join(session.id.as_str()), &text).is_err() {
+                    end(context, &session.id);
+                }
+            }
+        }
+    }
+}
+
 /// Forgets a session, in whichever worktree it is remembered.
 pub fn end(context: &Context<'_>, session: &SessionId) {
     for folder in worktrees(context) {

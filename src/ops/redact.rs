@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::context::Context;
+use super::current;
 use super::sync::{Leaves, destinations, travel::Trip};
 use crate::error::{Error, Kind, Result};
 use crate::git::remotes::{self, Place};
@@ -87,6 +88,7 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     if request.dry_run {
         return Ok(outcome);
     }
+    current::forget_redacted(context);
     for place in places(context)? {
         let remote = publish(context, &place, request, &mut outcome.warnings);
         outcome.remotes.push(remote);

@@ -186,3 +186,81 @@ impl Form {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn id(n: u8) -> String {
+        format!("019ab000-0000-7000-8000-{n:012x}")
+    }
+
+    /// An epoch of few records, which are gone or are without some of few others.
+    fn epoch() -> impl Strategy<Value = Epoch> {
+        let entry = (0u8..4, prop::collection::btree_set(4u8..7, 0..3), 0u8..2);
+        prop::collection::vec(entry, 0..5).prop_map(|entries| {
+            let redacted = entries.into_iter().map(|(n, of, hash)| {
+                let of: BTreeSet<String> = of.into_iter().map(id).collect();
+                let gone = of.is_empty();
+                let line = (!gone).then(|| redact::hash(&[hash]));
+                (id(n), if gone { Redacted::gone(&id(n)) } else { Redacted { of, line } })
+            });
+            Epoch { number: 1, redacted: redacted.collect() }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_one_side_is_without_the_union_is_without(a in epoch(), b in epoch(), c in epoch()) {
+            let ab = a.united(&b);
+            prop_assert_eq!(&ab, &b.united(&a));
+            prop_assert_eq!(&ab.united(&b), &ab);
+            prop_assert_eq!(&ab.united(&a), &ab);
+            for (side, all) in [(&a, &ab), (&b, &ab), (&ab, &ab.united(&c))] {
+                for (id, redacted) in &side.redacted {
+                    prop_assert!(all.redacted[id].of.is_superset(&redacted.of));
+                }
+            }
+            // what is written is read as it was, and whoever knows all is unaware of nothing
+            prop_assert_eq!(&Epoch::parse(ab.text().as_bytes()), &ab);
+            prop_assert!(ab.unaware_of(&ab).redacted.is_empty());
+            // in whatever order they meet, they come to rest
+            let one = ab.united(&c);
+            let other = a.united(&b.united(&c));
+            prop_assert_eq!(one.united(&other), other.united(&one));
+        }
+    }
+
+    #[test]
+    fn where_each_holds_what_the_other_is_without_nothing_but_a_stub_counts() {
+        let line = |text: &str| format!(r#"{{"v":1,"id":"{}","kind":"handoff","text":"{text}"}}"#, id(1)).into_bytes();
+        let (first, second) = (line("without a"), line("without b"));
+        let of = |n: u8, line: &[u8]| Epoch {
+            number: 1,
+            redacted: BTreeMap::from([(
+                id(1),
+                Redacted { of: BTreeSet::from([id(n)]), line: Some(redact::hash(line)) },
+            )]),
+        };
+        let (a, b) = (of(2, &first), of(3, &second));
+        assert!(a.counts(&first) && !a.counts(&second) && b.counts(&second));
+        let both = a.united(&b);
+        assert!(!both.counts(&first) && !both.counts(&second));
+        let stub = redact::stub(&first, None).expect("a stub");
+        assert!(both.counts(&stub) && a.counts(&stub));
+        assert_eq!(both.gone().collect::<Vec<_>>(), [id(1)]);
+        assert!(both.counts(b"a foreign line") && both.counts(line("x").to_ascii_uppercase().as_slice()));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_passed_over() {
+        let text = format!("x\n{}\nnonsense\n{} short {}\n", id(1), id(2), id(3));
+        let epoch = Epoch::parse(text.as_bytes());
+        assert_eq!(epoch.number, 0);
+        assert_eq!(epoch.redacted.keys().cloned().collect::<Vec<_>>(), [id(1), id(2)]);
+        assert_eq!(Epoch::parse(b""), Epoch::default());
+        assert_eq!(Epoch::parse(b"\xff\n"), Epoch::default());
+    }
+}

@@ -125,6 +125,11 @@ impl Store<'_> {
         Ok(Some(Anew { tree, is_touched, rewritten: best.into_keys().collect() }))
     }
 
+    /// A text without what was redacted just now; `None` when it holds nothing of it.
+    pub fn without_redacted(&self, text: &str) -> Option<String> {
+        self.forgotten.borrow().passage(text)
+    }
+
     /// What waits, without what was redacted and texts that are to be forgotten.
     pub(super) fn counting(&self, waiting: &[Waiting]) -> Result<Vec<Waiting>> {
         let texts = self.forgotten.borrow();

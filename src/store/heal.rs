@@ -98,13 +98,15 @@ impl Store<'_> {
     /// is remembered of them, what was fetched. Says whether there are any.
     fn learn_redactions(&self, tips: &Tips) -> Result<bool> {
         let mut pairs = Vec::new();
+        let fetched: Vec<(String, Oid)> =
+            self.tracking().into_iter().filter(|(tracking, id)| tips.refs.get(tracking) != Some(id)).collect();
         for (name, _) in our_refs() {
-            let now = self.repo.find_ref(&name)?.filter(|now| self.repo.has_object(*now));
+            let now = self.repo.find_ref(&name)?;
             let known = tips.refs.get(&name).copied().filter(|known| Some(*known) != now);
-            pairs.extend(known.filter(|known| self.repo.has_object(*known)).map(|known| [now, Some(known)]));
-            let fetched = self.tracking().into_iter().filter(|(t, id)| tips.refs.get(t) != Some(id));
-            let fetched = fetched.filter(|(t, id)| tracked(t).as_ref() == Some(&name) && self.repo.has_object(*id));
-            pairs.extend(fetched.map(|(_, id)| [now, Some(id)]));
+            let of_ref = fetched.iter().filter(|(tracking, _)| tracked(tracking).as_ref() == Some(&name));
+            let others = known.into_iter().chain(of_ref.map(|(_, id)| *id)).filter(|id| self.repo.has_object(*id));
+            let now = now.filter(|now| self.repo.has_object(*now));
+            pairs.extend(others.map(|other| [now, Some(other)]));
         }
         // of what cannot be read now nothing can be united either
         let texts = self.texts_to_forget(&pairs).unwrap_or_default();

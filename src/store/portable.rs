@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::git::difference::Other;
 use crate::git::{Notes, Oid, notes};
 use crate::model::Shelf;
+use crate::wire::redact::Texts;
 use crate::wire::{lines, portable};
 
 /// What became of lines that were imported.
@@ -119,6 +120,7 @@ impl Store<'_> {
         epochs: &BTreeMap<Shelf, String>,
         tips: &mut super::tips::Tips,
     ) -> Result<bool> {
+        let mut texts = self.texts_among(given)?;
         let mut theirs = Vec::new();
         for (shelf, text) in epochs {
             let epoch = Epoch::parse(text.as_bytes());
@@ -140,14 +142,28 @@ impl Store<'_> {
         for (name, tip) in &theirs {
             pairs.push([self.repo.find_ref(name)?, Some(*tip)]);
         }
-        let texts = self.texts_to_forget(&pairs)?;
-        let learned = !texts.is_empty();
+        let ours = self.texts_to_forget(&pairs)?;
+        let learned = !ours.is_empty();
+        texts.extend(ours);
         self.forgotten.borrow_mut().extend(texts);
         // as when it comes with a sync: the journal last
         for (name, tip) in theirs.iter().rev() {
             self.unite_tip(name, *tip, false, tips)?;
         }
         Ok(learned)
+    }
+
+    /// The texts of records that are gone here and of which the given lines still tell: what else is given may quote them.
+    fn texts_among(&self, given: &[Waiting]) -> Result<Texts> {
+        let mut texts = Texts::default();
+        for of_shelf in given.chunk_by(|a, b| a.shelf == b.shelf) {
+            let Some(shelf) = of_shelf.first().map(|line| line.shelf) else { continue };
+            let epoch = Epoch::of(self.repo, self.repo.find_ref(&data_ref(shelf))?)?;
+            let gone: HashSet<&str> = epoch.gone().collect();
+            let is_gone = |line: &&Waiting| lines::id(&line.line).is_some_and(|id| gone.contains(id));
+            of_shelf.iter().filter(is_gone).for_each(|line| texts.add(&line.line));
+        }
+        Ok(texts)
     }
 
     /// Which of these lines, sorted, are new here; `None` for those that do not count, because their id was redacted.
