@@ -148,6 +148,10 @@ impl Texts {
                 gather(value, &mut own.texts);
             }
         }
+        if own.only_drawn {
+            // one word of letters may be one of a fixed list, which others have as well
+            own.texts.retain(|text| text.chars().any(|c| !c.is_ascii_alphabetic() && c != '_' && c != '-'));
+        }
         own.texts.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         own.texts.dedup();
     }

@@ -82,6 +82,12 @@ fn of_a_handoff_counts_what_it_says_itself() {
         None,
         "only what is put together"
     );
+    let status = line(3, "handoff", r#""payload":{"a":{"status":"PARTIAL","how":"IN_SOME_PART","x":"s3cret"}}"#);
+    let mut of_status = Texts::default();
+    of_status.add(&status);
+    let like = line(4, "handoff", r#""payload":{"a":{"how":"IN_SOME_PART","x":"s3cret"}}"#);
+    let without = String::from_utf8(of_status.without(&like).unwrap().line).unwrap();
+    assert!(without.contains("IN_SOME_PART") && !without.contains("s3cret"), "{without}");
     let other = line(2, "handoff", &drawn);
     let without = String::from_utf8(texts.without(&other).unwrap().line).unwrap();
     assert!(without.contains("from the journal") && !without.contains("said with it") && !without.contains("itself"));
