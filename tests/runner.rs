@@ -21,6 +21,7 @@ mod continuity;
 mod diff;
 mod doctor;
 mod durable;
+mod export_markdown;
 mod faults;
 mod faults_logs;
 mod floors;

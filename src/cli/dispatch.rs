@@ -13,8 +13,7 @@ use crate::model::{Phase, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
     Asked, Context, assess, bootstrap, calibration, checkpoint, compaction, deinit, demo, diff, doctor, drift, flush,
-    goal, handoff, init, journal, log, metrics, portable, query, repair, resume, session, setup, show, snapshot,
-    status, sync,
+    goal, handoff, init, journal, log, metrics, query, repair, resume, session, setup, show, snapshot, status, sync,
 };
 use crate::view::block::BuiltIn;
 use crate::view::fit::Form;
@@ -128,7 +127,7 @@ impl<'a> Here<'a> {
                 view::status::answer(&outcome, &mut self.terminal)?
             }
             Command::Sync(given) => self.sync(given)?,
-            Command::Export(_) => return self.export(),
+            Command::Export(given) => return self.export(given),
             Command::Import(given) => self.import(given)?,
             Command::Repair(given) => {
                 let request = repair::Request { apply: given.apply, to: given.to };
@@ -188,26 +187,6 @@ impl<'a> Here<'a> {
             }
         });
         unsaid.and(outcome).map(|outcome| view::sync::answer(&outcome))
-    }
-
-    /// The export is written as it is read; it is no document.
-    fn export(&mut self) -> Result<Option<Answer>> {
-        let context = self.context(Asked::default())?;
-        let exported = portable::export(&context, &mut |line| self.output.write(line))?;
-        self.output.flush()?;
-        if exported.lines == 0 {
-            self.output.say("Nothing is stored here.")?;
-        }
-        self.output.aside(&exported.warnings, &[])?;
-        Ok(None)
-    }
-
-    fn import(&mut self, given: args::Import) -> Result<Answer> {
-        let context = self.context(Asked::default())?;
-        let progress = Progress::new(self.output, "importing");
-        let (mut input, name) = super::input::lines(self.output.stdin(), &given.jsonl)?;
-        let outcome = portable::import(&context, &mut input, &name, &mut |done, total| progress.tell(done, total))?;
-        Ok(view::portable::imported(&outcome))
     }
 
     fn assessed(

@@ -78,7 +78,7 @@ fn read(folder: &Path) -> Option<Vec<Active>> {
 /// Remembers a session as active in this worktree.
 pub fn begin(context: &Context<'_>, session: &Active) -> std::io::Result<()> {
     let text = serde_json::to_string(session).map_err(std::io::Error::other)?;
-    context.store.replace_derived(&context.store.paths().current().join(session.id.as_str()), &text)
+    context.store.replace_file(&context.store.paths().current().join(session.id.as_str()), &text)
 }
 
 /// Forgets what the active sessions of all worktrees are for where that was redacted.
@@ -90,7 +90,7 @@ pub fn forget_redacted(context: &Context<'_>) {
                 session.task = task;
                 let text = serde_json::to_string(&session).unwrap_or_default();
                 // what cannot be written again is found in the records
-                if context.store.replace_derived(&folder.join(session.id.as_str()), &text).is_err() {
+                if context.store.replace_file(&folder.join(session.id.as_str()), &text).is_err() {
                     end(context, &session.id);
                 }
             }

@@ -20,6 +20,7 @@ pub mod diff;
 pub mod doctor;
 pub mod draft;
 pub mod drift;
+pub mod export_markdown;
 pub mod flush;
 pub mod goal;
 pub mod guide;

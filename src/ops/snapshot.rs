@@ -91,7 +91,7 @@ fn place(context: &Context<'_>) -> Place {
     let root = known.filter(|root| context.repo.is_commit(*root)).or_else(|| {
         let root = project::root(context.repo)?;
         // not remembered, it is looked for again
-        let _ = context.store.replace_derived(&file, &format!("{root}\n"));
+        let _ = context.store.replace_file(&file, &format!("{root}\n"));
         Some(root)
     });
     Place {

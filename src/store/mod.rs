@@ -236,8 +236,9 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
 }
 
 impl Store<'_> {
-    /// Replaces a file of derived state.
-    pub fn replace_derived(&self, path: &std::path::Path, content: &str) -> std::io::Result<()> {
+    /// Replaces a file whole, so that a reader sees the old or the new content; its folder is made. A link in its place is
+    /// replaced, not followed.
+    pub fn replace_file(&self, path: &std::path::Path, content: &str) -> std::io::Result<()> {
         files::replace(path, content)
     }
 }

@@ -1,8 +1,14 @@
-//! The answer of `import`.
+//! The answers of `import` and `export --markdown`, and what the files of the latter hold.
 
 use serde_json::{Value, json};
 
+use super::handoff::{json_of, markdown};
+use super::template::Templates;
 use super::{Answer, safe, words};
+use crate::error::Result;
+use crate::model::{Body, Record};
+use crate::ops::export_markdown::{Outcome, Page};
+use crate::ops::handoff::Listed;
 use crate::ops::portable::Imported;
 
 /// From how many new lines on it is said how to pack what they came to.
@@ -47,6 +53,53 @@ pub fn imported(outcome: &Imported) -> Answer {
     }
     if outcome.new >= MANY {
         answer = answer.hint("git gc packs the many objects this made.");
+    }
+    answer
+}
+
+/// The two files of a session: its handoffs with the built-in template, one below the other, and as one JSON document.
+pub fn page(handoffs: &[Listed]) -> Result<Page> {
+    let mut templates = Templates::built_in();
+    let mut texts = Vec::new();
+    for listed in handoffs {
+        let record = Record { head: listed.head.clone(), body: Body::Handoff(Box::new(listed.handoff.clone())) };
+        texts.push(markdown(&mut templates, &record, None)?.trim_end().to_owned());
+    }
+    let newest = handoffs.last().map(|listed| &listed.head);
+    let json = json!({
+        "session_id": newest.and_then(|head| head.session.as_ref()),
+        "ai_id": newest.map(|head| &head.ai),
+        "handoffs": handoffs.iter().map(|listed| json_of(&listed.head, &listed.handoff)).collect::<Vec<_>>(),
+    });
+    Ok(Page { markdown: texts.join("\n\n") + "\n", json: safe::json(&json) + "\n" })
+}
+
+/// The answer of `export --markdown`.
+pub fn exported(outcome: &Outcome) -> Answer {
+    let folder = outcome.folder.to_string_lossy();
+    let renamed: Vec<Value> = outcome.renamed.iter().map(|(ai, name)| json!({"ai_id": ai, "folder": name})).collect();
+    let json = json!({
+        "folder": folder,
+        "sessions": outcome.sessions,
+        "handoffs": outcome.handoffs,
+        "files_written": outcome.written,
+        "sessions_without_handoff": outcome.without_handoff,
+        "renamed": renamed,
+    });
+    let mut text = format!(
+        "{}, {} in {}: {} written\n",
+        words::count(outcome.sessions, "session"),
+        words::count(outcome.handoffs, "handoff"),
+        safe::line(&folder),
+        words::count(outcome.written, "file"),
+    );
+    for (ai, name) in &outcome.renamed {
+        text.push_str(&format!("  {}: {name}\n", safe::line(ai)));
+    }
+    let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    if outcome.without_handoff > 0 {
+        let sessions = words::count(outcome.without_handoff, "session");
+        answer = answer.say(format!("{sessions} handed nothing over and have no file."));
     }
     answer
 }

@@ -2,21 +2,32 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use super::Form;
 
-/// Write everything that is stored to standard output, a line each, for backups and tests
+/// Write what is stored out: everything as lines of JSON, or what was handed over as Markdown files
 ///
-/// Records come as the bytes they are, each with the object it stands on: {"commit":…,"record":{…}}. Records of
-/// versions and kinds that this program does not know, and lines that other tools wrote into the notes, come along. The
-/// lines are sorted, so that two clones with the same records give the same bytes. What was redacted stays out.
+/// With --jsonl, on standard output, for backups: records come as the bytes they are, each with the object it stands on:
+/// {"commit":…,"record":{…}}. Records of versions and kinds that this program does not know, and lines that other tools wrote into
+/// the notes, come along, and what was redacted is told. The lines are sorted, so that two clones with the same records give the same bytes.
+///
+/// With --markdown, below a folder: DIR/<ai>/<session>.md holds the handoffs of a session that are in force, oldest first, and
+/// DIR/<ai>/<session>.json the same for programs. Where the name of an agent is no good name for a folder, its folder has another one,
+/// which is told. Files that are there are replaced; others stay.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
+#[command(group = ArgGroup::new("what").required(true))]
 pub struct Export {
-    /// As JSON lines
-    #[arg(long, required = true)]
+    /// Everything, as JSON lines
+    #[arg(long, group = "what")]
     pub jsonl: bool,
+    /// Handoffs, as files below this folder, which is made
+    #[arg(long, value_name = "DIR", group = "what")]
+    pub markdown: Option<PathBuf>,
+    /// With --markdown: answer with exactly one JSON document on standard output, also on failure
+    #[arg(long, conflicts_with = "jsonl")]
+    pub json: bool,
 }
 
 /// Take in what export wrote: all lines or, when one is wrong, none

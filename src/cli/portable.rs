@@ -1,0 +1,37 @@
+//! From `export` and `import` to their answers.
+
+use super::args;
+use super::dispatch::Here;
+use super::progress::Progress;
+use crate::error::Result;
+use crate::ops::{Asked, export_markdown, portable};
+use crate::view::{self, Answer};
+
+impl Here<'_> {
+    /// An export of lines is written as it is read; it is no document.
+    pub(super) fn export(&mut self, given: args::Export) -> Result<Option<Answer>> {
+        let context = self.context(Asked::default())?;
+        if let Some(folder) = given.markdown {
+            let progress = Progress::new(self.output, "writing");
+            let mut render = |handoffs: &[_]| view::portable::page(handoffs);
+            let outcome =
+                export_markdown::run(&context, &folder, &mut render, &mut |done, all| progress.tell(done, all))?;
+            return Ok(Some(view::portable::exported(&outcome)));
+        }
+        let exported = portable::export(&context, &mut |line| self.output.write(line))?;
+        self.output.flush()?;
+        if exported.lines == 0 {
+            self.output.say("Nothing is stored here.")?;
+        }
+        self.output.aside(&exported.warnings, &[])?;
+        Ok(None)
+    }
+
+    pub(super) fn import(&mut self, given: args::Import) -> Result<Answer> {
+        let context = self.context(Asked::default())?;
+        let progress = Progress::new(self.output, "importing");
+        let (mut input, name) = super::input::lines(self.output.stdin(), &given.jsonl)?;
+        let outcome = portable::import(&context, &mut input, &name, &mut |done, total| progress.tell(done, total))?;
+        Ok(view::portable::imported(&outcome))
+    }
+}
