@@ -18,11 +18,11 @@ pub fn say(repo: &Repo<'_>) -> String {
 pub fn holders(repo: &Repo<'_>, text: &str) -> Vec<String> {
     repo.git(["gc", "--prune=now", "--quiet"]).ok();
     let mut out = Vec::new();
-    let all = repo.git_out(["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
-    for id in all.lines() {
-        if repo.git(["cat-file", "-p", id]).out.contains(text) {
-            out.push(id.to_owned());
-        }
+    // all in one go; one by one only where it is found
+    if repo.git(["cat-file", "--batch-all-objects", "--batch"]).ok().out.contains(text) {
+        let all = repo.git_out(["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
+        let holds = |id: &&str| repo.git(["cat-file", "-p", id]).out.contains(text);
+        out.extend(all.lines().filter(holds).map(str::to_owned));
     }
     let folder = repo.git_out(["rev-parse", "--absolute-git-dir"]);
     files(Path::new(&folder), text, &mut out);
