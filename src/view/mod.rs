@@ -37,6 +37,7 @@ pub mod session;
 pub mod show;
 pub mod small;
 pub mod snapshot;
+pub mod sparkline;
 pub mod status;
 pub mod sync;
 pub mod task;

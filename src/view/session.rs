@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::pack::{Detail, lists};
 use super::snapshot::brief_keys;
+use super::sparkline;
 use super::template::Templates;
 use super::{Answer, safe, words};
 use crate::epistemics::collected::Known;
@@ -132,6 +133,21 @@ fn transcript_json(known: &Known) -> Value {
     })
 }
 
+/// The lines that draw how each vector went, in columns; none without an assessment.
+fn trajectory(gathered: &Gathered) -> Vec<String> {
+    let rows = sparkline::rows(gathered.assessments.iter().map(|(_, assessment)| assessment));
+    let name = |row: &sparkline::Row| row.name.replace("overall_confidence", "overall");
+    let marks = rows.iter().map(|row| row.line.chars().count()).max().unwrap_or(0);
+    let line = |row: sparkline::Row| match row.last {
+        Some(last) => {
+            let change = words::signed(Some(last - row.first));
+            format!("{:<11} {:.2} {:<marks$} {last:.2}  {change}", name(&row), row.first, row.line)
+        }
+        None => format!("{:<11} {:.2}", name(&row), row.first),
+    };
+    rows.into_iter().map(line).collect()
+}
+
 /// The answer of `session show`.
 pub fn show(gathered: &Gathered, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
     let session = &gathered.session;
@@ -209,7 +225,7 @@ pub fn show(gathered: &Gathered, warnings: Vec<String>, terminal: &mut Templates
         "id": session.id, "ai": session.ai, "started_at": session.started_at, "ended_at": session.ended_at,
         "duration": duration(seconds), "task": session.task, "kind": session.kind,
         "handoff": gathered.handoffs.last().map(|(head, _)| head.id.short()),
-        "assessments": rows, "lists": text_lists,
+        "trajectory": trajectory(gathered), "assessments": rows, "lists": text_lists,
     });
     let text = terminal.render("session.txt", data)?.trim().to_owned() + "\n";
     Ok(Answer::new(json).text(text).warn(warnings).paged())
