@@ -85,6 +85,7 @@ fn taken_up(run: &mut dyn FnMut(&[&str]) -> Value) {
     let json = run(&["metrics", &handoff]);
     assert!(json["receivers"][0]["paths"][0]["path"].is_string() && json["acknowledgements"][0].is_object(), "{json}");
     run(&["metrics", "--ai", "nobody"]);
+    run(&["report", "--html", "page.html"]);
 }
 
 /// A task that is asked about, written anew, escalated and resolved.

@@ -66,6 +66,7 @@ mod redact_clones;
 mod regressions;
 mod repair;
 mod repair_choices;
+mod report;
 mod rewrites;
 mod schema;
 mod search;

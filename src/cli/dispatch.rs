@@ -122,6 +122,7 @@ impl<'a> Here<'a> {
             Command::Similar(given) => self.similar(given)?,
             Command::Calibration(given) => view::calibration::answer(&calibration::run(&self.context(given.filter)?)?),
             Command::Metrics(given) => self.metrics(given)?,
+            Command::Report(given) => self.report(given)?,
             Command::Status(_) => {
                 let outcome = status::run(&self.context(Asked::default())?)?;
                 view::status::answer(&outcome, &mut self.terminal)?

@@ -10,6 +10,7 @@ mod hooks;
 mod input;
 pub mod manual;
 mod output;
+mod pages;
 mod portable;
 mod progress;
 mod requests;

@@ -40,6 +40,7 @@ pub mod redact;
 pub mod regenerate;
 pub mod relevant;
 pub mod repair;
+pub mod report;
 pub mod resume;
 pub mod search;
 pub mod session;

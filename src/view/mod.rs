@@ -30,6 +30,7 @@ pub mod query;
 pub mod record;
 pub mod redact;
 pub mod repair;
+pub mod report;
 pub mod resume;
 pub mod safe;
 pub mod search;

@@ -15,6 +15,7 @@ mod query;
 mod read;
 mod redact;
 mod repair;
+mod report;
 mod search;
 mod session;
 mod sync;
@@ -37,6 +38,7 @@ pub use query::{CalibrationWord, Query, QueryFormat, TypeWord};
 pub use read::{Bootstrap, DetailWord, Diff, FormatWord, Log, Resume, Show};
 pub use redact::Redact;
 pub use repair::Repair;
+pub use report::Report;
 pub use search::{KindWord, Search, Similar};
 pub use session::{List as ListSessions, SessionCommand};
 pub use sync::Sync;
@@ -114,6 +116,7 @@ pub enum Command {
     Similar(Similar),
     Calibration(Calibration),
     Metrics(Metrics),
+    Report(Report),
     Status(Status),
     Flush(Flush),
     Sync(Sync),

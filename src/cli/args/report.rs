@@ -1,0 +1,31 @@
+//! `report`: a page to look at.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Form;
+
+/// Write a page that shows the project: who worked when, how sure, what is open and known
+///
+/// One file that needs nothing else: no network, no script to read it, light and dark. It has a timeline of agents with
+/// their handoffs, how each vector went in each session, the calibration, open questions and goals, and what is known of
+/// which files. The newest is shown; where there is more, the page names the command that shows it.
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Report {
+    /// Where the page goes, replacing a file that is there; - for standard output
+    #[arg(long, value_name = "FILE", required = true)]
+    pub html: PathBuf,
+    /// Only the sessions of this agent, and what they said
+    #[arg(long, value_name = "ID")]
+    pub ai: Option<String>,
+    /// Only sessions that began since then: 2026-01-31, "7 days ago", yesterday
+    #[arg(long, value_name = "DATE")]
+    pub since: Option<String>,
+    /// Only sessions that began until then
+    #[arg(long, value_name = "DATE")]
+    pub until: Option<String>,
+    #[command(flatten)]
+    pub form: Form,
+}

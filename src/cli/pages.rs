@@ -1,0 +1,26 @@
+//! From `report` to its page and answer.
+
+use super::args;
+use super::dispatch::Here;
+use crate::error::{Error, Result};
+use crate::ops::{Asked, report};
+use crate::view::{self, Answer};
+
+impl Here<'_> {
+    pub(super) fn report(&mut self, given: args::Report) -> Result<Answer> {
+        let to_output = given.html.as_os_str() == "-";
+        if to_output && self.output.as_json {
+            return Err(Error::usage("--html - and --json both want standard output")
+                .suggest("Name a file for the page, or leave --json out.")
+                .command("git empirica report --html report.html --json"));
+        }
+        let context = self.context(Asked { ai: given.ai, session: None })?;
+        let outcome = report::run(&context, &report::Request { since: given.since, until: given.until })?;
+        let page = view::report::page(&outcome)?;
+        if to_output {
+            return Ok(view::report::answer(&outcome, page, None));
+        }
+        let written = report::file::write(self.repo.cwd(), &given.html, &page.html)?;
+        Ok(view::report::answer(&outcome, page, Some(&written)))
+    }
+}

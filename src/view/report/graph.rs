@@ -1,0 +1,168 @@
+//! The knowledge graph: files, what is known of them, and the commits it was known at, in three columns.
+
+use std::collections::BTreeMap;
+
+use super::svg::{at, curve, label, number, picture, scrolling, text};
+use crate::epistemics::knowledge::Kind;
+use crate::ops::report::Known;
+
+/// The height of a statement's row.
+const ROW: f64 = 30.0;
+/// Above the first row.
+const TOP: f64 = 34.0;
+/// Where the dots of the files are.
+const FILES: f64 = 222.0;
+/// Where statements begin and end.
+const STATEMENTS: (f64, f64) = (310.0, 780.0);
+/// Where the dots of the commits are.
+const COMMITS: f64 = 868.0;
+/// The width of all.
+const WIDTH: f64 = 1104.0;
+
+/// Draws what is known. `None` when nothing is.
+pub fn graph(known: &[Known], subjects: &BTreeMap<String, String>) -> Option<String> {
+    if known.is_empty() {
+        return None;
+    }
+    let height = TOP + ROW * known.len() as f64 + 10.0;
+    let row = |at: usize| TOP + ROW * (at as f64 + 0.5);
+    let mut of_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut of_commit: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, known) in known.iter().enumerate() {
+        for file in &known.files {
+            of_file.entry(file).or_default().push(at);
+        }
+        if let Some(commit) = &known.head.commit {
+            of_commit.entry(commit).or_default().push(at);
+        }
+    }
+    let (files, commits) = (spread(of_file, row, height), spread(of_commit, row, height));
+    let (mut edges, mut nodes) = (String::new(), String::new());
+    for (place, (file, y, of)) in files.iter().enumerate() {
+        for at in of {
+            edges.push_str(&edge(&format!("f{place}"), *at, known[*at].kind, (FILES, *y), (STATEMENTS.0, row(*at))));
+        }
+        nodes.push_str(&format!(
+            "<g class=\"node\" data-node=\"f{place}\"><title>{}</title><rect class=\"hit\" x=\"0\" y=\"{}\" width=\"{}\" height=\"18\"/><circle class=\"file\" cx=\"{}\" cy=\"{}\" r=\"4.5\"/>{}</g>",
+            text(file),
+            number(y - 9.0),
+            number(FILES + 6.0),
+            number(FILES),
+            number(*y),
+            at("file end", FILES - 11.0, y + 4.0, &tail(file, 34))
+        ));
+    }
+    for (place, (commit, y, of)) in commits.iter().enumerate() {
+        for at in of {
+            edges.push_str(&edge(&format!("c{place}"), *at, known[*at].kind, (STATEMENTS.1, row(*at)), (COMMITS, *y)));
+        }
+        let hash: String = commit.chars().take(8).collect();
+        let subject = subjects.get(*commit).map_or("", String::as_str);
+        nodes.push_str(&format!(
+            "<g class=\"node\" data-node=\"c{place}\"><title>{} {}</title><rect class=\"hit\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"18\"/><rect class=\"commit\" x=\"{}\" y=\"{}\" width=\"9\" height=\"9\"/><text class=\"commit\" x=\"{}\" y=\"{}\"><tspan class=\"hash\">{}</tspan> {}</text></g>",
+            text(commit),
+            text(subject),
+            number(COMMITS - 6.0),
+            number(y - 9.0),
+            number(WIDTH - COMMITS),
+            number(COMMITS - 4.5),
+            number(y - 4.5),
+            number(COMMITS + 12.0),
+            number(y + 4.0),
+            text(&hash),
+            label(subject, 22)
+        ));
+    }
+    for (at, known) in known.iter().enumerate() {
+        nodes.push_str(&statement(at, known, row(at)));
+    }
+    let heading = |x: f64, class: &str, shown: &str| at(class, x, 16.0, shown);
+    let columns = heading(FILES, "column end", "Files")
+        + &heading(STATEMENTS.0, "column", "Findings, unknowns, dead ends")
+        + &heading(COMMITS - 6.0, "column", "Commits");
+    let description = format!(
+        "{} statements in the middle, newest at the top, joined to {} files at the left and {} commits at the right. The list below says the same in words.",
+        known.len(),
+        files.len(),
+        commits.len()
+    );
+    let body = format!("{columns}<g class=\"edges\">{edges}</g><g class=\"nodes\">{nodes}</g>");
+    let drawn = picture("graph", "What is known, and of what", &description, (WIDTH, height), &body);
+    Some(scrolling("graph", "Knowledge graph: files, statements, commits", &drawn))
+}
+
+/// A file or a commit, where it stands, and the statements it is joined to.
+type Node<'k> = (&'k str, f64, Vec<usize>);
+
+/// Puts each node beside the statements it is joined to, as near as the others allow, so that few lines cross.
+fn spread<'k>(of: BTreeMap<&'k str, Vec<usize>>, row: impl Fn(usize) -> f64, height: f64) -> Vec<Node<'k>> {
+    let middle = |of: &[usize]| of.iter().map(|at| row(*at)).sum::<f64>() / of.len().max(1) as f64;
+    let mut nodes: Vec<Node<'k>> = of.into_iter().map(|(name, of)| (name, middle(&of), of)).collect();
+    nodes.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(b.0)));
+    let room = (height - TOP - 10.0) / nodes.len().max(1) as f64;
+    let apart = room.min(22.0);
+    let mut free = TOP + apart / 2.0;
+    for node in &mut nodes {
+        node.1 = node.1.max(free);
+        free = node.1 + apart;
+    }
+    // what was pushed over the lower edge goes up again
+    let mut free = height - 10.0 - apart / 2.0;
+    for node in nodes.iter_mut().rev() {
+        node.1 = node.1.min(free);
+        free = node.1 - apart;
+    }
+    nodes
+}
+
+fn class(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Finding => "finding",
+        Kind::Unknown => "unknown",
+        Kind::Answered => "answered",
+        Kind::DeadEnd => "deadend",
+    }
+}
+
+fn edge(node: &str, statement: usize, kind: Kind, from: (f64, f64), to: (f64, f64)) -> String {
+    format!(
+        "<path class=\"edge {}\" data-from=\"{node}\" data-to=\"s{statement}\" d=\"{}\"/>",
+        class(kind),
+        curve(from, to)
+    )
+}
+
+fn statement(place: usize, known: &Known, y: f64) -> String {
+    let (x, width) = (STATEMENTS.0, STATEMENTS.1 - STATEMENTS.0);
+    // each kind has a shape of its own: nobody needs the colour
+    let mark = match known.kind {
+        Kind::Finding => "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
+        Kind::Unknown => "M0-6L6 0L0 6L-6 0z",
+        Kind::Answered => "M-6 0L-2 4L6-5",
+        Kind::DeadEnd => "M-5-5L5 5M5-5L-5 5",
+    };
+    format!(
+        "<g class=\"node {}\" data-node=\"s{place}\" data-goto=\"k-{}\" data-kind=\"{}\"><title>{}: {}</title><rect class=\"box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"24\" rx=\"6\"/><path class=\"mark\" transform=\"translate({} {})\" d=\"{mark}\"/>{}</g>",
+        class(known.kind),
+        known.head.id.as_str(),
+        known.kind.name(),
+        known.kind.name(),
+        label(&known.text, 300),
+        number(x),
+        number(y - 12.0),
+        number(width),
+        number(x + 15.0),
+        number(y),
+        at("said", x + 29.0, y + 4.0, &label(&known.text, 64))
+    )
+}
+
+/// A path whose end is worth more than its beginning.
+fn tail(file: &str, most: usize) -> String {
+    let shown = crate::view::safe::line(file);
+    let count = shown.chars().count();
+    if count <= most {
+        return text(&shown);
+    }
+    text(&format!("…{}", shown.chars().skip(count - most + 1).collect::<String>()))
+}

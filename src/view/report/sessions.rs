@@ -1,0 +1,111 @@
+//! One session of the page: how it went, what it said.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::page::said;
+use super::trajectory::cells;
+use crate::epistemics::confidence::overall;
+use crate::epistemics::gathered::Gathered;
+use crate::epistemics::report::duration;
+use crate::model::SessionId;
+use crate::model::goal::GoalState;
+use crate::model::handoff::Calibration;
+use crate::ops::report::Told;
+use crate::ops::session::seconds_between;
+use crate::view::{safe, words};
+
+/// The most entries of a list.
+const ENTRIES: usize = 40;
+
+/// A session, as the template has it. `here` has those that the page shows.
+pub fn session(told: &Told, here: &BTreeSet<&SessionId>) -> Value {
+    let gathered = &told.gathered;
+    let session = &gathered.session;
+    let last = session.ended_at.as_deref().unwrap_or(&gathered.last_at);
+    let lasted = duration(seconds_between(&session.started_at, last));
+    let outcome = told.entry.ending.outcome().map(|reached| {
+        let word = if reached { "reached what it set out for" } else { "did not reach what it set out for" };
+        format!("{word}: {}", told.entry.ending.why())
+    });
+    let is_assessable = told.calibration.status != Calibration::NotAssessable;
+    let assessments: Vec<Value> = gathered
+        .assessments
+        .iter()
+        .take(ENTRIES)
+        .map(|(head, a)| {
+            json!({
+                "phase": a.phase.name(), "round": a.round, "at": words::date(&head.at),
+                "overall": overall(&a.vectors).map(|value| format!("{value:.2}")),
+                "confidence": a.confidence.map(|value| format!("{value:.2}")),
+                "reasoning": a.reasoning.as_deref().map(said),
+            })
+        })
+        .collect();
+    json!({
+        "id": session.id,
+        "when": words::date(&session.started_at).replace(" UTC", ""),
+        "ai": safe::line(&session.ai),
+        "task": session.task.as_deref().map_or_else(|| "no task was named".to_owned(), |task| crate::epistemics::short::short(&safe::line(task), 160)),
+        "sure": sure(gathered),
+        "calibration": if is_assessable { told.calibration.status.name().replace('_', " ") } else if session.is_active() { "active".to_owned() } else { String::new() },
+        "why": is_assessable.then(|| told.calibration.why.clone()),
+        "lasted": if session.is_active() { format!("active, last heard of after {lasted}") } else { format!("lasted {lasted}") },
+        "kind": session.kind.as_deref().map(safe::line),
+        "from": session.from,
+        "from_here": session.from.as_ref().is_some_and(|from| here.contains(from)),
+        "outcome": outcome,
+        "cells": cells(gathered),
+        "assessments": assessments,
+        "assessments_gone": gathered.assessments.len().saturating_sub(ENTRIES),
+        "lists": lists(gathered),
+    })
+}
+
+/// Overall confidence at both ends, in a few characters.
+fn sure(gathered: &Gathered) -> String {
+    let given: Vec<f64> = gathered.assessments.iter().filter_map(|(_, a)| overall(&a.vectors)).collect();
+    match given.as_slice() {
+        [] => "not assessed".to_owned(),
+        [only] => format!("{only:.2}"),
+        [first, .., last] => format!("{first:.2} → {last:.2}"),
+    }
+}
+
+type Entry<'t> = (&'t str, Option<String>);
+
+fn lists(gathered: &Gathered) -> Vec<Value> {
+    let plain = |text| (text, None);
+    let goal = |goal: &GoalState| {
+        let steps = goal.progress().map(|steps| format!(", {steps}")).unwrap_or_default();
+        Some(format!("{}{steps}", goal.status.name()))
+    };
+    let handed = gathered.handoffs.iter().map(|(_, handoff)| {
+        let told = [handoff.to.as_ref().map(|to| format!("for {to}")), Some(handoff.context.clone())];
+        let told: Vec<String> = told.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+        (handoff.task.as_str(), Some(told.join("\n")))
+    });
+    [
+        list("Goals", gathered.goals.iter().map(|g| (g.text.as_str(), goal(g)))),
+        list("Findings", gathered.findings.iter().map(|item| plain(item.text.as_str()))),
+        list("Open questions", gathered.unknowns.iter().map(|item| plain(item.text.as_str()))),
+        list("Answered questions", gathered.answered.iter().map(|a| (a.question.as_str(), Some(a.answer.clone())))),
+        list("Dead ends", gathered.dead_ends.iter().map(|d| (d.approach.as_str(), Some(d.why.clone())))),
+        list("Decisions", gathered.decisions.iter().map(|d| (d.text.as_str(), Some(d.why.clone())))),
+        list("Mistakes", gathered.mistakes.iter().map(|m| (m.text.as_str(), m.prevention.clone()))),
+        list("Handed over", handed),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn list<'t>(title: &str, entries: impl ExactSizeIterator<Item = Entry<'t>>) -> Option<Value> {
+    let gone = entries.len().saturating_sub(ENTRIES);
+    let entries: Vec<Value> = entries
+        .take(ENTRIES)
+        .map(|(text, more)| json!({"text": said(text), "more": more.as_deref().map(said).filter(|more| !more.is_empty())}))
+        .collect();
+    (!entries.is_empty()).then(|| json!({"title": title, "entries": entries, "gone": gone}))
+}
