@@ -94,6 +94,9 @@
       for (const other of nodes) other.classList.toggle("on", on.has(other.dataset.node));
     };
     graph.setAttribute("role", "group");
+    // where there is no room for all, the statements are seen first
+    const room = graph.parentElement, middle = graph.querySelector("[data-goto] .box");
+    if (room.clientWidth < graph.clientWidth / 2) room.scrollLeft = middle.x.baseVal.value - 12;
     nodes.forEach((node, at) => {
       node.setAttribute("role", node.dataset.goto ? "link" : "img");
       node.setAttribute("aria-label", node.dataset.kind ? `${node.dataset.kind}: ${node.querySelector("text").textContent}` : node.querySelector("text").textContent);

@@ -197,7 +197,7 @@ const tests = {
       const { page, close } = await open(browser, place, { script });
       if (script) {
         await page.evaluate(openAll, 100);
-        for (const element of await page.locator("svg g[data-session], .node").all()) await element.dispatchEvent("mouseenter");
+        await page.evaluate(() => document.querySelectorAll("svg g[data-session], .node").forEach(element => element.dispatchEvent(new MouseEvent("mouseenter"))));
       }
       assert.equal(await page.evaluate(() => window.pwned), undefined, "a record ran");
       const strange = await page.evaluate(() => ({
