@@ -441,7 +441,6 @@ fn the_form_is_asked_for_and_no_document_is_promised() {
     let repo = place.repo("project");
     let refused = |arguments: &[&str]| -> Ran { repo.run(arguments).code(2) };
     refused(&["export"]);
-    refused(&["import"]);
     assert_eq!(refused(&["export", "--jsonl", "--json"]).json()["ok"], false);
     let ran = repo.run(["export", "--jsonl"]).ok();
     assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", "Nothing is stored here.\n"));

@@ -34,6 +34,8 @@ mod harness;
 mod healing;
 mod hooks;
 mod hostile;
+mod import_python;
+mod import_shapes;
 mod index;
 mod index_faults;
 mod index_grows;

@@ -4,7 +4,7 @@ use super::args;
 use super::dispatch::Here;
 use super::progress::Progress;
 use crate::error::Result;
-use crate::ops::{Asked, export_markdown, portable};
+use crate::ops::{Asked, export_markdown, portable, python};
 use crate::view::{self, Answer};
 
 impl Here<'_> {
@@ -30,8 +30,12 @@ impl Here<'_> {
     pub(super) fn import(&mut self, given: args::Import) -> Result<Answer> {
         let context = self.context(Asked::default())?;
         let progress = Progress::new(self.output, "importing");
-        let (mut input, name) = super::input::lines(self.output.stdin(), &given.jsonl)?;
-        let outcome = portable::import(&context, &mut input, &name, &mut |done, total| progress.tell(done, total))?;
+        let mut told = |done, total| progress.tell(done, total);
+        let Some(jsonl) = given.jsonl else {
+            return Ok(view::python::imported(&python::run(&context, given.dry_run, &mut told)?));
+        };
+        let (mut input, name) = super::input::lines(self.output.stdin(), &jsonl)?;
+        let outcome = portable::import(&context, &mut input, &name, &mut told)?;
         Ok(view::portable::imported(&outcome))
     }
 }

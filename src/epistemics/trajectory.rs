@@ -38,7 +38,8 @@ fn row(name: &str, before: Option<f64>, after: Option<f64>, status: impl Fn(f64)
     }
 }
 
-fn word(vector: Vector, delta: f64) -> &'static str {
+/// What a change of this vector is called.
+pub fn word(vector: Vector, delta: f64) -> &'static str {
     match (delta.total_cmp(&0.0), vector.less_is_better()) {
         (Ordering::Equal, _) => "unchanged",
         (Ordering::Less, true) => "reduced",

@@ -8,6 +8,7 @@ pub mod content;
 pub mod dates;
 pub mod difference;
 pub mod equivalents;
+pub mod foreign;
 pub mod head_move;
 pub mod history;
 pub mod lookup;

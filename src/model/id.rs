@@ -52,6 +52,11 @@ impl Id {
         Id(Uuid::new_v7(time).to_string())
     }
 
+    /// The id of a record whose time is `ms` and whose other bits are these: the same input is the same id.
+    pub fn derived(ms: u64, bits: &[u8; 10]) -> Self {
+        Id(uuid::Builder::from_unix_timestamp_millis(ms, bits).into_uuid().to_string())
+    }
+
     /// The time in the id, milliseconds since 1970; 0 for an id that is no UUIDv7.
     pub fn ms(&self) -> u64 {
         let Ok(id) = Uuid::try_parse(&self.0) else { return 0 };
@@ -74,6 +79,11 @@ impl SessionId {
     /// A new random session id.
     pub fn random() -> Self {
         SessionId(Uuid::new_v4().to_string())
+    }
+
+    /// A session id out of these bits: the same input is the same id.
+    pub fn derived(bits: [u8; 16]) -> Self {
+        SessionId(uuid::Builder::from_random_bytes(bits).into_uuid().to_string())
     }
 
     /// The short form: the first 8 hex digits.

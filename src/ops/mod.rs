@@ -35,6 +35,7 @@ pub mod metrics;
 pub mod missed;
 pub mod portable;
 pub mod propose;
+pub mod python;
 pub mod query;
 pub mod redact;
 pub mod regenerate;

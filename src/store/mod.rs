@@ -4,6 +4,7 @@ mod epoch;
 mod files;
 mod flush;
 mod follow;
+mod foreign;
 mod forget;
 mod heal;
 mod health;
@@ -39,6 +40,7 @@ use crate::model::{Id, Record, Shelf};
 
 pub use self::epoch::{Epoch, Form};
 pub use self::follow::Follow;
+pub use self::foreign::Survey;
 pub use self::index::Index;
 pub use self::lock::pause;
 pub use self::log::{Counted, Waiting};

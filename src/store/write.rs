@@ -148,24 +148,36 @@ impl Store<'_> {
     }
 
     fn encode(&self, record: Record, redacted: &mut Vec<Replaced>) -> Result<(Record, Vec<u8>)> {
-        let kind = record.body.kind();
-        let mut keys = serde_json::Value::Object(wire::record::body_to_map(&record.body));
-        let found = if self.scan_secrets { secrets::redact_value(&mut keys) } else { Vec::new() };
+        let keys = wire::record::body_to_map(&record.body);
+        let before = redacted.len();
+        let line = self.line(&record.head, record.body.kind(), keys, redacted)?;
+        if redacted.len() == before {
+            return Ok((record, line));
+        }
+        let stored = wire::record::decode(&line).ok_or_else(unredactable)?;
+        Ok((stored, line))
+    }
+
+    /// The line of an envelope and the keys of a body, without the secrets of both.
+    pub(super) fn line(
+        &self,
+        head: &Head,
+        kind: &str,
+        keys: serde_json::Map<String, serde_json::Value>,
+        redacted: &mut Vec<Replaced>,
+    ) -> Result<Vec<u8>> {
+        let mut keys = serde_json::Value::Object(keys);
+        let mut found = if self.scan_secrets { secrets::redact_value(&mut keys) } else { Vec::new() };
         let serde_json::Value::Object(map) = keys else {
             return Err(unredactable());
         };
-        let mut head = record.head.clone();
+        let mut head = head.clone();
         if let Some((ai, rules)) = self.scan_secrets.then(|| secrets::redact_text(&head.ai)).flatten() {
             head.ai = ai;
             redacted.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
         }
-        let line = wire::record::encode_with(&head, kind, map).into_bytes();
-        if found.is_empty() && head == record.head {
-            return Ok((record, line));
-        }
-        redacted.extend(found);
-        let stored = wire::record::decode(&line).ok_or_else(unredactable)?;
-        Ok((stored, line))
+        redacted.append(&mut found);
+        Ok(wire::record::encode_with(&head, kind, map).into_bytes())
     }
 
     /// A text as it would be stored. For who quotes a part of one: half a secret is not recognised as one.

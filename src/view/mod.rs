@@ -26,6 +26,7 @@ pub mod metrics;
 pub mod pack;
 pub mod portable;
 pub mod project;
+pub mod python;
 pub mod query;
 pub mod record;
 pub mod redact;

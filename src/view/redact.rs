@@ -87,10 +87,9 @@ fn tales(mut answer: Answer, outcome: &Outcome) -> Answer {
             .hint(format!("see whether it is the secret: git empirica show {}", few[0]));
     }
     for name in &here.foreign {
-        let name = format!("refs/notes/empirica/{name}");
         answer = answer
-            .warn([format!("{} still holds it: it was imported from there", safe::line(&name))])
-            .hint(format!("remove that ref, here and on the remotes that have it: git update-ref -d {}", quote(&name)));
+            .warn([format!("{} still holds it: it was imported from there", safe::line(name))])
+            .hint(format!("remove that ref, here and on the remotes that have it: git update-ref -d {}", quote(name)));
     }
     answer
 }

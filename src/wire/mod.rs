@@ -7,6 +7,7 @@ pub mod hooks;
 pub mod lines;
 pub mod marked;
 pub mod portable;
+pub mod python;
 pub mod record;
 pub mod redact;
 pub mod transcript;

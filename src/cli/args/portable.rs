@@ -30,16 +30,25 @@ pub struct Export {
     pub json: bool,
 }
 
-/// Take in what export wrote: all lines or, when one is wrong, none
+/// Take in what the Python tool empirica kept, or what export wrote
 ///
-/// What is here already changes nothing. Lines are stored as the bytes they are, in one commit a ref, and the Markdown of
-/// handoffs is rendered. The commits they stand on need not be here.
+/// Without --jsonl, reads the notes of the Python tool below refs/notes/empirica/ and makes records of them, on the commits they
+/// annotate, with their own times and, under the key foreign, all that was said. Its notes stay as they are. A second time
+/// changes nothing, and clones that both import have the same records. What is not understood is listed.
+///
+/// With --jsonl, takes in what export wrote: all lines or, when one is wrong, none. Lines are stored as the bytes they are, in one
+/// commit a ref, and the Markdown of handoffs is rendered.
+///
+/// What is here already changes nothing. The commits that records stand on need not be here.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Import {
-    /// The JSON lines: a file, or - for standard input
-    #[arg(long, value_name = "FILE", required = true)]
-    pub jsonl: PathBuf,
+    /// JSON lines as export writes them: a file, or - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub jsonl: Option<PathBuf>,
+    /// Count what the Python tool kept, and store nothing
+    #[arg(long, conflicts_with = "jsonl")]
+    pub dry_run: bool,
     #[command(flatten)]
     pub form: Form,
 }

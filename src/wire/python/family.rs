@@ -1,0 +1,93 @@
+//! What the refs of the Python tool are called, and what a name says.
+
+/// Where its refs are: what it keeps, and what it keeps of what was deleted.
+pub const PREFIXES: [&str; 2] = ["refs/notes/empirica/", "refs/notes/empirica-archive/"];
+
+/// The folders that hold one thing a ref, under its id.
+const ARTEFACTS: [&str; 9] =
+    ["findings", "unknowns", "dead_ends", "mistakes", "assumptions", "decisions", "sources", "goals", "tasks"];
+
+/// What a ref holds, as its name says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Family<'n> {
+    /// The folder; `archive` for what was deleted.
+    pub folder: &'static str,
+    /// The session, as the tool calls it.
+    pub session: Option<&'n str>,
+    /// The phase and the round, as they are written.
+    pub phase: Option<(&'n str, &'n str)>,
+    /// The id, or what was deleted: its folder.
+    pub id: &'n str,
+}
+
+impl Family<'_> {
+    /// Whether its payloads are plain text.
+    pub fn is_text(&self) -> bool {
+        self.folder == "cascades"
+    }
+}
+
+/// Whether a ref below [`PREFIXES`] is one of this program.
+pub fn is_ours(name: &str) -> bool {
+    let Some(rest) = name.strip_prefix(PREFIXES[0]) else { return false };
+    rest == "handoffs" || rest.starts_with("data/") || rest.starts_with("remotes/")
+}
+
+/// What a name says; else why it says nothing.
+pub fn family(name: &str) -> Result<Family<'_>, String> {
+    let plain = |folder, id| Family { folder, session: None, phase: None, id };
+    if let Some(rest) = name.strip_prefix(PREFIXES[1]) {
+        let (kind, _) = rest.split_once('/').unwrap_or((rest, ""));
+        return Ok(plain("archive", kind));
+    }
+    let rest = name.strip_prefix(PREFIXES[0]).unwrap_or(name);
+    let parts: Vec<&str> = rest.split('/').collect();
+    let of = |folder, session, phase| Family { folder, session: Some(session), phase, id: "" };
+    Ok(match parts.as_slice() {
+        ["session", session] => of("session", session, None),
+        ["session", session, phase, round] | ["session", session, "noema", phase, round] => {
+            of("session", session, Some((*phase, *round)))
+        }
+        ["signatures", session, phase, round] | ["signatures", session, "noema", phase, round] => {
+            of("signatures", session, Some((*phase, *round)))
+        }
+        ["handoff", session] => of("handoff", session, None),
+        ["cascades", session, _] => of("cascades", session, None),
+        ["checkpoints"] => plain("checkpoints", ""),
+        ["messages", .., id] if parts.len() > 2 => plain("messages", id),
+        [folder, id] => {
+            let known = ARTEFACTS.into_iter().find(|known| known == folder);
+            plain(known.ok_or("no ref of the Python tool that holds anything is called so")?, id)
+        }
+        _ => return Err("no ref of the Python tool that holds anything is called so".to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_is_there() {
+        let of = |name: &'static str| family(name).map(|found| (found.folder, found.session, found.phase));
+        assert_eq!(of("refs/notes/empirica/session/s/CHECK/None"), Ok(("session", Some("s"), Some(("CHECK", "None")))));
+        assert_eq!(of("refs/notes/empirica/session/s/noema/ACT/2"), Ok(("session", Some("s"), Some(("ACT", "2")))));
+        assert_eq!(of("refs/notes/empirica/session/12345678"), Ok(("session", Some("12345678"), None)));
+        assert_eq!(of("refs/notes/empirica/checkpoints"), Ok(("checkpoints", None, None)));
+        assert_eq!(of("refs/notes/empirica/messages/a/b/c"), Ok(("messages", None, None)));
+        assert_eq!(of("refs/notes/empirica-archive/findings/x"), Ok(("archive", None, None)));
+        for no in ["test", "test-conflict-check", "findings", "handoff/a/markdown", "messages/x", "data/journal"] {
+            assert!(family(&format!("refs/notes/empirica/{no}")).is_err(), "{no}");
+        }
+    }
+
+    #[test]
+    fn our_own_refs_are_not_theirs() {
+        for ours in ["handoffs", "data/journal", "remotes/origin-1/data/handoffs"] {
+            assert!(is_ours(&format!("refs/notes/empirica/{ours}")));
+        }
+        for theirs in ["handoff/s", "checkpoints", "database", "handoffs2"] {
+            assert!(!is_ours(&format!("refs/notes/empirica/{theirs}")));
+        }
+    }
+}
