@@ -64,6 +64,7 @@ mod query;
 mod query_oracle;
 mod recovery;
 mod redact;
+mod redact_attacks;
 mod redact_clones;
 mod regressions;
 mod repair;

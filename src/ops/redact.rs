@@ -58,6 +58,8 @@ pub enum State {
     NoNotes,
     /// It still has it, or could not be asked.
     NotRedacted,
+    /// It could not be asked, and nothing of ours is known to be there.
+    NotAsked,
 }
 
 impl State {
@@ -67,6 +69,7 @@ impl State {
             State::Redacted => "redacted",
             State::NoNotes => "no_notes",
             State::NotRedacted => "not_redacted",
+            State::NotAsked => "not_asked",
         }
     }
 }
@@ -83,14 +86,15 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
         at: context.store.now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
         reason: request.reason.as_deref().map(|reason| context.store.without_secrets(reason)),
     };
+    let places = places(context)?;
     outcome.here = context.store.redact(&ids, &by, request.dry_run)?;
     outcome.warnings.append(&mut outcome.here.warnings);
     if request.dry_run {
         return Ok(outcome);
     }
     current::forget_redacted(context);
-    for place in places(context)? {
-        let remote = publish(context, &place, request, &mut outcome.warnings);
+    for (place, is_known) in places {
+        let remote = publish(context, &place, is_known, request, &mut outcome.warnings);
         outcome.remotes.push(remote);
     }
     // what was fetched under a name that no remote has any more
@@ -122,27 +126,47 @@ fn resolve(context: &Context<'_>, given: &str) -> Result<Id> {
     }
 }
 
-/// The remotes that notes go to, and those that something was fetched from.
-fn places(context: &Context<'_>) -> Result<Vec<Place>> {
-    let mut names = destinations(context.repo);
-    for name in remotes::names(context.repo) {
-        let below = format!("{PREFIX}remotes/{}/", remotes::tracking(&name));
-        if !names.contains(&name) && !context.repo.list_refs(&below)?.is_empty() {
-            names.push(name);
+/// All remotes, each with whether notes of ours go there or something was fetched from there; each of several URLs to push to.
+fn places(context: &Context<'_>) -> Result<Vec<(Place, bool)>> {
+    let repo = context.repo;
+    let mut names = destinations(repo);
+    let known = names.len();
+    names.extend(remotes::names(repo).into_iter().filter(|name| !destinations(repo).contains(name)));
+    let mut out = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        let pushed = repo.config_all(&format!("remote.{name}.pushurl"));
+        let urls = if pushed.is_empty() { repo.config_all(&format!("remote.{name}.url")) } else { pushed };
+        let places = match urls.len() {
+            0 | 1 => vec![remotes::place(repo, name)?],
+            _ => urls.iter().map(|url| Place { name: url.clone(), ..remotes::pushed_to(repo, name, url) }).collect(),
+        };
+        for place in places {
+            let below = format!("{PREFIX}remotes/{}/", place.tracking);
+            let is_known = at < known || !repo.list_refs(&below)?.is_empty();
+            out.push((place, is_known));
         }
     }
-    names.iter().map(|name| remotes::place(context.repo, name)).collect()
+    Ok(out)
 }
 
 /// Exchanges notes with a remote that has some, which are ours then: without what was redacted.
-fn publish(context: &Context<'_>, place: &Place, request: &Request, warnings: &mut Vec<String>) -> Remote {
-    let told = |state, reason: Option<String>| Remote { name: place.name.clone(), state, reason };
+fn publish(
+    context: &Context<'_>,
+    place: &Place,
+    is_known: bool,
+    request: &Request,
+    warnings: &mut Vec<String>,
+) -> Remote {
+    let name = context.store.without_secrets(&place.name);
+    let told = |state, reason: Option<String>| Remote { name: name.clone(), state, reason };
     let mut exchange = || -> Result<Remote> {
         let leaves = Leaves::configured(context.repo)?;
         let manner = Manner { shown: request.shown, ..Default::default() };
         let trip = Trip { store: &context.store, place, manner, leaves };
-        if trip.look()?.first {
-            return Ok(told(State::NoNotes, None));
+        match trip.look() {
+            Ok(seen) if seen.first => return Ok(told(State::NoNotes, None)),
+            Err(error) if !is_known => return Ok(told(State::NotAsked, Some(error.in_one_line()))),
+            other => drop(other?),
         }
         let synced = trip.travel(warnings, &mut |_| {})?;
         Ok(match synced.unredacted.first() {

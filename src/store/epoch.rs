@@ -14,31 +14,28 @@ pub const NAME: &str = "epoch";
 pub struct Redacted {
     /// The redacted records whose texts it is without. A record that is gone itself names itself.
     pub of: BTreeSet<String>,
-    /// The SHA-256, hex, of the line that stands for a record that only quoted others; `None` for one that is gone, of
-    /// which nothing but a stub counts.
-    pub line: Option<String>,
+    /// The SHA-256, hex, of the line that stands for a record that only quoted others; of several where clones came to several.
+    /// None for one that is gone, of which nothing but a stub counts.
+    pub lines: BTreeSet<String>,
 }
 
 impl Redacted {
     /// A record that is gone.
     pub fn gone(id: &str) -> Self {
-        Redacted { of: BTreeSet::from([id.to_owned()]), line: None }
+        Redacted { of: BTreeSet::from([id.to_owned()]), lines: BTreeSet::new() }
     }
 
     /// Whether a line under its id counts.
     fn accepts(&self, line: &[u8]) -> bool {
-        match &self.line {
-            Some(hash) => *hash == redact::hash(line) || redact::is_stub(line),
-            None => redact::is_stub(line),
-        }
+        redact::is_stub(line) || (!self.lines.is_empty() && self.lines.contains(&redact::hash(line)))
     }
 
-    /// What both come to: the one that is without all that the other is without, of equals the one of the greater hash.
-    /// Where each holds what the other is without, the record is gone.
+    /// What both come to: the one that is without all that the other is without, of equals both. Where each holds what the
+    /// other is without, the record is gone.
     fn united(&self, other: &Self, id: &str) -> Self {
         if self.of == other.of {
-            let line = self.line.clone().max(other.line.clone());
-            return Redacted { of: self.of.clone(), line };
+            let lines = self.lines.union(&other.lines).cloned().collect();
+            return Redacted { of: self.of.clone(), lines };
         }
         if self.of.is_superset(&other.of) {
             return self.clone();
@@ -48,7 +45,7 @@ impl Redacted {
         }
         let mut of: BTreeSet<String> = self.of.union(&other.of).cloned().collect();
         of.insert(id.to_owned());
-        Redacted { of, line: None }
+        Redacted { of, lines: BTreeSet::new() }
     }
 }
 
@@ -78,7 +75,7 @@ impl Epoch {
     }
 
     /// Reads the entry: a number, then a line for each record: its id alone when it is gone; else its id, the hash of the
-    /// line that stands for it, and the records it is without. What is not understood is passed over.
+    /// line that stands for it (of several with commas between), and the records it is without. What is not understood is passed over.
     pub fn parse(text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(text);
         let mut rows = text.lines();
@@ -87,13 +84,16 @@ impl Epoch {
         let row = |row: &str| {
             let mut words = row.split(' ');
             let own = id(words.next()?)?;
-            let line = words.next().map(str::to_owned).filter(|hash| hash != GONE);
+            let hashes = words.next().unwrap_or(GONE).split(',').filter(|hash| hash.len() == 64);
+            let mut lines: BTreeSet<String> = hashes.map(str::to_owned).collect();
             let mut of: BTreeSet<String> = words.filter_map(id).collect();
-            if line.is_none() || of.is_empty() {
+            if lines.is_empty() || of.is_empty() {
                 of.insert(own.clone());
             }
-            let line = line.filter(|hash| hash.len() == 64 && !of.contains(&own));
-            Some((own, Redacted { of, line }))
+            if of.contains(&own) {
+                lines.clear();
+            }
+            Some((own, Redacted { of, lines }))
         };
         Epoch { number, redacted: rows.filter_map(row).collect() }
     }
@@ -104,9 +104,12 @@ impl Epoch {
         for (id, redacted) in &self.redacted {
             text += id;
             let others: Vec<&str> = redacted.of.iter().map(String::as_str).filter(|of| of != id).collect();
-            if redacted.line.is_some() || !others.is_empty() {
+            if !redacted.lines.is_empty() {
                 text += " ";
-                text += redacted.line.as_deref().unwrap_or(GONE);
+                text += &redacted.lines.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+            } else if !others.is_empty() {
+                text += " ";
+                text += GONE;
             }
             for of in others {
                 text += " ";
@@ -204,8 +207,8 @@ mod tests {
             let redacted = entries.into_iter().map(|(n, of, hash)| {
                 let of: BTreeSet<String> = of.into_iter().map(id).collect();
                 let gone = of.is_empty();
-                let line = (!gone).then(|| redact::hash(&[hash]));
-                (id(n), if gone { Redacted::gone(&id(n)) } else { Redacted { of, line } })
+                let lines = BTreeSet::from([redact::hash(&[hash])]);
+                (id(n), if gone { Redacted::gone(&id(n)) } else { Redacted { of, lines } })
             });
             Epoch { number: 1, redacted: redacted.collect() }
         })
@@ -241,7 +244,7 @@ mod tests {
             number: 1,
             redacted: BTreeMap::from([(
                 id(1),
-                Redacted { of: BTreeSet::from([id(n)]), line: Some(redact::hash(line)) },
+                Redacted { of: BTreeSet::from([id(n)]), lines: BTreeSet::from([redact::hash(line)]) },
             )]),
         };
         let (a, b) = (of(2, &first), of(3, &second));

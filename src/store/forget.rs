@@ -13,8 +13,8 @@ use super::{MARKDOWN_REF, PREFIX, Store, data_ref, tracked};
 use crate::error::Result;
 use crate::git::difference::{Other, differences};
 use crate::git::{Oid, notes, references};
-use crate::model::{Body, Shelf};
-use crate::wire::redact::{By, Texts, hash, stub};
+use crate::model::{Body, Id, Shelf};
+use crate::wire::redact::{By, Texts, hash, is_stub, stub};
 use crate::wire::{blocks, lines, record};
 
 /// What is to be gone from a ref.
@@ -24,6 +24,15 @@ pub(super) struct Gone<'g> {
     pub records: BTreeMap<String, &'g By>,
     /// What was redacted elsewhere.
     pub epoch: Epoch,
+}
+
+impl<'g> Gone<'g> {
+    /// Records that somebody redacts, where that much is known already.
+    pub fn of(ids: &BTreeSet<Id>, by: &'g By, known: Epoch) -> Self {
+        let entry = |id: &Id| (id.as_str().to_owned(), Redacted::gone(id.as_str()));
+        let epoch = Epoch { number: 0, redacted: ids.iter().map(entry).collect() }.united(&known);
+        Gone { records: ids.iter().map(|id| (id.as_str().to_owned(), by)).collect(), epoch }
+    }
 }
 
 /// A notes tree without something.
@@ -37,15 +46,15 @@ pub(super) struct Anew {
 }
 
 impl Store<'_> {
-    /// The texts of records that one of two tips knows as redacted and the other still has, for all of these pairs.
-    pub(super) fn texts_to_forget(&self, pairs: &[[Option<Oid>; 2]]) -> Result<Texts> {
+    /// The lines of records that one of two tips knows as redacted and the other still has, for all of these pairs.
+    pub(super) fn lines_to_forget(&self, pairs: &[[Option<Oid>; 2]]) -> Result<BTreeSet<Vec<u8>>> {
         let mut all = Epoch::default();
         for tip in pairs.iter().flatten() {
             all = all.united(&Epoch::of(self.repo, *tip)?);
         }
-        let mut texts = Texts::default();
+        let mut found = BTreeSet::new();
         if all.redacted.is_empty() {
-            return Ok(texts);
+            return Ok(found);
         }
         let tree = |tip: Option<Oid>| tip.map_or_else(|| Ok(self.repo.empty_tree()), |tip| self.repo.tree_of(tip));
         for pair in pairs {
@@ -59,13 +68,14 @@ impl Store<'_> {
                 for (_, sides) in differences(self.repo, trees[side], trees[1 - side])?.notes {
                     for blob in &sides[0] {
                         let note = self.repo.read_blob(*blob)?.unwrap_or_default();
-                        let is_gone = |line: &&[u8]| lines::id(line).is_some_and(|id| gone.contains(id));
-                        lines::split(&note).filter(is_gone).for_each(|line| texts.add(line));
+                        let is_gone =
+                            |line: &&[u8]| lines::id(line).is_some_and(|id| gone.contains(id)) && !is_stub(line);
+                        found.extend(lines::split(&note).filter(is_gone).map(<[u8]>::to_vec));
                     }
                 }
             }
         }
-        Ok(texts)
+        Ok(found)
     }
 
     /// The tip of a ref without what is to be forgotten; itself when it holds nothing of it. A commit without parents, which
@@ -82,8 +92,8 @@ impl Store<'_> {
         })
     }
 
-    /// The notes tree of a tip without texts, and with stubs in place of records; `None` when nothing changes. Of the Markdown
-    /// only what people wrote: its blocks follow the records.
+    /// The notes tree of a tip without texts, and with stubs in place of records; `None` when nothing changes. The blocks of
+    /// Markdown follow the records besides.
     pub(super) fn anew(&self, name: &str, tip: Oid, texts: &Texts, gone: &Gone<'_>) -> Result<Option<Anew>> {
         let tree = self.repo.tree_of(tip)?;
         let form = form_of(name);
@@ -95,7 +105,7 @@ impl Store<'_> {
             let note = self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))?;
             let new = match form {
                 Form::Lines => lines_without(&note, texts, gone, &mut best),
-                Form::Blocks => blocks::with_passages(&note, |passage| texts.passage(passage)),
+                Form::Blocks => blocks::with_texts(&note, |text| texts.passage(text)),
             };
             if let Some(new) = new {
                 let united = changed.get(&on).map_or_else(|| new.clone(), |known| form.unite()(known, &new));
@@ -105,9 +115,9 @@ impl Store<'_> {
         for (id, (line, of, is_gone)) in &best {
             let known = before.redacted.get(id).map(|redacted| redacted.of.clone()).unwrap_or_default();
             let mut of: BTreeSet<String> = known.union(of).cloned().collect();
-            let line = (!is_gone).then(|| hash(line));
+            let lines = if *is_gone { BTreeSet::new() } else { BTreeSet::from([hash(line)]) };
             of.extend(is_gone.then(|| id.clone()));
-            epoch.redacted.insert(id.clone(), Redacted { of, line });
+            epoch.redacted.insert(id.clone(), Redacted { of, lines });
         }
         if changed.is_empty() && epoch == before {
             return Ok(None);
@@ -271,8 +281,8 @@ fn lines_without(
     for line in lines::split(note) {
         let id = lines::id(line);
         if let Some(by) = id.and_then(|id| gone.records.get(id)) {
-            any |= !crate::wire::redact::is_stub(line);
-            out.push(if crate::wire::redact::is_stub(line) { line.to_vec() } else { stub(line, Some(by))? });
+            any |= !is_stub(line);
+            out.push(if is_stub(line) { line.to_vec() } else { stub(line, Some(by))? });
         } else if let Some(without) = texts.without(line) {
             any = true;
             if let Some(id) = id {

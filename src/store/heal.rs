@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use super::epoch::Epoch;
 use super::flush::{Beside, Change, Flushed, Notes};
+use super::forget::Gone;
+use super::forgetting::Forgetting;
 use super::lock::Lock;
 use super::tips::Tips;
 use super::{MARKDOWN_REF, PREFIX, Store, data_ref, log, our_refs, touched, tracked};
 use crate::error::Result;
 use crate::git::difference::differences;
 use crate::git::{Oid, lookup, notes};
-use crate::model::Shelf;
+use crate::model::{Id, Shelf};
 
 /// How long a reading command waits for a writer before it reads without healing.
 const READER_PATIENCE: Duration = Duration::from_millis(500);
@@ -26,7 +28,7 @@ impl Store<'_> {
         let mut warnings: Vec<String> = unseen
             .map(|(folder, error)| format!("what waits in {} cannot be seen: {error}", folder.display()))
             .collect();
-        if !self.in_step(&Tips::load(&self.paths)) {
+        if self.is_forgetting() || !self.in_step(&Tips::load(&self.paths)) {
             // a reader need not wait long: it reads the remembered tips as well
             let patience = self.patience(self.lock_timeout.min(READER_PATIENCE));
             let healed = Lock::acquire(&self.paths.lock(), patience)
@@ -67,17 +69,13 @@ impl Store<'_> {
     /// each tracking ref that moved. The lock is held by the caller. Returns what is to be remembered now.
     pub(super) fn heal_locked(&self, warnings: &mut Vec<String>) -> Result<Tips> {
         let mut tips = Tips::load(&self.paths);
-        let mut foreign = false;
-        let learned = self.learn_redactions(&tips)?;
-        let mut refs = our_refs();
-        if learned {
-            // whoever has to begin again after us finds the texts in what is done last: mostly in the journal
-            refs.reverse();
-        }
-        for (name, form) in refs {
+        let before = self.epochs(tips.refs.clone());
+        let is_forgetting = self.learn_redactions(&mut tips)?;
+        let (mut foreign, mut complete) = (is_forgetting, true);
+        for (name, form) in our_refs() {
             let now = self.repo.find_ref(&name)?;
             let known = tips.refs.get(&name).copied();
-            if now == known {
+            if now == known && !is_forgetting {
                 continue;
             }
             foreign = true;
@@ -85,18 +83,41 @@ impl Store<'_> {
             self.unite_into(&[Change { name, new: Notes::new(), unite: form.unite() }], &mut tips)?;
         }
         if self.tracking_moved(&tips) {
+            let said = warnings.len();
             foreign |= self.unite_tracking(&mut tips, warnings);
+            complete = warnings.len() == said;
         }
         if foreign {
             touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
-            self.settle_redactions(learned, &mut tips, warnings)?;
+            self.settle_redactions(is_forgetting, &before, &mut tips, warnings)?;
+        }
+        if is_forgetting && complete {
+            tips.save(&self.paths);
+            self.forgot()?;
         }
         Ok(tips)
     }
 
+    /// What these tips, as far as they are here, know as redacted.
+    fn epochs(&self, tips: impl IntoIterator<Item = (String, Oid)>) -> Epoch {
+        let here = tips.into_iter().filter(|(_, tip)| self.repo.has_object(*tip));
+        let of = here.map(|(_, tip)| Epoch::of(self.repo, Some(tip)).unwrap_or_default());
+        of.fold(Epoch::default(), |all, epoch| all.united(&epoch))
+    }
+
+    /// What our refs know as redacted.
+    pub(super) fn own_epochs(&self) -> Result<Epoch> {
+        let mut tips = Vec::new();
+        for (name, _) in our_refs() {
+            tips.extend(self.repo.find_ref(&name)?.map(|tip| (name, tip)));
+        }
+        Ok(self.epochs(tips))
+    }
+
     /// Finds out which texts one side knows as redacted and another still has, of all that is to be united: our refs, what
-    /// is remembered of them, what was fetched. Says whether there are any.
-    fn learn_redactions(&self, tips: &Tips) -> Result<bool> {
+    /// is remembered of them, what was fetched; and writes down that they are to be forgotten. A redaction that was not
+    /// done with is gone on with. Says whether there is anything to forget.
+    fn learn_redactions(&self, tips: &mut Tips) -> Result<bool> {
         let mut pairs = Vec::new();
         let fetched: Vec<(String, Oid)> =
             self.tracking().into_iter().filter(|(tracking, id)| tips.refs.get(tracking) != Some(id)).collect();
@@ -109,25 +130,56 @@ impl Store<'_> {
             pairs.extend(others.map(|other| [now, Some(other)]));
         }
         // of what cannot be read now nothing can be united either
-        let texts = self.texts_to_forget(&pairs).unwrap_or_default();
-        let learned = !texts.is_empty();
-        self.forgotten.borrow_mut().extend(texts);
-        Ok(learned)
+        let lines = self.lines_to_forget(&pairs).unwrap_or_default();
+        if lines.is_empty() && !self.is_forgetting() {
+            return Ok(false);
+        }
+        let mut forgetting = self.forgetting();
+        let known = self.own_epochs()?;
+        let is_known = |id: &Id| known.redacted.contains_key(id.as_str());
+        if forgetting.redacting.as_ref().is_some_and(|redacting| !redacting.ids.iter().any(is_known)) {
+            // it was not begun: whoever wanted it saw it fail
+            forgetting = Forgetting::default();
+        }
+        let is_more = !lines.is_subset(&forgetting.lines);
+        forgetting.lines.extend(lines);
+        if forgetting.lines.is_empty() {
+            self.forgot()?;
+            return Ok(false);
+        }
+        if is_more {
+            self.remember_forgetting(&forgetting)?;
+        }
+        self.forget(&forgetting)?;
+        if let Some(redacting) = &forgetting.redacting {
+            let by = redacting.by();
+            self.move_all(&Gone::of(&redacting.ids, &by, known), tips)?;
+        }
+        Ok(true)
     }
 
     /// After redactions of others came in: brings what waits, the Markdown and what leads to old tips in line with them.
-    pub(super) fn settle_redactions(&self, learned: bool, tips: &mut Tips, warnings: &mut Vec<String>) -> Result<()> {
+    pub(super) fn settle_redactions(
+        &self,
+        is_forgetting: bool,
+        before: &Epoch,
+        tips: &mut Tips,
+        warnings: &mut Vec<String>,
+    ) -> Result<()> {
         let of = |name: &str| Epoch::of(self.repo, self.repo.find_ref(name)?);
-        let (handoffs, markdown) = (of(&data_ref(Shelf::Handoffs))?, of(MARKDOWN_REF)?);
-        if learned {
+        if is_forgetting {
             let mut flushed = Flushed::default();
             self.write_logs(Beside::default(), tips, &mut flushed)?;
             warnings.extend(flushed.warnings);
+            if let Some(left) = flushed.left.into_iter().next() {
+                return Err(left.untaken());
+            }
         }
-        if learned || !markdown.unaware_of(&handoffs).redacted.is_empty() {
+        let (handoffs, markdown) = (of(&data_ref(Shelf::Handoffs))?, of(MARKDOWN_REF)?);
+        if is_forgetting || !markdown.unaware_of(&handoffs).redacted.is_empty() {
             self.markdown_in_step(tips)?;
         }
-        if learned {
+        if is_forgetting || !before.unaware_of(&self.own_epochs()?).redacted.is_empty() {
             self.forget_traces(warnings);
         }
         Ok(())
@@ -142,11 +194,6 @@ impl Store<'_> {
         let gone =
             |name: &String| name.starts_with(&format!("{PREFIX}remotes/")) && !now.iter().any(|(n, _)| n == name);
         tips.refs.retain(|name, _| !gone(name));
-        let mut now = now;
-        if !self.forgotten.borrow().is_empty() {
-            // as with our own refs: the journal last
-            now.sort_by_key(|(tracking, _)| std::cmp::Reverse(tracked(tracking).and_then(place_of)));
-        }
         for (tracking, theirs) in now {
             if tips.refs.get(&tracking) == Some(&theirs) {
                 continue;
@@ -236,9 +283,4 @@ impl Store<'_> {
         }
         Ok(out)
     }
-}
-
-/// The place of one of our refs in their order.
-fn place_of(name: String) -> Option<usize> {
-    our_refs().iter().position(|(known, _)| *known == name)
 }

@@ -6,6 +6,7 @@ mod flush;
 mod follow;
 mod foreign;
 mod forget;
+mod forgetting;
 mod heal;
 mod health;
 pub mod index;

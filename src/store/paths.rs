@@ -69,6 +69,10 @@ impl Paths {
         &self.key
     }
 
+    pub(super) fn forgetting(&self) -> PathBuf {
+        self.state.join("forgetting")
+    }
+
     pub(super) fn sessions(&self) -> PathBuf {
         self.state.join("sessions")
     }

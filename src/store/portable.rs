@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::epoch::{Epoch, NAME};
-use super::flush::Beside;
+use super::flush::{Beside, Change};
+use super::forgetting::Forgetting;
 use super::lock::Lock;
 use super::log::{self, Waiting};
 use super::merge::absent;
-use super::{Lookup, Store, data_ref, secrets, touched};
+use super::{Lookup, Store, data_ref, our_refs, secrets, touched};
 use crate::error::Result;
 use crate::git::difference::Other;
 use crate::git::{Notes, Oid, notes};
@@ -93,6 +94,7 @@ impl Store<'_> {
         given.sort_unstable_by(|a, b| (a.shelf, a.on, &a.line).cmp(&(b.shelf, b.on, &b.line)));
         given.dedup();
         let is_new = self.new_among(&given, &mut imported)?;
+        let before = self.own_epochs()?;
         let learned = self.import_redactions(&given, epochs, &mut tips)?;
         let new = is_new.iter().filter(|new| **new == Some(true)).count();
         imported.known = all - new - imported.left_out;
@@ -106,7 +108,9 @@ impl Store<'_> {
         self.write_waiting(&given, Beside::default(), &mut tips, &mut imported.warnings, told)?;
         if !epochs.is_empty() {
             touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
-            self.settle_redactions(learned, &mut tips, &mut imported.warnings)?;
+            self.settle_redactions(learned, &before, &mut tips, &mut imported.warnings)?;
+            tips.save(&self.paths);
+            self.forgot()?;
         }
         tips.save(&self.paths);
         Ok(imported)
@@ -120,7 +124,7 @@ impl Store<'_> {
         epochs: &BTreeMap<Shelf, String>,
         tips: &mut super::tips::Tips,
     ) -> Result<bool> {
-        let mut texts = self.texts_among(given)?;
+        self.forgotten.borrow_mut().extend(self.texts_among(given)?);
         let mut theirs = Vec::new();
         for (shelf, text) in epochs {
             let epoch = Epoch::parse(text.as_bytes());
@@ -142,12 +146,17 @@ impl Store<'_> {
         for (name, tip) in &theirs {
             pairs.push([self.repo.find_ref(name)?, Some(*tip)]);
         }
-        let ours = self.texts_to_forget(&pairs)?;
-        let learned = !ours.is_empty();
-        texts.extend(ours);
-        self.forgotten.borrow_mut().extend(texts);
-        // as when it comes with a sync: the journal last
-        for (name, tip) in theirs.iter().rev() {
+        let lines = self.lines_to_forget(&pairs)?;
+        let learned = !lines.is_empty();
+        if learned {
+            let forgetting = Forgetting { redacting: None, lines };
+            self.remember_forgetting(&forgetting)?;
+            self.forget(&forgetting)?;
+            for (name, form) in our_refs() {
+                self.unite_into(&[Change { name, new: Default::default(), unite: form.unite() }], tips)?;
+            }
+        }
+        for (name, tip) in &theirs {
             self.unite_tip(name, *tip, false, tips)?;
         }
         Ok(learned)

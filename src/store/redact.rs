@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::epoch::{Epoch, Redacted};
 use super::flush::{Beside, Flushed};
 use super::forget::{Anew, Gone};
+use super::forgetting::{Forgetting, Redacting};
 use super::lock::Lock;
 use super::{MARKDOWN_REF, Store, data_ref, touched};
 use crate::error::Result;
@@ -37,7 +37,7 @@ pub struct Redaction {
 }
 
 /// Every line of the data refs that is read in one pass.
-type Lines = BTreeMap<(Shelf, Vec<u8>), ()>;
+pub(super) type Lines = BTreeMap<(Shelf, Vec<u8>), ()>;
 
 impl Store<'_> {
     /// Redacts records: stubs take their places, what quotes them is made anew. With `dry_run` it is only told. What waits in the
@@ -48,14 +48,18 @@ impl Store<'_> {
         let mut tips = self.heal_locked(&mut out.warnings)?;
         if dry_run {
             let lines = self.all_lines(true)?;
-            let (texts, _) = self.look(ids, &lines, &mut out);
+            let forgetting = self.look(ids, &lines, &mut out);
+            let mut texts = Texts::default();
+            forgetting.iter().for_each(|line| texts.add(line));
+            let said = texts.clone();
+            lines.keys().for_each(|(_, line)| texts.leave_to(line));
             for (_, line) in lines.keys() {
                 let own = lines::id(line).and_then(Id::parse);
                 let without = texts.without(line).and(own).filter(|id| !ids.contains(id));
                 out.rewritten.extend(without.map(|id| (id, kind(line))));
             }
             order(&mut out.rewritten);
-            self.tell_tales(ids, &texts, lines.keys().map(|(_, line)| line), &mut out);
+            tell_tales(ids, [&texts, &said], lines.keys().map(|(_, line)| line), &mut out);
             return Ok(out);
         }
         let mut flushed = Flushed::default();
@@ -64,27 +68,42 @@ impl Store<'_> {
         if let Some(left) = flushed.left.into_iter().next() {
             return Err(left.untaken());
         }
-        let (texts, known) = self.look(ids, &self.all_lines(false)?, &mut out);
-        self.forgotten.borrow_mut().extend(texts.clone());
-        let entries = |id: &Id| (id.as_str().to_owned(), Redacted::gone(id.as_str()));
-        let mut epoch = Epoch { number: known.number + 1, redacted: ids.iter().map(entries).collect() };
-        epoch = epoch.united(&known);
-        out.epoch = epoch.number;
-        let gone = Gone { records: ids.iter().map(|id| (id.as_str().to_owned(), by)).collect(), epoch };
-        let rewritten = self.move_all(&gone, &texts, &mut tips)?;
-        tips.save(&self.paths);
+        let forgetting = self.look(ids, &self.all_lines(false)?, &mut out);
+        let redacting = Redacting { ids: ids.clone(), ai: by.ai.clone(), at: by.at.clone(), reason: by.reason.clone() };
+        let forgetting = Forgetting { redacting: Some(redacting), lines: forgetting };
+        self.remember_forgetting(&forgetting)?;
+        self.forget(&forgetting)?;
+        let texts = self.forgotten.borrow().clone();
+        let mut gone = Gone::of(ids, by, self.own_epochs()?);
+        gone.epoch.number += 1;
+        out.epoch = gone.epoch.number;
+        let rewritten = self.move_all(&gone, &mut tips)?;
         touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
         self.forget_traces(&mut out.warnings);
+        tips.save(&self.paths);
+        self.forget_tracking("")?;
+        self.forgot()?;
         let lines = self.all_lines(false)?;
         let rewritten = lines.keys().filter(|(_, line)| lines::id(line).is_some_and(|id| rewritten.contains(id)));
         out.rewritten = rewritten.filter_map(|(_, line)| Some((Id::parse(lines::id(line)?)?, kind(line)))).collect();
         order(&mut out.rewritten);
-        self.tell_tales(ids, &texts, lines.keys().map(|(_, line)| line), &mut out);
+        let mut said = Texts::default();
+        forgetting.lines.iter().for_each(|line| said.add(line));
+        tell_tales(ids, [&texts, &said], lines.keys().map(|(_, line)| line), &mut out);
+        for (_, line) in lines.keys().filter(|(_, line)| is_stub(line)) {
+            let id =
+                lines::id(line).and_then(Id::parse).filter(|id| out.rewritten.iter().any(|(known, _)| known == id));
+            let lost = id.map(|id| {
+                format!("nothing is left of {} but a stub: it was no record any more without the text", id.short())
+            });
+            out.warnings.extend(lost.filter(|lost| !out.warnings.contains(lost)));
+        }
         Ok(out)
     }
 
-    /// Moves all refs, in one go; returns the records that were made anew.
-    fn move_all(&self, gone: &Gone<'_>, texts: &Texts, tips: &mut super::tips::Tips) -> Result<BTreeSet<String>> {
+    /// Moves all refs, in one go, without what is to be forgotten; returns the records that were made anew.
+    pub(super) fn move_all(&self, gone: &Gone<'_>, tips: &mut super::tips::Tips) -> Result<BTreeSet<String>> {
+        let texts = &self.forgotten.borrow().clone();
         let names: Vec<String> =
             Shelf::ALL.iter().map(|shelf| data_ref(*shelf)).chain([MARKDOWN_REF.to_owned()]).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -109,6 +128,9 @@ impl Store<'_> {
                 // without handoffs there is nothing that it would follow
                 let anew = self.anew(MARKDOWN_REF, blocks, &Texts::default(), &epoch)?;
                 let tree = anew.map_or_else(|| self.repo.tree_of(blocks), |anew| Ok(anew.tree))?;
+                if tree == before {
+                    return Ok(None);
+                }
                 let is_touched = !differences(self.repo, before, tree)?.notes.is_empty();
                 let parents = if is_touched { Vec::new() } else { vec![tip] };
                 return self.repo.write_commit(tree, parents, message, &who).map(Some);
@@ -131,9 +153,9 @@ impl Store<'_> {
         Ok(rewritten)
     }
 
-    /// What is to be known of the records first: their texts, and what was redacted before.
-    fn look(&self, ids: &BTreeSet<Id>, lines: &Lines, out: &mut Redaction) -> (Texts, Epoch) {
-        let mut texts = Texts::default();
+    /// What is to be known of the records first: their lines, and which were redacted before.
+    fn look(&self, ids: &BTreeSet<Id>, lines: &Lines, out: &mut Redaction) -> BTreeSet<Vec<u8>> {
+        let mut found = BTreeSet::new();
         let mut gone = BTreeMap::new();
         for (_, line) in lines.keys() {
             let Some(id) = lines::id(line).and_then(Id::parse).filter(|id| ids.contains(id)) else { continue };
@@ -141,7 +163,7 @@ impl Store<'_> {
                 out.before.push(id);
                 continue;
             }
-            texts.add(line);
+            found.insert(line.clone());
             gone.insert(id, kind(line));
             let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
             let name = value.as_ref().and_then(|value| value.get("foreign")?.get("ref")?.as_str());
@@ -149,13 +171,11 @@ impl Store<'_> {
         }
         out.gone = gone.into_iter().collect();
         out.before.dedup();
-        let of = |name: String| self.repo.find_ref(&name).and_then(|tip| Epoch::of(self.repo, tip)).unwrap_or_default();
-        let names = Shelf::ALL.into_iter().map(data_ref).chain([MARKDOWN_REF.to_owned()]);
-        (texts, names.map(of).fold(Epoch::default(), |all, epoch| all.united(&epoch)))
+        found
     }
 
     /// Every line of the data refs; with `waiting` also of the logs.
-    fn all_lines(&self, waiting: bool) -> Result<Lines> {
+    pub(super) fn all_lines(&self, waiting: bool) -> Result<Lines> {
         let mut out = Lines::new();
         for shelf in Shelf::ALL {
             let tip: Option<Oid> = self.repo.find_ref(&data_ref(shelf))?;
@@ -170,29 +190,29 @@ impl Store<'_> {
         }
         Ok(out)
     }
+}
 
-    /// The records that still hold a word of what is gone which looks like no prose.
-    fn tell_tales<'l>(
-        &self,
-        ids: &BTreeSet<Id>,
-        texts: &Texts,
-        lines: impl Iterator<Item = &'l Vec<u8>>,
-        out: &mut Redaction,
-    ) {
-        let words = texts.telling();
-        if words.is_empty() {
-            return;
-        }
-        for line in lines {
-            let line = texts.without(line).map_or_else(|| line.clone(), |without| without.line);
-            let text = String::from_utf8_lossy(&line);
-            let Some(id) = lines::id(&line).and_then(Id::parse).filter(|id| !ids.contains(id)) else { continue };
-            if words.iter().any(|word| text.contains(word.as_str())) {
-                out.look_at.push((id, kind(&line)));
-            }
-        }
-        order(&mut out.look_at);
+/// The records that still hold a word of what is gone which looks like no prose, and those that say themselves what a handoff
+/// said that is gone. `texts` are what was looked for, and what was said.
+fn tell_tales<'l>(
+    ids: &BTreeSet<Id>,
+    [texts, said]: [&Texts; 2],
+    lines: impl Iterator<Item = &'l Vec<u8>>,
+    out: &mut Redaction,
+) {
+    let words = said.telling();
+    if words.is_empty() && !said.has_drawn() {
+        return;
     }
+    for line in lines {
+        let line = texts.without(line).map_or_else(|| line.clone(), |without| without.line);
+        let text = String::from_utf8_lossy(&line);
+        let Some(id) = lines::id(&line).and_then(Id::parse).filter(|id| !ids.contains(id)) else { continue };
+        if said.is_repeated_by(&line) || words.iter().any(|word| text.contains(word.as_str())) {
+            out.look_at.push((id, kind(&line)));
+        }
+    }
+    order(&mut out.look_at);
 }
 
 fn order(records: &mut Vec<(Id, String)>) {

@@ -97,6 +97,9 @@ impl Store<'_> {
                 lines[side].extend(only.map(|line| (line.to_vec(), to_line(line))));
             }
         }
+        // what was redacted does not travel, whoever still has it
+        let all = Epoch::of(self.repo, standing.ours)?.united(&Epoch::of(self.repo, standing.theirs)?);
+        lines.iter_mut().for_each(|lines| lines.retain(|line, _| all.counts(line)));
         let shelf = Shelf::ALL.into_iter().find(|shelf| data_ref(*shelf) == standing.name);
         let waiting = log::read(&self.paths).into_iter().filter(|waiting| Some(waiting.shelf) == shelf);
         lines[0].extend(waiting.map(|waiting| (waiting.line.clone(), to_line(&waiting.line))));

@@ -43,6 +43,7 @@ pub fn answer(outcome: &Outcome) -> Answer {
             State::Redacted => "redacted there, too",
             State::NoNotes => "has no notes",
             State::NotRedacted => "NOT redacted there",
+            State::NotAsked => "could not be asked",
         };
         let reason = remote.reason.as_ref().map(|reason| format!(": {}", safe::line(reason))).unwrap_or_default();
         text.push_str(&format!("{}: {state}{reason}\n", safe::line(&remote.name)));

@@ -127,20 +127,34 @@ pub fn without(note: &[u8], is_out: impl Fn(&str) -> bool) -> Option<Vec<u8>> {
     (parsed.blocks.len() < before).then(|| parsed.write().into_bytes())
 }
 
-/// A Markdown note with each passage that people wrote replaced by what `change` makes of it; `None` when it changes none.
-pub fn with_passages(note: &[u8], change: impl Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
+/// A Markdown note with each passage that people wrote, and what stands in each block between heading and footer, replaced by
+/// what `change` makes of it; `None` when it changes none.
+pub fn with_texts(note: &[u8], change: impl Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
     let mut parsed = Parsed::default();
     parsed.read(&String::from_utf8_lossy(note));
     let changed: Vec<(String, String)> =
         parsed.passages.iter().filter_map(|passage| Some((passage.clone(), change(passage)?))).collect();
-    if changed.is_empty() {
-        return None;
-    }
+    let mut is_changed = !changed.is_empty();
     for (old, new) in changed {
         parsed.passages.remove(&old);
         parsed.passages.insert(new);
     }
-    Some(parsed.write().into_bytes())
+    for (_, text) in parsed.blocks.values_mut() {
+        let Some(end) = text.rfind('\n') else { continue };
+        let new = change(&text[..end]).map(|new| new + &text[end..]);
+        if let Some(new) = new.filter(|new| is_block(new)) {
+            *text = new;
+            is_changed = true;
+        }
+    }
+    is_changed.then(|| parsed.write().into_bytes())
+}
+
+/// Whether a text is one block and nothing else.
+fn is_block(text: &str) -> bool {
+    let mut parsed = Parsed::default();
+    parsed.read(text);
+    parsed.blocks.len() == 1 && parsed.passages.is_empty()
 }
 
 #[cfg(test)]

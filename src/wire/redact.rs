@@ -1,20 +1,19 @@
 //! Texts that are to be gone: which a record says itself, and a line or a passage without them.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod quote;
+
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use self::quote::{Form, OneLine, is_long, without_one};
 use super::{blocks, lines, record};
 
 /// What stands in place of a text that is gone.
 pub const MARK: &str = "[redacted]";
 /// Texts with fewer characters are looked for nowhere: they stand in too many others by chance.
 const SHORTEST: usize = 6;
-/// Texts with fewer characters are replaced where they stand alone in what is put together from others, not inside of texts.
-const INSIDE: usize = 12;
-/// The most characters of the beginning of a text that are looked for before an ellipsis.
-const CUT: usize = 2000;
 
 /// The SHA-256 of a line, in hex.
 pub fn hash(line: &[u8]) -> String {
@@ -107,18 +106,21 @@ fn is_drawn(kind: &str) -> bool {
     matches!(kind, "handoff" | "digest" | "checkpoint" | "transcript")
 }
 
-/// The texts of redacted records, by their ids.
+/// The texts of redacted records.
 #[derive(Debug, Clone, Default)]
 pub struct Texts {
-    of: BTreeMap<String, Own>,
+    /// The longest first: one can stand in another.
+    all: Vec<Own>,
 }
 
-/// What one record says itself.
-#[derive(Debug, Clone, Default)]
+/// A text that a record says itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Own {
-    /// Each on one line: every run of white space is one space. The longest first.
-    texts: Vec<String>,
-    /// Whether they are looked for only in what is put together from others.
+    /// On one line: every run of white space is one space.
+    text: String,
+    /// The record.
+    of: String,
+    /// Whether it is looked for only in what is put together from others.
     only_drawn: bool,
 }
 
@@ -139,26 +141,49 @@ impl Texts {
         let Some(id) = lines::id(line).filter(|_| !is_stub(line)) else { return };
         let Ok(Value::Object(record)) = serde_json::from_slice::<Value>(line) else { return };
         let kind = record.get("kind").and_then(Value::as_str).unwrap_or_default();
-        let own = self.of.entry(id.to_owned()).or_default();
-        own.only_drawn = is_drawn(kind);
-        let keys = own_keys(kind);
-        for (key, value) in &record {
-            let is_own = keys.map_or(!ENVELOPE.contains(&key.as_str()), |keys| keys.contains(&key.as_str()));
-            if is_own {
-                gather(value, &mut own.texts);
-            }
-        }
-        if own.only_drawn {
+        let only_drawn = is_drawn(kind);
+        let mut texts = own_texts(kind, &record);
+        if only_drawn {
             // one word of letters may be one of a fixed list, which others have as well
-            own.texts.retain(|text| text.chars().any(|c| !c.is_ascii_alphabetic() && c != '_' && c != '-'));
+            texts.retain(|text| text.chars().any(|c| !c.is_ascii_alphabetic() && c != '_' && c != '-'));
         }
-        own.texts.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        own.texts.dedup();
+        self.extend(Texts { all: texts.into_iter().map(|text| Own { text, of: id.to_owned(), only_drawn }).collect() });
     }
 
     /// Takes in all of another.
     pub fn extend(&mut self, other: Texts) {
-        self.of.extend(other.of);
+        self.all.extend(other.all);
+        self.all.sort_by(|a, b| b.text.len().cmp(&a.text.len()).then_with(|| (&a.text, &a.of).cmp(&(&b.text, &b.of))));
+        self.all.dedup();
+    }
+
+    /// Whether any of it is said by a handoff or its like: others may say it themselves.
+    pub fn has_drawn(&self) -> bool {
+        self.all.iter().any(|own| own.only_drawn)
+    }
+
+    /// What a handoff or its like says and the record of this line says, too, which is none of those that are to be gone, nor
+    /// put together itself.
+    fn repeated(&self, line: &[u8]) -> Vec<String> {
+        let Some(id) = lines::id(line).filter(|_| self.has_drawn()) else { return Vec::new() };
+        let Ok(Value::Object(record)) = serde_json::from_slice::<Value>(line) else { return Vec::new() };
+        let kind = record.get("kind").and_then(Value::as_str).unwrap_or_default();
+        if is_drawn(kind) || kind == "redacted" || self.all.iter().any(|own| own.of == id) {
+            return Vec::new();
+        }
+        let is_said = |text: &String| self.all.iter().any(|own| own.only_drawn && own.text == *text);
+        own_texts(kind, &record).into_iter().filter(is_said).collect()
+    }
+
+    /// Whether the record of this line says itself what only handoffs and their like are to lose.
+    pub fn is_repeated_by(&self, line: &[u8]) -> bool {
+        !self.repeated(line).is_empty()
+    }
+
+    /// Leaves out what is said so: it is the other record's.
+    pub fn leave_to(&mut self, line: &[u8]) {
+        let repeated = self.repeated(line);
+        self.all.retain(|own| !own.only_drawn || !repeated.contains(&own.text));
     }
 
     /// A note without these texts: each line of one of lines, what people wrote in one of blocks. As it is, byte for byte,
@@ -168,7 +193,7 @@ impl Texts {
             return note;
         }
         if !is_lines {
-            return blocks::with_passages(&note, |passage| self.passage(passage)).unwrap_or(note);
+            return blocks::with_texts(&note, |text| self.passage(text)).unwrap_or(note);
         }
         let found: Vec<Option<Without>> = lines::split(&note).map(|line| self.without(line)).collect();
         if found.iter().all(Option::is_none) {
@@ -180,7 +205,7 @@ impl Texts {
 
     /// Whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
-        self.of.values().all(|own| own.texts.is_empty())
+        self.all.is_empty()
     }
 
     /// A line of a note without these texts; `None` when it holds none of them. A record's own texts are left to it. What
@@ -191,13 +216,20 @@ impl Texts {
             return None;
         }
         let mut of = BTreeSet::new();
-        let parsed = id.and_then(|_| serde_json::from_slice::<Value>(line).ok());
-        let Some(Value::Object(mut record)) = parsed else {
-            let text = self.replaced(&String::from_utf8_lossy(line), id, false, &mut of)?;
-            return Some(Without { line: text.into_bytes(), of, is_gone: false });
+        let mut record = match serde_json::from_slice::<Value>(line) {
+            Ok(Value::Object(record)) if id.is_some() => record,
+            // JSON of others: its texts may be escaped
+            Ok(mut other @ (Value::Object(_) | Value::Array(_))) => {
+                self.walk(&mut other, None, false, &mut of);
+                return (!of.is_empty()).then(|| Without { line: other.to_string().into_bytes(), of, is_gone: false });
+            }
+            _ => {
+                let text = self.replaced(&String::from_utf8_lossy(line), id, false, Form::Plain, &mut of)?;
+                return Some(Without { line: text.into_bytes(), of, is_gone: false });
+            }
         };
         let drawn = is_drawn(record.get("kind").and_then(Value::as_str).unwrap_or_default());
-        for (_, value) in record.iter_mut().filter(|(key, _)| !ENVELOPE.contains(&key.as_str())) {
+        for (_, value) in record.iter_mut().filter(|(key, _)| is_said(key)) {
             self.walk(value, id, drawn, &mut of);
         }
         if of.is_empty() {
@@ -209,15 +241,15 @@ impl Texts {
         Some(Without { line, of, is_gone })
     }
 
-    /// A text that people wrote without these texts; `None` when it holds none of them.
+    /// A text that people wrote, in Markdown, without these texts; `None` when it holds none of them.
     pub fn passage(&self, text: &str) -> Option<String> {
-        self.replaced(text, None, true, &mut BTreeSet::new())
+        self.replaced(text, None, true, Form::Markdown, &mut BTreeSet::new())
     }
 
     /// The words of the texts that look as if they were no prose: long, with letters and digits. Who holds one of them may
     /// hold a part of the text.
     pub fn telling(&self) -> BTreeSet<String> {
-        let texts = self.of.values().flat_map(|own| &own.texts);
+        let texts = self.all.iter().map(|own| &own.text);
         let apart = |c: char| c.is_whitespace() || "\"'`=,;()[]{}<>".contains(c);
         let words = texts.flat_map(|text| text.split(apart));
         let words = words.map(|word| word.trim_matches(['.', ':', '!', '?', '…']));
@@ -232,37 +264,109 @@ impl Texts {
     fn walk(&self, value: &mut Value, own: Option<&str>, drawn: bool, of: &mut BTreeSet<String>) {
         match value {
             Value::String(text) => {
-                if let Some(new) = self.replaced(text, own, drawn, of) {
+                if let Some(new) = self.replaced(text, own, drawn, Form::Plain, of) {
                     *text = new;
                 }
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.walk(item, own, drawn, of)),
-            Value::Object(map) => map.values_mut().for_each(|value| self.walk(value, own, drawn, of)),
+            Value::Object(map) => {
+                let said = map.iter_mut().filter(|(key, _)| is_said(key));
+                said.for_each(|(_, value)| self.walk(value, own, drawn, of));
+            }
             _ => {}
         }
     }
 
-    fn replaced(&self, text: &str, own: Option<&str>, drawn: bool, of: &mut BTreeSet<String>) -> Option<String> {
+    fn replaced(
+        &self,
+        text: &str,
+        own: Option<&str>,
+        drawn: bool,
+        form: Form,
+        of: &mut BTreeSet<String>,
+    ) -> Option<String> {
         let mut out: Option<String> = None;
-        let others = self.of.iter().filter(|(id, said)| Some(id.as_str()) != own && (drawn || !said.only_drawn));
-        for (id, said) in others {
-            for gone in &said.texts {
-                if let Some(new) = without_one(out.as_deref().unwrap_or(text), gone, drawn) {
-                    of.insert(id.clone());
-                    out = Some(new);
-                }
+        let others = self.all.iter().filter(|said| Some(said.of.as_str()) != own && (drawn || !said.only_drawn));
+        for said in others {
+            if let Some(new) = without_one(out.as_deref().unwrap_or(text), &said.text, drawn, form) {
+                of.insert(said.of.clone());
+                out = Some(new);
             }
         }
         out
     }
 }
 
+/// What a record says itself, each text on one line.
+fn own_texts(kind: &str, record: &Map<String, Value>) -> Vec<String> {
+    let keys = own_keys(kind);
+    let mut out = Vec::new();
+    for (key, value) in record {
+        if keys.map_or(!ENVELOPE.contains(&key.as_str()), |keys| keys.contains(&key.as_str())) {
+            gather(value, &mut out);
+        }
+    }
+    out
+}
+
+/// Whether a key holds what somebody said, and not a word, a name or an id that gives a record its structure.
+fn is_said(key: &str) -> bool {
+    !ENVELOPE.contains(&key) && !NAMES.contains(&key) && !STRUCTURE.contains(&key)
+}
+
+/// Keys whose values give a record its structure.
+const STRUCTURE: [&str; 38] = [
+    "as",
+    "led_from",
+    "regenerates",
+    "since",
+    "type",
+    "phase",
+    "vector",
+    "vectors",
+    "calibration_status",
+    "session_status",
+    "trigger",
+    "branch",
+    "hash",
+    "head_commit",
+    "vectors_from",
+    "compared_with",
+    "timestamp",
+    "started_at",
+    "start_time",
+    "ended_at",
+    "session_id",
+    "project_id",
+    "handoff_id",
+    "ai_id",
+    "from_ai",
+    "cascade_phase",
+    "checkpoint",
+    "of",
+    "by",
+    "from",
+    "to",
+    "worktree",
+    "place",
+    "agent",
+    "model",
+    "transcript",
+    "was",
+    "external_id",
+];
+
 /// All strings of a value, each on one line. An object that names the record it comes from says nothing itself.
 fn gather(value: &Value, out: &mut Vec<String>) {
     match value {
         Value::String(text) => {
-            let text = OneLine::of(text).text.trim().to_owned();
-            if text.chars().count() >= SHORTEST && !text.contains(MARK) {
+            let text = OneLine::of(text, Form::Plain).text.trim().to_owned();
+            if text.contains(MARK) {
+                // what was left when something else was redacted
+                let pieces = text.split(MARK).map(str::trim).filter(|piece| is_long(piece));
+                out.extend(pieces.map(str::to_owned));
+            }
+            if text.chars().count() >= SHORTEST && text != MARK {
                 out.push(text);
             }
         }
@@ -279,77 +383,6 @@ fn gather(value: &Value, out: &mut Vec<String>) {
 /// Keys inside of values that hold a name or a word of a fixed list.
 const NAMES: [&str; 9] =
     ["asked_by", "reported_by", "kind", "sign", "status", "category", "priority", "severity", "tool"];
-
-/// A text with every run of white space as one space, and where each of its bytes stands in the original.
-struct OneLine {
-    text: String,
-    /// For each byte, and for the end.
-    from: Vec<usize>,
-}
-
-impl OneLine {
-    fn of(text: &str) -> Self {
-        let mut out = OneLine { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
-        for (at, c) in text.char_indices() {
-            match c.is_whitespace() {
-                true if out.text.ends_with(' ') => continue,
-                true => out.text.push(' '),
-                false => out.text.push(c),
-            }
-            out.from.resize(out.text.len(), at);
-        }
-        out.from.push(text.len());
-        out
-    }
-}
-
-/// `text` without `gone`, which is on one line: whole, or as it begins before an ellipsis, or a part of it between two.
-/// `None` when it holds nothing of it. A short one counts only where it stands alone, if it counts at all.
-fn without_one(text: &str, gone: &str, short_counts: bool) -> Option<String> {
-    let line = OneLine::of(text);
-    let is_long = gone.chars().nth(INSIDE - 1).is_some();
-    if !is_long {
-        return (short_counts && line.text.trim() == gone).then(|| MARK.to_owned());
-    }
-    let mut ranges: Vec<(usize, usize)> = line.text.match_indices(gone).map(|(at, _)| (at, at + gone.len())).collect();
-    let marks: Vec<usize> = line.text.match_indices('…').map(|(at, _)| at).collect();
-    for (n, &mark) in marks.iter().enumerate() {
-        let after = mark + '…'.len_utf8();
-        if let Some(begins) = begins_before(&line.text[..mark], gone) {
-            ranges.push((begins, after));
-        }
-        // what stands behind an ellipsis, up to the next one
-        let end = marks.get(n + 1).copied().unwrap_or(line.text.len());
-        let piece = line.text[after..end].trim();
-        if piece.chars().nth(INSIDE - 1).is_some() && gone.contains(piece) {
-            ranges.push((mark, end));
-        }
-    }
-    if ranges.is_empty() {
-        return None;
-    }
-    ranges.sort_unstable();
-    let mut out = String::new();
-    let mut done = 0;
-    for (from, to) in ranges {
-        if from >= done {
-            out.push_str(&text[line.from[done]..line.from[from]]);
-            out.push_str(MARK);
-        }
-        done = done.max(to);
-    }
-    out.push_str(&text[line.from[done]..]);
-    Some(out)
-}
-
-/// Where in `before` something begins that reaches to its end and is the beginning of `gone`; `None` when that is too short
-/// to tell.
-fn begins_before(before: &str, gone: &str) -> Option<usize> {
-    let before = before.trim_end();
-    let ends: Vec<usize> = gone.char_indices().map(|(at, _)| at).skip(INSIDE).take(CUT).collect();
-    let begins = |end: usize| before.strip_suffix(gone[..end].trim_end()).map(str::len);
-    ends.into_iter().rev().find_map(begins)
-}
 
 #[cfg(test)]
 mod tests;

@@ -112,6 +112,12 @@ impl Trip<'_, '_> {
             if first && sent.is_empty() && round == 1 {
                 say(&self.first_words(&outgoing));
             }
+            if store.is_forgetting() {
+                return Err(Error::storage("what was redacted is not out of all notes here yet")
+                    .reason("a ref or a log could not be written; nothing is sent until it is")
+                    .suggest("See what is in the way, then sync again.")
+                    .command("git empirica doctor"));
+            }
             let pushed = transfer::push(store.repo(), self.place, &updates, &self.manner)?;
             let mut done = Vec::new();
             for (update, pushed) in updates.iter().zip(pushed) {

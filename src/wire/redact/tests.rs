@@ -94,12 +94,70 @@ fn of_a_handoff_counts_what_it_says_itself() {
 }
 
 #[test]
-fn what_is_no_record_any_more_is_a_stub() {
-    let texts = texts(&[line(1, "finding", r#""text":"well_calibrated""#)]);
-    let handoff = line(2, "handoff", r#""type":"epistemic","calibration_status":"well_calibrated""#);
+fn what_gives_a_record_its_structure_is_no_text() {
+    let other = id(9);
+    let said: Vec<Vec<u8>> = ["medium", "not_assessable", "PREFLIGHT", "pattern", "epistemic", &other]
+        .iter()
+        .zip(10..)
+        .map(|(text, n)| line(n, "finding", &format!(r#""text":{}"#, json!(text))))
+        .collect();
+    let texts = texts(&said);
+    let goal = r#"{"id":"019ab000-0000-7000-8000-000000000009","text":"medium","status":"open","priority":"medium","criteria":[]}"#;
+    let handoff = line(
+        2,
+        "handoff",
+        &format!(
+            r#""type":"epistemic","calibration_status":"not_assessable","goals":[{goal}],"findings":[{{"text":"innocent"}}]"#
+        ),
+    );
     assert!(record::decode(&handoff).is_some());
     let without = texts.without(&handoff).unwrap();
-    assert!(without.is_gone && is_stub(&without.line), "{}", String::from_utf8_lossy(&without.line));
+    let new = String::from_utf8(without.line.clone()).unwrap();
+    assert!(!without.is_gone && record::decode(&without.line).is_some(), "{new}");
+    assert!(
+        new.contains(r#""text":"[redacted]","status":"open","priority":"medium""#) && new.contains("innocent"),
+        "{new}"
+    );
+    let finding = line(3, "finding", &format!(r#""text":"x","as":"pattern","led_from":"{other}""#));
+    assert_eq!(texts.without(&finding), None);
+}
+
+#[test]
+fn a_text_in_another_goes_with_it_and_what_is_left_of_one_is_found() {
+    let inner = line(1, "finding", r#""text":"the password is hunter2hunter2""#);
+    let outer =
+        line(2, "finding", r#""text":"in prod too: the password is hunter2hunter2, and the user is bob-the-admin""#);
+    let quote = "heard: in prod too: the password is hunter2hunter2, and the user is bob-the-admin";
+    assert_eq!(texts(&[inner.clone(), outer.clone()]).passage(quote).as_deref(), Some("heard: [redacted]"));
+    // one after the other
+    let first = texts(std::slice::from_ref(&inner));
+    let (quote, outer) = (first.passage(quote).unwrap(), first.without(&outer).unwrap().line);
+    assert!(quote.contains("bob-the-admin"));
+    assert_eq!(texts(std::slice::from_ref(&outer)).passage(&quote).as_deref(), Some("heard: [redacted]"));
+    assert_eq!(
+        texts(&[outer]).passage("the rest: , and the user is bob-the-admin").as_deref(),
+        Some("the rest: [redacted]")
+    );
+}
+
+#[test]
+fn escapes_hide_nothing() {
+    let texts = texts(&[line(1, "finding", r#""text":"use <b>\"hunter2\"</b> [there]""#)]);
+    assert_eq!(texts.passage(r#"so: use \<b>"hunter2"\</b> \[there\]!"#).as_deref(), Some("so: [redacted]!"));
+    let foreign = br#"{"note":"use <b>\"hunter2\"</b> [there]"}"#;
+    assert_eq!(texts.without(foreign).unwrap().line, br#"{"note":"[redacted]"}"#);
+}
+
+#[test]
+fn what_a_handoff_only_repeats_is_left_to_who_says_it() {
+    let handoff = line(1, "handoff", r#""task":"implement the login page","next_steps":["only said here, by it"]"#);
+    let start = line(2, "session_start", r#""task":"implement the login page""#);
+    let mut texts = texts(&[handoff]);
+    assert!(texts.is_repeated_by(&start));
+    texts.leave_to(&start);
+    let other = line(3, "handoff", r#""task":"implement the login page","next_steps":["only said here, by it"]"#);
+    let new = String::from_utf8(texts.without(&other).unwrap().line).unwrap();
+    assert!(new.contains("login page") && !new.contains("only said here"), "{new}");
 }
 
 #[test]
