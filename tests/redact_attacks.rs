@@ -211,6 +211,24 @@ fn the_same_command_asks_a_remote_again_and_every_url() {
 }
 
 #[test]
+fn tracking_refs_that_a_mirror_took_along_are_told() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repos = clones(&place, &hub, 1);
+    let repo = &repos[0];
+    work(repo, "one");
+    let id = say(repo);
+    sync(repo);
+    repo.git(["push", "-q", "origin", "refs/notes/*:refs/notes/*"]).ok();
+    let told = repo.run(["redact", &id, "--json"]).code(1).json();
+    let reason = told["remotes"][0]["reason"].as_str().expect("a reason").to_owned();
+    let command = reason.split_once("remove them: git ").expect("a command").1.to_owned();
+    repo.git(command.split(' ')).ok();
+    assert_eq!(repo.json(["redact", &id])["complete"], true);
+    assert_gone(&hub, "hunter2hunter2");
+}
+
+#[test]
 fn what_others_only_have_in_common_stays() {
     let place = Place::new();
     let repo = place.set_up("a");

@@ -132,6 +132,21 @@ pub fn fetch_objects(repo: &Repository, ids: &[Oid]) -> Result<()> {
     Running::feed(&mut command, wanted.into_bytes())?.finish()
 }
 
+/// The refs of a place whose names begin with `prefix`, which ends in a slash.
+pub fn listed(repo: &Repository, place: &Place, manner: &Manner, prefix: &str) -> Result<Vec<String>> {
+    let mut command = command(repo, manner, &place.push);
+    command.args(["ls-remote", "--refs", "--"]).arg(&place.push).arg(format!("{prefix}*"));
+    match run_until(&mut command, manner.deadline, false)? {
+        Ended::TimedOut => Err(timed_out(place)),
+        Ended::Itself { success: true, stdout, .. } => {
+            let text = String::from_utf8_lossy(&stdout);
+            let names = text.lines().filter_map(|line| Some(line.split_once('\t')?.1.to_owned()));
+            Ok(names.filter(|name| name.starts_with(prefix)).collect())
+        }
+        Ended::Itself { stderr, .. } => Err(failed(place, "looked for at", &stderr)),
+    }
+}
+
 /// A ref to be pushed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Update {

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::context::Context;
 use super::current;
 use super::sync::{Leaves, destinations, travel::Trip};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, quote};
 use crate::git::remotes::{self, Place};
-use crate::git::transfer::Manner;
+use crate::git::transfer::{self, Manner};
 use crate::model::{Body, Id, Shelf};
 use crate::store::{PREFIX, Redaction};
 use crate::wire::redact::By;
@@ -169,7 +169,14 @@ fn publish(
             other => drop(other?),
         }
         let synced = trip.travel(warnings, &mut |_| {})?;
+        let copied = transfer::listed(context.repo, place, &trip.manner, &format!("{PREFIX}remotes/"))?;
         Ok(match synced.unredacted.first() {
+            None if !copied.is_empty() => {
+                let refs = copied.iter().map(|name| quote(name)).collect::<Vec<_>>().join(" ");
+                let reason =
+                    "a push of all refs took tracking refs of a clone there, which may lead to it; remove them";
+                told(State::NotRedacted, Some(format!("{reason}: git push {} --delete {refs}", quote(&name))))
+            }
             None => told(State::Redacted, None),
             Some(name) if !leaves.may(name) => {
                 told(State::NotRedacted, Some(format!("empirica.sync lets {name} not leave this repository")))
