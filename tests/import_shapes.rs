@@ -6,16 +6,16 @@ use crate::harness::{Place, Repo};
 
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
-fn put(repo: &Repo<'_>, name: &str, payload: &Value) {
+pub fn put(repo: &Repo<'_>, name: &str, payload: &Value) {
     put_text(repo, name, "HEAD", &payload.to_string());
 }
 
-fn put_text(repo: &Repo<'_>, name: &str, commit: &str, text: &str) {
+pub fn put_text(repo: &Repo<'_>, name: &str, commit: &str, text: &str) {
     repo.set_note(&format!("refs/notes/empirica/{name}"), commit, text.as_bytes());
 }
 
 /// The records of a kind that were made of a ref; the whole of it is in the first.
-fn made(repo: &Repo<'_>, name: &str) -> Vec<Value> {
+pub fn made(repo: &Repo<'_>, name: &str) -> Vec<Value> {
     let shelves = ["journal", "checkpoints", "handoffs"];
     let lines = shelves.iter().flat_map(|shelf| repo.lines(shelf));
     let all = lines.map(|line| serde_json::from_str::<Value>(&line).expect("a record"));
@@ -35,7 +35,9 @@ fn only(repo: &Repo<'_>, name: &str) -> Value {
 fn reasons(answer: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let list = answer["not_understood"].as_array().expect("a list");
-    list.iter().map(|one| (text(&one["ref"]).replace("refs/notes/", ""), text(&one["reason"]))).collect()
+    // which note of the ref it is stands behind it
+    let reason = |one: &Value| text(&one["reason"]).split(" (the note of ").next().unwrap_or_default().to_owned();
+    list.iter().map(|one| (text(&one["ref"]).replace("refs/notes/", ""), reason(one))).collect()
 }
 
 fn checkpoint(vectors: Value) -> Value {
@@ -249,7 +251,7 @@ fn what_is_not_understood_is_listed_and_left() {
             ("breadcrumbs", "it holds what hooks of the Python tool noted for themselves"),
             ("empirica/findings/latin", "it is not UTF-8"),
             ("empirica/findings/list", "it is no JSON object"),
-            ("empirica/findings/no-json", "it is no JSON"),
+            ("empirica/findings/no-json", "it is no JSON that can be read here"),
             ("empirica/test-conflict-check", "its tree holds no note"),
             ("empirica/test7", called),
             ("empirica/unknowns/empty", "it says nothing under \"unknown\""),
@@ -281,7 +283,7 @@ fn python_writes_nan_times_without_a_zone_and_none_at_all() {
     assert_eq!((&nan["foreign"]["original"], &nan["foreign"]["time"]), (&said.as_str().into(), &"missing".into()));
     assert_eq!(
         (&nan["ai"], &nan["at"]),
-        (&"unknown".into(), &"2026-03-01T11:00:00.000Z".into()),
+        (&"(unknown)".into(), &"2026-03-01T11:00:00.000Z".into()),
         "as the ref's commit"
     );
     let naive = only(&repo, "dead_ends/d");

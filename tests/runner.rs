@@ -34,6 +34,7 @@ mod harness;
 mod healing;
 mod hooks;
 mod hostile;
+mod import_again;
 mod import_python;
 mod import_shapes;
 mod index;

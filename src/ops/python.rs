@@ -9,7 +9,8 @@ use super::Stored;
 use super::context::Context;
 use crate::error::Result;
 use crate::git::{Oid, foreign, parse_oid};
-use crate::model::Shelf;
+use crate::model::{Body, SessionId, Shelf};
+use crate::store::foreign::Given;
 use crate::store::{Replaced, Storage, Waiting};
 use crate::wire::python::{self, Line, Original, PREFIXES, Refused};
 
@@ -76,13 +77,19 @@ pub fn run(context: &Context<'_>, dry_run: bool, told: &mut dyn FnMut(usize, usi
     }
     let mut redacted = Vec::new();
     let mut given = Vec::new();
+    let native = native(context)?;
+    let begins = |body: &Body| matches!(body, Body::SessionStart(_) | Body::SessionEnd(_));
     for line in &converted.lines {
         let Some(on) = line.head.commit.as_deref().and_then(parse_oid) else { continue };
+        // a session of ours begins and ends with what we say of it
+        if begins(&line.body) && line.head.session.as_ref().is_some_and(|session| native.contains(session)) {
+            continue;
+        }
         let shelf = line.body.shelf().unwrap_or(Shelf::Journal);
         let stored = context.store.foreign_line(&line.head, &line.body, line.foreign.clone(), &mut redacted)?;
-        given.push(Waiting { shelf, on, line: stored });
+        given.push(Given { line: line.clone(), waiting: Waiting { shelf, on, line: stored } });
     }
-    let survey = context.store.survey(given)?;
+    let survey = context.store.survey(given, &mut redacted)?;
     outcome.new = survey.new.values().sum();
     (outcome.kinds, outcome.known, outcome.left_out) = (survey.new, survey.known, survey.left_out);
     outcome.secrets = context.store.looks_for_secrets().then_some(redacted.len());
@@ -98,6 +105,16 @@ pub fn run(context: &Context<'_>, dry_run: bool, told: &mut dyn FnMut(usize, usi
         outcome.stored.storage = (outcome.new > 0).then_some(Storage::GitNotes);
     }
     Ok(outcome)
+}
+
+/// The sessions that no import began.
+fn native(context: &Context<'_>) -> Result<BTreeSet<SessionId>> {
+    let journal = context.store.scan(Shelf::Journal)?;
+    let native = journal.records().filter(|record| match &record.body {
+        Body::SessionStart(start) => start.worktree != python::PLACE,
+        _ => false,
+    });
+    Ok(native.filter_map(|record| record.head.session.clone()).collect())
 }
 
 /// All payloads of the Python tool. What holds none is said.

@@ -1,6 +1,6 @@
 //! Records that are made of another tool's notes: which of them are new here, and where they follow to when their commit is not.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -13,6 +13,15 @@ use crate::model::record::Attach;
 use crate::model::{Body, Head, Id, Record, Shelf};
 use crate::wire;
 use crate::wire::lines;
+use crate::wire::python::Line;
+
+/// A record that is to be stored, as it is made and as it is written.
+pub struct Given {
+    /// As it is made.
+    pub line: Line,
+    /// As it is written, and where.
+    pub waiting: Waiting,
+}
 
 /// What became of records that are to be stored.
 #[derive(Debug, Default)]
@@ -41,45 +50,88 @@ impl Store<'_> {
         self.line(head, body.kind(), keys, redacted)
     }
 
-    /// Which of these records are here under their id, in whatever words.
-    pub fn survey(&self, mut given: Vec<Waiting>) -> Result<Survey> {
+    /// Which of these records are here under their id, in whatever words and wherever. One that is here with another payload
+    /// has that kept beside it; one that was nobody's and is somebody's now is stored so. Where one record of an original was redacted, all of
+    /// that original stays out.
+    pub fn survey(&self, given: Vec<Given>, redacted: &mut Vec<Replaced>) -> Result<Survey> {
         let mut out = Survey::default();
-        given.sort_unstable_by(|a, b| (a.shelf, a.on, &a.line).cmp(&(b.shelf, b.on, &b.line)));
-        given.dedup();
+        let mut gone: BTreeSet<String> = BTreeSet::new();
+        let mut found: Vec<(Waiting, Option<String>, bool)> = Vec::new();
         for shelf in Shelf::ALL {
             let epoch = Epoch::of(self.repo, self.repo.find_ref(&data_ref(shelf))?)?;
-            let mut lookup = Lookup::open(self, shelf)?;
-            let of_shelf: Vec<Waiting> = given.iter().filter(|waiting| waiting.shelf == shelf).cloned().collect();
-            for of_note in of_shelf.chunk_by(|a, b| a.on == b.on) {
-                let here = lookup.lines(of_note[0].on)?;
-                let here: BTreeMap<&str, &[u8]> =
-                    here.iter().filter_map(|line| Some((lines::id(line)?, line.as_slice()))).collect();
-                for waiting in of_note {
-                    let id = lines::id(&waiting.line).unwrap_or_default();
-                    let same = match here.get(id) {
-                        _ if !epoch.counts(&waiting.line) => {
-                            // what else is brought may quote it
-                            self.forgotten.borrow_mut().add(&waiting.line);
-                            out.left_out += 1;
-                            false
-                        }
-                        None => {
-                            *out.new.entry(wire::portable::kind(&waiting.line)).or_default() += 1;
-                            true
-                        }
-                        // what is said of it now is not said twice
-                        Some(line) => {
-                            out.known += 1;
-                            *line == waiting.line
-                        }
-                    };
-                    if same {
-                        out.given.push(waiting.clone());
+            let of_shelf: Vec<&Given> = given.iter().filter(|given| given.waiting.shelf == shelf).collect();
+            let mut wanted: HashMap<Id, Vec<(Oid, Vec<u8>)>> =
+                of_shelf.iter().map(|given| (given.line.head.id.clone(), Vec::new())).collect();
+            let again: Vec<Line> = of_shelf.iter().filter_map(|given| wire::python::kept_again(&given.line)).collect();
+            wanted.extend(again.iter().map(|line| (line.head.id.clone(), Vec::new())));
+            self.look_up(shelf, &mut wanted)?;
+            for Given { line, waiting } in of_shelf {
+                let name = line.foreign.get("ref").and_then(Value::as_str).map(str::to_owned);
+                if !epoch.counts(&waiting.line) {
+                    // what else is brought may quote it
+                    self.forgotten.borrow_mut().add(&waiting.line);
+                    gone.extend(name);
+                    out.left_out += 1;
+                    continue;
+                }
+                let here = &wanted[&line.head.id];
+                if here.is_empty() {
+                    found.push((waiting.clone(), name, true));
+                    continue;
+                }
+                out.known += 1;
+                if here.iter().any(|(on, known)| *on == waiting.on && *known == waiting.line) {
+                    found.push((waiting.clone(), name, false));
+                    continue;
+                }
+                let known: Vec<Value> =
+                    here.iter().filter_map(|(_, known)| serde_json::from_slice(known).ok()).collect();
+                let ais: Vec<&str> = known.iter().filter_map(|known| known.get("ai")?.as_str()).collect();
+                if line.head.ai != wire::python::UNKNOWN && ais.iter().all(|ai| *ai == wire::python::UNKNOWN) {
+                    found.push((Waiting { on: here[0].0, ..waiting.clone() }, name.clone(), false));
+                }
+                let stored: Option<Value> = serde_json::from_slice(&waiting.line).ok();
+                let original =
+                    |value: &Value| value.get("foreign").and_then(|foreign| foreign.get("original")).cloned();
+                let mine = stored.as_ref().and_then(original);
+                let is_kept = mine.is_none() || known.iter().any(|known| original(known) == mine);
+                if let Some(again) = wire::python::kept_again(line).filter(|_| !is_kept) {
+                    let new = wanted.get(&again.head.id).is_none_or(Vec::is_empty);
+                    if new && found.iter().all(|(waiting, ..)| lines::id(&waiting.line) != Some(again.head.id.as_str()))
+                    {
+                        let line = self.foreign_line(&again.head, &again.body, again.foreign, redacted)?;
+                        found.push((Waiting { line, ..waiting.clone() }, name, true));
                     }
                 }
             }
         }
+        for (waiting, name, is_new) in found {
+            if name.is_some_and(|name| gone.contains(&name)) {
+                out.left_out += usize::from(is_new);
+                continue;
+            }
+            if is_new {
+                *out.new.entry(wire::portable::kind(&waiting.line)).or_default() += 1;
+            }
+            out.given.push(waiting);
+        }
         Ok(out)
+    }
+
+    /// Finds the lines of a shelf under these ids, with where they stand.
+    fn look_up(&self, shelf: Shelf, wanted: &mut HashMap<Id, Vec<(Oid, Vec<u8>)>>) -> Result<()> {
+        let mut lookup = Lookup::open(self, shelf)?;
+        let mut places: BTreeSet<Oid> = lookup.waits_on().collect();
+        places.extend(lookup.notes(self.repo)?.into_iter().map(|(on, _)| on));
+        for on in places {
+            for line in lookup.lines(on)? {
+                let id = lines::id(&line).and_then(Id::parse);
+                if let Some(known) = id.and_then(|id| wanted.get_mut(&id)) {
+                    known.push((on, line));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The ids that stand on an object that is not here and were attached to one that is, with that.

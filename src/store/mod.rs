@@ -4,7 +4,7 @@ mod epoch;
 mod files;
 mod flush;
 mod follow;
-mod foreign;
+pub mod foreign;
 mod forget;
 mod forgetting;
 mod heal;

@@ -128,7 +128,9 @@ pub fn timeline(sessions: &[Told], passings: &[Passing]) -> Option<Timeline> {
         "<svg class=\"names\" aria-hidden=\"true\" width=\"{names_width}\" height=\"{names_height}\" viewBox=\"0 0 {names_width} {names_height}\">{names}</svg>"
     );
     let what = format!("Timeline, up to {}", crate::view::words::date(&newest.gathered.session.started_at));
-    let html = format!("<div class=\"lanes\">{names}{}</div>", scrolling("timeline", &what, &lanes_drawn));
+    // a long one opens at its end, a short one where its sessions are
+    let opens = if end + EDGE > WIDTH { "timeline" } else { "short-timeline" };
+    let html = format!("<div class=\"lanes\">{names}{}</div>", scrolling(opens, &what, &lanes_drawn));
     Some(Timeline { html, left_out: sessions.len() - drawn.len() })
 }
 

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::family::Family;
 use super::read::{flag, moment, share, text, texts, words};
 use super::{Draft, Notes};
 use crate::model::journal::{DeadEnd, Decision, Finding, Mistake, Resolve, Source, Unknown};
@@ -58,6 +59,44 @@ pub fn artefact(notes: &Notes<'_>) -> Result<Vec<Draft>, String> {
     };
     out.dedup_by(|a, b| a.id == b.id);
     Ok(out)
+}
+
+/// Why a payload says nothing of what its ref is for; `None` when it does.
+pub fn lacking(family: &Family<'_>, value: &Value) -> Option<String> {
+    let within = |key: &str, inner: &str| {
+        let inside = value.get(inner).unwrap_or(&Value::Null);
+        text(value, key).or_else(|| text(inside, key)).is_none().then(|| lacks(key))
+    };
+    match family.folder {
+        "findings" => within("finding", "finding_data"),
+        "unknowns" => within("unknown", ""),
+        "assumptions" => within("assumption", ""),
+        "dead_ends" => within("approach", ""),
+        "mistakes" => within("mistake", ""),
+        "decisions" => within("choice", ""),
+        "sources" => ["source_url", "doc_path", "title"]
+            .iter()
+            .all(|key| text(value, key).is_none())
+            .then(|| lacks("source_url")),
+        "goals" => within("objective", "goal_data"),
+        "tasks" => within("description", ""),
+        "messages" => ["subject", "body"].iter().all(|key| text(value, key).is_none()).then(|| lacks("body")),
+        _ => None,
+    }
+}
+
+/// Whether a payload says that something came to an end.
+pub fn is_settled(value: &Value) -> bool {
+    let data = value.get("goal_data").unwrap_or(&Value::Null);
+    let flags = ["is_resolved", "resolved", "is_invalidated", "is_completed", "archived"];
+    let is_open = |status: &str| ["", "unverified", "open", "pending", "active", "in_progress"].contains(&status);
+    let said = |value: &Value| {
+        let status = value.get("status").and_then(words).unwrap_or_default();
+        flags.iter().any(|key| flag(value, key))
+            || !is_open(&status)
+            || value.get("completed_timestamp").is_some_and(|t| !t.is_null())
+    };
+    said(value) || said(data)
 }
 
 /// The reason of a payload without the key that says what it is.

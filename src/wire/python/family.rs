@@ -21,6 +21,11 @@ pub struct Family<'n> {
 }
 
 impl Family<'_> {
+    /// Whether a ref is about one thing, or its entries name what they are about.
+    pub fn is_one_thing(&self) -> bool {
+        ARTEFACTS.contains(&self.folder)
+    }
+
     /// Whether its payloads are plain text.
     pub fn is_text(&self) -> bool {
         self.folder == "cascades"

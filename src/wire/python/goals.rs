@@ -59,20 +59,22 @@ pub fn tasks(notes: &Notes<'_>, goals: &Goals) -> Result<Vec<Draft>, String> {
         let begun = out.len();
         match goal {
             Some((of, ms, _)) => {
-                let ms = entry.ms.max(ms + 1);
+                // a step says when it was done, not when it was set
+                let (ms, own) = (ms + 1, value.get("subtask_id").and_then(words).unwrap_or_else(|| said.clone()));
                 let body = Body::Subtask(Subtask { of: of.clone(), text: said, concerns: Vec::new() });
-                let step = notes.draft(at, ms, "subtask", body);
+                let step = notes.draft(at, ms, &format!("subtask {own}"), body);
                 let of = step.id.clone();
                 out.push(step);
                 if let Some(done) = value.get("completed_timestamp").and_then(moment) {
                     let evidence = text(value, "completion_evidence").map(str::to_owned);
                     let body = Body::GoalDone(GoalDone { of, evidence, concerns: Vec::new() });
-                    out.push(notes.draft(at, done.ms.max(ms + 1), "subtask_done", body));
+                    out.push(notes.draft(at, done.ms.max(ms + 1), &format!("subtask_done {own}"), body));
                 }
             }
             None => {
                 let text = format!("Step of the goal {}, which is not here: {}", notes.family.id, other::gist(value));
-                out.push(notes.draft(at, entry.ms, "step", other::done("task", text)));
+                let role = format!("step {}", entry.original.commit);
+                out.push(notes.draft(at, entry.ms, &role, other::done("task", text)));
             }
         }
         let session = goal.and_then(|goal| goal.2.clone());

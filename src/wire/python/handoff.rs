@@ -62,10 +62,10 @@ fn trajectory(deltas: Option<&Value>, calibration: Calibration) -> Vec<Trajector
         status: status.to_owned(),
     };
     let known = Vector::ALL.into_iter().filter_map(|vector| {
-        let delta = told(vector.name())?;
+        let delta = told(vector.name()).filter(|delta| delta.abs() <= 1.0)?;
         Some(row(vector.name(), delta, word(vector, delta)))
     });
-    let overall = told(OVERALL).map(|delta| row(OVERALL, delta, calibration.name()));
+    let overall = told(OVERALL).filter(|delta| delta.abs() <= 1.0).map(|delta| row(OVERALL, delta, calibration.name()));
     known.chain(overall).collect()
 }
 
@@ -76,7 +76,7 @@ fn gaps(value: Option<&Value>) -> Vec<Gap> {
             gap: text(gap, "g")?.to_owned(),
             before: text(gap, "b").unwrap_or_default().to_owned(),
             after: text(gap, "a").unwrap_or_default().to_owned(),
-            confidence_change: gap.get("c").and_then(Value::as_f64),
+            confidence_change: gap.get("c").and_then(Value::as_f64).filter(|change| change.abs() <= 1.0),
         })
     };
     list.filter_map(of).collect()

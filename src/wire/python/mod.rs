@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 pub use self::derive::id as derived_id;
 pub use self::family::{PREFIXES, is_ours};
 pub use self::read::at;
+pub use self::sessions::{PLACE, UNKNOWN};
 
 use self::family::{Family, family};
 use self::sessions::Sessions;
@@ -105,10 +106,12 @@ struct Draft {
 }
 
 impl Notes<'_> {
-    /// A draft; `role` tells it from the others of the same entry.
+    /// A draft; `role` tells it from the others of the same entry. Of what is one thing, however often it is written again, it does
+    /// not matter in which entry it stands: whoever imports it later makes the same.
     fn draft(&self, entry: usize, ms: u64, role: &str, body: Body) -> Draft {
-        let commit = &self.entries[entry].original.commit;
-        Draft { id: derive::id(ms, &[self.name, role, commit]), ms, entry, body, session: None }
+        let commit = self.entries[entry].original.commit.as_str();
+        let of_entry = if self.family.is_one_thing() { "" } else { commit };
+        Draft { id: derive::id(ms, &[self.name, role, of_entry]), ms, entry, body, session: None }
     }
 
     /// The newest entry, with its place.
@@ -139,12 +142,21 @@ pub fn convert(originals: &[Original]) -> Converted {
         };
         let mut entries = Vec::new();
         for original in originals {
-            match entry(original, &found) {
+            let read = entry(original, &found).and_then(|entry| match artefacts::lacking(&found, &entry.value) {
+                Some(reason) => Err(reason),
+                None => Ok(entry),
+            });
+            match read {
                 Ok(entry) => entries.push(entry),
-                Err(reason) => out.refused.push(Refused { name: name.to_owned(), reason }),
+                Err(reason) => {
+                    let reason = format!("{reason} (the note of {})", original.commit.get(..8).unwrap_or_default());
+                    out.refused.push(Refused { name: name.to_owned(), reason });
+                }
             }
         }
-        entries.sort_by(|a, b| (a.newest, a.ms, &a.original.commit).cmp(&(b.newest, b.ms, &b.original.commit)));
+        // of one time, what is settled comes after what is not
+        let order = |entry: &Entry<'_>| (entry.newest, artefacts::is_settled(&entry.value), entry.ms);
+        entries.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.original.commit.cmp(&b.original.commit)));
         if entries.is_empty() {
             continue;
         }
@@ -175,6 +187,9 @@ pub fn convert(originals: &[Original]) -> Converted {
     out
 }
 
+/// How much later than the ref was written a time may be, in milliseconds: a year.
+const AHEAD_MS: u64 = 366 * 24 * 60 * 60 * 1000;
+
 /// Reads one payload.
 fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<Entry<'o>, String> {
     let text = std::str::from_utf8(&original.content).map_err(|_| "it is not UTF-8".to_owned())?;
@@ -185,14 +200,17 @@ fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<Entry<'o>, S
         false => match read::json(text) {
             Some(value @ Value::Object(_)) => value,
             Some(_) => return Err("it is no JSON object".to_owned()),
-            None => return Err("it is no JSON".to_owned()),
+            None => return Err("it is no JSON that can be read here".to_owned()),
         },
     };
-    let strict = family.is_text() || serde_json::from_str::<Value>(text).is_ok();
+    let strict = family.is_text() || serde_json::from_str::<Value>(text).is_ok() && read::is_kept_whole(text, &value);
     let kept = if strict { value.clone() } else { Value::from(text) };
     let said = ["created_at", "timestamp", "ts", "signed_at"].iter().find_map(|key| read::moment(value.get(key)?));
-    let newest = times(&value).into_iter().chain(said.map(|moment| moment.ms)).max();
     let tip = u64::try_from(original.seconds).unwrap_or(0).saturating_mul(1000);
+    // what was to be long after it was written was never so
+    let is_past = |ms: &u64| tip == 0 || *ms <= tip.saturating_add(AHEAD_MS);
+    let said = said.filter(|moment| is_past(&moment.ms));
+    let newest = times(&value).into_iter().filter(is_past).chain(said.map(|moment| moment.ms)).max();
     let (ms, clock) = match (said, newest) {
         (Some(moment), _) => (moment.ms, moment.naive.then_some("naive")),
         (None, Some(newest)) => (newest, None),
@@ -225,13 +243,33 @@ fn drafts(notes: &Notes<'_>, goals: &mut Goals) -> Result<Vec<Draft>, String> {
         "archive" => other::archived(notes),
         _ => artefacts::artefact(notes)?,
     };
+    // one thing is said once, from the oldest that says it
+    let mut seen = std::collections::HashSet::new();
+    out.retain(|draft| seen.insert(draft.id.clone()));
+    let begun = out.first().map(|draft| draft.ms);
     for (at, entry) in notes.entries.iter().enumerate() {
         if out.iter().all(|draft| draft.entry != at) {
-            let text = format!("Wrote again in {}: {}", notes.family.folder, other::gist(&entry.value));
-            out.push(notes.draft(at, entry.newest, "again", other::done("edit", text)));
+            let ms = if entry.clock == Some("missing") { begun.unwrap_or(entry.newest) } else { entry.newest };
+            let (id, body) = again(notes.name, ms, &entry.kept);
+            out.push(Draft { id, ms, entry: at, body, session: None });
         }
     }
     Ok(out)
+}
+
+/// What stands for a payload that adds nothing to what is said, but is kept: what was written again.
+fn again(name: &str, ms: u64, kept: &Value) -> (Id, Body) {
+    let folder = family(name).map_or("notes", |family| family.folder);
+    let id = derive::id(ms, &[name, "again", &kept.to_string()]);
+    (id, other::done("edit", format!("Wrote again in {folder}: {}", other::gist(kept))))
+}
+
+/// The record that keeps the payload of `line`, a record that is here with another payload already; `None` when it has
+/// none.
+pub fn kept_again(line: &Line) -> Option<Line> {
+    let name = line.foreign.get("ref")?.as_str()?;
+    let (id, body) = again(name, line.head.id.ms(), line.foreign.get("original")?);
+    Some(Line { head: Head { id, ..line.head.clone() }, body, foreign: line.foreign.clone() })
 }
 
 /// The record of a draft. The first of an entry holds all of it.

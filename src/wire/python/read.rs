@@ -11,6 +11,38 @@ pub fn json(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&without_nan(text)?).ok())
 }
 
+/// Whether a value says all that the text said: no number lost digits, no key came twice.
+pub fn is_kept_whole(text: &str, value: &Value) -> bool {
+    fn members(value: &Value) -> usize {
+        match value {
+            Value::Array(items) => items.iter().map(members).sum(),
+            Value::Object(map) => map.len() + map.values().map(members).sum::<usize>(),
+            _ => 0,
+        }
+    }
+    let (mut colons, mut digits, mut quoted, mut escaped) = (0, 0, false, false);
+    for c in text.chars() {
+        match (quoted, c) {
+            (true, _) if escaped => escaped = false,
+            (true, '\\') => escaped = true,
+            (_, '"') => quoted = !quoted,
+            (false, ':') => colons += 1,
+            _ => {}
+        }
+        digits = if !quoted && c.is_ascii_digit() {
+            digits + 1
+        } else if c == '.' {
+            digits
+        } else {
+            0
+        };
+        if digits > 17 {
+            return false;
+        }
+    }
+    colons == members(value)
+}
+
 /// The text with bare `NaN` and `Infinity` as null; `None` when it has none.
 fn without_nan(text: &str) -> Option<String> {
     let (mut out, mut rest, mut quoted) = (String::new(), text, false);

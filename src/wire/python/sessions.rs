@@ -9,9 +9,11 @@ use crate::model::session::{SessionEnd, SessionStart};
 use crate::model::{Body, SessionId};
 
 /// Who is not named.
-pub const UNKNOWN: &str = "unknown";
+///
+/// It sorts before other names: of two versions of a record the one that names somebody counts.
+pub const UNKNOWN: &str = "(unknown)";
 /// The worktree and the place of all of them, so that none is taken for one of this clone.
-const PLACE: &str = "imported";
+pub const PLACE: &str = "imported";
 
 /// What is known of one session.
 struct Gathered {
