@@ -220,11 +220,11 @@ fn tracking_refs_that_a_mirror_took_along_are_told() {
     let id = say(repo);
     sync(repo);
     repo.git(["push", "-q", "origin", "refs/notes/*:refs/notes/*"]).ok();
-    let told = repo.run(["redact", &id, "--json"]).code(1).json();
-    let reason = told["remotes"][0]["reason"].as_str().expect("a reason").to_owned();
-    let command = reason.split_once("remove them: git ").expect("a command").1.to_owned();
+    let told = repo.json(["redact", &id]);
+    let warning = told["warnings"][0].as_str().expect("a warning").to_owned();
+    let command = warning.split_once("removed by: git ").expect("a command").1.to_owned();
     repo.git(command.split(' ')).ok();
-    assert_eq!(repo.json(["redact", &id])["complete"], true);
+    assert_eq!(repo.json(["redact", &id])["warnings"], json!(null));
     assert_gone(&hub, "hunter2hunter2");
 }
 

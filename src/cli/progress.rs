@@ -47,7 +47,12 @@ impl Progress {
 
     /// Says how many steps are done, of how many.
     pub fn tell(&self, done: usize, total: usize) {
-        self.bar.set_length(total as u64);
+        let total = total as u64;
+        if self.bar.length().is_some_and(|before| total < before) {
+            // another piece of the work begins
+            self.bar.set_position(0);
+        }
+        self.bar.set_length(total);
         self.bar.set_position(done as u64);
     }
 }

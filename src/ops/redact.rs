@@ -170,13 +170,15 @@ fn publish(
         }
         let synced = trip.travel(warnings, &mut |_| {})?;
         let copied = transfer::listed(context.repo, place, &trip.manner, &format!("{PREFIX}remotes/"))?;
+        if !copied.is_empty() {
+            // another clone tidies up with its next command; what a mirror push took to a server stays there
+            let refs = copied.iter().map(|name| quote(name)).collect::<Vec<_>>().join(" ");
+            warnings.push(format!(
+                "{name} has tracking refs, which may lead to it: of its own, when it is somebody's clone; else a push of all refs took them there, and they are removed by: git push {} --delete {refs}",
+                quote(&name)
+            ));
+        }
         Ok(match synced.unredacted.first() {
-            None if !copied.is_empty() => {
-                let refs = copied.iter().map(|name| quote(name)).collect::<Vec<_>>().join(" ");
-                let reason =
-                    "a push of all refs took tracking refs of a clone there, which may lead to it; remove them";
-                told(State::NotRedacted, Some(format!("{reason}: git push {} --delete {refs}", quote(&name))))
-            }
             None => told(State::Redacted, None),
             Some(name) if !leaves.may(name) => {
                 told(State::NotRedacted, Some(format!("empirica.sync lets {name} not leave this repository")))

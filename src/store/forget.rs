@@ -144,7 +144,7 @@ impl Store<'_> {
     pub(super) fn counting(&self, waiting: &[Waiting]) -> Result<Vec<Waiting>> {
         let texts = self.forgotten.borrow();
         let mut epochs = BTreeMap::new();
-        for shelf in Shelf::ALL {
+        for shelf in waiting.iter().map(|waiting| waiting.shelf).collect::<BTreeSet<Shelf>>() {
             epochs.insert(shelf, Epoch::of(self.repo, self.repo.find_ref(&data_ref(shelf))?)?);
         }
         let counts = waiting.iter().filter(|waiting| epochs[&waiting.shelf].counts(&waiting.line));

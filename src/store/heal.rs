@@ -69,7 +69,7 @@ impl Store<'_> {
     /// each tracking ref that moved. The lock is held by the caller. Returns what is to be remembered now.
     pub(super) fn heal_locked(&self, warnings: &mut Vec<String>) -> Result<Tips> {
         let mut tips = Tips::load(&self.paths);
-        let before = self.epochs(tips.refs.clone());
+        let before = tips.refs.clone();
         let is_forgetting = self.learn_redactions(&mut tips)?;
         let (mut foreign, mut complete) = (is_forgetting, true);
         for (name, form) in our_refs() {
@@ -89,7 +89,7 @@ impl Store<'_> {
         }
         if foreign {
             touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
-            self.settle_redactions(is_forgetting, &before, &mut tips, warnings)?;
+            self.settle_redactions(is_forgetting, &self.epochs(before), &mut tips, warnings)?;
         }
         if is_forgetting && complete {
             tips.save(&self.paths);

@@ -212,7 +212,7 @@ impl Texts {
     /// would be no record any more without them is a stub.
     pub fn without(&self, line: &[u8]) -> Option<Without> {
         let id = lines::id(line);
-        if is_stub(line) {
+        if self.is_empty() || is_stub(line) {
             return None;
         }
         let mut of = BTreeSet::new();
