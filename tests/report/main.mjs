@@ -128,7 +128,8 @@ const tests = {
       const at = await page.evaluate(() => {
         const element = document.activeElement, style = getComputedStyle(element);
         const shown = element.closest("svg") || (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2);
-        return { what: element.id || element.className.baseVal || element.className || element.tagName, tag: element.tagName, shown: Boolean(shown) };
+        const name = element.id || element.className.baseVal || element.className || element.tagName;
+        return { what: name.replace("short-timeline", "timeline"), tag: element.tagName, shown: Boolean(shown) };
       });
       if (at.tag === "BODY") break;
       assert.ok(at.shown, `the focus on ${at.what} is not seen`);
