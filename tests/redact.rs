@@ -9,6 +9,16 @@ use crate::team::{REFS, clones, hook, hub, lines, sync, trees, work};
 
 pub const SECRET: &str = "the staging password is hunter2hunter2, in the vault";
 
+/// A clone with work and the secret, shared with its hub; the secret's finding.
+pub fn shared<'p>(place: &'p Place, n: usize) -> (Repo<'p>, Vec<Repo<'p>>, String) {
+    let hub = hub(place);
+    let repos = clones(place, &hub, n);
+    work(&repos[0], "one");
+    let id = say(&repos[0]);
+    sync(&repos[0]);
+    (hub, repos, id)
+}
+
 /// A finding with the secret.
 pub fn say(repo: &Repo<'_>) -> String {
     repo.json(["finding", SECRET])["id"].as_str().expect("an id").to_owned()
@@ -269,12 +279,8 @@ fn a_remote_gets_it_and_one_that_refuses_is_told() {
 #[test]
 fn what_may_not_leave_is_told_as_not_redacted_there() {
     let place = Place::new();
-    let hub = hub(&place);
-    let repos = clones(&place, &hub, 1);
+    let (hub, repos, id) = shared(&place, 1);
     let repo = &repos[0];
-    work(repo, "one");
-    let id = say(repo);
-    sync(repo);
     repo.git(["config", "empirica.sync", "off"]).ok();
     let told = repo.run(["redact", &id, "--json"]).code(1).json();
     let reason = told["remotes"][0]["reason"].as_str().expect("a reason");

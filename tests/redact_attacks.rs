@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::harness::{Place, Repo};
-use crate::redact::{SECRET, assert_gone, holders, say};
+use crate::redact::{SECRET, assert_gone, holders, say, shared};
 use crate::team::{REFS, clones, hub, is_quiet, lines, sync, trees, work};
 
 /// The second clone quotes what the first one said, on refs that the first one does not have, and has sent nothing of it.
@@ -213,12 +213,8 @@ fn the_same_command_asks_a_remote_again_and_every_url() {
 #[test]
 fn tracking_refs_that_a_mirror_took_along_are_told() {
     let place = Place::new();
-    let hub = hub(&place);
-    let repos = clones(&place, &hub, 1);
+    let (hub, repos, id) = shared(&place, 1);
     let repo = &repos[0];
-    work(repo, "one");
-    let id = say(repo);
-    sync(repo);
     repo.git(["push", "-q", "origin", "refs/notes/*:refs/notes/*"]).ok();
     let told = repo.json(["redact", &id]);
     let warning = told["warnings"][0].as_str().expect("a warning").to_owned();

@@ -123,15 +123,22 @@ fn in_a_ring_of_five_clones_nobody_brings_it_back() {
     }
 }
 
+const OTHER: &str = "the production token is swordfish0815, see the wiki";
+
+/// Three clones; the first has a session that said two secrets.
+fn two_secrets(place: &Place) -> (Repo<'_>, Vec<Repo<'_>>, [String; 2]) {
+    let hub = hub(place);
+    let repos = clones(place, &hub, 3);
+    repos[0].start("one", "t");
+    let first = say(&repos[0]);
+    let second = repos[0].json(["finding", OTHER])["id"].as_str().expect("an id").to_owned();
+    (hub, repos, [first, second])
+}
+
 #[test]
 fn two_who_redact_different_texts_of_one_handoff_at_once_lose_neither_redaction() {
     let place = Place::new();
-    let hub = hub(&place);
-    let repos = clones(&place, &hub, 3);
-    repos[0].start("one", "t");
-    let first = say(&repos[0]);
-    let other = "the production token is swordfish0815, see the wiki";
-    let second = repos[0].json(["finding", other])["id"].as_str().expect("an id").to_owned();
+    let (hub, repos, [first, second]) = two_secrets(&place);
     let handed = repos[0].json(["handoff", "--next", "on"])["handoff_id"].as_str().expect("an id").to_owned();
     sync(&repos[0]);
     sync(&repos[1]);
@@ -157,12 +164,7 @@ fn two_who_redact_different_texts_of_one_handoff_at_once_lose_neither_redaction(
 #[test]
 fn one_after_the_other_a_handoff_loses_both_texts_and_stays() {
     let place = Place::new();
-    let hub = hub(&place);
-    let repos = clones(&place, &hub, 3);
-    repos[0].start("one", "t");
-    let first = say(&repos[0]);
-    let other = "the production token is swordfish0815, see the wiki";
-    let second = repos[0].json(["finding", other])["id"].as_str().expect("an id").to_owned();
+    let (hub, repos, [first, second]) = two_secrets(&place);
     repos[0].json(["handoff", "--next", "and this stays"]);
     repos.iter().for_each(|repo| drop(sync(repo)));
     repos[0].json(["redact", &first]);
@@ -170,7 +172,7 @@ fn one_after_the_other_a_handoff_loses_both_texts_and_stays() {
     repos[1].json(["redact", &second]);
     // the third knows of neither and writes on
     repos[2].start("three", "t");
-    repos[2].json(["handoff", "--next", &format!("{SECRET}; {other}")]);
+    repos[2].json(["handoff", "--next", &format!("{SECRET}; {OTHER}")]);
     settle(&repos, 3);
     for repo in &repos {
         assert_gone(repo, "hunter2hunter2");

@@ -77,7 +77,7 @@ impl Store<'_> {
         let mut texts = Texts::default();
         forgetting.lines.iter().for_each(|line| texts.add(line));
         if texts.has_drawn() {
-            self.all_lines(true)?.keys().for_each(|(_, line)| texts.leave_to(line));
+            self.all_lines(true)?.iter().for_each(|(_, line)| texts.leave_to(line));
         }
         self.forgotten.borrow_mut().extend(texts);
         Ok(())

@@ -37,7 +37,7 @@ pub struct Redaction {
 }
 
 /// Every line of the data refs that is read in one pass.
-pub(super) type Lines = BTreeMap<(Shelf, Vec<u8>), ()>;
+pub(super) type Lines = BTreeSet<(Shelf, Vec<u8>)>;
 
 impl Store<'_> {
     /// Redacts records: stubs take their places, what quotes them is made anew. With `dry_run` it is only told. What waits in the
@@ -52,14 +52,14 @@ impl Store<'_> {
             let mut texts = Texts::default();
             forgetting.iter().for_each(|line| texts.add(line));
             let said = texts.clone();
-            lines.keys().for_each(|(_, line)| texts.leave_to(line));
-            for (_, line) in lines.keys() {
+            lines.iter().for_each(|(_, line)| texts.leave_to(line));
+            for (_, line) in &lines {
                 let own = lines::id(line).and_then(Id::parse);
                 let without = texts.without(line).and(own).filter(|id| !ids.contains(id));
                 out.rewritten.extend(without.map(|id| (id, kind(line))));
             }
             order(&mut out.rewritten);
-            tell_tales(ids, [&texts, &said], lines.keys().map(|(_, line)| line), &mut out);
+            tell_tales(ids, [&texts, &said], lines.iter().map(|(_, line)| line), &mut out);
             return Ok(out);
         }
         let mut flushed = Flushed::default();
@@ -84,13 +84,13 @@ impl Store<'_> {
         self.forget_tracking("")?;
         self.forgot()?;
         let lines = self.all_lines(false)?;
-        let rewritten = lines.keys().filter(|(_, line)| lines::id(line).is_some_and(|id| rewritten.contains(id)));
+        let rewritten = lines.iter().filter(|(_, line)| lines::id(line).is_some_and(|id| rewritten.contains(id)));
         out.rewritten = rewritten.filter_map(|(_, line)| Some((Id::parse(lines::id(line)?)?, kind(line)))).collect();
         order(&mut out.rewritten);
         let mut said = Texts::default();
         forgetting.lines.iter().for_each(|line| said.add(line));
-        tell_tales(ids, [&texts, &said], lines.keys().map(|(_, line)| line), &mut out);
-        for (_, line) in lines.keys().filter(|(_, line)| is_stub(line)) {
+        tell_tales(ids, [&texts, &said], lines.iter().map(|(_, line)| line), &mut out);
+        for (_, line) in lines.iter().filter(|(_, line)| is_stub(line)) {
             let id =
                 lines::id(line).and_then(Id::parse).filter(|id| out.rewritten.iter().any(|(known, _)| known == id));
             let lost = id.map(|id| {
@@ -157,7 +157,7 @@ impl Store<'_> {
     fn look(&self, ids: &BTreeSet<Id>, lines: &Lines, out: &mut Redaction) -> BTreeSet<Vec<u8>> {
         let mut found = BTreeSet::new();
         let mut gone = BTreeMap::new();
-        for (_, line) in lines.keys() {
+        for (_, line) in lines {
             let Some(id) = lines::id(line).and_then(Id::parse).filter(|id| ids.contains(id)) else { continue };
             if is_stub(line) {
                 out.before.push(id);
@@ -182,11 +182,11 @@ impl Store<'_> {
             let Some(tip) = tip else { continue };
             for (_, blob) in notes::entries(self.repo, self.repo.tree_of(tip)?)?.notes {
                 let note = self.repo.read_blob(blob)?.ok_or_else(|| super::merge::absent(blob))?;
-                out.extend(lines::split(&note).map(|line| ((shelf, line.to_vec()), ())));
+                out.extend(lines::split(&note).map(|line| (shelf, line.to_vec())));
             }
         }
         if waiting {
-            out.extend(super::log::read(&self.paths).into_iter().map(|waiting| ((waiting.shelf, waiting.line), ())));
+            out.extend(super::log::read(&self.paths).into_iter().map(|waiting| (waiting.shelf, waiting.line)));
         }
         Ok(out)
     }

@@ -51,7 +51,7 @@ pub fn imported(outcome: &Outcome) -> Answer {
             .hint("Notes of the Python tool do not come with a clone: git fetch origin 'refs/notes/empirica/*:refs/notes/empirica/*'"),
         (_, true) => answer.hint("This was a dry run: git empirica import stores it."),
         (_, false) if outcome.new > 0 => answer
-            .hint("git empirica log shows what came; git empirica sync shares it. The notes of the Python tool are still there: see the README on when to remove them."),
+            .hint("git empirica session list shows whose work came; git empirica sync shares it. The notes of the Python tool are still there: see the README on when to remove them."),
         _ => answer,
     }
 }
