@@ -49,6 +49,8 @@ mod interop;
 mod json;
 mod json_keys;
 mod kills;
+mod kinds;
+mod kinds_asked;
 mod log;
 mod log_many;
 mod managed;

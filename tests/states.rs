@@ -244,24 +244,27 @@ fn a_sha256_repository_works() {
     repo.fsck();
 }
 
+/// Why git itself refuses a repository: what it says before its advice.
+#[track_caller]
+fn gits_reason(repo: &Repo<'_>) -> String {
+    let said = repo.git(["rev-parse", "--git-dir"]).code(128).err;
+    let lines = said.lines().take_while(|line| !line.starts_with("To add"));
+    let lines: Vec<&str> = lines.map(|line| line.trim().trim_start_matches("fatal: ")).collect();
+    lines.join("; ")
+}
+
 /// What must be refused as git would, before anything is written.
 #[track_caller]
 fn refused(repo: &Repo<'_>) -> Value {
     for command in [["session", "list"], ["handoff", "list"], ["finding", "x"]] {
         repo.fails(128, command);
     }
+    for hook in ["post-commit", "pre-push", "post-rewrite"] {
+        let ran = repo.run(["hook", hook]).ok();
+        assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", ""), "a hook is silent");
+    }
     assert!(!repo.path.join(".git/empirica").exists());
     repo.fails(128, ["session", "start", "--ai", "a"])
-}
-
-#[test]
-fn a_reftable_repository_is_refused_by_name() {
-    let place = Place::new();
-    fs::create_dir(place.path().join("r")).expect("a folder");
-    let repo = place.at("r");
-    repo.git(["init", "-q", "--ref-format=reftable"]).ok();
-    let json = refused(&repo);
-    assert!(json["error"].as_str().expect("a text").contains("reftable"), "{json}");
 }
 
 #[test]
@@ -272,6 +275,7 @@ fn an_unknown_extension_is_refused_by_name() {
     repo.git(["config", "extensions.telepathy", "true"]).ok();
     let json = refused(&repo);
     assert!(json["error"].as_str().expect("a text").contains("telepathy"), "{json}");
+    assert_eq!(json["reason"], gits_reason(&repo));
 }
 
 #[test]
@@ -282,6 +286,7 @@ fn a_newer_format_version_is_refused() {
     let json = refused(&repo);
     let said = format!("{}: {}", json["error"], json["reason"]);
     assert!(said.contains("version") && !said.contains("not a git repository"), "{json}");
+    assert_eq!(json["reason"], gits_reason(&repo));
 }
 
 #[test]
@@ -301,6 +306,7 @@ fn another_users_repository_is_refused_until_its_command_is_run() {
         let command = json["recovery_commands"][0].as_str().expect("a command");
         let wanted = format!("git config --global --add safe.directory {}", repo.path.display());
         assert_eq!(command, wanted, "git itself asks for the root of the work tree");
+        assert_eq!(json["reason"], gits_reason(&at));
     }
     repo.git(["config", "--global", "--add", "safe.directory", repo.path.to_str().expect("UTF-8")]).ok();
     repo.run(["session", "list"]).ok();

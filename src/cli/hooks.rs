@@ -5,6 +5,7 @@ use std::io::Read;
 use super::output::Output;
 use super::{args, requests};
 use crate::env::Env;
+use crate::error::Kind;
 use crate::git::Repository;
 use crate::model::transcript::Agent;
 use crate::ops::hook;
@@ -25,6 +26,8 @@ pub fn git(name: hook::Name, arguments: Vec<String>, env: &Env, output: &mut Out
     }
     let outcome = match Repository::discover(env) {
         Ok(repo) => hook::run(env, &repo, &BuiltIn, &hook::Called { name, arguments, input }),
+        // what git itself would refuse is nothing to talk about at every commit; the commands do
+        Err(error) if error.kind() == Kind::NoRepository => hook::Outcome::default(),
         Err(error) => hook::Outcome { warnings: vec![error.to_string()], ..Default::default() },
     };
     // nobody may be there to read it

@@ -1,13 +1,12 @@
-//! Refs and object writing behind one interface, so that a repository gix cannot write to gets another backend.
+//! HEAD, refs and reflogs behind one interface: in process where gix can, through git where only git can.
 
 use std::path::Path;
 
-use gix::bstr::ByteSlice;
-use gix::refs::transaction::{LogChange, PreviousValue, RefEdit, RefLog};
-use gix::refs::{FullName, Target};
-
 use super::Oid;
 use crate::error::{Error, Result, quote};
+
+/// Where all refs of this program are.
+pub const OURS: &str = "refs/notes/empirica/";
 
 /// Why a ref was not updated.
 #[derive(Debug, thiserror::Error)]
@@ -51,31 +50,48 @@ pub struct Identity {
     pub email: String,
 }
 
-/// What the notes need of a repository beyond reading objects, which gix does everywhere.
-pub trait Backend {
+/// A line of a reflog.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReflogLine {
+    /// Whether it is of a HEAD, not of a branch.
+    pub is_head: bool,
+    /// The value before; all zeros when there was none, or it is not known.
+    pub old: Oid,
+    /// The value since.
+    pub new: Oid,
+    /// What git said about it.
+    pub message: Vec<u8>,
+}
+
+/// HEAD, refs and reflogs as they are now.
+pub trait Refs {
     /// The present state of HEAD in this worktree.
     fn head(&self) -> Result<HeadState>;
     /// The object a ref points to; `None` when there is no such ref.
     fn find_ref(&self, name: &str) -> Result<Option<Oid>>;
-    /// All refs below `prefix` (which ends in a slash), sorted by name.
+    /// All refs below `prefix` (which ends in a slash), sorted by name. Those that cannot be read are left out.
     fn list_refs(&self, prefix: &str) -> Result<Vec<(String, Oid)>>;
+    /// The commit that a revision (`HEAD~2`, a branch, a short id) names; `None` when it names none.
+    fn resolve(&self, revision: &str) -> Option<Oid>;
+    /// The reflog of HEAD in this worktree, oldest first; `None` where there is none, or it is not to be had while HEAD is
+    /// unborn.
+    fn head_log(&self) -> Option<Vec<ReflogLine>>;
+    /// The newest line of the same; `None` without one.
+    fn last_move(&self) -> Option<ReflogLine>;
+    /// The lines of the reflogs of every worktree's HEAD and of every local branch. Lines that cannot be read are left out.
+    fn each_reflog_line(&self, see: &mut dyn FnMut(&ReflogLine));
+    /// The commits that branches, tags and remote-tracking branches name, and the HEADs of the worktrees. Those that cannot be
+    /// read are left out.
+    fn tips(&self) -> Vec<Oid>;
+    /// Forgets what is remembered of refs: another process changed them.
+    fn refresh(&self);
+}
+
+/// Changing refs.
+pub trait Update {
     /// Sets refs, each if it still has the value it is expected to have; none is set when one has not. Atomic for each
     /// ref, not for all of them: a process that is killed meanwhile can leave some set.
     fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError>;
-    /// Stores an object and returns its id.
-    fn write_object(&self, kind: gix::objs::Kind, bytes: &[u8]) -> gix::error::Result<Oid>;
-}
-
-/// The files backend, in process.
-pub struct GixBackend {
-    repo: gix::Repository,
-}
-
-impl GixBackend {
-    /// A backend over an opened repository.
-    pub fn new(repo: gix::Repository) -> Self {
-        GixBackend { repo }
-    }
 }
 
 /// The command that removes a ref: git deletes none whose file it does not understand.
@@ -90,94 +106,20 @@ pub fn deletion(common: &Path, name: &str) -> String {
 }
 
 /// An error of a ref. One of our own may go: what it held and we remember comes back with the next command.
-fn broken_ref(repo: &gix::Repository, name: &str, error: gix::Error) -> Error {
+pub(super) fn broken_ref(
+    git_dir: &Path,
+    common: &Path,
+    name: &str,
+    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Error {
     let out = Error::storage(format!("the ref {name} cannot be read"));
-    let common = repo.common_dir();
     let common = common.canonicalize().unwrap_or_else(|_| common.to_owned());
-    let out = if name.starts_with("refs/notes/empirica/") && !name.ends_with('/') {
+    let out = if name.starts_with(OURS) && !name.ends_with('/') {
         out.suggest("Remove the broken ref: what is remembered of it comes back with the next command.")
             .command(deletion(&common, name))
     } else {
-        let file = quote(&repo.git_dir().join(name).to_string_lossy());
+        let file = quote(&git_dir.join(name).to_string_lossy());
         out.suggest("See what is in it, and what git says about the repository.").command(format!("ls -ld {file}"))
     };
     out.caused_by(error)
-}
-
-impl Backend for GixBackend {
-    fn head(&self) -> Result<HeadState> {
-        let read = || -> gix::error::Result<HeadState> {
-            let head = self.repo.head()?;
-            let branch = head
-                .referent_name()
-                .and_then(|name| name.as_bstr().strip_prefix(b"refs/heads/"))
-                .map(|name| name.to_str_lossy().into_owned());
-            let commit = head.try_into_peeled_id()?.map(|id| id.detach());
-            let tree = match commit {
-                Some(id) => Some(self.repo.find_commit(id)?.tree_id()?.detach()),
-                None => None,
-            };
-            Ok(HeadState { branch, commit, tree })
-        };
-        read().map_err(|error| broken_ref(&self.repo, "HEAD", error))
-    }
-
-    fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
-        let found = self.repo.try_find_reference(name).map_err(|error| broken_ref(&self.repo, name, error))?;
-        let id = found.map(|mut reference| reference.peel_to_id().map(|id| id.detach())).transpose();
-        id.map_err(|error| broken_ref(&self.repo, name, error))
-    }
-
-    fn list_refs(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
-        let read = || -> gix::error::Result<Vec<(String, Oid)>> {
-            let platform = self.repo.references()?;
-            let mut out = Vec::new();
-            for reference in platform.prefixed(prefix)? {
-                let Ok(mut reference) = reference else { continue };
-                let name = reference.name().as_bstr().to_str_lossy().into_owned();
-                if let Ok(id) = reference.peel_to_id() {
-                    out.push((name, id.detach()));
-                }
-            }
-            Ok(out)
-        };
-        read().map_err(|error| broken_ref(&self.repo, prefix, error))
-    }
-
-    fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
-        let mut edits = Vec::new();
-        for update in updates {
-            let name = FullName::try_from(update.name.as_str()).map_err(|error| UpdateError::Failed(error.into()))?;
-            let previous = match update.expected {
-                Some(id) => PreviousValue::MustExistAndMatch(Target::Object(id)),
-                None => PreviousValue::MustNotExist,
-            };
-            let log = LogChange { mode: RefLog::AndReference, force_create_reflog: false, message: message.into() };
-            edits.push(RefEdit::update_with_log(name, update.new, previous, log));
-        }
-        let mut time = gix::date::parse::TimeBuf::default();
-        let signature = signature(who);
-        let outcome = self.repo.edit_references_as(edits, Some(signature.to_ref(&mut time)));
-        outcome.map(|_| ()).map_err(|error| {
-            // a vanished ref under MustExistAndMatch is classed as not found: it moved, too
-            if error.is_conflict() || error.is_retryable() || error.is_not_found() {
-                UpdateError::Contended(error.into())
-            } else {
-                UpdateError::Failed(error.into())
-            }
-        })
-    }
-
-    fn write_object(&self, kind: gix::objs::Kind, bytes: &[u8]) -> gix::error::Result<Oid> {
-        gix::objs::Write::write_buf(&self.repo, kind, bytes)
-    }
-}
-
-/// The signature of `who`, now, UTC (local time would read the zone files at each start).
-pub(super) fn signature(who: &Identity) -> gix::actor::Signature {
-    gix::actor::Signature {
-        name: who.name.as_str().into(),
-        email: who.email.as_str().into(),
-        time: gix::date::Time::now_utc(),
-    }
 }

@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use super::process::{git, output};
 use super::repository::Repository;
-use super::rewrites::for_each_reflog_line;
 use super::{Oid, parse_oid};
 use crate::error::Result;
 
@@ -41,12 +40,12 @@ pub struct Range {
 impl Beside {
     /// Looks for `commits`, which exist. What HEAD contains is not beside it.
     pub fn read(repo: &Repository, commits: &BTreeSet<Oid>) -> Result<Self> {
-        let mut beside = Beside { tips: named_tips(repo), ..Default::default() };
+        let mut beside = Beside { tips: repo.tips().into_iter().map(|id| (id, true)).collect(), ..Default::default() };
         if commits.is_empty() {
             return Ok(beside);
         }
         let named: BTreeSet<Oid> = beside.tips.keys().copied().collect();
-        for_each_reflog_line(repo, &mut |line| {
+        repo.each_reflog_line(&mut |line| {
             for id in [line.old, line.new] {
                 if !id.is_null() && repo.has_object(id) {
                     beside.tips.entry(id).or_insert(false);
@@ -135,31 +134,4 @@ impl Beside {
 fn merge_base(repo: &Repository, commit: Oid) -> Option<Oid> {
     let out = output(git(repo.cwd()).args(["merge-base", &commit.to_string(), "HEAD"])).ok()?;
     parse_oid(String::from_utf8_lossy(&out).lines().next()?)
-}
-
-/// The commits that branches, tags, remote-tracking branches and the worktrees' HEADs name.
-fn named_tips(repo: &Repository) -> BTreeMap<Oid, bool> {
-    let mut out = BTreeMap::new();
-    let gix = repo.gix();
-    let wanted = |name: &[u8]| {
-        let kinds: [&[u8]; 3] = [b"refs/heads/", b"refs/remotes/", b"refs/tags/"];
-        kinds.iter().any(|kind| name.starts_with(kind))
-    };
-    if let Ok(references) = gix.references()
-        && let Ok(all) = references.all()
-    {
-        for mut reference in all.flatten().filter(|reference| wanted(reference.name().as_bstr())) {
-            if let Ok(id) = reference.peel_to_id()
-                && repo.is_commit(id.detach())
-            {
-                out.insert(id.detach(), true);
-            }
-        }
-    }
-    for worktree in gix.worktrees_including_main().into_iter().flatten().flatten() {
-        if let Ok(id) = worktree.head_id() {
-            out.insert(id.detach(), true);
-        }
-    }
-    out
 }

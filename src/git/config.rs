@@ -109,12 +109,6 @@ pub fn runs_hooks(cwd: &Path) -> bool {
     said.is_ok_and(|said| text(&said.stdout).contains("git hook list") || text(&said.stderr).contains("git hook list"))
 }
 
-/// The version of the installed git, as it says it; `None` when there is none.
-pub fn version(cwd: &Path) -> Option<String> {
-    let out = text(&output(git(cwd).arg("version")).ok()?);
-    Some(out.trim().trim_start_matches("git version ").to_owned())
-}
-
 /// Whether a name is a valid full ref name.
 pub fn valid_ref(name: &str) -> bool {
     gix::refs::FullName::try_from(name).is_ok()

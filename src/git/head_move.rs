@@ -29,16 +29,10 @@ impl HeadMove {
     pub fn last(repo: &Repository) -> Self {
         let git_dir = repo.git_dir();
         let in_sequence = SEQUENCES.iter().any(|name| git_dir.join(name).exists());
-        let gix = repo.gix();
-        let Ok(head) = gix.head() else { return HeadMove { in_sequence, ..Default::default() } };
-        let id = head.id();
-        let mut log = head.log_iter();
-        let newest = log.rev().ok().flatten().and_then(|mut lines| lines.next()?.ok());
-        let subject = newest
-            .filter(|line| id.is_some_and(|id| line.new_oid == id.detach()))
-            .map(|line| line.message.to_str_lossy().into_owned());
-        let commit = id.and_then(|id| gix.find_commit(id.detach()).ok());
-        let parent = commit.and_then(|commit| commit.parent_ids().next().map(|id| id.detach()));
+        let Ok(head) = repo.head() else { return HeadMove { in_sequence, ..Default::default() } };
+        let newest = repo.last_move().filter(|line| head.commit == Some(line.new));
+        let subject = newest.map(|line| line.message.to_str_lossy().into_owned());
+        let parent = head.commit.and_then(|commit| repo.first_parent(commit));
         HeadMove { subject, parent, in_sequence }
     }
 

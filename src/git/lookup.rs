@@ -74,7 +74,7 @@ impl Folder {
         if tree == repo.empty_tree() {
             return Ok(out);
         }
-        let content = repo.gix().find_tree(tree).map_err(|error| unreadable(tree, error))?;
+        let content = repo.tree(tree).map_err(|error| unreadable(tree, error))?;
         let mut name = String::from(hex);
         for entry in TreeRefIter::from_bytes(&content.data, tree.kind()) {
             let entry = entry.map_err(|error| unreadable(tree, error))?;

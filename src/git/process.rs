@@ -54,6 +54,14 @@ pub fn answer(command: &mut Command) -> Result<Option<Vec<u8>>> {
     }
 }
 
+/// Runs git with something on its standard input to its end, however that is.
+pub fn fed(command: &mut Command, input: Vec<u8>) -> Result<std::process::Output> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(not_started)?;
+    write_aside(child.stdin.take(), input);
+    child.wait_with_output().map_err(not_started)
+}
+
 /// Git that runs beside us until its output is wanted.
 pub struct Pending(Result<Child>);
 
@@ -189,9 +197,8 @@ fn said(stderr: &[u8]) -> Error {
             .suggest("Use a branch, tag or commit that git knows; paths go behind --.")
             .command("git for-each-ref --count=20 --sort=-committerdate refs/heads refs/tags refs/remotes");
     }
-    out.reason("git refused the request")
-        .suggest("Put right what git names, then run the command again.")
-        .command("git version")
+    let reason = super::version::blamed(Path::new("."), &text).unwrap_or_else(|| "git refused the request".to_owned());
+    out.reason(reason).suggest("Put right what git names, then run the command again.").command("git version")
 }
 
 /// Git whose output is read while it runs; ended when dropped.

@@ -13,7 +13,9 @@ pub fn delete(repo: &Repository, refs: &[(String, Oid)]) -> Result<()> {
     let mut command = git(repo.cwd());
     command.args(["update-ref", "--stdin", "-z", "--no-deref"]);
     let text: String = refs.iter().map(|(name, id)| format!("delete {name}\0{id}\0")).collect();
-    Running::feed(&mut command, text.into_bytes())?.finish()
+    let outcome = Running::feed(&mut command, text.into_bytes())?.finish();
+    repo.refresh();
+    outcome
 }
 
 /// Empties the reflogs of refs. A ref without one is passed over.

@@ -5,16 +5,15 @@ use std::path::{Path, PathBuf};
 use gix::bstr::ByteSlice;
 
 use super::Oid;
-use super::backend::{Backend, GixBackend, HeadState, Identity, RefUpdate, UpdateError, signature};
-use super::parameters::parameters;
+use super::backend::{HeadState, Identity, OURS, RefUpdate, ReflogLine, Refs, Update, UpdateError};
+use super::in_process::{InProcess, signature};
+use super::needs::{Needs, share};
+use super::promised::{Asking, fetch_trees};
+use super::through_git::ThroughGit;
 pub use crate::error::quote;
 
 use crate::env::Env;
-use crate::error::{Error, Kind, Result, io_cause};
-
-/// The extensions under which reading and writing as this program does is right.
-const KNOWN_EXTENSIONS: &[&str] =
-    &["noop", "preciousobjects", "partialclone", "worktreeconfig", "objectformat", "relativeworktrees"];
+use crate::error::{Error, Result, io_cause};
 
 /// Who writes when nobody is configured: name and address.
 const FALLBACK: (&str, &str) = ("git-empirica", "git-empirica@localhost");
@@ -22,7 +21,11 @@ const FALLBACK: (&str, &str) = ("git-empirica", "git-empirica@localhost");
 /// An opened repository.
 pub struct Repository {
     inner: gix::Repository,
-    backend: Box<dyn Backend>,
+    refs: Box<dyn Refs>,
+    /// What sets refs. Where that is git, objects are kept in memory until git stores them.
+    update: Box<dyn Update>,
+    needs: Needs,
+    asking: Asking,
     cwd: PathBuf,
 }
 
@@ -32,19 +35,19 @@ impl Repository {
     ///
     /// A repository that git would refuse (another owner, an unknown extension) is refused.
     pub fn discover(env: &Env) -> Result<Self> {
-        let cwd = env.cwd.as_path();
-        let given = env.get("GIT_CONFIG_PARAMETERS").map(parameters).unwrap_or_default();
-        let options = || gix::open::Options::default().bail_if_untrusted(true).cli_overrides(given.clone());
-        let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
-        let opened = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
-            cwd,
-            gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() },
-            trust,
-        );
-        let inner = opened.map_err(|error| no_repository(cwd, error))?.to_thread_local();
-        refuse_unknown_formats(&inner)?;
-        share(&inner);
-        Ok(Repository { backend: Box::new(GixBackend::new(inner.clone())), inner, cwd: cwd.to_owned() })
+        let mut inner = super::open::open(env)?;
+        let cwd = env.cwd.clone();
+        let needs = Needs::of(&inner, &cwd);
+        needs.shared.into_iter().for_each(share);
+        let in_process = || InProcess::new(inner.clone());
+        let through_git = || ThroughGit::new(inner.clone(), cwd.clone());
+        let refs: Box<dyn Refs> = if needs.reftable { Box::new(through_git()) } else { Box::new(in_process()) };
+        let update: Box<dyn Update> =
+            if needs.writes_by_git() { Box::new(through_git()) } else { Box::new(in_process()) };
+        if needs.writes_by_git() {
+            inner.objects.enable_object_memory();
+        }
+        Ok(Repository { inner, refs, update, needs, asking: Asking::default(), cwd })
     }
 
     /// The folder the command was started in.
@@ -94,7 +97,7 @@ impl Repository {
 
     /// HEAD in this worktree.
     pub fn head(&self) -> Result<HeadState> {
-        self.backend.head()
+        self.refs.head()
     }
 
     /// The id of the empty tree, where the records of an unborn HEAD lie.
@@ -142,12 +145,12 @@ impl Repository {
 
     /// The object a ref points to; `None` when there is no such ref.
     pub fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
-        self.backend.find_ref(name)
+        self.refs.find_ref(name)
     }
 
     /// All refs below `prefix` (which ends in a slash), sorted by name.
     pub fn list_refs(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
-        self.backend.list_refs(prefix)
+        self.refs.list_refs(prefix)
     }
 
     /// Whether the object is here. Never fetches.
@@ -179,7 +182,8 @@ impl Repository {
 
     /// Stores a blob.
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
-        self.backend.write_object(gix::objs::Kind::Blob, bytes).map_err(|error| self.unwritable(error))
+        let written = gix::objs::Write::write_buf(self, gix::objs::Kind::Blob, bytes);
+        written.map_err(|error| self.unwritable(error))
     }
 
     /// The tree of a commit.
@@ -245,7 +249,7 @@ impl Repository {
         self.absolute(self.inner.objects.store_ref().path())
     }
 
-    fn unwritable(&self, error: gix::Error) -> Error {
+    pub(super) fn unwritable(&self, error: gix::Error) -> Error {
         let out = Error::storage("the object store cannot be written");
         let out = match io_cause(&error) {
             Some(cause) => out.about_path(&self.objects(), cause),
@@ -262,16 +266,84 @@ impl Repository {
         read().map_err(|error: gix::Error| unreadable(commit, error))
     }
 
-    /// Sets refs, each if it still has the value it is expected to have; none is set when one has not.
+    /// Sets refs, each if it still has the value it is expected to have; none is set when one has not. The objects are stored
+    /// before that.
     pub fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
-        self.backend.update_refs(updates, message, who)
+        self.store_objects().map_err(|error| UpdateError::Failed(error.into()))?;
+        let outcome = self.update.update_refs(updates, message, who);
+        self.refs.refresh();
+        outcome
+    }
+
+    /// Stores the objects that are kept in memory for git to store. Whoever gives their ids to another process calls it.
+    pub fn store_objects(&self) -> Result<()> {
+        let kept = self.inner.objects.reset_object_memory();
+        kept.map_or(Ok(()), |objects| super::pack::store(self, &objects))
+    }
+
+    /// Forgets what is remembered of refs: another process changed them.
+    pub fn refresh(&self) {
+        self.refs.refresh();
+    }
+
+    /// From now on fetches nothing that a partial clone left out: in a hook, the user's own work comes first.
+    pub fn stay_offline(&self) {
+        self.asking.stop();
+    }
+
+    /// Fetches the trees of our notes that a partial clone left out, all at once; nothing when all are here.
+    pub fn complete_trees(&self) {
+        fetch_trees(self, &self.asking, OURS, None);
+    }
+
+    /// The content of a tree that notes are in; fetched, where a partial clone left it out.
+    pub(super) fn tree(&self, id: Oid) -> gix::error::Result<gix::Tree<'_>> {
+        if !self.has_object(id) {
+            fetch_trees(self, &self.asking, OURS, Some(id));
+        }
+        self.inner.find_tree(id)
+    }
+
+    /// Whether what is written must have reached the disk before it counts as written (`core.fsync`).
+    pub fn is_durable(&self) -> bool {
+        self.needs.durable
+    }
+
+    /// Whether refs are in tables, not in files.
+    pub fn has_reftable(&self) -> bool {
+        self.needs.reftable
+    }
+
+    /// The files that git takes as locks while it sets one of the refs.
+    pub fn ref_locks(&self, names: &[&str]) -> Vec<PathBuf> {
+        let common = self.common_dir();
+        if self.needs.reftable {
+            return vec![common.join("reftable/tables.list.lock")];
+        }
+        let own = names.iter().map(|name| common.join(format!("{name}.lock")));
+        own.chain([common.join("packed-refs.lock")]).collect()
     }
 
     /// Resolves a revision (`HEAD~2`, a branch, a short id) to a commit; `None` when it names none.
     pub fn resolve_commit(&self, revision: &str) -> Option<Oid> {
-        let id = self.inner.rev_parse_single(revision).ok()?;
-        let commit = id.object().ok()?.peel_to_kind(gix::objs::Kind::Commit).ok()?;
-        Some(commit.id)
+        self.refs.resolve(revision)
+    }
+
+    /// The newest line of HEAD's reflog in this worktree; `None` without one.
+    pub fn last_move(&self) -> Option<ReflogLine> {
+        self.refs.last_move()
+    }
+
+    /// The lines of the reflogs of every worktree's HEAD and of every local branch. Lines that cannot be read are left out.
+    pub fn each_reflog_line(&self, see: &mut dyn FnMut(&ReflogLine)) {
+        self.refs.each_reflog_line(see);
+    }
+
+    /// The commits that branches, tags, remote-tracking branches and the worktrees' HEADs name and that are here.
+    pub fn tips(&self) -> Vec<Oid> {
+        let mut out = self.refs.tips();
+        out.retain(|id| self.is_commit(*id));
+        out
     }
 
     /// The first line of a commit's message; `None` when the commit is not here.
@@ -294,27 +366,23 @@ impl Repository {
 
     /// How many entries HEAD's reflog has in this worktree; 0 without one.
     pub fn reflog_len(&self) -> usize {
-        let Ok(head) = self.inner.head() else { return 0 };
-        let mut platform = head.log_iter();
-        platform.all().ok().flatten().map_or(0, |lines| lines.count())
+        self.refs.head_log().map_or(0, |lines| lines.len())
     }
 
     /// The first commit this worktree made on the unborn branch it was on when HEAD's reflog had `entries` entries.
     /// Without a reflog, the root of HEAD's first-parent line, if it was made at or after `not_before` (seconds since
     /// 1970). `None` while there is none, or when the branch was left unborn.
     pub fn first_commit_after(&self, entries: usize, not_before: i64) -> Option<Oid> {
-        let head = self.inner.head().ok()?;
-        let mut platform = head.log_iter();
-        if let Ok(Some(lines)) = platform.all() {
+        if let Some(lines) = self.refs.head_log() {
             let mut born = false;
             let mut found = None;
-            for line in lines.skip(entries).filter_map(|line| line.ok()) {
-                born |= line.previous_oid().is_null();
+            for line in lines.iter().skip(entries) {
+                born |= line.old.is_null();
                 match found {
                     // amended at once, it is the amended one that stays
-                    Some(_) if line.message.starts_with_str("commit (amend)") => found = Some(line.new_oid()),
+                    Some(_) if line.message.starts_with_str("commit (amend)") => found = Some(line.new),
                     Some(_) => break,
-                    None if born && line.message.starts_with_str("commit") => found = Some(line.new_oid()),
+                    None if born && line.message.starts_with_str("commit") => found = Some(line.new),
                     // the unborn branch was left behind
                     None if !born || line.message.starts_with_str("checkout:") => break,
                     None => {}
@@ -322,12 +390,17 @@ impl Repository {
             }
             return found;
         }
-        let mut id = head.try_into_peeled_id().ok()??.detach();
+        let mut id = self.head().ok()?.commit?;
         while let Some(parent) = self.inner.find_commit(id).ok()?.parent_ids().next() {
             id = parent.detach();
         }
         let time = self.inner.find_commit(id).ok()?.time().ok()?;
         (time.seconds >= not_before).then_some(id)
+    }
+
+    /// The kind of hash that names objects here.
+    pub(super) fn hash_kind(&self) -> gix::hash::Kind {
+        self.inner.object_hash()
     }
 
     /// gix's own repository, for the other files of this floor.
@@ -338,23 +411,27 @@ impl Repository {
 
 impl gix::objs::Find for Repository {
     fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::error::Result<Option<gix::objs::Data<'a>>> {
+        // what is looked for so are trees of notes
+        if !self.has_object(id.to_owned()) {
+            fetch_trees(self, &self.asking, OURS, Some(id.to_owned()));
+        }
         gix::objs::Find::try_find(&self.inner, id, buffer)
     }
 }
 
 impl gix::objs::Write for Repository {
     fn write_buf(&self, kind: gix::objs::Kind, from: &[u8]) -> gix::error::Result<Oid> {
-        self.backend.write_object(kind, from)
+        gix::objs::Write::write_buf(&self.inner, kind, from)
     }
 
     fn write_buf_with_known_id(&self, kind: gix::objs::Kind, from: &[u8], _id: Oid) -> gix::error::Result<Oid> {
-        self.backend.write_object(kind, from)
+        gix::objs::Write::write_buf(&self.inner, kind, from)
     }
 
     fn write_stream(&self, kind: gix::objs::Kind, _size: u64, from: &mut dyn std::io::Read) -> gix::error::Result<Oid> {
         let mut bytes = Vec::new();
         from.read_to_end(&mut bytes).map_err(gix::Error::from_error)?;
-        self.backend.write_object(kind, &bytes)
+        gix::objs::Write::write_buf(&self.inner, kind, &bytes)
     }
 
     fn write_stream_with_known_id(
@@ -366,74 +443,6 @@ impl gix::objs::Write for Repository {
     ) -> gix::error::Result<Oid> {
         gix::objs::Write::write_stream(self, kind, size, from)
     }
-}
-
-fn no_repository(cwd: &Path, error: gix::Error) -> Error {
-    let root = cwd.ancestors().find(|folder| folder.join(".git").exists() || folder.join("HEAD").is_file());
-    if error.is_permission_denied() || error.to_string().contains("trust") {
-        let root = root.unwrap_or(cwd).to_string_lossy();
-        return Error::new(Kind::NoRepository, "the repository belongs to another user")
-            .suggest("If you trust it, tell git so.")
-            .command(format!("git config --global --add safe.directory {}", quote(&root)))
-            .caused_by(error);
-    }
-    // above where the user lets git look there may be one
-    let is_beyond = error.to_string().contains("within ceiling height");
-    if let Some(root) = root.filter(|_| !is_beyond) {
-        return Error::new(Kind::NoRepository, format!("the repository at {} cannot be opened", root.display()))
-            .suggest("See what git says about it.")
-            .command("git status")
-            .caused_by(error);
-    }
-    Error::new(Kind::NoRepository, "this is not a git repository")
-        .reason(format!("no repository was found at or above {}", cwd.display()))
-        .suggest("Change into a repository, or make one.")
-        .command("git init")
-        .caused_by(error)
-}
-
-/// What is made in a shared repository is for the group, or for all, as `core.sharedRepository` says: the mask of this
-/// process lets them.
-fn share(repo: &gix::Repository) {
-    let Some(shared) = repo.config_snapshot().string("core.sharedRepository") else { return };
-    let octal = |text: &str| u32::from_str_radix(text, 8).ok().filter(|mode| text.len() >= 3 && mode & 0o600 == 0o600);
-    let files = match shared.to_str_lossy().as_ref() {
-        "group" | "true" | "yes" | "on" | "1" => 0o660,
-        "all" | "world" | "everybody" | "2" => 0o664,
-        other => octal(other).unwrap_or(0),
-    };
-    // a folder that can be read can be entered
-    let let_in = rustix::fs::Mode::from_raw_mode((files | (files & 0o444) >> 2) & 0o077);
-    let mask = rustix::process::umask(rustix::fs::Mode::empty());
-    rustix::process::umask(mask - let_in);
-}
-
-fn refuse_unknown_formats(repo: &gix::Repository) -> Result<()> {
-    let config = repo.config_snapshot();
-    let version = config.integer("core.repositoryFormatVersion").unwrap_or(0);
-    let refuse = |what: String| {
-        Err(Error::new(Kind::NoRepository, what)
-            .reason("writing to a repository of a format that is not understood could damage it")
-            .suggest("Use a newer version of this program."))
-    };
-    if !(0..=1).contains(&version) {
-        return refuse(format!("the repository has format version {version}"));
-    }
-    let file = config.plumbing();
-    for section in file.sections_by_name("extensions").into_iter().flatten() {
-        for name in section.value_names() {
-            let name = name.to_string().to_ascii_lowercase();
-            if name == "refstorage" {
-                let value = config.string("extensions.refStorage").unwrap_or_default();
-                if value != "files" {
-                    return refuse(format!("the repository keeps its refs as '{value}', which is not supported yet"));
-                }
-            } else if version == 1 && !KNOWN_EXTENSIONS.contains(&name.as_str()) {
-                return refuse(format!("the repository uses the unknown extension '{name}'"));
-            }
-        }
-    }
-    Ok(())
 }
 
 pub(super) fn unreadable(id: Oid, error: gix::Error) -> Error {

@@ -82,45 +82,12 @@ fn from_map(repo: &Repository, wanted: &BTreeSet<Oid>) -> Edges {
 /// The amends of all worktrees. What a reflog no longer holds, or cannot be read of it, is not known.
 fn amends(repo: &Repository) -> Edges {
     let mut out = Edges::new();
-    for_each_reflog_line(repo, &mut |line| {
+    repo.each_reflog_line(&mut |line| {
         if line.is_head && line.message.starts_with_str("commit (amend)") && line.old != line.new {
             out.entry(line.old).or_default().insert(line.new);
         }
     });
     out
-}
-
-/// A line of a reflog.
-pub struct ReflogLine<'l> {
-    /// Whether it is of a HEAD, not of a branch.
-    pub is_head: bool,
-    /// The value before.
-    pub old: Oid,
-    /// The value since.
-    pub new: Oid,
-    /// What git said about it.
-    pub message: &'l [u8],
-}
-
-/// The lines of the reflogs of every worktree's HEAD and of every local branch. Lines that cannot be read are left out.
-pub fn for_each_reflog_line(repo: &Repository, see: &mut dyn FnMut(&ReflogLine<'_>)) {
-    let mut read = |is_head: bool, mut log: gix::refs::file::log::iter::Platform<'_, '_>| {
-        for line in log.all().ok().flatten().into_iter().flatten().filter_map(Result::ok) {
-            see(&ReflogLine { is_head, old: line.previous_oid(), new: line.new_oid(), message: line.message });
-        }
-    };
-    for worktree in repo.gix().worktrees_including_main().into_iter().flatten().flatten() {
-        if let Ok(head) = worktree.head() {
-            read(true, head.log_iter());
-        }
-    }
-    if let Ok(references) = repo.gix().references()
-        && let Ok(branches) = references.local_branches()
-    {
-        for branch in branches.flatten() {
-            read(false, branch.log_iter());
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! Fetching and pushing notes by the user's own git, with its credentials and settings, within a limit of time.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
 use super::Oid;
-use super::process::{Ended, Running, git, run_until};
-use super::remotes::{Place, is_partial, promisor, refspecs};
+use super::process::{Ended, git, run_until};
+use super::remotes::{Place, is_partial, refspecs};
 use super::repository::Repository;
 use crate::error::{Error, Result};
 
@@ -105,7 +106,9 @@ fn try_fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool, lis
         command.arg("--no-filter").args(whole.then_some("--refetch"));
     }
     command.arg("--").arg(&place.fetch).args(refspecs(&place.tracking));
-    match run_until(&mut command, manner.deadline, manner.shown)? {
+    let ended = run_until(&mut command, manner.deadline, manner.shown);
+    repo.refresh();
+    match ended? {
         Ended::TimedOut => Err(timed_out(place)),
         Ended::Itself { code: Some(129), .. } if listed => Ok(None),
         Ended::Itself { success: true, stdout, .. } => {
@@ -116,20 +119,6 @@ fn try_fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool, lis
         }
         Ended::Itself { stderr, .. } => Err(failed(place, "fetched from", &stderr)),
     }
-}
-
-/// Fetches objects that a partial clone left out from the remote that promised them, all in one go. An error when there is
-/// no such remote, or it does not give them.
-pub fn fetch_objects(repo: &Repository, ids: &[Oid]) -> Result<()> {
-    let Some(remote) = promisor(repo) else {
-        return Err(Error::storage("no remote has promised the objects that are not here"));
-    };
-    let mut command = git(repo.cwd());
-    // as git itself does it: these objects and nothing else, whatever is here
-    command.args(["-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"]);
-    command.args(["--recurse-submodules=no", "--filter=blob:none", "--stdin", "--"]).arg(&remote);
-    let wanted: String = ids.iter().map(|id| format!("{id}\n")).collect();
-    Running::feed(&mut command, wanted.into_bytes())?.finish()
 }
 
 /// The refs of a place whose names begin with `prefix`, which ends in a slash.
@@ -171,6 +160,7 @@ pub enum Pushed {
 
 /// Pushes refs to the URL of a place; what became of each, in their order.
 pub fn push(repo: &Repository, place: &Place, updates: &[Update], manner: &Manner) -> Result<Vec<Pushed>> {
+    repo.store_objects()?;
     let mut command = command(repo, manner, &place.push);
     command.args(["push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"]);
     command.args(manner.shown.then_some("--progress"));
@@ -243,6 +233,7 @@ fn failed(place: &Place, what: &str, stderr: &[u8]) -> Error {
         "Your records are safe here; run it again when this is mended."
     };
     let reason = if words.is_empty() { "git says why above".to_owned() } else { words.join("; ") };
+    let reason = super::version::blamed(Path::new("."), &text).map_or(reason.clone(), |old| format!("{old}; {reason}"));
     Error::refused(format!("the notes could not be {what} {}", place.name))
         .reason(reason)
         .suggest(advice)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::epoch::{Epoch, Form};
-use super::lock::{Lock, left_behind, pause};
+use super::lock::{left_behind, pause};
 use super::log::{self, Unusable, Waiting};
 use super::merge::{absent, form_of};
 use super::tips::Tips;
@@ -12,8 +12,8 @@ use super::{MARKDOWN_REF, PREFIX, Store, data_ref, touched};
 use crate::error::{Error, Result};
 use crate::git::backend::Identity;
 use crate::git::notes::Unite;
+use crate::git::promised;
 use crate::git::remotes::is_partial;
-use crate::git::transfer::fetch_objects;
 use crate::git::{NotesTree, Oid, RefUpdate, UpdateError, parse_oid};
 use crate::model::record::Attach;
 use crate::model::{Body, Id, Record, Shelf};
@@ -76,7 +76,7 @@ impl Store<'_> {
     }
 
     fn try_flush(&self, beside: Beside, flushed: &mut Flushed) -> Result<()> {
-        let _lock = Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))?;
+        let _lock = self.locked()?;
         let mut tips = self.heal_locked(&mut flushed.warnings)?;
         self.write_logs(beside, &mut tips, flushed)
     }
@@ -296,14 +296,14 @@ impl Store<'_> {
             for on in change.new.keys() {
                 lacking.extend(tree.blob(*on)?.filter(|other| *other != blob && !self.repo.has_object(*other)));
             }
-            fetch_objects(self.repo, &lacking)?;
+            promised::fetch(self.repo, &lacking)?;
         }
         self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))
     }
 
     fn not_updated(&self, updates: &[RefUpdate], error: UpdateError) -> Error {
         let names: Vec<&str> = updates.iter().map(|update| update.name.as_str()).collect();
-        let mut locks = names.iter().map(|name| self.repo.common_dir().join(format!("{name}.lock")));
+        let mut locks = self.repo.ref_locks(&names).into_iter();
         let error = Error::storage(format!("{} cannot be updated", names.join(", "))).caused_by(error);
         match locks.find(|lock| lock.exists()) {
             None => error

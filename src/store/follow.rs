@@ -57,7 +57,10 @@ impl Store<'_> {
         if waiting.is_empty() && beside.is_empty() {
             return Ok(written);
         }
-        let append = || log::append(&self.paths, &waiting, self.lock_timeout).map_err(|failed| self.nowhere(failed));
+        let append = || {
+            let appended = log::append(&self.paths, &waiting, self.lock_timeout, self.repo.is_durable());
+            appended.map_err(|failed| self.nowhere(failed))
+        };
         let appended = (!waiting.is_empty()).then(append).transpose()?;
         let more = !beside.is_empty();
         let flushed = self.flush_with(beside);

@@ -29,6 +29,7 @@ impl Store<'_> {
             .map(|(folder, error)| format!("what waits in {} cannot be seen: {error}", folder.display()))
             .collect();
         if self.is_forgetting() || !self.in_step(&Tips::load(&self.paths)) {
+            self.complete();
             // a reader need not wait long: it reads the remembered tips as well
             let patience = self.patience(self.lock_timeout.min(READER_PATIENCE));
             let healed = Lock::acquire(&self.paths.lock(), patience)

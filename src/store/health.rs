@@ -63,9 +63,8 @@ impl Store<'_> {
         if let Some(tip) = tip.filter(|tip| !self.repo.has_object(*tip)) {
             return Some(self.repo.lost_tip(name, tip));
         }
-        let lock = self.repo.common_dir().join(format!("{name}.lock"));
-        if lock.exists() {
-            return Some(super::lock::left_behind(Error::storage(format!("{name} is locked")), &lock));
+        if let Some(lock) = self.repo.ref_locks(&[name]).iter().find(|lock| lock.exists()) {
+            return Some(super::lock::left_behind(Error::storage(format!("{name} is locked")), lock));
         }
         let below = self.repo.list_refs(&format!("{name}/")).unwrap_or_default();
         let (other, _) = below.first()?;

@@ -96,8 +96,8 @@ impl Counted {
 }
 
 /// Appends records in one write. Tries the usual log, then the one in the user's state folder. An error is that of the
-/// usual log, with its path.
-pub fn append(paths: &Paths, records: &[Waiting], timeout: Duration) -> Result<Appended, Vec<Unusable>> {
+/// usual log, with its path. With `durable` the records have reached the disk when it returns.
+pub fn append(paths: &Paths, records: &[Waiting], timeout: Duration, durable: bool) -> Result<Appended, Vec<Unusable>> {
     let mut text = Vec::new();
     for record in records {
         text.push(b'\n');
@@ -108,7 +108,7 @@ pub fn append(paths: &Paths, records: &[Waiting], timeout: Duration) -> Result<A
     let mut failed: Vec<Unusable> = Vec::new();
     for folder in paths.logs() {
         let path = folder.join(paths.log_name());
-        match append_in(&folder, paths.log_name(), &text, timeout) {
+        match append_in(&folder, paths.log_name(), &text, timeout, durable) {
             Ok(size) => return Ok(Appended { path, size, fallback: failed.pop() }),
             Err(error) => failed.push(Unusable { path, error }),
         }
@@ -116,7 +116,7 @@ pub fn append(paths: &Paths, records: &[Waiting], timeout: Duration) -> Result<A
     Err(failed)
 }
 
-fn append_in(folder: &Path, name: &str, text: &[u8], timeout: Duration) -> io::Result<u64> {
+fn append_in(folder: &Path, name: &str, text: &[u8], timeout: Duration, durable: bool) -> io::Result<u64> {
     fs::create_dir_all(folder)?;
     let path = folder.join(name);
     loop {
@@ -129,6 +129,11 @@ fn append_in(folder: &Path, name: &str, text: &[u8], timeout: Duration) -> io::R
             if written < text.len() {
                 take_back(&mut file, written as u64, timeout);
                 return Err(io::Error::new(io::ErrorKind::StorageFull, "the log took only a part of the record"));
+            }
+            if durable {
+                file.sync_all()?;
+                // the name of a log that is new
+                File::open(folder)?.sync_all()?;
             }
             return Ok(file.metadata()?.len());
         }
@@ -340,7 +345,7 @@ pub fn discard(taken: &[Taken]) {
         let name = log.path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.rsplit_once(UNIQUE).map_or(name.as_ref(), |(name, _)| name);
         let rest = [log.rest.as_slice(), b"\n"].concat();
-        let kept = log.rest.is_empty() || append_in(folder, name, &rest, Duration::from_secs(1)).is_ok();
+        let kept = log.rest.is_empty() || append_in(folder, name, &rest, Duration::from_secs(1), true).is_ok();
         if kept {
             // when it stays, the next flush finds nothing new in it
             let _ = fs::remove_file(&log.path);

@@ -1,5 +1,6 @@
 //! Records in notes: appended to a log, flushed to refs by union, read from everywhere they may be.
 
+mod complete;
 mod epoch;
 mod files;
 mod flush;
@@ -71,7 +72,7 @@ const HURRY: Duration = Duration::from_millis(500);
 /// The ref of the Markdown notes.
 pub const MARKDOWN_REF: &str = "refs/notes/empirica/handoffs";
 /// Where all refs of this program are.
-pub const PREFIX: &str = "refs/notes/empirica/";
+pub const PREFIX: &str = crate::git::backend::OURS;
 
 /// The data ref of a shelf.
 pub fn data_ref(shelf: Shelf) -> String {
@@ -159,6 +160,7 @@ impl<'a> Store<'a> {
     pub fn hurry(&mut self) {
         self.lock_timeout = self.lock_timeout.min(HURRY);
         self.until = Some(Instant::now() + HURRY);
+        self.repo.stay_offline();
     }
 
     /// How long others are waited for now: `wanted`, or what a hurry has left of it.
@@ -174,6 +176,12 @@ impl<'a> Store<'a> {
     /// Whether records of this worktree wait for a first commit.
     pub fn has_unborn(&self) -> bool {
         self.paths.unborn().exists()
+    }
+
+    /// The lock of who writes to the notes, held until it is dropped. What has to come over the network for that comes before.
+    fn locked(&self) -> Result<lock::Lock> {
+        self.complete();
+        lock::Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))
     }
 
     /// A turn of its own in what is decided by what others stored: held until it is dropped. Who cannot have it within the time that

@@ -73,6 +73,11 @@ impl Paths {
         self.state.join("forgetting")
     }
 
+    /// When notes that a partial clone left out were asked for and did not come.
+    pub(super) fn asked(&self) -> PathBuf {
+        self.state.join("asked")
+    }
+
     pub(super) fn sessions(&self) -> PathBuf {
         self.state.join("sessions")
     }

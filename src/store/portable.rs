@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::epoch::{Epoch, NAME};
 use super::flush::{Beside, Change};
 use super::forgetting::Forgetting;
-use super::lock::Lock;
 use super::log::{self, Waiting};
 use super::merge::absent;
 use super::{Lookup, Store, data_ref, our_refs, secrets, touched};
@@ -88,7 +87,7 @@ impl Store<'_> {
         told: &mut dyn FnMut(usize, usize),
     ) -> Result<Imported> {
         let mut imported = Imported::default();
-        let _lock = Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))?;
+        let _lock = self.locked()?;
         let mut tips = self.heal_locked(&mut imported.warnings)?;
         let all = given.len();
         given.sort_unstable_by(|a, b| (a.shelf, a.on, &a.line).cmp(&(b.shelf, b.on, &b.line)));

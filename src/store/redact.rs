@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::flush::{Beside, Flushed};
 use super::forget::{Anew, Gone};
 use super::forgetting::{Forgetting, Redacting};
-use super::lock::Lock;
 use super::{MARKDOWN_REF, Store, data_ref, touched};
 use crate::error::Result;
 use crate::git::difference::differences;
@@ -44,7 +43,7 @@ impl Store<'_> {
     /// logs goes to the notes first; when it cannot, nothing is redacted. An id that is not stored here is passed over.
     pub fn redact(&self, ids: &BTreeSet<Id>, by: &By, dry_run: bool) -> Result<Redaction> {
         let mut out = Redaction::default();
-        let _lock = Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))?;
+        let _lock = self.locked()?;
         let mut tips = self.heal_locked(&mut out.warnings)?;
         if dry_run {
             let lines = self.all_lines(true)?;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::epoch::Epoch;
-use super::lock::Lock;
 use super::merge::form_of;
 use super::{Form, PREFIX, Store, data_ref, log, our_refs, secrets, tracking_ref};
 use crate::error::{Error, Result};
@@ -122,7 +121,7 @@ impl Store<'_> {
     /// is held meanwhile. Returns what the user should know.
     pub fn unite_with(&self, standings: &[Standing], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
         let mut warnings = Vec::new();
-        let _lock = Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))?;
+        let _lock = self.locked()?;
         let mut tips = self.heal_locked(&mut warnings)?;
         let mut outcome = Ok(());
         for standing in standings {
@@ -146,7 +145,7 @@ impl Store<'_> {
 
     /// Remembers what the remote has after a push: in its tracking refs, and as seen.
     pub fn published(&self, tracking: &str, updates: &[(String, Oid)]) -> Result<()> {
-        let _lock = Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))?;
+        let _lock = self.locked()?;
         let mut tips = super::tips::Tips::load(&self.paths);
         let mut moved = Vec::new();
         for (name, new) in updates {

@@ -106,7 +106,8 @@ impl Store<'_> {
             waiting.push(Waiting { shelf, on, line });
             written.records.push(record);
         }
-        let appended = log::append(&self.paths, &waiting, self.lock_timeout).map_err(|failed| self.nowhere(failed))?;
+        let appended = log::append(&self.paths, &waiting, self.lock_timeout, self.repo.is_durable())
+            .map_err(|failed| self.nowhere(failed))?;
         for (record, waiting) in written.records.iter().zip(&waiting) {
             self.note_new(record, waiting);
         }

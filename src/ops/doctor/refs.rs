@@ -29,7 +29,7 @@ pub fn checks(context: &Context<'_>) -> Vec<Check> {
     if refs.is_empty() {
         refs.push(Check::right("refs", "every ref of ours can be read and written"));
     }
-    refs.extend(locks(&context.repo.common_dir()));
+    refs.extend(locks(context.repo));
     refs.push(waiting(context));
     refs.push(unsynced(context));
     refs.push(writable(context));
@@ -128,17 +128,18 @@ fn is_lock(path: &Path) -> bool {
 }
 
 /// Locks on our refs that nobody holds any more.
-fn locks(common: &Path) -> Vec<Check> {
+fn locks(repo: &Repository) -> Vec<Check> {
     let old = |path: &PathBuf| {
         let made = std::fs::metadata(path).and_then(|file| file.modified());
         made.is_ok_and(|made| SystemTime::now().duration_since(made).is_ok_and(|age| age > STALE))
     };
-    let stale: Vec<Check> = files(common)
-        .iter()
-        .filter(|path| is_lock(path) && old(path))
+    let own = files(&repo.common_dir()).into_iter().filter(|path| is_lock(path));
+    let stale: Vec<Check> = own
+        .chain(repo.ref_locks(&[]))
+        .filter(old)
         .map(|path| {
             let what = format!("{} was left by a process that died: nothing is written there", path.display());
-            Check::wrong("locks", what).command(format!("rm -f {}", shell_path(path)))
+            Check::wrong("locks", what).command(format!("rm -f {}", shell_path(&path)))
         })
         .collect();
     if stale.is_empty() { vec![Check::right("locks", "no lock was left behind")] } else { stale }

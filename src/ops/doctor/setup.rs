@@ -4,15 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::Check;
-use crate::git::config;
+use crate::git::{config, version};
 use crate::ops::Context;
 use crate::ops::init::record::{How, Record};
 use crate::ops::init::scripts::shell_path;
 use crate::ops::init::steps::{Step, is_executable};
 use crate::ops::init::{self, hooks, settings};
 
-/// The oldest git whose commands we use: `git config --fixed-value` and what is newer.
-const OLDEST: (u32, u32) = (2, 34);
 const INIT: &str = "git empirica init";
 
 /// Checks; and whether `init` has been here.
@@ -41,22 +39,13 @@ pub fn checks(context: &Context<'_>) -> (bool, Vec<Check>) {
     (true, out)
 }
 
-/// The major and minor number of a version as git says it.
-fn numbers(version: &str) -> Option<(u32, u32)> {
-    let mut parts = version.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().ok());
-    Some((parts.next()??, parts.next()??))
-}
-
 fn git(context: &Context<'_>) -> Check {
-    let Some(version) = config::version(context.repo.cwd()) else {
+    let Some(version) = version::installed(context.repo.cwd()) else {
         return Check::wrong("git", "git cannot be started").command("git --version");
     };
-    match numbers(&version) {
-        Some(found) if found < OLDEST => {
-            let what = format!("git is {version}; {}.{} or newer is needed: update it", OLDEST.0, OLDEST.1);
-            Check::wrong("git", what).command("git --version")
-        }
-        _ => Check::right("git", format!("version {version}")),
+    match version::too_old(&version) {
+        Some(old) => Check::wrong("git", format!("{old}: update it")).command("git --version"),
+        None => Check::right("git", format!("version {version}")),
     }
 }
 
@@ -210,17 +199,4 @@ fn setting_checks(plan: settings::Plan) -> Vec<Check> {
         None => Check::right("remote", "there is no remote to send records to"),
     });
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::numbers;
-
-    #[test]
-    fn versions_of_every_make_are_understood() {
-        assert_eq!(numbers("2.47.3"), Some((2, 47)));
-        assert_eq!(numbers("2.39.5 (Apple Git-154)"), Some((2, 39)));
-        assert_eq!(numbers("2.55.GIT"), Some((2, 55)));
-        assert_eq!(numbers("unknown"), None);
-    }
 }

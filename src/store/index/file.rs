@@ -83,6 +83,8 @@ impl Files {
     pub fn begin(&self) -> rusqlite::Result<(Connection, PathBuf)> {
         let path = self.db.with_extension("new");
         let _ = fs::remove_file(&path);
+        // made by us, so that the mask of the process decides who may write to it; what fails here fails below, with a reason
+        let _ = fs::File::create(&path);
         Ok((open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?, path))
     }
 

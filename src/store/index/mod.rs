@@ -33,10 +33,11 @@ pub use self::sessions::Known;
 use self::texts::Texts;
 use self::wanted::Wanted;
 use super::Store;
+use super::complete::ASK_AGAIN;
 use super::lock::Lock;
 use crate::error::{Error, Result};
+use crate::git::promised;
 use crate::git::remotes::is_partial;
-use crate::git::transfer::fetch_objects;
 use crate::git::{Oid, parse_oid};
 
 /// How long a reader waits for another one that brings the index up to date, before it makes one for itself.
@@ -44,9 +45,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How many blobs that are not here are looked for when the index is opened.
 const WATCHED: usize = 50;
-
-/// After how many seconds a remote is asked again for blobs that it did not give.
-const ASK_AGAIN: i64 = 60;
 
 /// Why the index could not be made or asked.
 #[derive(Debug)]
@@ -210,7 +208,7 @@ impl Store<'_> {
 
     /// Fetches blobs of notes that a partial clone left out, all at once. Whether they are here now.
     fn fetched(&self, lacking: &[Oid]) -> bool {
-        !lacking.is_empty() && is_partial(self.repo) && fetch_objects(self.repo, lacking).is_ok()
+        !lacking.is_empty() && is_partial(self.repo) && promised::fetch(self.repo, lacking).is_ok()
     }
 
     /// Whether blobs have come that were not here when the database was filled, or it is time to ask for them again.

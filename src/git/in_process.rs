@@ -1,0 +1,167 @@
+//! HEAD, refs and reflogs in process: for refs that are files.
+
+use gix::bstr::ByteSlice;
+use gix::refs::transaction::{LogChange, PreviousValue, RefEdit, RefLog};
+use gix::refs::{FullName, Target};
+
+use super::Oid;
+use super::backend::{HeadState, Identity, RefUpdate, ReflogLine, Refs, Update, UpdateError, broken_ref};
+use crate::error::{Error, Result};
+
+/// The files backend, in process.
+pub(super) struct InProcess {
+    repo: gix::Repository,
+}
+
+impl InProcess {
+    /// That of an opened repository.
+    pub(super) fn new(repo: gix::Repository) -> Self {
+        InProcess { repo }
+    }
+
+    fn broken(&self, name: &str, error: gix::Error) -> Error {
+        broken_ref(self.repo.git_dir(), self.repo.common_dir(), name, error)
+    }
+}
+
+fn line(is_head: bool, line: &gix::refs::file::log::LineRef<'_>) -> ReflogLine {
+    ReflogLine { is_head, old: line.previous_oid(), new: line.new_oid(), message: line.message.to_vec() }
+}
+
+impl Refs for InProcess {
+    fn head(&self) -> Result<HeadState> {
+        let read = || -> gix::error::Result<HeadState> {
+            let head = self.repo.head()?;
+            let branch = head
+                .referent_name()
+                .and_then(|name| name.as_bstr().strip_prefix(b"refs/heads/"))
+                .map(|name| name.to_str_lossy().into_owned());
+            let commit = head.try_into_peeled_id()?.map(|id| id.detach());
+            let tree = match commit {
+                Some(id) => Some(self.repo.find_commit(id)?.tree_id()?.detach()),
+                None => None,
+            };
+            Ok(HeadState { branch, commit, tree })
+        };
+        read().map_err(|error| self.broken("HEAD", error))
+    }
+
+    fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
+        let found = self.repo.try_find_reference(name).map_err(|error| self.broken(name, error))?;
+        let id = found.map(|mut reference| reference.peel_to_id().map(|id| id.detach())).transpose();
+        id.map_err(|error| self.broken(name, error))
+    }
+
+    fn list_refs(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
+        let read = || -> gix::error::Result<Vec<(String, Oid)>> {
+            let platform = self.repo.references()?;
+            let mut out = Vec::new();
+            for reference in platform.prefixed(prefix)? {
+                let Ok(mut reference) = reference else { continue };
+                let name = reference.name().as_bstr().to_str_lossy().into_owned();
+                if let Ok(id) = reference.peel_to_id() {
+                    out.push((name, id.detach()));
+                }
+            }
+            Ok(out)
+        };
+        read().map_err(|error| self.broken(prefix, error))
+    }
+
+    fn resolve(&self, revision: &str) -> Option<Oid> {
+        let id = self.repo.rev_parse_single(revision).ok()?;
+        let commit = id.object().ok()?.peel_to_kind(gix::objs::Kind::Commit).ok()?;
+        Some(commit.id)
+    }
+
+    fn head_log(&self) -> Option<Vec<ReflogLine>> {
+        let head = self.repo.head().ok()?;
+        let mut platform = head.log_iter();
+        let lines = platform.all().ok()??;
+        Some(lines.filter_map(|read| read.ok()).map(|read| line(true, &read)).collect())
+    }
+
+    fn last_move(&self) -> Option<ReflogLine> {
+        let head = self.repo.head().ok()?;
+        let mut platform = head.log_iter();
+        let newest = platform.rev().ok()??.next()?.ok()?;
+        let (old, new, message) = (newest.previous_oid, newest.new_oid, newest.message.to_vec());
+        Some(ReflogLine { is_head: true, old, new, message })
+    }
+
+    fn each_reflog_line(&self, see: &mut dyn FnMut(&ReflogLine)) {
+        let mut read = |is_head: bool, mut log: gix::refs::file::log::iter::Platform<'_, '_>| {
+            for found in log.all().ok().flatten().into_iter().flatten().filter_map(Result::ok) {
+                see(&line(is_head, &found));
+            }
+        };
+        for worktree in self.repo.worktrees_including_main().into_iter().flatten().flatten() {
+            if let Ok(head) = worktree.head() {
+                read(true, head.log_iter());
+            }
+        }
+        if let Ok(references) = self.repo.references()
+            && let Ok(branches) = references.local_branches()
+        {
+            for branch in branches.flatten() {
+                read(false, branch.log_iter());
+            }
+        }
+    }
+
+    fn tips(&self) -> Vec<Oid> {
+        let kinds: [&[u8]; 3] = [b"refs/heads/", b"refs/remotes/", b"refs/tags/"];
+        let mut out = Vec::new();
+        if let Ok(references) = self.repo.references()
+            && let Ok(all) = references.all()
+        {
+            let wanted = |name: &[u8]| kinds.iter().any(|kind| name.starts_with(kind));
+            for mut reference in all.flatten().filter(|reference| wanted(reference.name().as_bstr())) {
+                out.extend(reference.peel_to_id().map(|id| id.detach()));
+            }
+        }
+        for worktree in self.repo.worktrees_including_main().into_iter().flatten().flatten() {
+            out.extend(worktree.head_id().map(|id| id.detach()));
+        }
+        out
+    }
+
+    fn refresh(&self) {
+        // nothing is remembered: what it holds in memory it compares with the files
+    }
+}
+
+impl Update for InProcess {
+    fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
+        let mut edits = Vec::new();
+        for update in updates {
+            let name = FullName::try_from(update.name.as_str()).map_err(|error| UpdateError::Failed(error.into()))?;
+            let previous = match update.expected {
+                Some(id) => PreviousValue::MustExistAndMatch(Target::Object(id)),
+                None => PreviousValue::MustNotExist,
+            };
+            let log = LogChange { mode: RefLog::AndReference, force_create_reflog: false, message: message.into() };
+            edits.push(RefEdit::update_with_log(name, update.new, previous, log));
+        }
+        let mut time = gix::date::parse::TimeBuf::default();
+        let signature = signature(who);
+        let outcome = self.repo.edit_references_as(edits, Some(signature.to_ref(&mut time)));
+        outcome.map(|_| ()).map_err(|error| {
+            // a vanished ref under MustExistAndMatch is classed as not found: it moved, too
+            if error.is_conflict() || error.is_retryable() || error.is_not_found() {
+                UpdateError::Contended(error.into())
+            } else {
+                UpdateError::Failed(error.into())
+            }
+        })
+    }
+}
+
+/// The signature of `who`, now, UTC (local time would read the zone files at each start).
+pub(super) fn signature(who: &Identity) -> gix::actor::Signature {
+    gix::actor::Signature {
+        name: who.name.as_str().into(),
+        email: who.email.as_str().into(),
+        time: gix::date::Time::now_utc(),
+    }
+}
