@@ -177,9 +177,16 @@ impl Repository {
         Ok(found.is_some_and(|object| object.kind == gix::objs::Kind::Blob))
     }
 
+    fn store_object(&self, kind: gix::objs::Kind, bytes: &[u8]) -> gix::error::Result<Oid> {
+        crate::fault::point("object: to be written").map_err(gix::Error::from_error)?;
+        let written = self.backend.write_object(kind, bytes);
+        crate::fault::step("object: written");
+        written
+    }
+
     /// Stores a blob.
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
-        self.backend.write_object(gix::objs::Kind::Blob, bytes).map_err(|error| self.unwritable(error))
+        self.store_object(gix::objs::Kind::Blob, bytes).map_err(|error| self.unwritable(error))
     }
 
     /// The tree of a commit.
@@ -264,7 +271,10 @@ impl Repository {
 
     /// Sets refs, each if it still has the value it is expected to have; none is set when one has not.
     pub fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
-        self.backend.update_refs(updates, message, who)
+        crate::fault::point("refs: to be moved").map_err(|error| UpdateError::Failed(error.into()))?;
+        let outcome = self.backend.update_refs(updates, message, who);
+        crate::fault::step("refs: moved");
+        outcome
     }
 
     /// Resolves a revision (`HEAD~2`, a branch, a short id) to a commit; `None` when it names none.
@@ -344,17 +354,17 @@ impl gix::objs::Find for Repository {
 
 impl gix::objs::Write for Repository {
     fn write_buf(&self, kind: gix::objs::Kind, from: &[u8]) -> gix::error::Result<Oid> {
-        self.backend.write_object(kind, from)
+        self.store_object(kind, from)
     }
 
     fn write_buf_with_known_id(&self, kind: gix::objs::Kind, from: &[u8], _id: Oid) -> gix::error::Result<Oid> {
-        self.backend.write_object(kind, from)
+        self.store_object(kind, from)
     }
 
     fn write_stream(&self, kind: gix::objs::Kind, _size: u64, from: &mut dyn std::io::Read) -> gix::error::Result<Oid> {
         let mut bytes = Vec::new();
         from.read_to_end(&mut bytes).map_err(gix::Error::from_error)?;
-        self.backend.write_object(kind, &bytes)
+        self.store_object(kind, &bytes)
     }
 
     fn write_stream_with_known_id(

@@ -145,7 +145,9 @@ impl Store<'_> {
             }
             files.distrust();
             let lacking = self.fill(&db, held, wanted, key)?;
+            crate::fault::step("index: filled");
             db.execute_batch("COMMIT")?;
+            crate::fault::step("index: committed");
             files.leave();
             // who wrote it goes on reading it, before anybody else can write
             file::map(&db)?;
@@ -158,7 +160,8 @@ impl Store<'_> {
             let filled = self.made(&db, wanted, key);
             drop(db);
             let placed = filled.and_then(|lacking| {
-                std::fs::rename(&path, &files.db)
+                crate::fault::point("index: to be renamed")
+                    .and_then(|()| std::fs::rename(&path, &files.db))
                     .map_err(|error| Fault::File(rusqlite::Error::ToSqlConversionFailure(error.into())))?;
                 Ok(lacking)
             });
