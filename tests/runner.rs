@@ -24,6 +24,10 @@ mod durable;
 mod export_markdown;
 mod faults;
 mod faults_logs;
+#[cfg(feature = "fault-injection")]
+mod faults_walk;
+#[cfg(feature = "fault-injection")]
+mod faults_writes;
 mod floors;
 mod followed;
 mod format;

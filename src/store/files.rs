@@ -57,6 +57,17 @@ pub fn sweep(folder: &Path) {
     }
 }
 
+/// Removes what processes left that died while they replaced this file. For who knows that nobody replaces it now.
+pub fn remove_unfinished(path: &Path) {
+    let begin = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());
+    let entries = fs::read_dir(path.parent().unwrap_or(path)).into_iter().flatten().flatten();
+    let name = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    for entry in entries.filter(|entry| name(entry).starts_with(&begin) && is_temporary(&name(entry))) {
+        // the next one tries again
+        let _ = fs::remove_file(entry.path());
+    }
+}
+
 /// Whether a name is one that [`replace`] gives to what is not finished.
 fn is_temporary(name: &str) -> bool {
     let parts = name.strip_prefix('.').and_then(|name| name.rsplit_once('.'));
