@@ -54,6 +54,8 @@ fn work<'p>(place: &'p Place) -> Repo<'p> {
     repo.json(["checkpoint", "-v", "know=0.5"]);
     repo.json(["handoff", "-m", "handed over before"]);
     repo.json(["finding", "waiting in the log"]);
+    // copied often
+    let _ = fs::remove_dir_all(repo.path.join(".git/hooks"));
     repo
 }
 
@@ -111,6 +113,7 @@ pub const WRITES: &[Write] = &[
     },
     Write {
         name: "postflight",
+        similar: true,
         prepare: |place| simple(place, &["postflight", "-v", "know=0.8,uncertainty=0.2"]),
         ..PLAIN
     },
@@ -152,6 +155,7 @@ pub const WRITES: &[Write] = &[
     },
     Write {
         name: "collect",
+        similar: true,
         prepare: |place| {
             let repo = work(place);
             let transcript = place.path().join("session.jsonl");
