@@ -23,6 +23,7 @@ mod doctor;
 mod durable;
 mod export_markdown;
 mod faults;
+mod faults_damage;
 mod faults_logs;
 #[cfg(feature = "fault-injection")]
 mod faults_walk;

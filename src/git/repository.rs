@@ -448,7 +448,7 @@ fn refuse_unknown_formats(repo: &gix::Repository) -> Result<()> {
 
 pub(super) fn unreadable(id: Oid, error: gix::Error) -> Error {
     Error::storage(format!("the object {id} cannot be read"))
-        .suggest("See what is missing; another clone, or git fetch, may have it.")
-        .command("git fsck --connectivity-only || true")
+        .suggest("See what is missing or damaged, and how it comes back: another clone may have it.")
+        .command("git empirica doctor")
         .caused_by(error)
 }

@@ -306,7 +306,8 @@ impl Store<'_> {
 
     fn not_updated(&self, updates: &[RefUpdate], error: UpdateError) -> Error {
         let names: Vec<&str> = updates.iter().map(|update| update.name.as_str()).collect();
-        let mut locks = names.iter().map(|name| self.repo.common_dir().join(format!("{name}.lock")));
+        let own = names.iter().map(|name| format!("{name}.lock"));
+        let mut locks = own.chain(["packed-refs.lock".to_owned()]).map(|lock| self.repo.common_dir().join(lock));
         let error = Error::storage(format!("{} cannot be updated", names.join(", "))).caused_by(error);
         match locks.find(|lock| lock.exists()) {
             None => error

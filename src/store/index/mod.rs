@@ -223,7 +223,7 @@ impl Store<'_> {
         let asked: i64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(i64::MAX);
         let mut ids = words.filter_map(parse_oid).peekable();
         let is_time = ids.peek().is_some() && self.now().timestamp().saturating_sub(asked) >= ASK_AGAIN;
-        Ok(is_time && is_partial(self.repo) || ids.any(|id| self.repo.has_object(id)))
+        Ok(is_time && is_partial(self.repo) || ids.any(|id| matches!(self.repo.read_blob(id), Ok(Some(_)))))
     }
 
     /// The database as it is, if it can be trusted and holds what it must hold.
