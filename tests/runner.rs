@@ -73,6 +73,7 @@ mod redact;
 mod redact_attacks;
 mod redact_clones;
 mod regressions;
+mod reliability;
 mod repair;
 mod repair_choices;
 mod report;
