@@ -264,6 +264,7 @@ fn temporaries(folder: &Path) -> usize {
 }
 
 /// Does all of it, two at a time; says of all that went wrong at which point it did.
+#[expect(clippy::print_stdout, reason = "the figure for docs/reliability.md")]
 fn walk(jobs: Vec<(String, Box<dyn Fn() + Send + Sync + '_>)>) {
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {

@@ -21,8 +21,12 @@ fn every_test_that_is_named_is_there() {
         let text = fs::read_to_string(root.join(&path)).unwrap_or_else(|error| panic!("{path}: {error}"));
         let (before, _) =
             text.split_once(&format!("fn {test}(")).unwrap_or_else(|| panic!("{file}::{test} is not there"));
-        let attributes: Vec<&str> =
-            before.lines().rev().skip(1).take_while(|line| line.trim().starts_with("#[")).collect();
+        let attributes: Vec<&str> = before
+            .lines()
+            .rev()
+            .skip_while(|line| line.trim().is_empty())
+            .take_while(|line| line.trim().starts_with("#["))
+            .collect();
         let is_test = attributes.iter().any(|line| line.contains("#[test]"));
         assert!(is_test, "{file}::{test} is no test");
     }

@@ -96,7 +96,8 @@ mod tests {
         sweep(folder.path());
         let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         let mut wanted: Vec<_> = kept.iter().map(|(name, _)| std::ffi::OsString::from(name)).collect();
-        (left.sort(), wanted.sort());
+        left.sort();
+        wanted.sort();
         assert_eq!(left, wanted);
     }
 }
