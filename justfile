@@ -21,7 +21,7 @@ faults:
 
 # Which lines the tests reach, by file (needs cargo-llvm-cov)
 coverage:
-    cargo llvm-cov --locked --summary-only
+    cargo llvm-cov --locked --summary-only --failure-mode all
 
 # Measures against plain git, as ratios in one run
 bench:
