@@ -15,6 +15,14 @@ lint:
     cargo fmt --check
     cargo clippy --locked --all-targets -- -D warnings
 
+# Kills and fails every kind of write at every step; all of it with EMPIRICA_TEST_LONG=1
+faults:
+    cargo test --locked --features fault-injection --test runner -- faults_walk
+
+# Which lines the tests reach, by file (needs cargo-llvm-cov)
+coverage:
+    cargo llvm-cov --locked --summary-only --failure-mode all
+
 # Measures against plain git, as ratios in one run
 bench:
     cargo bench --locked --bench ratios

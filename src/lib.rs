@@ -4,7 +4,7 @@
 //!
 //! | floor | tells |
 //! |---|---|
-//! | [`error`], [`env`] | what can go wrong; what the process was given |
+//! | [`error`], [`env`], [`fault`] | what can go wrong; what the process was given; what goes wrong on demand, in tests |
 //! | [`model`] | plain data: vectors, records, sessions, handoffs |
 //! | [`epistemics`] | pure rules over the model |
 //! | [`git`] | the only floor that names gix or spawns git |
@@ -19,6 +19,7 @@ pub mod cli;
 pub mod env;
 pub mod epistemics;
 pub mod error;
+pub mod fault;
 pub mod git;
 pub mod mcp;
 pub mod model;

@@ -14,6 +14,8 @@ fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
     let cwd = std::env::current_dir().unwrap_or_default();
     let program = std::env::current_exe().unwrap_or_default();
+    #[cfg(feature = "fault-injection")]
+    git_empirica::fault::arm(std::env::var("EMPIRICA_FAULT").ok().as_deref());
     let env = Env::new(|name| std::env::var(name).ok(), cwd, program);
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
     let streams = Streams {

@@ -23,7 +23,12 @@ mod doctor;
 mod durable;
 mod export_markdown;
 mod faults;
+mod faults_damage;
 mod faults_logs;
+#[cfg(feature = "fault-injection")]
+mod faults_walk;
+#[cfg(feature = "fault-injection")]
+mod faults_writes;
 mod floors;
 mod followed;
 mod format;
@@ -70,6 +75,7 @@ mod redact;
 mod redact_attacks;
 mod redact_clones;
 mod regressions;
+mod reliability;
 mod repair;
 mod repair_choices;
 mod report;

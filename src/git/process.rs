@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 pub fn git(cwd: &Path) -> Command {
     let mut command = Command::new("git");
     command.current_dir(cwd).env("GIT_OPTIONAL_LOCKS", "0").env("LC_ALL", "C").stdin(Stdio::null());
+    // what our own hooks do then is another process's
+    #[cfg(feature = "fault-injection")]
+    command.env_remove("EMPIRICA_FAULT");
     command
 }
 

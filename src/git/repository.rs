@@ -180,10 +180,16 @@ impl Repository {
         Ok(found.is_some_and(|object| object.kind == gix::objs::Kind::Blob))
     }
 
+    fn store_object(&self, kind: gix::objs::Kind, bytes: &[u8]) -> gix::error::Result<Oid> {
+        crate::fault::point("object: to be written").map_err(gix::Error::from_error)?;
+        let written = gix::objs::Write::write_buf(&self.inner, kind, bytes);
+        crate::fault::step("object: written");
+        written
+    }
+
     /// Stores a blob.
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
-        let written = gix::objs::Write::write_buf(self, gix::objs::Kind::Blob, bytes);
-        written.map_err(|error| self.unwritable(error))
+        self.store_object(gix::objs::Kind::Blob, bytes).map_err(|error| self.unwritable(error))
     }
 
     /// The tree of a commit.
@@ -270,7 +276,9 @@ impl Repository {
     /// before that.
     pub fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
         self.store_objects().map_err(|error| UpdateError::Failed(error.into()))?;
+        crate::fault::point("refs: to be moved").map_err(|error| UpdateError::Failed(error.into()))?;
         let outcome = self.update.update_refs(updates, message, who);
+        crate::fault::step("refs: moved");
         self.refs.refresh();
         outcome
     }
@@ -278,7 +286,9 @@ impl Repository {
     /// Stores the objects that are kept in memory for git to store. Whoever gives their ids to another process calls it.
     pub fn store_objects(&self) -> Result<()> {
         let kept = self.inner.objects.reset_object_memory();
-        kept.map_or(Ok(()), |objects| super::pack::store(self, &objects))
+        let outcome = kept.map_or(Ok(()), |objects| super::pack::store(self, &objects));
+        crate::fault::step("objects: stored by git");
+        outcome
     }
 
     /// Forgets what is remembered of refs: another process changed them.
@@ -421,17 +431,17 @@ impl gix::objs::Find for Repository {
 
 impl gix::objs::Write for Repository {
     fn write_buf(&self, kind: gix::objs::Kind, from: &[u8]) -> gix::error::Result<Oid> {
-        gix::objs::Write::write_buf(&self.inner, kind, from)
+        self.store_object(kind, from)
     }
 
     fn write_buf_with_known_id(&self, kind: gix::objs::Kind, from: &[u8], _id: Oid) -> gix::error::Result<Oid> {
-        gix::objs::Write::write_buf(&self.inner, kind, from)
+        self.store_object(kind, from)
     }
 
     fn write_stream(&self, kind: gix::objs::Kind, _size: u64, from: &mut dyn std::io::Read) -> gix::error::Result<Oid> {
         let mut bytes = Vec::new();
         from.read_to_end(&mut bytes).map_err(gix::Error::from_error)?;
-        gix::objs::Write::write_buf(&self.inner, kind, &bytes)
+        self.store_object(kind, &bytes)
     }
 
     fn write_stream_with_known_id(
@@ -447,7 +457,7 @@ impl gix::objs::Write for Repository {
 
 pub(super) fn unreadable(id: Oid, error: gix::Error) -> Error {
     Error::storage(format!("the object {id} cannot be read"))
-        .suggest("See what is missing; another clone, or git fetch, may have it.")
-        .command("git fsck --connectivity-only || true")
+        .suggest("See what is missing or damaged, and how it comes back: another clone may have it.")
+        .command("git empirica doctor")
         .caused_by(error)
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use crate::error::Result;
+use crate::fault;
 use crate::model::{Id, SessionId};
 
 /// An active session.
@@ -72,6 +73,8 @@ pub fn remembered(context: &Context<'_>) -> Vec<Active> {
 
 fn read(folder: &Path) -> Option<Vec<Active>> {
     let files = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok());
+    // what a process wrote that died before it gave it its name is no session
+    let files = files.filter(|file| SessionId::parse(&file.file_name().to_string_lossy()).is_some());
     Some(files.filter_map(|file| serde_json::from_slice(&std::fs::read(file.path()).ok()?).ok()).collect())
 }
 
@@ -102,7 +105,8 @@ pub fn forget_redacted(context: &Context<'_>) {
 pub fn end(context: &Context<'_>, session: &SessionId) {
     for folder in worktrees(context) {
         // not there is as good as removed
-        let _ = std::fs::remove_file(folder.join(session.as_str()));
+        let file = folder.join(session.as_str());
+        let _ = fault::point("session: to be forgotten").and_then(|()| std::fs::remove_file(file));
     }
 }
 

@@ -8,7 +8,7 @@ use super::lock::{left_behind, pause};
 use super::log::{self, Unusable, Waiting};
 use super::merge::{absent, form_of};
 use super::tips::Tips;
-use super::{MARKDOWN_REF, PREFIX, Store, data_ref, touched};
+use super::{MARKDOWN_REF, PREFIX, Store, data_ref, files, touched};
 use crate::error::{Error, Result};
 use crate::git::backend::Identity;
 use crate::git::notes::Unite;
@@ -90,6 +90,7 @@ impl Store<'_> {
         self.write_waiting(&waiting, beside, tips, &mut flushed.warnings, &mut |_, _| {})?;
         tips.save(&self.paths);
         log::discard(&taken);
+        self.paths.folders().iter().for_each(|folder| files::sweep(folder));
         flushed.records += waiting.len();
         Ok(())
     }
@@ -229,6 +230,8 @@ impl Store<'_> {
             // what is waited for is others, not what there was to write
             let patience = || Instant::now() + self.patience(self.lock_timeout.max(Duration::from_secs(1)));
             let deadline = *deadline.get_or_insert_with(patience);
+            #[cfg(feature = "fault-injection")]
+            crate::fault::half_way("refs: one moved, the others locked", || self.move_one(&updates, message, &who));
             match self.repo.update_refs(&updates, message, &who) {
                 Ok(()) => {
                     let moved = updates.iter().map(|update| (update.name.clone(), (update.expected, update.new)));

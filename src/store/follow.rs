@@ -9,6 +9,7 @@ use super::flush::{Beside, Notes};
 use super::log::{self, Waiting};
 use super::{Lookup, MARKDOWN_REF, Store, Written};
 use crate::error::Result;
+use crate::fault;
 use crate::git::{NotesTree, Oid, parse_oid};
 use crate::model::record::Attach;
 use crate::model::{Body, Id, Record, Shelf};
@@ -35,6 +36,12 @@ impl Follow {
         });
         Id::parse(id).is_some_and(|id| only.contains(&id)) || aside.is_some_and(|id| only.contains(id))
     }
+}
+
+/// The moves that concern whole notes, a line each.
+fn lines_of(moves: &[Follow]) -> String {
+    let whole = moves.iter().filter(|step| step.only.is_none());
+    whole.map(|step| format!("{} {}\n", step.from, step.to)).collect()
 }
 
 impl Store<'_> {
@@ -77,28 +84,43 @@ impl Store<'_> {
         Ok(written)
     }
 
+    /// The same, and when we are killed meanwhile the next command that settles does it.
+    pub fn follow_surely(&self, moves: &[Follow]) -> Result<Written> {
+        self.remember_moves(moves);
+        let written = self.follow(moves)?;
+        let (path, taken) = (self.paths.moves(), self.paths.following());
+        let only_these = |path: &std::path::Path| read_lines(path).join("\n") == lines_of(moves).trim_end();
+        // what others remembered meanwhile stays with ours: copied twice is the same as once
+        if only_these(&path) && !taken.exists() && std::fs::rename(&path, &taken).is_ok() && only_these(&taken) {
+            let _ = std::fs::remove_file(&taken);
+        }
+        Ok(written)
+    }
+
     /// Remembers notes that could not follow whole: the next command that settles tries again.
     fn remember_moves(&self, moves: &[Follow]) {
-        let whole = moves.iter().filter(|step| step.only.is_none());
-        let text: String = whole.map(|step| format!("{} {}\n", step.from, step.to)).collect();
         // without it they stay where they were
-        let _ = append(&self.paths.moves(), &text);
+        let _ = append(&self.paths.moves(), &lines_of(moves));
     }
 
     /// Lets notes follow that could not do so when they should have.
     pub(super) fn follow_remembered(&self) -> Result<()> {
-        let path = self.paths.moves();
-        if !path.exists() {
+        let (path, taken) = (self.paths.moves(), self.paths.following());
+        // of what is taken nothing is lost when we are killed: the next one goes on with it
+        let take =
+            || path.exists() && fault::point("moves: to be taken").is_ok() && std::fs::rename(&path, &taken).is_ok();
+        if !taken.exists() && !take() {
             return Ok(());
         }
         let pair = |line: &String| {
             let (from, to) = line.split_once(' ')?;
             Some(Follow { from: parse_oid(from)?, to: parse_oid(to)?, only: None })
         };
-        let moves: Vec<Follow> = read_lines(&path).iter().filter_map(pair).collect();
+        let moves: Vec<Follow> = read_lines(&taken).iter().filter_map(pair).collect();
         // what fails once more is remembered once more
-        let _ = std::fs::remove_file(&path);
-        self.follow(&moves).map(|_| ())
+        self.follow(&moves)?;
+        let _ = fault::point("moves: to be done with").and_then(|()| std::fs::remove_file(&taken));
+        Ok(())
     }
 
     fn copy(

@@ -11,6 +11,7 @@ use super::log::Waiting;
 use super::merge::{absent, form_of};
 use super::{MARKDOWN_REF, PREFIX, Store, data_ref, tracked};
 use crate::error::Result;
+use crate::fault;
 use crate::git::difference::{Other, differences};
 use crate::git::{Oid, notes, references};
 use crate::model::{Body, Id, Shelf};
@@ -227,6 +228,7 @@ impl Store<'_> {
         if let Err(error) = references::expire_reflogs(self.repo, &names) {
             warnings.push(format!("the reflogs of the notes still lead to what was redacted: {error}"));
         }
+        fault::step("redaction: traces removed");
     }
 
     /// The tracking refs that do not know of all that is redacted here: our ref, and what it was fetched as.
@@ -253,6 +255,7 @@ impl Store<'_> {
             self.stale_tracking(&format!("{PREFIX}remotes/{tracking}{}", if tracking.is_empty() { "" } else { "/" }))?;
         let refs: Vec<(String, Oid)> = stale.iter().map(|(_, tracking, tip)| (tracking.clone(), *tip)).collect();
         references::delete(self.repo, &refs)?;
+        fault::step("redaction: tracking refs removed");
         Ok(stale.into_iter().map(|(name, ..)| name).collect())
     }
 

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use super::tips::Tips;
 use super::{Store, own_refs};
 use crate::error::Error;
-use crate::git::Oid;
+use crate::git::remotes::is_partial;
+use crate::git::{Oid, notes};
 
 impl Store<'_> {
     /// The tips we last saw or wrote, by full ref name.
@@ -21,6 +22,37 @@ impl Store<'_> {
         let state = self.paths.state();
         let folder = if state.symlink_metadata().is_ok() { state } else { state.parent().unwrap_or(state) };
         probe(folder, ".probe").map_err(|error| (folder.to_owned(), error))
+    }
+
+    /// The objects of our notes that cannot be read, with the ref they belong to and why: damaged, or not here where nothing was
+    /// left out on purpose. Of a tree that cannot be read nobody knows what it holds.
+    pub fn damaged(&self) -> Vec<(String, Oid, String)> {
+        let is_whole = !is_partial(self.repo);
+        let mut out = Vec::new();
+        for name in own_refs() {
+            let Ok(Some(tip)) = self.repo.find_ref(&name) else { continue };
+            let Ok(tree) = self.repo.tree_of(tip) else { continue };
+            let mut say = |id: Oid, error: &Error| {
+                let causes: Vec<String> = error.causes().iter().map(|cause| cause.to_string()).collect();
+                out.push((name.clone(), id, causes.join(": ")));
+            };
+            let notes = match notes::entries(self.repo, tree) {
+                Ok(entries) => entries.notes,
+                Err(error) => {
+                    say(tree, &error);
+                    continue;
+                }
+            };
+            for (_, blob) in notes {
+                match self.repo.read_blob(blob) {
+                    Ok(Some(_)) => {}
+                    Ok(None) if is_whole => say(blob, &super::merge::absent(blob)),
+                    Ok(None) => {}
+                    Err(error) => say(blob, &error),
+                }
+            }
+        }
+        out
     }
 
     /// What would keep a flush from writing the notes, as far as it can be seen without one: the first of a folder or object

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result, quote};
+use crate::fault;
 
 /// The lock, held until dropped.
 pub struct Lock {
@@ -48,6 +49,7 @@ impl Lock {
             // opening a pipe would wait for its other end
             return Err(unusable(std::io::Error::other("it is no file")));
         }
+        fault::point("lock: to be opened").map_err(unusable)?;
         let open = OpenOptions::new().create(true).truncate(false).write(true).open(path);
         let file = open.map_err(unusable)?;
         let deadline = Instant::now() + timeout;
@@ -61,6 +63,7 @@ impl Lock {
                 Err(TryLockError::Error(error)) => return Err(unusable(error)),
             }
         }
+        fault::step("lock: taken");
         Ok(Lock { _file: file })
     }
 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use super::lock::pause;
 use super::paths::Paths;
 use crate::error::Error;
+use crate::fault;
 use crate::git::{Oid, parse_oid};
 use crate::model::{Id, Shelf};
 use crate::wire::lines;
@@ -120,12 +121,15 @@ fn append_in(folder: &Path, name: &str, text: &[u8], timeout: Duration, durable:
     fs::create_dir_all(folder)?;
     let path = folder.join(name);
     loop {
+        fault::point("log: to be opened")?;
         let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
         locked(timeout, || file.try_lock_shared())?;
         // a flush may have renamed it between opening and locking
         let same = fs::metadata(&path).is_ok_and(|now| file.metadata().is_ok_and(|ours| ours.ino() == now.ino()));
         if same {
-            let written = file.write(text)?;
+            fault::point("log: to be written")?;
+            let written = file.write(fault::part("log: half written", text))?;
+            fault::step("log: written");
             if written < text.len() {
                 take_back(&mut file, written as u64, timeout);
                 return Err(io::Error::new(io::ErrorKind::StorageFull, "the log took only a part of the record"));
@@ -185,9 +189,11 @@ fn take_one(path: &Path, timeout: Duration) -> io::Result<PathBuf> {
     locked(timeout, || file.try_lock())?;
     let folder = path.parent().unwrap_or(Path::new(".")).join(TAKEN);
     fs::create_dir_all(&folder)?;
+    fault::point("log: to be taken")?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let taken = folder.join(format!("{name}{UNIQUE}{}-{}", std::process::id(), Id::at(0).short()));
     fs::rename(path, &taken)?;
+    fault::step("log: taken");
     Ok(taken)
 }
 
@@ -273,7 +279,7 @@ pub fn read_taken(files: Vec<PathBuf>, left: &mut Vec<Unusable>) -> (Vec<Waiting
     let mut waiting = Vec::new();
     let mut read = Vec::new();
     for path in files {
-        let bytes = match fs::read(&path) {
+        let bytes = match fault::point("log: to be read").and_then(|()| fs::read(&path)) {
             Ok(bytes) => bytes,
             Err(error) => {
                 left.push(Unusable { path, error });
@@ -348,7 +354,8 @@ pub fn discard(taken: &[Taken]) {
         let kept = log.rest.is_empty() || append_in(folder, name, &rest, Duration::from_secs(1), true).is_ok();
         if kept {
             // when it stays, the next flush finds nothing new in it
-            let _ = fs::remove_file(&log.path);
+            let _ = fault::point("log: to be discarded").and_then(|()| fs::remove_file(&log.path));
+            fault::step("log: discarded");
         }
     }
 }

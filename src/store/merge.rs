@@ -214,8 +214,8 @@ fn with_stubs<'n>(note: Option<Vec<u8>>, read: impl Iterator<Item = &'n [u8]>, a
 
 pub(super) fn absent(blob: Oid) -> Error {
     Error::storage(format!("the note {blob} is not here"))
-        .reason("the notes were fetched without their content, as a partial clone does")
-        .suggest("Fetch them whole.")
+        .reason("it was removed, or the notes were fetched without their content, as a partial clone does")
+        .suggest("Fetch them whole; git empirica doctor says which are not here.")
         .command("git empirica sync")
 }
 

@@ -23,6 +23,8 @@ mod refused;
 mod remote;
 pub mod secrets;
 mod tips;
+#[cfg(feature = "fault-injection")]
+mod torn;
 mod touched;
 mod troubles;
 mod unborn;

@@ -50,6 +50,12 @@ impl Paths {
         &self.place
     }
 
+    /// The folders where small files are replaced.
+    pub(super) fn folders(&self) -> Vec<PathBuf> {
+        let below = ["held", "refused", "pending", "unborn"].map(|name| self.state.join(name));
+        [self.state.clone(), self.current()].into_iter().chain(below).collect()
+    }
+
     pub(super) fn lock(&self) -> PathBuf {
         self.state.join("lock")
     }
@@ -101,6 +107,11 @@ impl Paths {
 
     pub(super) fn moves(&self) -> PathBuf {
         self.state.join("moves")
+    }
+
+    /// The moves that are being followed.
+    pub(super) fn following(&self) -> PathBuf {
+        self.state.join("following")
     }
 
     pub(super) fn unmissed(&self) -> PathBuf {

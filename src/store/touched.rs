@@ -6,10 +6,11 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::files::{read_lines, replace};
+use super::files::{read_lines, replace_by_way_of};
 use super::log::Waiting;
 use super::paths::Paths;
 use crate::error::Error;
+use crate::fault;
 use crate::git::{Oid, parse_oid};
 use crate::model::{SessionId, Shelf};
 use crate::wire;
@@ -38,7 +39,7 @@ pub fn read(paths: &Paths, session: &SessionId) -> Option<BTreeSet<Place>> {
 pub fn begin(paths: &Paths, session: &SessionId, places: &BTreeSet<Place>) {
     let text: String = places.iter().map(line).collect();
     // without a list everything is read
-    let _ = replace(&path(paths, session), &text);
+    let _ = replace_by_way_of(paths.state(), &path(paths, session), &text);
 }
 
 fn line(place: &Place) -> String {
@@ -54,7 +55,10 @@ pub fn add(paths: &Paths, session: &SessionId, places: &BTreeSet<Place>) -> io::
         return Ok(());
     }
     let path = path(paths, session);
-    let append = || fs::OpenOptions::new().append(true).open(&path)?.write_all(text.as_bytes());
+    let append = || {
+        fault::point("list of a session: to be appended to")?;
+        fs::OpenOptions::new().append(true).open(&path)?.write_all(text.as_bytes())
+    };
     append().or_else(|_| fs::remove_file(&path))
 }
 
@@ -76,7 +80,7 @@ pub fn unusable(paths: &Paths, error: io::Error) -> Error {
 
 /// Forgets all lists, because the refs changed by other hands.
 pub fn forget_all(paths: &Paths) -> io::Result<()> {
-    match fs::remove_dir_all(paths.sessions()) {
+    match fault::point("lists of sessions: to be forgotten").and_then(|()| fs::remove_dir_all(paths.sessions())) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }

@@ -29,6 +29,7 @@ pub fn checks(context: &Context<'_>) -> Vec<Check> {
     if refs.is_empty() {
         refs.push(Check::right("refs", "every ref of ours can be read and written"));
     }
+    refs.push(damaged(context));
     refs.extend(locks(context.repo));
     refs.push(waiting(context));
     refs.push(unsynced(context));
@@ -129,20 +130,56 @@ fn is_lock(path: &Path) -> bool {
 
 /// Locks on our refs that nobody holds any more.
 fn locks(repo: &Repository) -> Vec<Check> {
-    let old = |path: &PathBuf| {
-        let made = std::fs::metadata(path).and_then(|file| file.modified());
-        made.is_ok_and(|made| SystemTime::now().duration_since(made).is_ok_and(|age| age > STALE))
+    let age = |path: &PathBuf| {
+        let made = std::fs::metadata(path).and_then(|file| file.modified()).ok()?;
+        SystemTime::now().duration_since(made).ok().filter(|age| *age > STALE)
     };
     let own = files(&repo.common_dir()).into_iter().filter(|path| is_lock(path));
     let stale: Vec<Check> = own
         .chain(repo.ref_locks(&[]))
-        .filter(old)
-        .map(|path| {
-            let what = format!("{} was left by a process that died: nothing is written there", path.display());
+        .filter_map(|path| Some((age(&path)?, path)))
+        .map(|(age, path)| {
+            let what = format!(
+                "{} was left by a process that died, {} ago: nothing is written there",
+                path.display(),
+                long(age)
+            );
             Check::wrong("locks", what).command(format!("rm -f {}", shell_path(&path)))
         })
         .collect();
     if stale.is_empty() { vec![Check::right("locks", "no lock was left behind")] } else { stale }
+}
+
+/// A span of time in its largest unit.
+fn long(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..3600 => format!("{} min", seconds / 60),
+        seconds @ 3600..86_400 => format!("{} h", seconds / 3600),
+        seconds => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// Objects of our notes that cannot be read. A loose one that is damaged is in the way of the whole one, so it is put aside; what a
+/// remote has then comes back.
+fn damaged(context: &Context<'_>) -> Check {
+    let all = context.store.damaged();
+    let Some((name, id, why)) = all.first() else { return Check::right("objects", "every note can be read") };
+    let others = if all.len() > 1 { format!(", and {} more", all.len() - 1) } else { String::new() };
+    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+    let mut check = Check::wrong("objects", format!("{id} of {name} cannot be read{others}{why}"));
+    let objects = context.repo.objects();
+    for (_, id, _) in all.iter().take(16) {
+        let hex = id.to_string();
+        let file = objects.join(&hex[..2]).join(&hex[2..]);
+        if file.exists() {
+            let path = shell_path(&file);
+            check = check.command(format!("mv {path} {path}.damaged"));
+        }
+    }
+    match destinations(context.repo).first() {
+        Some(remote) => check.command(format!("git fetch --refetch {} {}", quote(remote), quote(name))),
+        None => check.command("git fsck --full || true"),
+    }
 }
 
 /// Records in the log are safe and read by everyone here; they travel once they are flushed.

@@ -18,7 +18,7 @@ pub(super) fn run(context: &Context<'_>, input: &[u8]) -> Result<Vec<String>> {
         .collect();
     let mut said = context.store.settle();
     let follows: Vec<Follow> = moves.iter().map(|(from, to)| Follow { from: *from, to: *to, only: None }).collect();
-    said.extend(troubles(context.store.follow(&follows)?));
     context.store.move_pending(&moves);
+    said.extend(troubles(context.store.follow_surely(&follows)?));
     Ok(said)
 }

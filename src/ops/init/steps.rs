@@ -4,8 +4,10 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::fault;
 use crate::git::config::{self, File};
 
 /// A change.
@@ -77,13 +79,20 @@ pub enum Step {
 impl Step {
     /// Makes the change. `cwd` is a folder of the repository.
     pub fn make(&self, cwd: &Path) -> Result<()> {
+        let made = self.make_now(cwd);
+        fault::step("set-up: step made");
+        made
+    }
+
+    fn make_now(&self, cwd: &Path) -> Result<()> {
         match self {
             Step::Folder(path) => fs::create_dir_all(path).map_err(|error| unwritten(path, error)),
             Step::Write { path, content } => write(path, content, true).map_err(|error| unwritten(path, error)),
             Step::Put { path, content, .. } => put(path, content).map_err(|error| unwritten(path, error)),
             // a second name first: at no moment is there no hook
             Step::Aside { from, to } => {
-                let renamed = fs::hard_link(from, to).or_else(|_| fs::rename(from, to));
+                let renamed = fault::point("set-up: hook to be renamed").and_then(|()| fs::hard_link(from, to));
+                let renamed = renamed.or_else(|_| fs::rename(from, to));
                 renamed.map_err(|error| unwritten(to, error))
             }
             Step::Back { from, to } => {
@@ -136,16 +145,31 @@ fn replace(path: &Path, content: &[u8], prepare: impl Fn(&Path) -> io::Result<()
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.{}", std::process::id()));
+    let begin = format!(".{name}.empirica-");
+    let temporary = folder.join(format!("{begin}{}", std::process::id()));
     let written = (|| {
+        fault::point("set-up: file to be written")?;
         fs::write(&temporary, content)?;
         prepare(&temporary)?;
+        fault::point("set-up: file to be renamed")?;
         fs::rename(&temporary, path)
     })();
-    written.inspect_err(|_| {
+    written.inspect(|()| sweep(folder, &begin)).inspect_err(|_| {
         // the error that matters is the first one
         let _ = fs::remove_file(&temporary);
     })
+}
+
+/// Removes what is left of replacing the same file where a process died meanwhile: what was not finished in ten minutes.
+fn sweep(folder: &Path, begin: &str) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(begin)) {
+        let age = entry.metadata().and_then(|file| file.modified()).map(|at| at.elapsed().unwrap_or_default());
+        if age.is_ok_and(|age| age > Duration::from_secs(600)) {
+            // another one may do the same
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Whether a file can be executed by someone.

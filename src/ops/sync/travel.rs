@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Cargo, Leaves, RefSynced, Status, Synced, status};
 use crate::error::{Error, Result};
+use crate::fault;
 use crate::git::Oid;
 use crate::git::remotes::{Place, is_partial};
 use crate::git::transfer::{self, Fetched, Manner, Pushed};
@@ -83,6 +84,7 @@ impl Trip<'_, '_> {
         let mut secret: Option<(String, &'static str)> = None;
         for round in 1..=ROUNDS {
             let (standings, fetched) = self.fetch()?;
+            fault::step("sync: fetched");
             first |= round == 1 && is_first(&standings);
             let mut outgoing = Cargoes::new();
             for standing in standings.iter().filter(|standing| !standing.equal) {
@@ -94,6 +96,7 @@ impl Trip<'_, '_> {
             if standings.iter().any(|standing| !standing.equal && standing.theirs.is_some()) {
                 warnings.extend(store.unite_with(&standings, may)?);
             }
+            fault::step("sync: united");
             let standings = store.standing(&self.place.tracking, fetched.present.as_ref())?;
             let held = self.held(&outgoing, &mut secret);
             let held_tips =
@@ -119,6 +122,7 @@ impl Trip<'_, '_> {
                     .command("git empirica doctor"));
             }
             let pushed = transfer::push(store.repo(), self.place, &updates, &self.manner)?;
+            fault::step("sync: pushed");
             let mut done = Vec::new();
             for (update, pushed) in updates.iter().zip(pushed) {
                 match pushed {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::fault;
 use crate::store::files;
 
 /// How a file looks.
@@ -77,12 +78,14 @@ impl Files {
     /// Has the next command make it anew.
     pub fn distrust(&self) {
         let _ = fs::remove_file(&self.stamp);
+        fault::step("index: distrusted");
     }
 
     /// A database beside it to be filled anew. The lock is held by the caller.
     pub fn begin(&self) -> rusqlite::Result<(Connection, PathBuf)> {
         let path = self.db.with_extension("new");
         let _ = fs::remove_file(&path);
+        fault::step("index: to be made anew");
         // made by us, so that the mask of the process decides who may write to it; what fails here fails below, with a reason
         let _ = fs::File::create(&path);
         Ok((open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?, path))

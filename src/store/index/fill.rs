@@ -202,7 +202,7 @@ impl<'f> Filler<'f> {
 
     fn remembered(&mut self, n: i64, content: Content) -> Result<Arc<Vec<u8>>, Fault> {
         let text = match content {
-            Content::Blob(id) => self.repo.read_blob(id)?.unwrap_or_else(|| {
+            Content::Blob(id) => self.repo.read_blob(id).ok().flatten().unwrap_or_else(|| {
                 self.lacking.push(id);
                 Vec::new()
             }),

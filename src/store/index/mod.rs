@@ -143,7 +143,9 @@ impl Store<'_> {
             }
             files.distrust();
             let lacking = self.fill(&db, held, wanted, key)?;
+            crate::fault::step("index: filled");
             db.execute_batch("COMMIT")?;
+            crate::fault::step("index: committed");
             files.leave();
             // who wrote it goes on reading it, before anybody else can write
             file::map(&db)?;
@@ -156,7 +158,8 @@ impl Store<'_> {
             let filled = self.made(&db, wanted, key);
             drop(db);
             let placed = filled.and_then(|lacking| {
-                std::fs::rename(&path, &files.db)
+                crate::fault::point("index: to be renamed")
+                    .and_then(|()| std::fs::rename(&path, &files.db))
                     .map_err(|error| Fault::File(rusqlite::Error::ToSqlConversionFailure(error.into())))?;
                 Ok(lacking)
             });
@@ -218,7 +221,7 @@ impl Store<'_> {
         let asked: i64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(i64::MAX);
         let mut ids = words.filter_map(parse_oid).peekable();
         let is_time = ids.peek().is_some() && self.now().timestamp().saturating_sub(asked) >= ASK_AGAIN;
-        Ok(is_time && is_partial(self.repo) || ids.any(|id| self.repo.has_object(id)))
+        Ok(is_time && is_partial(self.repo) || ids.any(|id| matches!(self.repo.read_blob(id), Ok(Some(_)))))
     }
 
     /// The database as it is, if it can be trusted and holds what it must hold.

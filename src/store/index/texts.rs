@@ -79,7 +79,7 @@ pub struct Texts<'r> {
 impl<'r> Texts<'r> {
     /// None is read yet.
     pub fn new(repo: &'r Repository) -> Self {
-        Texts { read: Box::new(|id| Ok(repo.read_blob(id)?)), known: RefCell::default() }
+        Texts { read: Box::new(|id| Ok(repo.read_blob(id).ok().flatten())), known: RefCell::default() }
     }
 
     /// The same for another thread. What it cannot read is a [`Fault::Lost`]: whether it is not here or broken, the first one knows.
