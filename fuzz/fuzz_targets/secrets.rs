@@ -15,6 +15,8 @@ fn is_kept(text: &str, clean: &str) -> bool {
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
+    // what we begin with has them in its secrets, so that nobody takes those for real ones
+    let text = &text.replace('~', "");
     if let Some((clean, rules)) = redact_text(text) {
         assert!(!rules.is_empty());
         assert_eq!(redact_text(&clean), None, "once is enough: {clean:?}");
