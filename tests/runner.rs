@@ -18,6 +18,7 @@ mod collect;
 mod concurrency;
 mod contexts;
 mod continuity;
+mod dependencies;
 mod diff;
 mod doctor;
 mod durable;

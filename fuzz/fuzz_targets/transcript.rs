@@ -11,7 +11,11 @@ fuzz_target!(|data: &[u8]| {
     assert!(read.size <= data.len() as u64, "it ends in what was given");
     assert!(read.tools.iter().all(|tool| tool.errors <= tool.count && tool.samples.len() <= 3), "{:?}", read.tools);
     assert!(read.messages.len() <= 10 && read.decisions.len() <= 20);
-    assert!(read.files_modified.iter().all(|path| !path.starts_with("../") && !path.contains("/../")), "{:?}", read.files_modified);
+    assert!(
+        read.files_modified.iter().all(|path| !path.starts_with("../") && !path.contains("/../")),
+        "{:?}",
+        read.files_modified
+    );
     // what is stored of it can be read again
     let line = serde_json::to_string(&read).expect("JSON");
     assert_eq!(serde_json::from_str::<git_empirica::model::transcript::Transcript>(&line).expect("a transcript"), read);

@@ -5,7 +5,8 @@ mod frames;
 mod here;
 mod prompts;
 mod resources;
-mod scan;
+#[doc(hidden)]
+pub mod scan;
 mod schema;
 mod server;
 mod tools;

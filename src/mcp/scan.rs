@@ -66,14 +66,18 @@ impl Scan {
     }
 
     fn keep(&mut self, byte: u8) {
-        if self.depth == 1 && self.text.len() < LONGEST {
+        // one more tells that it is longer
+        if self.depth == 1 && self.text.len() <= LONGEST {
             self.text.push(byte);
         }
     }
 
     fn ends(&mut self) {
         if self.depth == 1 && std::mem::take(&mut self.is_value) {
-            self.id = serde_json::from_slice(&self.text).ok();
+            // what begins a long number is another number
+            self.id = Some(&self.text)
+                .filter(|text| text.len() <= LONGEST)
+                .and_then(|text| serde_json::from_slice(text).ok());
         }
         self.text.clear();
     }
@@ -101,6 +105,7 @@ mod tests {
         assert_eq!(id(r#"{"id":null}"#), None);
         assert_eq!(id(r#"[{"id":1}]"#), None);
         assert_eq!(id(&format!(r#"{{"id":"{}"}}"#, "x".repeat(1000))), None);
+        assert_eq!(id(&format!(r#"{{"id":{}}}"#, "1".repeat(300))), None);
         assert_eq!(id(""), None);
     }
 

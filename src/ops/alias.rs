@@ -32,7 +32,8 @@ pub fn session(context: &Context<'_>, given: &str) -> Result<Named> {
 }
 
 /// Resolves a name among sessions that are sorted by their start: all of them, or all that the name may stand for.
-fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
+#[doc(hidden)]
+pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
     if let Some(exact) = all.iter().find(|s| s.id.as_str() == given) {
         return Ok(exact);
     }

@@ -37,7 +37,8 @@ impl Store<'_> {
     /// The tip a ref gets when `theirs` is united with `ours`, and the time of the newest id that came in. It is `ours` or
     /// `theirs` when that has all, else a merge commit that depends on the two alone, so that every clone makes the
     /// same. With `publish` it also follows `theirs`, so that it can be pushed there.
-    pub(super) fn merged(&self, name: &str, ours: Option<Oid>, theirs: Oid, publish: bool) -> Result<(Oid, u64)> {
+    #[doc(hidden)]
+    pub fn merged(&self, name: &str, ours: Option<Oid>, theirs: Oid, publish: bool) -> Result<(Oid, u64)> {
         if ours == Some(theirs) {
             return Ok((theirs, 0));
         }

@@ -119,7 +119,8 @@ fn failed(agent: Agent, payload: &Value, surely: bool) -> Event {
     let said = said.unwrap_or_default();
     let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("failed");
     let line: String = line.chars().take(FAULT).collect();
-    let tool: String = tool.chars().take(NAME).collect();
+    // it stands before the line
+    let tool: String = tool.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NAME).collect();
     Event::Failed { category, text: format!("{tool}: {line}") }
 }
 
@@ -337,6 +338,8 @@ mod tests {
         );
         let nameless = told(Agent::Copilot, "postToolUseFailure", json!({})).event;
         assert_eq!(nameless, fault("mcp", "tool: failed"));
+        let lines = json!({"tool_name": "a\n b", "error": "boom"});
+        assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", lines), fault("mcp", "a b: boom"));
         let plan = json!({"tool_name": "TodoWrite", "error": "x"});
         assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", plan), Event::Nothing);
     }

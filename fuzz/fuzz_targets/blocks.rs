@@ -1,0 +1,40 @@
+//! The union of Markdown notes: in any order and grouping the same, twice as once; what was put in is in it.
+#![no_main]
+
+use git_empirica::wire::blocks::{mend, union, union_all, with_texts, without};
+use git_empirica_fuzz::first;
+use libfuzzer_sys::fuzz_target;
+
+fn words(note: &[u8]) -> Vec<String> {
+    let mut words: Vec<String> = String::from_utf8_lossy(note).split_whitespace().map(str::to_owned).collect();
+    words.sort();
+    words.dedup();
+    words
+}
+
+fuzz_target!(|data: &[u8]| {
+    let [a, b, c] = first(data);
+    let ab = union(a, b);
+    assert_eq!(ab, union(b, a), "commutative");
+    assert_eq!(union(&ab, c), union(a, &union(b, c)), "associative");
+    assert_eq!(union(&ab, c), union_all([a, b, c]), "all at once");
+    assert_eq!(union(&ab, &ab), ab, "idempotent");
+    assert_eq!(union(&ab, b), ab, "what is in it changes nothing");
+    // one note loses no word by being put in order, unless a block stands in it in two versions
+    let once = union(a, b"");
+    if String::from_utf8_lossy(a).matches("\n-- empirica ").count() < 2 {
+        let left = words(&once);
+        assert!(words(a).iter().all(|word| left.binary_search(word).is_ok()
+            || word == "--"
+            || word == "empirica:"
+            || word == "another"
+            || word == "note"));
+    }
+    let mended = mend(a, b);
+    assert_eq!(mend(&mended, b), mended, "mended is mended");
+    assert_eq!(without(&ab, |_| false), None);
+    assert_eq!(with_texts(&ab, |_| None), None);
+    if let Some(none) = without(&ab, |_| true) {
+        assert_eq!(without(&none, |_| true), None);
+    }
+});

@@ -1,0 +1,55 @@
+//! Whatever an agent gives a hook: it is read or refused; what is answered keeps to its bounds.
+#![no_main]
+
+use git_empirica::model::transcript::Agent;
+use git_empirica::wire::hooks::{Event, answer, payload, read, running};
+use git_empirica_fuzz::first;
+use libfuzzer_sys::fuzz_target;
+
+const EVENTS: [&str; 24] = [
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreCompact",
+    "PostCompact",
+    "Stop",
+    "SessionEnd",
+    "PostToolUseFailure",
+    "PostToolUse",
+    "BeforeAgent",
+    "PreCompress",
+    "AfterAgent",
+    "AfterTool",
+    "sessionStart",
+    "beforeSubmitPrompt",
+    "stop",
+    "agentStop",
+    "userPromptSubmitted",
+    "session.created",
+    "chat.message",
+    "experimental.session.compacting",
+    "session.compacted",
+    "session.idle",
+    "dispose",
+    "message.part.updated",
+];
+
+fuzz_target!(|data: &[u8]| {
+    let [given, context, name] = first(data);
+    let Ok(payload) = payload(given) else { return };
+    assert!(payload.is_object());
+    let (context, name) = (String::from_utf8_lossy(context), String::from_utf8_lossy(name));
+    let _ = running(&payload, &|asked| asked.len() == name.len());
+    for agent in Agent::ALL {
+        for event in EVENTS.into_iter().chain([&*name]) {
+            let Some(told) = read(agent, event, &payload) else { continue };
+            assert!(told.folder.as_ref().is_none_or(|folder| folder.is_absolute()));
+            if let Event::Failed { text, .. } = &told.event {
+                assert!(!text.contains('\n') && text.chars().count() < 2_000, "{text}");
+            }
+            if let Some(answer) = answer(&told, &context) {
+                assert!(!context.is_empty() && answer.is_object());
+                assert!(answer.to_string().chars().count() <= 6 * context.chars().count() + 500, "nothing is added");
+            }
+        }
+    }
+});

@@ -1,0 +1,21 @@
+//! The union of notes of lines: in any order and grouping the same, twice as once, and no line is lost.
+#![no_main]
+
+use std::collections::BTreeSet;
+
+use git_empirica::wire::lines::{canonical, split, union};
+use git_empirica_fuzz::first;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let [a, b, c] = first(data);
+    let ab = union(a, b);
+    assert_eq!(ab, union(b, a), "commutative");
+    assert_eq!(union(&ab, c), union(a, &union(b, c)), "associative");
+    assert_eq!(union(&ab, &ab), ab, "idempotent");
+    assert_eq!(union(&ab, b), ab, "what is in it changes nothing");
+    assert_eq!(canonical(split(&ab)), ab, "canonical");
+    let set = |note| split(note).collect::<BTreeSet<&[u8]>>();
+    assert_eq!(set(&ab), set(a).union(&set(b)).copied().collect(), "no line is lost, none is new");
+    assert!(ab.is_empty() || ab.ends_with(b"\n"));
+});

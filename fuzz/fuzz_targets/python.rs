@@ -1,0 +1,45 @@
+//! Whatever stands in the notes of the Python tool: the same records in any order, each payload kept, each record readable.
+#![no_main]
+
+use git_empirica::wire::python::{Original, PREFIXES, convert};
+use git_empirica::wire::{portable, record};
+use git_empirica_fuzz::parts;
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Map, Value};
+
+/// Pairs of a name and a payload.
+fn originals(data: &[u8]) -> Vec<Original> {
+    let parts: Vec<&[u8]> = parts(data).take(16).collect();
+    let pairs = parts.chunks_exact(2).enumerate().map(|(at, pair)| Original {
+        name: format!("{}{}", PREFIXES[0], String::from_utf8_lossy(pair[0])),
+        commit: format!("{at:040x}"),
+        seconds: 1_700_000_000,
+        content: pair[1].to_owned(),
+    });
+    pairs.collect()
+}
+
+fuzz_target!(|data: &[u8]| {
+    let mut given = originals(data);
+    let made = convert(&given);
+    let lines = |made: &git_empirica::wire::python::Converted| -> Vec<String> {
+        let line = |line: &git_empirica::wire::python::Line| {
+            let mut keys: Map<String, Value> = record::body_to_map(&line.body);
+            keys.insert("foreign".to_owned(), line.foreign.clone());
+            record::encode_with(&line.head, line.body.kind(), keys)
+        };
+        made.lines.iter().map(line).collect()
+    };
+    let written = lines(&made);
+    for (line, text) in made.lines.iter().zip(&written) {
+        let read = record::decode(text.as_bytes()).unwrap_or_else(|| panic!("no record: {text}"));
+        assert_eq!((&read.head, &read.body), (&line.head, &line.body));
+        assert!(portable::shelf_of(text.as_bytes()).is_some(), "it has a shelf: {text}");
+    }
+    let kept = made.lines.iter().filter(|line| line.foreign.get("original").is_some()).count();
+    assert_eq!(kept, made.from.values().sum::<usize>(), "each payload is kept, once");
+    given.reverse();
+    let again = convert(&given);
+    assert_eq!(written, lines(&again), "in any order");
+    assert_eq!((made.refused, made.sessions), (again.refused, again.sessions));
+});

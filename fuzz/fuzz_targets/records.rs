@@ -1,0 +1,33 @@
+//! A line is a record or it is none; a record is written as a line that says the same, and what is redacted of it is gone.
+#![no_main]
+
+use git_empirica::model::Body;
+use git_empirica::wire::redact::{Texts, is_stub, stub};
+use git_empirica::wire::{lines, portable, record};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let mut texts = Texts::default();
+    if let Some(first) = lines::split(data).next() {
+        texts.add(first);
+    }
+    for line in lines::split(data) {
+        if let Some(read) = record::decode(line) {
+            let again = record::encode(&read);
+            assert!(!again.contains('\n'), "one line");
+            assert_eq!(lines::id(line), Some(read.head.id.as_str()));
+            assert_eq!(record::decode(again.as_bytes()), Some(read.clone()), "{again}");
+            assert_eq!(record::encode(&read), again);
+            assert_eq!(portable::kind(line).as_deref(), Some(read.body.kind()));
+            let stub = stub(line, None).expect("of a record");
+            assert!(is_stub(&stub) && lines::id(&stub) == lines::id(line));
+            assert!(record::decode(&stub).is_some_and(|stub| matches!(stub.body, Body::Redacted(_))));
+        }
+        if let Some(left) = texts.without(line) {
+            assert!(!left.line.contains(&b'\n'), "one line");
+            assert_eq!(lines::id(&left.line), lines::id(line));
+            assert_eq!(texts.without(&left.line), None, "a second call finds nothing");
+            assert!(record::decode(line).is_none() || record::decode(&left.line).is_some(), "a record stays one");
+        }
+    }
+});
