@@ -34,6 +34,7 @@ mod harness;
 mod healing;
 mod hooks;
 mod hostile;
+mod hostile_notes;
 mod import_again;
 mod import_python;
 mod import_shapes;
@@ -89,6 +90,7 @@ mod sync_remotes;
 
 mod team;
 mod tokens;
+mod trust;
 mod unborn;
 mod workflow;
 mod workflow_attacks;

@@ -54,6 +54,14 @@ pub fn answer(command: &mut Command) -> Result<Option<Vec<u8>>> {
     }
 }
 
+/// The same with something on its standard input.
+pub fn fed(command: &mut Command, input: Vec<u8>) -> Result<Vec<u8>> {
+    let mut running = Running::feed(command, input)?;
+    let mut out = Vec::new();
+    running.stdout.read_to_end(&mut out).map_err(unreadable_output)?;
+    running.finish().map(|()| out)
+}
+
 /// Git that runs beside us until its output is wanted.
 pub struct Pending(Result<Child>);
 
