@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, safe, words};
+use super::{Answer, safe};
 use crate::error::Error;
 use crate::ops::committer::{Committed, Committers};
 use crate::ops::sign::{Checked, Outcome, State, Verification};
@@ -17,7 +17,7 @@ pub fn committed(mut answer: Answer, committed: &Committed, in_text: bool) -> An
     answer.json.insert("committed_by".to_owned(), json!(committed.by));
     answer.json.insert("committed_by_other".to_owned(), json!(committed.is_other()));
     let Some(by) = committed.by.as_ref().filter(|_| in_text) else { return answer };
-    answer.text.push_str(&format!("\nCommitted by {} on {}.\n", name(by), safe::words(&words::date(&by.date))));
+    answer.text.push_str(&format!("\nCommitted by {}.\n", name(by)));
     if let Some(start) = committed.start.as_ref().filter(|_| committed.is_other()) {
         answer.text.push_str(&format!("That is not who committed the start of its session: {}.\n", name(start)));
     }
