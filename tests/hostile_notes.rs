@@ -1,18 +1,18 @@
 //! Notes of others of every size and shape: each command ends in time, drives no terminal, writes nowhere else, and what is
-//! written afterwards keeps the lines of others. `EMPIRICA_TEST_LONG` tries the full sizes.
+//! written afterwards keeps the lines of others. `EMPIRICA_TEST_LONG` tries the full sizes, for which a debug build is too
+//! slow: `cargo test --release`.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::harness::{Place, Repo};
 
-const JOURNAL: &str = "refs/notes/empirica/data/journal";
-const HANDOFFS: &str = "refs/notes/empirica/data/handoffs";
+pub const JOURNAL: &str = "refs/notes/empirica/data/journal";
+pub const HANDOFFS: &str = "refs/notes/empirica/data/handoffs";
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 /// Nothing may take longer.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -76,7 +76,7 @@ fn within(repo: &Repo<'_>, arguments: &[&str]) -> (i32, Vec<u8>, Vec<u8>) {
 
 /// Every command that reads works, and drives no terminal.
 #[track_caller]
-fn readers_work(repo: &Repo<'_>) {
+pub fn readers_work(repo: &Repo<'_>) {
     let out = repo.place.path().join("out");
     let _ = fs::remove_dir_all(&out);
     fs::create_dir(&out).expect("a folder");
@@ -108,7 +108,7 @@ fn readers_work(repo: &Repo<'_>) {
 
 /// Writes something of each shelf.
 #[track_caller]
-fn write(repo: &Repo<'_>) {
+pub fn write(repo: &Repo<'_>) {
     for arguments in [
         &["session", "start", "--ai", "us", "--task", "text"][..],
         &["finding", "text of ours", "--ai", "us"],
@@ -162,33 +162,33 @@ fn record(number: u64, version: u32, kind: &str, rest: Value) -> String {
     json.to_string()
 }
 
-/// How large the notes of these tests are, in MB.
+/// How large the notes of these tests are, in KB.
 fn size() -> usize {
-    if is_long() { 100 } else { 1 }
+    if is_long() { 100 << 10 } else { 200 }
 }
 
 #[test]
 fn a_note_of_one_long_line() {
-    let long = "x".repeat(size() << 20);
+    let long = "x".repeat(size() << 10);
     survives("a foreign line", format!("{long}\n").as_bytes());
 }
 
 #[test]
 fn a_note_with_one_long_record() {
-    let long = "text ".repeat((size() << 20) / 5);
+    let long = "text ".repeat((size() << 10) / 5);
     survives("a record", format!("{}\n", record(1, 1, "finding", json!({"text": long}))).as_bytes());
 }
 
 #[test]
 fn a_note_of_many_records() {
     let one = |number| record(number, 1, "finding", json!({"text": format!("text {number} {}", "word ".repeat(160))}));
-    let lines: Vec<String> = (0..(size() as u64) << 10).map(one).collect();
+    let lines: Vec<String> = (0..size() as u64).map(one).collect();
     survives("records", format!("{}\n", lines.join("\n")).as_bytes());
 }
 
 #[test]
 fn a_note_of_very_many_short_lines() {
-    let count = if is_long() { 1_000_000 } else { 20_000 };
+    let count = if is_long() { 1_000_000 } else { 5_000 };
     let line = |number: usize| format!("{}\n", char::from(b'!' + (number % 90) as u8));
     let note: String = (0..count).map(line).collect();
     survives("lines of one byte", note.as_bytes());
@@ -351,6 +351,8 @@ fn what_looks_like_options_paths_or_markup_is_text() {
         let mut files = vec![place.path().join("out/markdown")];
         while let Some(path) = files.pop() {
             match path.is_dir() {
+                // what is for programs is data
+                false if path.extension() != Some(OsStr::new("md")) => {}
                 true => files.extend(fs::read_dir(&path).expect("a folder").flatten().map(|entry| entry.path())),
                 false => {
                     let text = fs::read_to_string(&path).expect("Markdown");
@@ -364,104 +366,4 @@ fn what_looks_like_options_paths_or_markup_is_text() {
         }
         assert!(!repo.path.join("pwned").exists() && !place.path().join("pwned").exists());
     }
-}
-
-#[test]
-fn refs_with_odd_names_are_read_or_passed_over() {
-    let place = Place::new();
-    let repo = place.repo("r");
-    repo.start("ada", "t");
-    repo.json(["handoff", "--context", "c", "--next", "n"]);
-    let (journal, handoffs) = (repo.git_out(["rev-parse", JOURNAL]), repo.git_out(["rev-parse", HANDOFFS]));
-    let odd: [&[u8]; 9] = [
-        b"--exec",
-        b"$(touch pwned)",
-        b"a/b/c",
-        b"\xff\xfe",
-        "\u{202e}x".as_bytes(),
-        b"'\"",
-        b"%41",
-        b"data",
-        "\u{9b}31m".as_bytes(),
-    ];
-    for (name, tip) in odd.iter().flat_map(|name| [(name, &journal), (name, &handoffs)]) {
-        let end: &[u8] = if *tip == journal { b"/data/journal" } else { b"/data/handoffs" };
-        let full = [b"refs/notes/empirica/remotes/", *name, end].concat();
-        repo.git([OsStr::new("update-ref"), OsStr::from_bytes(&full), OsStr::new(tip.as_str())]);
-        let full = [b"refs/notes/empirica/", *name, b"-x"].concat();
-        repo.git([OsStr::new("update-ref"), OsStr::from_bytes(&full), OsStr::new(tip.as_str())]);
-    }
-    let before = repo.git(["for-each-ref", "refs/notes/empirica/remotes"]).out.lines().count();
-    assert!(before >= 14, "{before}");
-    readers_work(&repo);
-    write(&repo);
-    readers_work(&repo);
-    assert_eq!(repo.git(["for-each-ref", "refs/notes/empirica/remotes"]).out.lines().count(), before);
-    assert!(!repo.path.join("pwned").exists());
-}
-
-#[test]
-fn a_ref_where_a_folder_should_be_is_said_and_loses_nothing() {
-    let place = Place::new();
-    let repo = place.repo("r");
-    let blocking = "refs/notes/empirica/data";
-    repo.git(["update-ref", blocking, "HEAD"]).ok();
-    readers_work(&repo);
-    repo.start("ada", "t");
-    let made = repo.json(["handoff", "--context", "c", "--next", "n"]);
-    assert_eq!(made["degraded_mode"], true, "{made}");
-    assert!(made["warning"].as_str().is_some_and(|text| text.contains(blocking)), "{made}");
-    readers_work(&repo);
-    repo.git(["update-ref", "-d", blocking]).ok();
-    repo.json(["flush"]);
-    assert!(repo.note(HANDOFFS, &repo.head()).contains("\"context\":\"c\""));
-}
-
-#[test]
-fn trees_with_odd_entries_are_read_and_keep_them() {
-    let place = Place::new();
-    let repo = place.repo("r");
-    let head = repo.head();
-    repo.start("ada", "t");
-    repo.json(["flush"]);
-    let blob = repo.git_out(["rev-parse", "HEAD:README.md"]);
-    let tree = repo.git_out(["rev-parse", "HEAD^{tree}"]);
-    let other = |letter: &str| letter.repeat(40);
-    let entries = format!(
-        "120000 blob {blob}\t{}\n160000 commit {head}\t{}\n040000 tree {tree}\t{}\n040000 tree {tree}\tzz\n040000 tree {tree}\t0\n\
-         100644 blob {blob}\tREADME\n100644 blob {blob}\t--exec\n100644 blob {blob}\t{}\n100755 blob {blob}\t{}\n120000 blob {blob}\tlink\n",
-        other("1"),
-        other("2"),
-        other("3"),
-        other("A"),
-        other("4"),
-    );
-    let notes = repo.git_out(["ls-tree", JOURNAL]);
-    let file = place.path().join("tree");
-    fs::write(&file, format!("{entries}{notes}\n")).expect("a file");
-    let mut make = place.command("git", &repo.path);
-    make.arg("mktree").stdin(File::open(&file).expect("the file"));
-    let made = String::from_utf8(make.output().expect("git").stdout).expect("an id").trim().to_owned();
-    let commit = repo.git_out(["commit-tree", "-m", "odd", "-p", JOURNAL, &made]);
-    repo.git(["update-ref", JOURNAL, &commit]).ok();
-    let odd = |repo: &Repo<'_>| -> Vec<String> {
-        let all = repo.git_out(["ls-tree", "-r", "-t", JOURNAL]);
-        all.lines()
-            .filter(|line| !line.ends_with(&head) && !line.contains("README.md"))
-            .filter(|line| line.len() > 60)
-            .map(str::to_owned)
-            .collect()
-    };
-    let before = odd(&repo);
-    readers_work(&repo);
-    write(&repo);
-    readers_work(&repo);
-    let after = repo.git_out(["ls-tree", "-r", "-t", JOURNAL]).replace('/', "");
-    for line in before.iter().filter(|line| !line.starts_with("040000")) {
-        assert!(after.contains(&line.replace('/', "")), "lost: {line}\n{after}");
-    }
-    // a commit whose tree is a file, and a ref that names no commit
-    repo.git(["update-ref", "refs/notes/empirica/remotes/x/data/journal", &blob]);
-    repo.git(["update-ref", "refs/notes/empirica/remotes/y/data/journal", &tree]);
-    readers_work(&repo);
 }

@@ -35,6 +35,7 @@ mod healing;
 mod hooks;
 mod hostile;
 mod hostile_notes;
+mod hostile_refs;
 mod import_again;
 mod import_python;
 mod import_shapes;

@@ -144,6 +144,7 @@ fn a_signature_copied_to_another_handoff_is_of_another_text() {
     for signed in ["", "x", "tree 0\n\nx", &"x".repeat(100_000)] {
         let mut json: Value = serde_json::from_str(&copied).expect("a record");
         json["signed"] = Value::from(signed);
+        fs::remove_dir_all(repo.path.join(".git/empirica")).expect("the state");
         repo.set_note(HANDOFFS, &head, format!("{note}{json}\n").as_bytes());
         assert_eq!(state(&repo, &second), "bad", "{signed:.20}");
     }
@@ -177,7 +178,7 @@ fn a_handoff_that_cannot_be_signed_is_stored_and_signed_later() {
     assert!(!log.contains("SIGNATURE"), "{log}");
     let out = repo.run(["export", "--jsonl"]).ok().out;
     let other = place.clone(&repo, "other", false);
-    other.run_with_input(["import", "-"], out.as_bytes()).ok();
+    other.run_with_input(["import", "--jsonl", "-"], out.as_bytes()).ok();
     allow(&other, &[("test@example.com", &key)]);
     assert_eq!(state(&other, &id), "good");
 }
@@ -265,7 +266,7 @@ fn what_history_does_not_tell_is_null() {
     assert_eq!(all["committed_by_others"], serde_json::json!([]), "{all}");
     let out = repo.run(["export", "--jsonl"]).ok().out;
     let other = place.clone(&repo, "other", false);
-    other.run_with_input(["import", "-"], out.as_bytes()).ok();
+    other.run_with_input(["import", "--jsonl", "-"], out.as_bytes()).ok();
     assert!(other.json(["show"])["committed_by"].is_null());
     assert!(!repo.note(JOURNAL, &repo.head()).contains("to be redacted"));
 }

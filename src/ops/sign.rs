@@ -125,8 +125,11 @@ fn check(repo: &Repository, folder: &Folder, given: &Signature, of: &Id, sha256:
     // headers hold no empty line
     let said = given.signed.split_once("\n\n").map(|(_, message)| message);
     let is_ours = said == Some(&(message(of, sha256).join("\n\n") + "\n"));
+    // without a file of allowed signers git says of a signature in SSH's form that there is none
+    let is_signed = given.signed.split("\n\n").next().is_some_and(|headers| headers.contains("\ngpgsig"));
     let state = match (git.letter, git.accepted) {
-        ('B' | 'N', _) => State::Bad,
+        ('B', _) => State::Bad,
+        ('N', _) if !is_signed => State::Bad,
         _ if !is_ours => State::OtherText,
         (_, true) => State::Good,
         ('X' | 'Y' | 'R', _) => State::Expired,
