@@ -99,9 +99,10 @@ fn trees_with_odd_entries_are_read_and_keep_them() {
     readers_work(&repo);
     let after = repo.git_out(["ls-tree", "-r", "-t", JOURNAL]).replace('/', "");
     for line in before.iter().filter(|line| !line.starts_with("040000")) {
-        // of a note, git makes a plain file
+        // git, too, makes a plain file of a note, and writes its name in lower case
         let (_, content) = line.split_once(' ').expect("a mode");
-        assert!(after.contains(&content.replace('/', "")), "lost: {line}\n{after}");
+        let content = content.replace('/', "");
+        assert!(after.contains(&content) || after.contains(&content.to_lowercase()), "lost: {line}\n{after}");
     }
     // a commit whose tree is a file, and a ref that names no commit
     repo.git(["update-ref", "refs/notes/empirica/remotes/x/data/journal", &blob]);

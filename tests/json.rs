@@ -190,7 +190,7 @@ const FAILS: &[(&[&str], At, i32)] = &[
     (&["handoff", "list", "--session", "nobody"], At::World, 1),
     (&["handoff", "sign", "ffffffff"], At::World, 1),
     (&["handoff", "--sign", "--dry-run"], At::World, 2),
-    (&["show", "{handoff}", "--verify"], At::World, 1),
+    (&["show", "{finding}", "--verify"], At::World, 1),
     (&["accept", "ffffffff"], At::World, 1),
     (&["accept", "{handoff}", "--decision", "MAYBE"], At::World, 2),
     (&["accept", "{handoff}", "--resolution", "R"], At::World, 1),
