@@ -77,6 +77,8 @@ const WORKS: &[Row] = &[
     (&["handoff", "--validate", "--dry-run"], &["/validation/passed", "/validation/checks/10/name"], "# Handoff ", "Checked: 0 errors"),
     (&["handoff", "--regenerate", "{handoff}"], &["regenerates", "handoff_id"], "**Written anew for:**", "Stored handoff"),
     (&["handoff", "list", "--unacknowledged"], &["handoffs", "total_found"], "Main work", ""),
+    (&["handoff", "--next", "N", "--sign"], &["handoff_id", "signature_id"], "# Handoff ", "Stored handoff"),
+    (&["handoff", "sign", "{handoff}"], &["handoff_id", "signature_id", "sha256", "degraded_mode", "storage"], "", "Signed handoff"),
     (&["answer", "{accept}.1", "So"], &["id", "kind", "session_id", "ai_id", "timestamp", "handoff_id", "accept_id", "question_id", "question", "answer", "open_questions", "degraded_mode", "storage"], "", "nothing else is asked"),
     (&["session", "start", "--ai", "eve", "--from", "{spare}"], &["session_id", "/from/session_id", "/from/ai_id", "/from/handoff_id", "/from/handoff_written"], "-", "It continues ada's session"),
     (&["collect", "{transcript}"], &["agent", "transcript_id", "session_id", "ai_id", "new_session", "path", "external_id", "cwd", "branch", "model", "started_at", "ended_at", "task", "summary", "tool_summaries", "/tool_summaries/0/errors", "files_modified", "files_outside", "pending_tasks", "/pending_tasks/0/status", "decisions", "recent_messages", "/recent_messages/0/role", "/tokens/cache_read", "context_tokens", "subagents", "rows", "skipped_rows", "stored", "/added/from", "degraded_mode", "storage"], "Transcript c0dex of codex", "Collected 46 rows"),
@@ -186,6 +188,9 @@ const FAILS: &[(&[&str], At, i32)] = &[
     (&["handoff", "--type", "progress"], At::World, 2),
     (&["handoff", "--dry-run"], At::Fresh, 1),
     (&["handoff", "list", "--session", "nobody"], At::World, 1),
+    (&["handoff", "sign", "ffffffff"], At::World, 1),
+    (&["handoff", "--sign", "--dry-run"], At::World, 2),
+    (&["show", "{finding}", "--verify"], At::World, 1),
     (&["accept", "ffffffff"], At::World, 1),
     (&["accept", "{handoff}", "--decision", "MAYBE"], At::World, 2),
     (&["accept", "{handoff}", "--resolution", "R"], At::World, 1),
@@ -277,6 +282,9 @@ impl<'p> World<'p> {
         let spare_commit = repo.git_out(["commit-tree", "HEAD^{tree}", "-m", "Spare"]);
         let line = format!("{{\"commit\":\"{}\",\"shelf\":\"journal\",\"line\":\"Reviewed\"}}\n", repo.head());
         std::fs::write(place.path().join("all.jsonl"), line).expect("a file");
+        let gpg = "#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho '-----BEGIN PGP SIGNATURE-----'\n";
+        crate::init::script(&place.path().join("gpg"), gpg);
+        repo.git(["config", "gpg.program", &place.path().join("gpg").to_string_lossy()]).ok();
         // somewhere to sync with, for each that begins anew
         repo.git(["init", "-q", "--bare", "../world.git"]).ok();
         repo.git(["init", "-q", "--bare", "../other.git"]).ok();

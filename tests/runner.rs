@@ -40,6 +40,8 @@ mod harness;
 mod healing;
 mod hooks;
 mod hostile;
+mod hostile_notes;
+mod hostile_refs;
 mod import_again;
 mod import_python;
 mod import_shapes;
@@ -98,6 +100,7 @@ mod sync_remotes;
 
 mod team;
 mod tokens;
+mod trust;
 mod unborn;
 mod workflow;
 mod workflow_attacks;

@@ -1,10 +1,10 @@
 //! One command to one use case to one answer.
 
-use super::args::{CheckpointCommand, Command, GoalCommand, HandoffCommand, SessionCommand};
+use super::args::{CheckpointCommand, Command, GoalCommand, SessionCommand};
 use super::input::Input;
 use super::output::Output;
 use super::progress::Progress;
-use super::{args, editor, hooks, manual, requests};
+use super::{args, hooks, manual, requests};
 use crate::env::Env;
 use crate::error::Result;
 use crate::git::Repository;
@@ -12,8 +12,9 @@ use crate::model::transcript::Agent;
 use crate::model::{Phase, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
-    Asked, Context, assess, bootstrap, calibration, checkpoint, compaction, deinit, demo, diff, doctor, drift, flush,
-    goal, handoff, init, journal, log, metrics, query, repair, resume, session, setup, show, snapshot, status, sync,
+    Asked, Context, assess, bootstrap, calibration, checkpoint, committer, compaction, deinit, demo, diff, doctor,
+    drift, flush, goal, handoff, init, journal, log, metrics, query, repair, resume, session, setup, snapshot, status,
+    sync,
 };
 use crate::view::block::BuiltIn;
 use crate::view::fit::Form;
@@ -87,11 +88,7 @@ impl<'a> Here<'a> {
             Command::Answer(given) => self.answer_to(given)?,
             Command::Task(command) => self.task(command)?,
             Command::Collect(given) => self.collect(given)?,
-            Command::Show(given) => {
-                let context = self.context(Asked::default())?;
-                let (shown, warnings) = show::run(&context, given.name.as_deref())?;
-                view::show::shown(&shown, given.format.into(), warnings, &mut self.terminal)?
-            }
+            Command::Show(given) => self.show(given)?,
             Command::Diff(given) => {
                 let context = self.context(given.who)?;
                 view::diff::answer(&diff::run(&context, given.a.as_deref(), given.b.as_deref(), Default::default())?)
@@ -172,7 +169,8 @@ impl<'a> Here<'a> {
             SessionCommand::Show(given) => {
                 let context = self.context(Asked::default())?;
                 let (gathered, warnings) = session::show(&context, given.name.as_deref())?;
-                view::session::show(&gathered, warnings, &mut self.terminal)?
+                let committers = committer::of_session(&context, &gathered.session.id)?;
+                view::trust::session(view::session::show(&gathered, warnings, &mut self.terminal)?, &committers)
             }
         })
     }
@@ -209,11 +207,13 @@ impl<'a> Here<'a> {
     fn postflight(&mut self, given: args::Postflight) -> Result<Answer> {
         let mut input = Input::new(self.output.stdin());
         let (mut request, asked) = requests::about(given.about, &mut input)?;
+        let sign = given.said.sign;
         let mut said = requests::said(given.said, &mut input)?;
         // journalled with the assessment, before the handoff
         request.findings = std::mem::take(&mut said.findings);
         request.unknowns = std::mem::take(&mut said.unknowns);
         request.task = said.task.clone();
+        request.sign = sign;
         let context = self.context(asked)?;
         handoff::check(&context, &said)?;
         let outcome = assess::run(&context, Phase::Postflight, request, (!given.no_handoff).then_some(said))?;
@@ -291,21 +291,6 @@ impl<'a> Here<'a> {
             }
         };
         Ok(view::goal::changed(&goal::run(&self.context(who)?, request)?))
-    }
-
-    fn handoff(&mut self, given: args::Handoff) -> Result<Answer> {
-        if let Some(HandoffCommand::List { filter, unacknowledged, .. }) = given.command {
-            let (handoffs, warnings) = handoff::list(&self.context(filter)?, unacknowledged)?;
-            return Ok(view::handoff::list(&handoffs, warnings));
-        }
-        if let (true, Some(kind)) = (given.example, given.kind) {
-            return view::managed::example(kind.name());
-        }
-        let who = given.who.clone();
-        let request = requests::handoff(given, &mut Input::new(self.output.stdin()))?;
-        let (repo, is_terminal) = (self.repo, self.output.is_terminal());
-        let outcome = handoff::run(&self.context(who)?, request, &|text| editor::edit(repo, text, is_terminal))?;
-        view::handoff::answer(&outcome, &mut self.terminal)
     }
 
     fn metrics(&mut self, given: args::Metrics) -> Result<Answer> {

@@ -6,6 +6,7 @@ mod ask;
 mod care;
 mod dispatch;
 mod editor;
+mod handoffs;
 mod hooks;
 mod input;
 pub mod manual;

@@ -205,6 +205,7 @@ pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::R
             .command("git empirica handoff --type context"));
     }
     let detail = given.detail.map_or(Detail::Full, Detail::from);
+    let sign = given.said.sign;
     let managed = managed::Asked {
         kind: kind.map(args::HandoffType::name),
         to: given.to,
@@ -220,6 +221,7 @@ pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::R
         transcript: given.transcript,
         budget: Some(given.budget.map_or(detail.budget(), |budget| budget as usize)),
         incremental: given.incremental,
+        sign,
         edit: given.edit,
         validate: given.validate,
         dry_run: given.dry_run,

@@ -1,5 +1,6 @@
 //! Everything that touches git: the only floor that names gix or spawns git.
 
+pub mod author;
 pub mod backend;
 mod beside;
 pub mod between;
@@ -30,6 +31,7 @@ pub mod references;
 pub mod remotes;
 pub mod repository;
 mod rewrites;
+pub mod signing;
 pub mod status;
 mod through_git;
 pub mod transfer;

@@ -8,7 +8,7 @@ use gix::odb::memory::Storage;
 use gix::zlib::Compression;
 use gix::zlib::stream::deflate;
 
-use super::process::{fed, git};
+use super::process::{ended, git};
 use super::repository::Repository;
 use crate::error::Result;
 
@@ -18,7 +18,7 @@ pub(super) fn store(repo: &Repository, objects: &Storage) -> Result<()> {
         return Ok(());
     }
     let pack = packed(repo, objects).map_err(|error| repo.unwritable(error))?;
-    let said = fed(git(repo.cwd()).args(["unpack-objects", "-q"]), pack)?;
+    let said = ended(git(repo.cwd()).args(["unpack-objects", "-q"]), pack)?;
     if said.status.success() {
         return Ok(());
     }

@@ -58,11 +58,19 @@ pub fn answer(command: &mut Command) -> Result<Option<Vec<u8>>> {
 }
 
 /// Runs git with something on its standard input to its end, however that is.
-pub fn fed(command: &mut Command, input: Vec<u8>) -> Result<std::process::Output> {
+pub fn ended(command: &mut Command, input: Vec<u8>) -> Result<std::process::Output> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(not_started)?;
     write_aside(child.stdin.take(), input);
     child.wait_with_output().map_err(not_started)
+}
+
+/// Runs git with something on its standard input and returns its standard output. A failure carries git's own words.
+pub fn fed(command: &mut Command, input: Vec<u8>) -> Result<Vec<u8>> {
+    let mut running = Running::feed(command, input)?;
+    let mut out = Vec::new();
+    running.stdout.read_to_end(&mut out).map_err(unreadable_output)?;
+    running.finish().map(|()| out)
 }
 
 /// Git that runs beside us until its output is wanted.

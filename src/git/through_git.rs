@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use super::backend::{HeadState, Identity, RefUpdate, ReflogLine, Refs, Update, UpdateError, broken_ref};
-use super::process::{answer, fed, git, output};
+use super::process::{answer, ended, git, output};
 use super::{Oid, parse_oid};
 use crate::error::{Error, Result};
 
@@ -182,7 +182,7 @@ impl Update for ThroughGit {
             input.push_str(&format!("update {name}\0{new}\0{expected}\0"));
         }
         let failed = |error: Error| UpdateError::Failed(error.into());
-        let said = fed(&mut command, input.into_bytes()).map_err(failed)?;
+        let said = ended(&mut command, input.into_bytes()).map_err(failed)?;
         if said.status.success() { Ok(()) } else { Err(not_updated(&said)) }
     }
 }

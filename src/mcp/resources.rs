@@ -65,7 +65,7 @@ pub fn read(here: &mut Here<'_>, uri: &str) -> Result<ReadResourceResult> {
     })?;
     let context = here.reading(None, None)?;
     let record = crate::ops::accept::named(&context, id)?;
-    let (shown, warnings) = show::run(&context, Some(record.head.id.as_str()))?;
+    let (shown, warnings) = show::run(&context, Some(record.head.id.as_str()), false)?;
     let answer = view::show::shown(&shown, Format::Markdown, warnings, &mut here.templates)?;
     let contents = ResourceContents::TextResourceContents {
         uri: uri.to_owned(),

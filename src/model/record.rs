@@ -84,6 +84,17 @@ pub struct Supersede {
     pub by: Id,
 }
 
+/// A signature of a handoff by git: lies beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Signature {
+    /// The handoff.
+    pub of: Id,
+    /// The SHA-256 of the handoff's line as it was signed, hex.
+    pub sha256: String,
+    /// A signed commit of the empty tree, whole, whose message names both. No ref leads to it.
+    pub signed: String,
+}
+
 /// What stands for a record that was redacted: nothing of what it said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Redacted {
@@ -129,6 +140,7 @@ pub enum Body {
     Answer(Answer),
     Attach(Attach),
     Supersede(Supersede),
+    Signature(Signature),
     Redacted(Redacted),
 }
 
@@ -161,8 +173,14 @@ impl Body {
             Body::Answer(_) => "answer",
             Body::Attach(_) => "attach",
             Body::Supersede(_) => "supersede",
+            Body::Signature(_) => "signature",
             Body::Redacted(_) => "redacted",
         }
+    }
+
+    /// Whether it says nothing itself and only tells where others are, whether they count, or who vouches for them.
+    pub fn is_aside(&self) -> bool {
+        matches!(self, Body::Attach(_) | Body::Supersede(_) | Body::Signature(_))
     }
 
     /// Where a record of this kind is kept. An attachment lies beside the lines it copied, what stands for a redacted record
@@ -170,9 +188,8 @@ impl Body {
     pub fn shelf(&self) -> Option<Shelf> {
         match self {
             Body::Assessment(_) | Body::Checkpoint(_) => Some(Shelf::Checkpoints),
-            Body::Handoff(_) | Body::Digest(_) | Body::Accept(_) | Body::Answer(_) | Body::Supersede(_) => {
-                Some(Shelf::Handoffs)
-            }
+            Body::Handoff(_) | Body::Digest(_) | Body::Accept(_) | Body::Answer(_) => Some(Shelf::Handoffs),
+            Body::Supersede(_) | Body::Signature(_) => Some(Shelf::Handoffs),
             Body::Attach(_) | Body::Redacted(_) => None,
             _ => Some(Shelf::Journal),
         }
@@ -202,6 +219,7 @@ impl Record {
             Body::Accept(r) => vec![&r.of],
             Body::Answer(r) => vec![&r.of],
             Body::Supersede(r) => vec![&r.of],
+            Body::Signature(r) => vec![&r.of],
             _ => Vec::new(),
         }
     }

@@ -39,6 +39,8 @@ pub struct Request {
     pub scope: Option<f64>,
     pub tags: Vec<String>,
     pub meta: BTreeMap<String, String>,
+    /// Whether the handoff after the work is signed.
+    pub sign: bool,
 }
 
 /// An assessment that was stored.
@@ -148,7 +150,7 @@ pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over:
         None
     });
     let vectors = assessment.vectors;
-    let handoff = hand_over.map(|said| written(context, &who, said));
+    let handoff = hand_over.map(|said| written(context, &who, said, request.sign));
     let before = gathered.before();
     let first = (phase == Phase::Preflight)
         .then(|| if gate::triggers(&vectors).is_empty() { Decision::Proceed } else { Decision::Investigate }.name());
@@ -176,8 +178,12 @@ pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over:
     })
 }
 
-fn written(context: &Context<'_>, who: &Working, said: Said) -> Result<Box<HandoffOutcome>, Error> {
-    handoff::write(context, who, said, &What::default()).map(Box::new)
+fn written(context: &Context<'_>, who: &Working, said: Said, sign: bool) -> Result<Box<HandoffOutcome>, Error> {
+    let mut outcome = handoff::write(context, who, said, &What::default())?;
+    if sign {
+        handoff::sign(context, who, &mut outcome);
+    }
+    Ok(Box::new(outcome))
 }
 
 fn next_step(phase: Phase, recommendation: Option<&str>, handed_over: bool) -> String {

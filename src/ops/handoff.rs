@@ -35,6 +35,8 @@ pub struct Outcome {
     pub missing: Vec<(&'static str, &'static str)>,
     /// What the checks found; `None` when they were not asked for.
     pub checks: Option<Vec<Check>>,
+    /// Its signature, when it was to be signed and could be.
+    pub signature: Option<Id>,
     pub stored: Stored,
 }
 
@@ -73,6 +75,8 @@ pub struct Request {
     pub budget: Option<usize>,
     /// Whether it only has what changed since the last handoff to the same receiver.
     pub incremental: bool,
+    /// Whether it is signed.
+    pub sign: bool,
     pub edit: bool,
     /// Whether it is checked before it is stored.
     pub validate: bool,
@@ -136,6 +140,7 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
                 record: context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(draft.handoff))),
                 is_stored: false,
                 checks,
+                signature: None,
                 stored: Stored { warnings, ..Default::default() },
             });
         }
@@ -148,7 +153,29 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
     let mut outcome = Outcome { checks, ..write(context, &who, said, &what)? };
     outcome.stored.warnings.splice(0..0, stored.warnings);
     outcome.stored.redacted.splice(0..0, stored.redacted);
+    if request.sign {
+        sign(context, &who, &mut outcome);
+    }
     Ok(outcome)
+}
+
+/// Signs a handoff that was just stored. One that cannot be signed stands all the same: it is said why, and how it is signed later.
+pub fn sign(context: &Context<'_>, who: &Working, outcome: &mut Outcome) {
+    let id = outcome.record.head.id.clone();
+    match super::sign::sign(context, &id, &who.ai) {
+        Ok(signed) => {
+            outcome.signature = Some(signed.signature_id);
+            outcome.stored.warnings.extend(signed.stored.warnings);
+            outcome.stored.storage = signed.stored.storage.or(outcome.stored.storage);
+            outcome.stored.degraded_mode |= signed.stored.degraded_mode;
+            outcome.stored.remedies.extend(signed.stored.remedies);
+        }
+        Err(error) => outcome.stored.warnings.push(format!(
+            "the handoff is stored and not signed: {}; sign it later: git empirica handoff sign {}",
+            error.reason_text(),
+            id.short()
+        )),
+    }
 }
 
 /// Refuses a blank text in what the agent says with the handoff.
@@ -220,7 +247,7 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) 
         let paths = files_added.into_iter().chain(files_modified).chain(files_deleted).collect();
         context.store.remember_pending(&record.head.id, paths);
     }
-    Ok(Outcome { record, is_stored: true, missing: lacking, checks: None, stored })
+    Ok(Outcome { record, is_stored: true, missing: lacking, checks: None, signature: None, stored })
 }
 
 /// What a handoff still lacks. A managed one has what its format wants.

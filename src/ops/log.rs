@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::git::Oid;
 use crate::git::history::{Commit, Listed, Selection, select};
 use crate::git::remotes::is_partial;
-use crate::model::{Body, Id, Record, Shelf};
+use crate::model::{Id, Record, Shelf};
 use crate::store::{Homes, Lookup, Note};
 
 /// What to show.
@@ -133,7 +133,7 @@ fn at_home(context: &Context<'_>, lookup: &mut Lookup<'_>, on: Oid) -> Result<Ve
     let aside: BTreeSet<Id> = superseded(scan.records());
     Ok(scan
         .entries()
-        .filter(|entry| !matches!(entry.record.body, Body::Attach(_) | Body::Supersede(_)))
+        .filter(|entry| !entry.record.body.is_aside())
         .filter(|entry| !aside.contains(&entry.record.head.id) && homes.of(&context.store, entry) == on)
         .map(|entry| homes.placed(&context.store, entry))
         .collect())

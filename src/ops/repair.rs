@@ -154,7 +154,7 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
 }
 
 fn is_said(record: &Record) -> bool {
-    !matches!(record.body, Body::Attach(_) | Body::Supersede(_))
+    !record.body.is_aside()
 }
 
 /// What is on the shelf of the handoffs, by the commit it is at home on.

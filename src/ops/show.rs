@@ -1,9 +1,11 @@
 //! One thing, whole: a handoff, a session, or what stands on a commit.
 
 use super::accept::Received;
+use super::committer::{self, Committed, Committers};
 use super::context::Context;
 use super::handoff::{Listed, in_force, of_session};
 use super::session::gather;
+use super::sign::{self, Verification};
 use super::{accept, alias, arrival};
 use crate::epistemics::arrival::Arrival;
 use crate::epistemics::gathered::Gathered;
@@ -16,10 +18,10 @@ use crate::store::index::HandoffsWanted;
 /// What was found.
 #[derive(Debug)]
 pub enum Shown {
-    /// A handoff, what became of it since, and what its receivers said.
-    Handoff(Box<Listed>, Box<Arrival>, Received),
-    /// A session; with its handoff in force, when it has one.
-    Session(Box<Gathered>, Option<Box<Listed>>),
+    /// A handoff, what became of it since, what its receivers said, and who vouches for it.
+    Handoff(Box<Listed>, Box<Arrival>, Received, Box<Trust>),
+    /// A session; with its handoff in force, when it has one, and who committed what it said.
+    Session(Box<Gathered>, Option<Box<Listed>>, Committers),
     /// The records at home on a commit.
     Commit {
         /// Its id, hex.
@@ -29,13 +31,37 @@ pub enum Shown {
         /// The records in force, oldest first.
         records: Vec<Record>,
     },
-    /// Any other record.
-    Record(Box<Record>),
+    /// Any other record, and who committed it.
+    Record(Box<Record>, Committed),
+}
+
+/// Who vouches for a handoff.
+#[derive(Debug)]
+pub struct Trust {
+    /// Who committed it.
+    pub committed: Committed,
+    /// What its signatures are worth, when that was asked for.
+    pub verification: Option<Verification>,
 }
 
 /// Finds `given`: a session alias, a handoff's or other record's id, or a revision. Without it, the newest handoff.
-/// Different kinds of the same name are an error unless one is meant exactly.
-pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<String>)> {
+/// Different kinds of the same name are an error unless one is meant exactly. With `verify`, the signatures of the handoff are
+/// checked; nothing else has any.
+pub fn run(context: &Context<'_>, given: Option<&str>, verify: bool) -> Result<(Shown, Vec<String>)> {
+    let (mut shown, warnings) = found(context, given)?;
+    if verify {
+        let Shown::Handoff(listed, _, _, trust) = &mut shown else {
+            return Err(Error::refused("only a handoff is signed")
+                .reason("what was named is a session, a commit or another record")
+                .suggest("Name a handoff of the list.")
+                .command("git empirica handoff list"));
+        };
+        trust.verification = Some(sign::verify(context, &listed.head.id)?);
+    }
+    Ok((shown, warnings))
+}
+
+fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<String>)> {
     let mut warnings = context.store.settle();
     let Some(given) = given else {
         let newest = in_force(context, &HandoffsWanted::default(), 1)?.pop();
@@ -54,7 +80,8 @@ pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Str
         (Ok(named), ..) => {
             let gathered = gather(context, &named.id)?;
             let own = of_session(context, &named.id)?;
-            Shown::Session(Box::new(gathered), own.map(Box::new))
+            let committers = committer::of_session(context, &named.id)?;
+            Shown::Session(Box::new(gathered), own.map(Box::new), committers)
         }
         (_, Ok(record), _) => match &record.body {
             Body::Handoff(_) => {
@@ -64,7 +91,10 @@ pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Str
                 };
                 handoff(context, Listed { head, handoff: *written }, &mut warnings)?
             }
-            _ => Shown::Record(Box::new(record)),
+            _ => {
+                let committed = committer::of(context, &record.head.id, record.head.session.as_ref())?;
+                Shown::Record(Box::new(record), committed)
+            }
         },
         (_, _, Some(commit)) => {
             let index = context.store.index()?;
@@ -75,7 +105,7 @@ pub fn run(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Str
             here.merge(index.naming(&ids, &["attach"])?);
             let homes = Homes::new(&here);
             let said = here.entries().filter(|entry| entry.on.contains(&commit));
-            let said = said.filter(|e| !matches!(e.record.body, Body::Attach(_) | Body::Supersede(_)));
+            let said = said.filter(|e| !e.record.body.is_aside());
             let said = said.filter(|e| !aside.contains(&e.record.head.id));
             let said = said.filter(|e| homes.of(&context.store, e) == commit);
             let records = said.map(|e| homes.placed(&context.store, e)).collect();
@@ -100,7 +130,9 @@ fn handoff(context: &Context<'_>, listed: Listed, warnings: &mut Vec<String>) ->
     warnings.extend(troubles);
     let arrival = arrivals.into_iter().next().ok_or_else(|| nothing(listed.head.id.short()))?;
     let received = accept::of(context, &listed.head.id)?;
-    Ok(Shown::Handoff(Box::new(listed), Box::new(arrival), received))
+    let committed = committer::of(context, &listed.head.id, listed.head.session.as_ref())?;
+    let trust = Trust { committed, verification: None };
+    Ok(Shown::Handoff(Box::new(listed), Box::new(arrival), received, Box::new(trust)))
 }
 
 fn nothing(given: &str) -> Error {

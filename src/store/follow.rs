@@ -27,11 +27,13 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// Whether a line follows: a record that is wanted, or one that puts a wanted handoff aside.
+    /// Whether a line follows: a record that is wanted, or one that puts a wanted handoff aside or
+    /// signs it.
     fn takes(&self, id: &str, known: Option<&Record>) -> bool {
         let Some(only) = &self.only else { return true };
         let aside = known.and_then(|record| match &record.body {
             Body::Supersede(supersede) => Some(&supersede.of),
+            Body::Signature(signature) => Some(&signature.of),
             _ => None,
         });
         Id::parse(id).is_some_and(|id| only.contains(&id)) || aside.is_some_and(|id| only.contains(id))

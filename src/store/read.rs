@@ -70,6 +70,11 @@ impl Scan {
         self.entries.get(id).map(|(_, entry)| entry)
     }
 
+    /// The line of a record as it is stored.
+    pub fn line(&self, id: &Id) -> Option<&[u8]> {
+        self.entries.get(id).map(|(line, _)| line.as_slice())
+    }
+
     /// Takes in all of another scan.
     pub fn merge(&mut self, other: Scan) {
         for (line, entry) in other.entries.into_values() {
@@ -352,7 +357,7 @@ pub fn standing_alone(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
     // of two versions the greater bytes are taken
     found.dedup_by(|(_, next), (_, kept)| next.head.id == kept.head.id);
     let aside = superseded(found.iter().map(|(_, record)| record));
-    let in_force = |record: &Record| !matches!(record.body, Body::Supersede(_)) && !aside.contains(&record.head.id);
+    let in_force = |record: &Record| !record.body.is_aside() && !aside.contains(&record.head.id);
     let records = found.into_iter().map(|(_, record)| record).filter(in_force);
     Some(records.filter_map(|record| placed_on(on, record)).collect())
 }

@@ -95,6 +95,12 @@ impl Store<'_> {
         self.append_on(records, When::Now)
     }
 
+    /// Stores a record at once beside another of the same shelf, on every object where that stands.
+    pub fn put_beside(&self, record: &Record, shelf: Shelf, places: &BTreeSet<Oid>) -> Result<Written> {
+        let records = places.iter().map(|on| (record.clone(), Some((shelf, *on)))).collect();
+        self.append_on(records, When::Now)
+    }
+
     /// As [`Self::append`], with the object and shelf given where they are not the record's own.
     pub(super) fn append_on(&self, records: Vec<(Record, Option<(Shelf, Oid)>)>, when: When) -> Result<Written> {
         let mut written = Written::default();
@@ -168,7 +174,9 @@ impl Store<'_> {
         redacted: &mut Vec<Replaced>,
     ) -> Result<Vec<u8>> {
         let mut keys = serde_json::Value::Object(keys);
-        let mut found = if self.scan_secrets { secrets::redact_value(&mut keys) } else { Vec::new() };
+        // a signature holds what git made, and is none with a letter changed
+        let scanned = self.scan_secrets && kind != "signature";
+        let mut found = if scanned { secrets::redact_value(&mut keys) } else { Vec::new() };
         let serde_json::Value::Object(map) = keys else {
             return Err(unredactable());
         };

@@ -243,6 +243,7 @@ pub fn outcome_json(outcome: &Outcome, markdown: &str) -> Value {
         "markdown": markdown,
         "missing": missing,
         "regenerates": outcome.handoff().and_then(|handoff| handoff.regenerates.as_ref()),
+        "signature_id": outcome.signature,
         "validation": outcome.checks.as_deref().map(validate::json_of),
     })
 }

@@ -44,6 +44,7 @@ pub mod status;
 pub mod sync;
 pub mod task;
 pub mod template;
+pub mod trust;
 pub mod validate;
 pub mod words;
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::handoff::{compact, json_of, markdown, template};
 use super::template::Templates;
-use super::{Answer, accept, arrival, record, safe, session, words};
+use super::{Answer, accept, arrival, record, safe, session, trust, words};
 use crate::error::{Error, Result};
 use crate::model::{Body, Record};
 use crate::ops::handoff::Listed;
@@ -38,22 +38,31 @@ pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mu
         })
     };
     match (shown, format) {
-        (Shown::Handoff(listed, arrival, received), _) => {
+        (Shown::Handoff(listed, arrival, received, vouched), _) => {
             let answer = one(listed, terminal)?.warn(warnings);
             // the user's own template says what the user wants
             let is_ours = terminal.is_built_in(template(&listed.handoff));
             Ok(match format {
                 Format::Compact => answer,
                 _ => {
-                    let answer = arrival::added(answer, arrival, is_ours);
-                    as_text(accept::added(answer, received, is_ours), format)?
+                    let answer = accept::added(arrival::added(answer, arrival, is_ours), received, is_ours);
+                    let answer = trust::committed(answer, &vouched.committed, is_ours);
+                    let answer = match &vouched.verification {
+                        Some(verification) => trust::verified(answer, verification),
+                        None => answer,
+                    };
+                    as_text(answer, format)?
                 }
             })
         }
-        (Shown::Session(_, Some(listed)), Format::Compact) => Ok(one(listed, terminal)?.warn(warnings)),
-        (Shown::Session(_, None), Format::Compact) => Err(no_compact("the session has no handoff")),
-        (Shown::Session(gathered, _), _) => as_text(session::show(gathered, warnings, terminal)?, format),
-        (Shown::Record(record), Format::Markdown | Format::Json) => as_text(record::shown(record, warnings), format),
+        (Shown::Session(_, Some(listed), _), Format::Compact) => Ok(one(listed, terminal)?.warn(warnings)),
+        (Shown::Session(_, None, _), Format::Compact) => Err(no_compact("the session has no handoff")),
+        (Shown::Session(gathered, _, committers), _) => {
+            as_text(trust::session(session::show(gathered, warnings, terminal)?, committers), format)
+        }
+        (Shown::Record(record, committed), Format::Markdown | Format::Json) => {
+            as_text(trust::committed(record::shown(record, warnings), committed, true), format)
+        }
         (Shown::Commit { commit, subject, records }, Format::Markdown | Format::Json) => {
             as_text(commit_answer(commit, subject, records, warnings, terminal)?, format)
         }

@@ -95,7 +95,7 @@ pub struct Check {
 #[allow(missing_docs)]
 pub struct Postflight {
     /// Write no handoff
-    #[arg(long)]
+    #[arg(long, conflicts_with = "sign")]
     pub no_handoff: bool,
     #[command(flatten)]
     pub said: Said,

@@ -29,6 +29,9 @@ pub struct Said {
     /// A file made or changed, beyond what git knows; can be given several times
     #[arg(long, value_name = "PATH")]
     pub artifact: Vec<String>,
+    /// Sign it with your git signing key (user.signingKey, gpg.format). When git cannot sign, it is stored without
+    #[arg(long)]
+    pub sign: bool,
 }
 
 /// Hand the session over: drawn from the journal, the assessments and git, stored on HEAD
@@ -66,6 +69,7 @@ pub struct Handoff {
     #[arg(long, requires = "kind", conflicts_with_all = [
         "set", "from", "edit", "dry_run", "task_id", "to", "task", "finding", "unknown", "accomplished", "context", "next",
         "artifact", "ai", "session", "validate", "regenerate", "transcript", "detail", "budget", "incremental",
+        "sign",
     ])]
     pub example: bool,
     /// Hand over the session of an agent's transcript, which is collected first; the type is context unless --type says otherwise
@@ -91,7 +95,7 @@ pub struct Handoff {
     #[arg(long)]
     pub edit: bool,
     /// Show it and store nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "sign")]
     pub dry_run: bool,
     #[command(flatten)]
     pub who: Who,
@@ -139,6 +143,19 @@ pub enum HandoffCommand {
         #[command(flatten)]
         #[allow(missing_docs)]
         filter: Filter,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        form: Form,
+    },
+    /// Sign a handoff that is stored with your git signing key; show --verify checks it
+    Sign {
+        /// The handoff's id
+        #[allow(missing_docs)]
+        handoff: String,
+        /// Who signs it for you [default: EMPIRICA_AI, empirica.ai, user.name]
+        #[arg(long, value_name = "AI")]
+        #[allow(missing_docs)]
+        ai: Option<String>,
         #[command(flatten)]
         #[allow(missing_docs)]
         form: Form,

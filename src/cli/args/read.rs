@@ -14,6 +14,9 @@ pub struct Show {
     /// The form; compact has short keys and short texts
     #[arg(long, value_name = "FORMAT", default_value = "markdown")]
     pub format: FormatWord,
+    /// Check the signatures of the handoff: it exits with 1 unless one of them is good
+    #[arg(long, conflicts_with = "format")]
+    pub verify: bool,
     #[command(flatten)]
     pub form: Form,
 }

@@ -7,7 +7,7 @@ use super::{Call, Effect};
 use crate::error::Result;
 use crate::mcp::here::Here;
 use crate::mcp::schema::Alias;
-use crate::ops::{bootstrap, session};
+use crate::ops::{bootstrap, committer, session};
 use crate::view::fit::Form;
 use crate::view::{self, Answer};
 
@@ -106,7 +106,8 @@ impl Call for Summary {
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
         let (gathered, warnings) = session::show(&context, context.asked.session.as_deref())?;
-        view::session::show(&gathered, warnings, &mut here.templates)
+        let committers = committer::of_session(&context, &gathered.session.id)?;
+        Ok(view::trust::session(view::session::show(&gathered, warnings, &mut here.templates)?, &committers))
     }
 }
 

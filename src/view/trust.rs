@@ -1,0 +1,110 @@
+//! Who vouches for a record: who committed it, and what its signatures are worth.
+
+use serde_json::{Value, json};
+
+use super::{Answer, safe};
+use crate::error::Error;
+use crate::ops::committer::{Committed, Committers};
+use crate::ops::sign::{Checked, Outcome, State, Verification};
+use crate::store::Brought;
+
+fn name(by: &Brought) -> String {
+    safe::words(&format!("{} <{}>", by.name, by.email)).replace("\\<", "<")
+}
+
+/// Adds to the answer of `show` who committed what is shown: `committed_by` and `committed_by_other`, and a line `in_text`.
+pub fn committed(mut answer: Answer, committed: &Committed, in_text: bool) -> Answer {
+    answer.json.insert("committed_by".to_owned(), json!(committed.by));
+    answer.json.insert("committed_by_other".to_owned(), json!(committed.is_other()));
+    let Some(by) = committed.by.as_ref().filter(|_| in_text) else { return answer };
+    answer.text.push_str(&format!("\nCommitted by {}.\n", name(by)));
+    if let Some(start) = committed.start.as_ref().filter(|_| committed.is_other()) {
+        answer.text.push_str(&format!("That is not who committed the start of its session: {}.\n", name(start)));
+    }
+    answer
+}
+
+/// Adds to the answer about a session who committed what it said: `committers` and `committed_by_others`; in the text only
+/// where these are several.
+pub fn session(mut answer: Answer, committers: &Committers) -> Answer {
+    let one = |(by, records): &(Option<Brought>, usize)| json!({"name": by.as_ref().map(|by| &by.name), "email": by.as_ref().map(|by| &by.email), "records": records});
+    answer.json.insert("committers".to_owned(), committers.all.iter().map(one).collect());
+    let other = |(head, kind, by): &(crate::model::Head, &str, Brought)| json!({"id": head.id, "kind": kind, "ai_id": head.ai, "committed_by": by});
+    answer.json.insert("committed_by_others".to_owned(), committers.others.iter().map(other).collect());
+    if !committers.others.is_empty() {
+        answer.text.push_str("\nNot committed by who committed the start of the session:\n");
+    }
+    for (head, kind, by) in &committers.others {
+        let what = format!("{} {}", head.id.short(), kind.replace('_', " "));
+        answer.text.push_str(&format!("  {what} by {}, committed by {}\n", safe::words(&head.ai), name(by)));
+    }
+    answer
+}
+
+/// The answer of `handoff sign`.
+pub fn signed(outcome: &Outcome) -> Answer {
+    Answer::new(json!({"handoff_id": outcome.of, "signature_id": outcome.signature_id, "sha256": outcome.sha256}))
+        .text(format!("{}\n", outcome.signature_id.short()))
+        .say(format!("Signed handoff {}.", outcome.of.short()))
+        .hint(format!("git empirica show {} --verify", outcome.of.short()))
+        .stored(&outcome.stored)
+}
+
+/// Adds to the answer of `show` what the signatures are worth, under `verification` and as the end of the text. It fails unless one is
+/// good.
+pub fn verified(mut answer: Answer, verification: &Verification) -> Answer {
+    let one = |checked: &Checked| {
+        json!({
+            "signature_id": checked.head.id, "ai_id": checked.head.ai, "timestamp": checked.head.at,
+            "state": checked.state.name(), "signer": checked.git.signer, "key": checked.git.key,
+            "fingerprint": checked.git.fingerprint, "git": checked.git.words,
+        })
+    };
+    let all: Vec<Value> = verification.signatures.iter().map(one).collect();
+    answer.json.insert("verification".to_owned(), json!({"state": verification.state.name(), "signatures": all}));
+    for checked in &verification.signatures {
+        answer.text.push_str(&format!("\nSignature {}: {}\n", checked.head.id.short(), told(checked)));
+    }
+    if verification.state != State::Good {
+        let id = verification.of.short();
+        let error = Error::refused(format!("the handoff {id} has no good signature")).reason(reason(verification));
+        answer.failed = Some(match verification.state {
+            State::UnknownKey => error
+                .suggest("If you know the key, tell git so: import it, or add it to the file of allowed signers.")
+                .command("git config --get gpg.ssh.allowedSignersFile || true"),
+            State::Unsigned => {
+                error.suggest("Who made it can sign it still.").command(format!("git empirica handoff sign {id}"))
+            }
+            _ => error
+                .suggest("Do not rely on it before its author has confirmed it.")
+                .command(format!("git empirica show {id}")),
+        });
+    }
+    answer
+}
+
+fn told(checked: &Checked) -> String {
+    let signer = checked.git.signer.as_ref().map(|signer| format!(" by {}", safe::words(signer)));
+    let key = checked.git.fingerprint.as_ref().or(checked.git.key.as_ref());
+    let key = key.map(|key| format!(", key {}", safe::words(key)));
+    format!("{}{}{}", meaning(checked.state), signer.unwrap_or_default(), key.unwrap_or_default())
+}
+
+fn meaning(state: State) -> &'static str {
+    match state {
+        State::Good => "good",
+        State::UnknownKey => "its key is not known or not trusted here",
+        State::Expired => "it or its key has expired or was revoked",
+        State::OtherText => "it is of another text than this handoff as it is stored",
+        State::Bad => "bad: it does not fit what it signs",
+        State::Unsigned => "there is none",
+    }
+}
+
+fn reason(verification: &Verification) -> String {
+    let words = verification.signatures.first().map(|best| best.git.words.lines().collect::<Vec<_>>().join("; "));
+    match words.filter(|words| !words.is_empty()) {
+        Some(words) => format!("{}; git says: {}", meaning(verification.state), safe::line(&words)),
+        None => meaning(verification.state).to_owned(),
+    }
+}
