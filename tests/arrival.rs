@@ -44,7 +44,7 @@ fn nothing_changed_is_said_in_few_words() {
     });
     assert_eq!(arrival(&repo), expected);
     assert_eq!(told(&repo), "Nothing changed since.");
-    assert!(repo.run(["show"]).ok().out.ends_with("\n## Since Then\n\n- nothing changed\n"));
+    assert!(repo.run(["show"]).ok().out.contains("\n## Since Then\n\n- nothing changed\n"));
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn commits_since_and_what_they_changed_removed_and_left_alone() {
     assert_eq!(arrived["missing_artifacts"], json!(["src/b.rs"]));
     assert_eq!(told(&repo), "Since then: 3 commits; changed: src/a.rs; missing: src/b.rs.");
     let shown = repo.run(["show"]).ok().out;
-    assert!(shown.ends_with("- 3 commits\n- changed: src/a.rs\n- missing: src/b.rs\n"), "{shown}");
+    assert!(shown.contains("- 3 commits\n- changed: src/a.rs\n- missing: src/b.rs\n"), "{shown}");
     // a change that was taken back is none
     repo.commit("src/a.rs", "a\n", "Back to the first a");
     assert_eq!(arrival(&repo)["changed_artifacts"], json!([]));

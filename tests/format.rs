@@ -325,7 +325,9 @@ fn a_dry_run_of_setup_makes_no_folder() {
     let bin = place.path().join("prefix/bin");
     fs::create_dir_all(&bin).expect("a folder");
     let program = bin.join("git-empirica");
-    fs::copy(env!("CARGO_BIN_EXE_git-empirica"), &program).expect("a copy");
+    // by another process: a program that is open for writing here, or in a child that was just begun, cannot be started
+    let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_git-empirica")).arg(&program).status();
+    assert!(copied.expect("cp starts").success());
     let mut command = place.command(&program, &repo.path);
     let path = format!("{}:/usr/bin:/bin", bin.display());
     let out = command.env("PATH", path).args(["setup", "--dry-run", "--json"]).output().expect("it starts");
