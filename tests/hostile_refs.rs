@@ -109,3 +109,34 @@ fn trees_with_odd_entries_are_read_and_keep_them() {
     repo.git(["update-ref", "refs/notes/empirica/remotes/y/data/journal", &tree]);
     readers_work(&repo);
 }
+
+#[test]
+fn a_name_that_is_no_text_stays_when_a_tree_is_put_in_order() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let head = repo.head();
+    repo.start("ada", "t");
+    repo.json(["flush"]);
+    let made = |entries: &[u8]| {
+        let file = place.path().join("tree");
+        fs::write(&file, entries).expect("a file");
+        let mut make = place.command("git", &repo.path);
+        make.arg("mktree").stdin(File::open(&file).expect("the file"));
+        String::from_utf8(make.output().expect("git").stdout).expect("an id").trim().to_owned()
+    };
+    let blob = repo.git_out(["rev-parse", "HEAD:README.md"]);
+    // the same note once more, fanned out: only a tree that is made anew holds both
+    let inner = made(format!("100644 blob {blob}\t{}\n", &head[2..]).as_bytes());
+    let notes = repo.git_out(["ls-tree", JOURNAL]);
+    let entries = format!("{notes}\n040000 tree {inner}\t{}\n100644 blob {blob}\tcaf", &head[..2]);
+    let tree = made(&[entries.as_bytes(), b"\xe9\n"].concat());
+    let commit = repo.git_out(["commit-tree", "-m", "odd", "-p", JOURNAL, &tree]);
+    repo.git(["update-ref", JOURNAL, &commit]).ok();
+    repo.json(["finding", "on top"]);
+    repo.json(["flush"]);
+    let names = repo.git_out(["ls-tree", "--name-only", JOURNAL]);
+    assert!(names.contains("caf\\351"), "{names}");
+    let lines = repo.lines("journal").join("\n");
+    assert!(lines.contains("on top") && lines.contains("hello"), "{lines}");
+    repo.fsck();
+}

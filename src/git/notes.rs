@@ -141,8 +141,9 @@ pub(super) fn normalised(repo: &Repository, tree: Oid, unite: Unite) -> Result<S
     let broken = |error| unreadable(tree, error);
     let mut editor = gix::objs::tree::Editor::new(gix::objs::Tree::empty(), repo, repo.gix().object_hash());
     for (path, kind, id) in others {
-        let parts: Vec<&str> = path.split('/').collect();
-        editor.upsert(parts, kind, id).map_err(|error| broken(gix::Error::from_error(error)))?;
+        editor
+            .upsert(path.split(|byte| *byte == b'/'), kind, id)
+            .map_err(|error| broken(gix::Error::from_error(error)))?;
     }
     let base = editor.write(|tree| gix::objs::Write::write(repo, tree)).map_err(broken)?;
     let mut state = State::new(base, repo).map_err(broken)?;
@@ -171,20 +172,22 @@ pub struct Entries {
     /// The notes as (annotated object, blob). An object can come twice in an ill-formed tree; blobs that are not here
     /// are listed all the same.
     pub notes: Vec<(Oid, Oid)>,
-    /// Every other entry: path, kind, object.
-    others: Vec<(String, EntryKind, Oid)>,
+    /// Every other entry: path, kind, object. A path can be no UTF-8.
+    others: Vec<(Vec<u8>, EntryKind, Oid)>,
 }
 
 /// Everything in a notes tree, whatever its fan-out.
 pub fn entries(repo: &Repository, tree: Oid) -> Result<Entries> {
     let Entries { mut notes, mut others } = Entries::default();
-    let mut pending = vec![(tree, String::new(), String::new())];
+    let mut pending = vec![(tree, String::new(), Vec::new())];
     let mut buffer = Vec::new();
     while let Some((id, hex, path)) = pending.pop() {
         let tree = repo.find_tree(&id, &mut buffer).map_err(|error| unreadable(id, error))?;
         for entry in tree.entries {
-            let name = String::from_utf8_lossy(entry.filename).into_owned();
-            let full = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
+            let mut full: Vec<u8> = path.clone();
+            full.extend(if path.is_empty() { &b""[..] } else { b"/" });
+            full.extend_from_slice(entry.filename);
+            let name = String::from_utf8_lossy(entry.filename);
             let is_hex = name.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
             let joined = format!("{hex}{name}");
             if entry.mode.is_tree() {
