@@ -128,7 +128,6 @@ fn survives(what: &str, note: &[u8]) {
     let head = repo.head();
     repo.set_note(JOURNAL, &head, note);
     repo.set_note(HANDOFFS, &head, note);
-    let begun = Instant::now();
     readers_work(&repo);
     write(&repo);
     readers_work(&repo);
@@ -148,9 +147,6 @@ fn survives(what: &str, note: &[u8]) {
             assert!(kept.contains(line), "{what}: lost {:.80}", String::from_utf8_lossy(line));
         }
         assert!(String::from_utf8_lossy(&after).contains("\"ai\":\"us\""), "{what}");
-    }
-    if is_long() {
-        println!("{what}: {:?}", begun.elapsed());
     }
 }
 
@@ -309,7 +305,7 @@ fn what_looks_like_options_paths_or_markup_is_text() {
     }
     source.json([
         "accept",
-        &source.json(["show"])["handoff_id"].as_str().expect("an id").to_owned(),
+        source.json(["show"])["handoff_id"].as_str().expect("an id"),
         "--understanding",
         "u",
         "--question",

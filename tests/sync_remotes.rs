@@ -316,11 +316,8 @@ fn partial_clones_get_notes_whole_in_one_batch_and_give_theirs() {
         // the user's own fetch brings the commits without what they hold
         repo.git(["fetch", "-q", "origin"].iter().chain(&crate::team::SPECS)).ok();
         let read = repo.json(["handoff", "list"]);
-        assert_eq!(
-            (&read["total_found"], read.get("warning")),
-            (&1.into(), None),
-            "what is lacking is fetched: {read}"
-        );
+        assert!(read.get("warning").is_none(), "what is lacking is fetched: {read}");
+        assert!(read["handoffs"].to_string().contains("task of one"), "{read}");
         let trace = place.path().join(format!("{name}.trace"));
         let trace = trace.to_str().expect("UTF-8");
         let synced = repo.json_with_env(&[("GIT_TRACE", trace)], ["sync"]);
