@@ -205,6 +205,31 @@ fn the_program_for_openpgp_is_git_s_own() {
     assert_eq!(shown["verification"]["signatures"][0]["key"], "0123456789ABCDEF");
 }
 
+#[test]
+fn a_real_openpgp_key_signs_and_is_verified() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let gpg = |arguments: &[&str]| {
+        let mut command = repo.place.command("gpg", &repo.path);
+        command.args(["--batch", "--quiet", "--passphrase", ""]).args(arguments);
+        command.output()
+    };
+    // only where there is gpg
+    let Ok(made) = gpg(&["--quick-generate-key", "Test <test@example.com>", "ed25519", "sign", "never"]) else { return };
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    repo.start("ada", "t");
+    let made = repo.json(["handoff", "--context", "c", "--next", "n", "--sign"]);
+    assert!(made["signature_id"].is_string() && made["warnings"].is_null(), "{made}");
+    let id = made["handoff_id"].as_str().expect("an id");
+    assert_eq!(state(&repo, id), "good");
+    let shown = repo.json(["show", id, "--verify"]);
+    assert_eq!(shown["verification"]["signatures"][0]["signer"], "Test <test@example.com>", "{shown}");
+    note_without(&repo, |line| Some(line.replace("\"next_steps\":[\"n\"]", "\"next_steps\":[\"other\"]")));
+    assert_eq!(state(&repo, id), "other_text");
+    let mut agent = repo.place.command("gpgconf", &repo.path);
+    assert!(agent.args(["--kill", "all"]).status().expect("gpgconf").success());
+}
+
 /// Runs as another committer.
 fn as_mallory(repo: &Repo<'_>, arguments: &[&str]) -> Ran {
     let env = [("GIT_COMMITTER_NAME", "Mallory"), ("GIT_COMMITTER_EMAIL", "mallory@example.com")];
