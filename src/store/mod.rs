@@ -50,7 +50,7 @@ pub use self::pending::Pending;
 pub use self::portable::{Imported, Out};
 pub use self::read::{Entry, Homes, Lookup, Note, Scan, standing_alone};
 pub use self::redact::Redaction;
-pub use self::remote::{Line, Standing, Travelling};
+pub use self::remote::{Leak, Line, Standing, Travelling};
 pub use self::secrets::Replaced;
 pub use self::write::{Storage, When, Written};
 

@@ -37,6 +37,17 @@ pub struct Line {
     pub bytes: Vec<u8>,
 }
 
+/// Where a secret would leave with what travels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leak {
+    /// The record's id; `None` for a line that is no record.
+    pub id: Option<String>,
+    /// The field of the record that holds it.
+    pub field: Option<String>,
+    /// The rule that saw it.
+    pub rule: &'static str,
+}
+
 /// What would travel, or did, of one ref. A line on several commits comes once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Travelling {
@@ -176,19 +187,20 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// The first of the lines that holds a secret, by the record's id, and the rule that saw it; `None` when there is none, or
-    /// `empirica.redact` is off.
-    pub fn secret_in(&self, lines: &[Line]) -> Option<(String, &'static str)> {
+    /// The first of the lines that holds a secret; `None` when there is none, or `empirica.redact` is off.
+    pub fn secret_in(&self, lines: &[Line]) -> Option<Leak> {
         if !self.scan_secrets {
             return None;
         }
         lines.iter().find_map(|line| {
-            let rule = match serde_json::from_slice::<serde_json::Value>(&line.bytes) {
-                Ok(mut value) if line.id.is_some() => secrets::redact_value(&mut value).first().map(|r| r.rule),
-                _ => secrets::redact_text(&String::from_utf8_lossy(&line.bytes))
-                    .and_then(|(_, rules)| rules.first().copied()),
+            let (field, rule) = match serde_json::from_slice::<serde_json::Value>(&line.bytes) {
+                Ok(mut value) if line.id.is_some() => {
+                    let found = secrets::redact_value(&mut value).into_iter().next()?;
+                    (Some(found.field), found.rule)
+                }
+                _ => (None, *secrets::redact_text(&String::from_utf8_lossy(&line.bytes))?.1.first()?),
             };
-            Some((line.id.clone().unwrap_or_else(|| "a line that is no record".to_owned()), rule?))
+            Some(Leak { id: line.id.clone(), field, rule })
         })
     }
 }

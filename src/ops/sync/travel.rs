@@ -9,7 +9,7 @@ use crate::git::Oid;
 use crate::git::remotes::{Place, is_partial};
 use crate::git::transfer::{self, Fetched, Manner, Pushed};
 use crate::model::Shelf;
-use crate::store::{MARKDOWN_REF, Standing, Store, Travelling, data_ref, pause};
+use crate::store::{Leak, MARKDOWN_REF, Standing, Store, Travelling, data_ref, pause};
 
 /// How often another one may be faster before we give up.
 const ROUNDS: u32 = 12;
@@ -80,7 +80,7 @@ impl Trip<'_, '_> {
         let mut first = false;
         let mut refused: BTreeMap<String, String> = BTreeMap::new();
         let mut outrun: BTreeMap<String, (Option<Oid>, u32)> = BTreeMap::new();
-        let mut secret: Option<(String, &'static str)> = None;
+        let mut secret: Option<Leak> = None;
         for round in 1..=ROUNDS {
             let (standings, fetched) = self.fetch()?;
             first |= round == 1 && is_first(&standings);
@@ -166,7 +166,7 @@ impl Trip<'_, '_> {
     }
 
     /// The refs that must not be pushed, because a secret would leave with them. The Markdown says what the handoffs say.
-    fn held(&self, outgoing: &Cargoes, secret: &mut Option<(String, &'static str)>) -> BTreeSet<String> {
+    fn held(&self, outgoing: &Cargoes, secret: &mut Option<Leak>) -> BTreeSet<String> {
         let mut held = BTreeSet::new();
         for (name, travelling) in outgoing.iter().filter(|(name, _)| self.leaves.may(name)) {
             if let Some(found) = self.store.secret_in(&travelling.lines) {
@@ -221,12 +221,7 @@ impl Trip<'_, '_> {
     }
 
     /// What is wrong although the rest went well.
-    fn ended(
-        &self,
-        synced: Synced,
-        refused: BTreeMap<String, String>,
-        secret: Option<(String, &'static str)>,
-    ) -> Result<Synced> {
+    fn ended(&self, synced: Synced, refused: BTreeMap<String, String>, secret: Option<Leak>) -> Result<Synced> {
         let words = refused.iter().next();
         self.store.remember_refusal(&self.place.push, words.map(|(_, words)| words.as_str()));
         if let Some((name, words)) = words {
@@ -237,15 +232,21 @@ impl Trip<'_, '_> {
                 )
                 .command("git config empirica.sync off"));
         }
-        if let Some((id, rule)) = secret {
-            return Err(Error::refused(format!("{id} holds a secret, so it was not sent"))
-                .reason(format!("the rule {rule} saw it in what would leave for the first time"))
-                .suggest("Change the secret and redact the record; or, when it is none, turn the scan off.")
-                .command(format!("git empirica show {id}"))
-                .command("git config empirica.redact false"));
-        }
-        Ok(synced)
+        secret.map_or(Ok(synced), |leak| Err(held_back(&leak)))
     }
+}
+
+/// Why a ref was not sent. What a field or a rule is called is said, never what it found.
+fn held_back(leak: &Leak) -> Error {
+    let id = leak.id.as_deref();
+    let what = id.unwrap_or("a line that is no record");
+    let place = leak.field.as_ref().map_or_else(String::new, |field| format!(" in {field}"));
+    let error = Error::refused(format!("{what} holds a secret, so it was not sent"))
+        .reason(format!("the rule {} saw it{place}, in what would leave for the first time", leak.rule))
+        .suggest("Change the secret and redact the record; or, when it is none, turn the scan off.");
+    let commands =
+        id.into_iter().flat_map(|id| [format!("git empirica show {id}"), format!("git empirica redact {id}")]);
+    commands.fold(error, Error::command).command("git config empirica.redact false")
 }
 
 fn is_first(standings: &[Standing]) -> bool {
