@@ -1,9 +1,10 @@
 //! Tells which stretches of a text are secrets, and puts `[redacted:<rule>]` in their place.
 //!
-//! The rules are those of the `nosecrets-rules` crate, joined by [`EXTRA`] and [`assigned`] for what it lacks: whole
-//! private keys, newer token formats, any `password = …`. One look at the bytes tells which of them can match at all,
+//! The rules are those of the `nosecrets-rules` crate, joined by [`EXTRA`], [`formats`] and [`assigned`] for what it lacks:
+//! whole private keys, the formats of a hundred issuers, any `password = …`. One look at the bytes tells which of them can match at all,
 //! and only those are loaded and compiled.
 
+mod formats;
 mod text;
 
 use std::ops::Range;
@@ -203,6 +204,7 @@ fn marks(text: &str) -> Vec<Range<usize>> {
 fn find(text: &str) -> Vec<Span> {
     let (extras, library) = look(text);
     let mut spans: Vec<Span> = assigned(text).into_iter().map(|span| (span, usize::MAX, "assigned-secret")).collect();
+    spans.extend(formats::find(text, 300));
     if extras == 0 && !library {
         return spans;
     }
@@ -302,5 +304,7 @@ fn look(text: &str) -> (u32, bool) {
     (extras, library)
 }
 
+#[cfg(test)]
+mod corpus;
 #[cfg(test)]
 mod tests;
