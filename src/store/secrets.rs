@@ -17,6 +17,9 @@ use serde_json::Value;
 use self::text::{Starts, assigned, holds_key, is_object_id, is_placeholder, is_random, is_uuid};
 use self::text::{is_word, may_start, starts, starts_with, words};
 
+/// The key of a record whose secrets were stored as they are, because its author said so.
+pub const ALLOWED: &str = "secret_allowed";
+
 /// One secret that was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
@@ -306,5 +309,11 @@ fn look(text: &str) -> (u32, bool) {
 
 #[cfg(test)]
 mod corpus;
+#[cfg(test)]
+mod draw;
+#[cfg(test)]
+mod kinds;
+#[cfg(test)]
+mod ordinary;
 #[cfg(test)]
 mod tests;

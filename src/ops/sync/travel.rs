@@ -26,6 +26,8 @@ pub struct Trip<'t, 's> {
     pub manner: Manner,
     /// What may leave.
     pub leaves: Leaves,
+    /// Whether what looks like a secret leaves as well.
+    pub allow_secret: bool,
 }
 
 /// What travels, by ref.
@@ -95,7 +97,7 @@ impl Trip<'_, '_> {
                 warnings.extend(store.unite_with(&standings, may)?);
             }
             let standings = store.standing(&self.place.tracking, fetched.present.as_ref())?;
-            let held = self.held(&outgoing, &mut secret);
+            let held = self.held(&outgoing, &mut secret, warnings)?;
             let held_tips =
                 standings.iter().filter(|s| held.contains(&s.name)).filter_map(|s| Some((s.name.clone(), s.ours?)));
             store.remember_held_back(&self.place.push, &held_tips.collect());
@@ -166,18 +168,33 @@ impl Trip<'_, '_> {
     }
 
     /// The refs that must not be pushed, because a secret would leave with them. The Markdown says what the handoffs say.
-    fn held(&self, outgoing: &Cargoes, secret: &mut Option<Leak>) -> BTreeSet<String> {
+    fn held(
+        &self,
+        outgoing: &Cargoes,
+        secret: &mut Option<Leak>,
+        warnings: &mut Vec<String>,
+    ) -> Result<BTreeSet<String>> {
         let mut held = BTreeSet::new();
         for (name, travelling) in outgoing.iter().filter(|(name, _)| self.leaves.may(name)) {
-            if let Some(found) = self.store.secret_in(&travelling.lines) {
-                held.insert(name.clone());
-                if *name == data_ref(Shelf::Handoffs) {
-                    held.insert(MARKDOWN_REF.to_owned());
+            let in_lines = self.store.secret_in(&travelling.lines);
+            let found =
+                in_lines.map_or_else(|| self.store.secret_in_markdown(&travelling.texts), |leak| Ok(Some(leak)))?;
+            let Some(found) = found else { continue };
+            if self.allow_secret {
+                let what = found.id.as_deref().unwrap_or("a line that is no record");
+                let warning = format!("{what} holds a secret (rule {}) and was let go", found.rule);
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
                 }
-                secret.get_or_insert(found);
+                continue;
             }
+            held.insert(name.clone());
+            if *name == data_ref(Shelf::Handoffs) {
+                held.insert(MARKDOWN_REF.to_owned());
+            }
+            secret.get_or_insert(found);
         }
-        held
+        Ok(held)
     }
 
     fn first_words(&self, outgoing: &Cargoes) -> String {
@@ -243,10 +260,10 @@ fn held_back(leak: &Leak) -> Error {
     let place = leak.field.as_ref().map_or_else(String::new, |field| format!(" in {field}"));
     let error = Error::refused(format!("{what} holds a secret, so it was not sent"))
         .reason(format!("the rule {} saw it{place}, in what would leave for the first time", leak.rule))
-        .suggest("Change the secret and redact the record; or, when it is none, turn the scan off.");
+        .suggest("Change the secret and redact the record; or, when it is none, let it go.");
     let commands =
         id.into_iter().flat_map(|id| [format!("git empirica show {id}"), format!("git empirica redact {id}")]);
-    commands.fold(error, Error::command).command("git config empirica.redact false")
+    commands.fold(error, Error::command).command("git empirica sync --allow-secret")
 }
 
 fn is_first(standings: &[Standing]) -> bool {
@@ -258,6 +275,7 @@ fn add(to: &mut Travelling, more: Travelling) {
     to.lines.sort();
     to.lines.dedup();
     to.notes = to.notes.max(more.notes);
+    to.texts.extend(more.texts);
 }
 
 fn merged(mut all: Cargoes, more: &Cargoes) -> Cargoes {

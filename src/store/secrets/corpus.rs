@@ -1,15 +1,10 @@
 //! The corpus: what the rules find of secrets of every kind, and what they take for one that is none.
-
-mod draw;
-mod kinds;
-mod ordinary;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use self::draw::Draw;
-use super::redact_text;
+use super::draw::Draw;
+use super::{kinds, ordinary, redact_text};
 
 /// How many samples of each kind.
 const SAMPLES: usize = 16;
