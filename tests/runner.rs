@@ -86,6 +86,7 @@ mod rewrites;
 mod schema;
 mod search;
 mod secrets;
+mod secrets_kept;
 mod seeds;
 mod similar;
 mod snapshot;

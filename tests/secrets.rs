@@ -155,7 +155,10 @@ fn people_are_warned_on_standard_error() {
 fn the_scan_can_be_turned_off() {
     let place = Place::new();
     let repo = place.repo("r");
+    let says_off = || repo.run(["doctor"]).out.contains("empirica.redact is off");
+    assert!(!says_off());
     repo.git(["config", "empirica.redact", "false"]).ok();
+    assert!(says_off());
     repo.start("a", "t");
     let [token, ..] = secrets();
     let json = repo.json(["finding", &token]);

@@ -193,6 +193,9 @@ fn a_secret_that_would_leave_for_the_first_time_is_held_back_and_named() {
     let id = repo.json(["handoff", "list"])["handoffs"][0]["handoff_id"].as_str().expect("an id").to_owned();
     let failed = repo.fails(1, ["sync"]);
     assert!(failed["error"].as_str().is_some_and(|text| text.contains(&id)), "{failed}");
+    assert!(failed["reason"].as_str().is_some_and(|text| text.contains("github") && text.contains(" in ")), "{failed}");
+    assert!(failed["recovery_commands"].to_string().contains(&format!("git empirica redact {id}")), "{failed}");
+    assert!(!failed.to_string().contains(secret), "{failed}");
     let there = tips(&hub);
     assert!(there[0].is_some() && there[2].is_none() && there[3].is_none(), "the rest went: {there:?}");
     repo.git(["config", "empirica.redact", "false"]).ok();

@@ -215,7 +215,9 @@ fn a_real_openpgp_key_signs_and_is_verified() {
         command.output()
     };
     // only where there is gpg
-    let Ok(made) = gpg(&["--quick-generate-key", "Test <test@example.com>", "ed25519", "sign", "never"]) else { return };
+    let Ok(made) = gpg(&["--quick-generate-key", "Test <test@example.com>", "ed25519", "sign", "never"]) else {
+        return;
+    };
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     repo.start("ada", "t");
     let made = repo.json(["handoff", "--context", "c", "--next", "n", "--sign"]);

@@ -1,10 +1,11 @@
-//! From the commands that take care of what is stored to their answers: `redact`.
+//! From the commands that take care of what is stored to their answers: `redact`, `doctor`.
 
 use super::args;
 use super::dispatch::Here;
 use super::input::Input;
+use super::progress::Progress;
 use crate::error::Result;
-use crate::ops::{Asked, redact};
+use crate::ops::{Asked, doctor, redact};
 use crate::view::{self, Answer};
 
 impl Here<'_> {
@@ -13,7 +14,17 @@ impl Here<'_> {
         let reason = given.reason.map(|reason| input.text(reason)).transpose()?;
         let shown = self.output.tells_progress();
         let request = redact::Request { records: given.records, reason, dry_run: given.dry_run, shown };
-        let asked = Asked { ai: given.ai, session: None };
+        let asked = Asked { ai: given.ai, session: None, ..Default::default() };
         Ok(view::redact::answer(&redact::run(&self.context(asked)?, &request)?))
+    }
+
+    pub(super) fn doctor(&mut self, given: &args::Doctor) -> Result<Answer> {
+        let progress = Progress::new(self.output, "scanning notes");
+        let context = self.context(Asked::default())?;
+        let mut outcome = doctor::run(&context);
+        if given.secrets {
+            outcome.checks.extend(doctor::secrets(&context, &mut |done, of| progress.tell(done, of)));
+        }
+        Ok(view::doctor::answer(&outcome))
     }
 }

@@ -12,9 +12,8 @@ use crate::model::transcript::Agent;
 use crate::model::{Phase, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
-    Asked, Context, assess, bootstrap, calibration, checkpoint, committer, compaction, deinit, demo, diff, doctor,
-    drift, flush, goal, handoff, init, journal, log, metrics, query, repair, resume, session, setup, snapshot, status,
-    sync,
+    Asked, Context, assess, bootstrap, calibration, checkpoint, committer, compaction, deinit, demo, diff, drift,
+    flush, goal, handoff, init, journal, log, metrics, query, repair, resume, session, setup, snapshot, status, sync,
 };
 use crate::view::block::BuiltIn;
 use crate::view::fit::Form;
@@ -105,7 +104,7 @@ impl<'a> Here<'a> {
             }
             Command::Bootstrap(given) => {
                 let form = if self.output.as_json { Form::Json } else { Form::Text };
-                let context = self.context(Asked { ai: given.ai, session: given.session })?;
+                let context = self.context(Asked { ai: given.ai, session: given.session, ..Default::default() })?;
                 let outcome = bootstrap::run(&context, &bootstrap::Request::default())?;
                 view::bootstrap::answer(&outcome, given.budget as usize, form, &mut self.terminal)?
             }
@@ -138,7 +137,7 @@ impl<'a> Here<'a> {
             }
             Command::Deinit(given) => view::init::taken_back(&deinit::run(self.repo, given.changes.dry_run)?),
             Command::Instructions(given) => self.instructions(given)?,
-            Command::Doctor(_) => view::doctor::answer(&doctor::run(&self.context(Asked::default())?)),
+            Command::Doctor(given) => self.doctor(&given)?,
             Command::Flush(_) => view::small::flushed(&flush::run(&self.context(Asked::default())?)),
             other => self.journal(other)?,
         }))
@@ -147,7 +146,8 @@ impl<'a> Here<'a> {
     fn session(&mut self, command: SessionCommand) -> Result<Answer> {
         Ok(match command {
             SessionCommand::Start(given) => {
-                let context = self.context(Asked { ai: given.ai, session: None })?;
+                let asked = Asked { ai: given.ai, session: None, allow_secret: given.allow_secret };
+                let context = self.context(asked)?;
                 let request = session::Start {
                     task: Input::new(self.output.stdin()).optional(given.task)?,
                     kind: given.kind,
@@ -163,7 +163,7 @@ impl<'a> Here<'a> {
                 view::session::ended(&session::end(&self.context(given.who)?, reason)?)
             }
             SessionCommand::List(given) => {
-                let context = self.context(Asked { ai: given.ai, session: None })?;
+                let context = self.context(Asked { ai: given.ai, session: None, ..Default::default() })?;
                 view::session::list(&session::list(&context, given.active)?)
             }
             SessionCommand::Show(given) => {
@@ -177,7 +177,13 @@ impl<'a> Here<'a> {
 
     fn sync(&mut self, given: args::Sync) -> Result<Answer> {
         let shown = self.output.tells_progress();
-        let request = sync::Request { remote: given.remote, dry_run: given.dry_run, shown, unattended: false };
+        let request = sync::Request {
+            remote: given.remote,
+            dry_run: given.dry_run,
+            allow_secret: given.allow_secret,
+            shown,
+            unattended: false,
+        };
         let context = self.context(Asked::default())?;
         let (output, mut unsaid) = (&mut *self.output, Ok(()));
         let outcome = sync::run(&context, &request, &mut |line| {
@@ -280,7 +286,9 @@ impl<'a> Here<'a> {
                 let why = input.optional(why)?;
                 (goal::Request::Drop { id, why }, who)
             }
-            GoalCommand::Take { from, who, .. } => (goal::Request::Take { session: from }, who),
+            GoalCommand::Take { from, who, .. } => {
+                (goal::Request::Take { session: from }, args::Speaker { who, allow_secret: false })
+            }
             GoalCommand::List { open, filter, .. } => {
                 let (goals, warnings) = goal::list(&self.context(filter)?, open)?;
                 return Ok(view::goal::list(&goals, warnings));
@@ -294,7 +302,7 @@ impl<'a> Here<'a> {
     }
 
     fn metrics(&mut self, given: args::Metrics) -> Result<Answer> {
-        let context = self.context(Asked { ai: given.ai, session: None })?;
+        let context = self.context(Asked { ai: given.ai, session: None, ..Default::default() })?;
         match given.handoff {
             Some(handoff) => {
                 let one = metrics::one(&context, &handoff, given.exact)?;

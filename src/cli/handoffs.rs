@@ -16,7 +16,7 @@ impl Here<'_> {
                 return Ok(view::handoff::list(&handoffs, warnings));
             }
             Some(HandoffCommand::Sign { handoff, ai, .. }) => {
-                let outcome = sign::run(&self.context(Asked { ai, session: None })?, &handoff)?;
+                let outcome = sign::run(&self.context(Asked { ai, session: None, ..Default::default() })?, &handoff)?;
                 return Ok(view::trust::signed(&outcome));
             }
             None => {}

@@ -14,7 +14,7 @@ impl Here<'_> {
                 .suggest("Name a file for the page, or leave --json out.")
                 .command("git empirica report --html report.html --json"));
         }
-        let context = self.context(Asked { ai: given.ai, session: None })?;
+        let context = self.context(Asked { ai: given.ai, session: None, ..Default::default() })?;
         let outcome = report::run(&context, &report::Request { since: given.since, until: given.until })?;
         let page = view::report::page(&outcome)?;
         if to_output {

@@ -22,13 +22,19 @@ use crate::view::show::Format;
 
 impl From<args::Who> for Asked {
     fn from(who: args::Who) -> Self {
-        Asked { ai: who.ai, session: who.session }
+        Asked { ai: who.ai, session: who.session, ..Default::default() }
+    }
+}
+
+impl From<args::Speaker> for Asked {
+    fn from(speaker: args::Speaker) -> Self {
+        Asked { allow_secret: speaker.allow_secret, ..speaker.who.into() }
     }
 }
 
 impl From<args::Filter> for Asked {
     fn from(filter: args::Filter) -> Self {
-        Asked { ai: filter.ai, session: filter.session }
+        Asked { ai: filter.ai, session: filter.session, ..Default::default() }
     }
 }
 
@@ -285,7 +291,7 @@ pub fn search(given: args::Search) -> (search::Request, Asked) {
         kinds: given.kind.into_iter().map(args::KindWord::key).collect(),
         limit: given.limit,
     };
-    (request, Asked { ai: given.ai, session: None })
+    (request, Asked { ai: given.ai, session: None, ..Default::default() })
 }
 
 /// What `query` asks, of whom, and the form of its text. One form only: a text cannot be asked for with `--json`.
@@ -313,5 +319,5 @@ pub fn query(given: args::Query, as_json: bool) -> Result<(query::Request, Asked
         calibration: given.calibration.map(Calibration::from),
         limit: given.limit,
     };
-    Ok((request, Asked { ai: given.ai, session: given.session }, format))
+    Ok((request, Asked { ai: given.ai, session: given.session, ..Default::default() }, format))
 }

@@ -48,7 +48,7 @@ pub struct Here<'a> {
 impl<'a> Here<'a> {
     /// A context that reads: it filters by what is named, and by nothing else.
     pub fn reading(&self, ai: Option<String>, session: Option<String>) -> Result<Context<'a>> {
-        Context::new(self.env, self.repo, &BuiltIn, Asked { ai, session })
+        Context::new(self.env, self.repo, &BuiltIn, Asked { ai, session, ..Default::default() })
     }
 
     /// A context that works in a session: as named, else this client's own, else the one at work here, of the client's agent when it

@@ -15,6 +15,8 @@ pub struct Asked {
     pub ai: Option<String>,
     /// `--session`.
     pub session: Option<String>,
+    /// `--allow-secret`: what looks like a secret is stored as it is.
+    pub allow_secret: bool,
 }
 
 /// What every use case starts from.
@@ -43,7 +45,10 @@ pub struct Working {
 impl<'a> Context<'a> {
     /// A context over an opened repository.
     pub fn new(env: &'a Env, repo: &'a Repository, render: &'a dyn Render, asked: Asked) -> Result<Self> {
-        let context = Context { env, repo, store: Store::new(repo, env, render)?, asked };
+        let mut context = Context { env, repo, store: Store::new(repo, env, render)?, asked };
+        if context.asked.allow_secret {
+            context.store.allow_secrets();
+        }
         context.optional("agent", context.asked.ai.as_deref())?;
         Ok(context)
     }

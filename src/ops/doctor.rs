@@ -1,11 +1,14 @@
 //! Looking at everything that must be right for records to travel, without changing any of it.
 
 mod refs;
+mod secrets;
 mod settings;
 mod setup;
 
 use super::Context;
 use crate::error::Error;
+
+pub use secrets::secrets;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]

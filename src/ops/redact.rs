@@ -162,7 +162,7 @@ fn publish(
     let mut exchange = || -> Result<Remote> {
         let leaves = Leaves::configured(context.repo)?;
         let manner = Manner { shown: request.shown, ..Default::default() };
-        let trip = Trip { store: &context.store, place, manner, leaves };
+        let trip = Trip { store: &context.store, place, manner, leaves, allow_secret: false };
         match trip.look() {
             Ok(seen) if seen.first => return Ok(told(State::NoNotes, None)),
             Err(error) if !is_known => return Ok(told(State::NotAsked, Some(error.in_one_line()))),

@@ -24,6 +24,8 @@ pub struct Request {
     pub remote: Option<String>,
     /// Fetch into the tracking refs and tell what would travel; change nothing of ours and push nothing.
     pub dry_run: bool,
+    /// Whether what looks like a secret leaves.
+    pub allow_secret: bool,
     /// Whether git's own words, progress among them, go to standard error.
     pub shown: bool,
     /// Whether nobody is there whom git or ssh could ask for a password: then it fails instead.
@@ -221,7 +223,7 @@ pub fn run(context: &Context<'_>, request: &Request, say: &mut dyn FnMut(&str)) 
             plain_ssh: request.unattended && push::has_plain_ssh(context),
             ..Default::default()
         };
-        let trip = Trip { store, place: &place, manner, leaves };
+        let trip = Trip { store, place: &place, manner, leaves, allow_secret: request.allow_secret };
         let synced = if request.dry_run { trip.look() } else { trip.travel(&mut outcome.warnings, say) };
         match synced {
             Ok(synced) => outcome.remotes.push(synced),

@@ -11,6 +11,7 @@ mod forgetting;
 mod heal;
 mod health;
 pub mod index;
+mod leaks;
 mod lock;
 mod log;
 mod merge;
@@ -47,6 +48,7 @@ pub use self::epoch::{Epoch, Form};
 pub use self::follow::Follow;
 pub use self::foreign::Survey;
 pub use self::index::Index;
+pub use self::leaks::Leak;
 pub use self::lock::pause;
 pub use self::log::{Counted, Waiting};
 pub use self::origin::{Brought, Wanted};
@@ -121,6 +123,8 @@ pub struct Store<'a> {
     /// When waiting for others ends, all of it together; `None` without a hurry.
     until: Option<Instant>,
     scan_secrets: bool,
+    /// Whether secrets are stored as they are, and said.
+    allow_secrets: bool,
     render: &'a dyn Render,
     reach: RefCell<Reach>,
     /// The index as it was last asked for.
@@ -141,6 +145,7 @@ impl<'a> Store<'a> {
             lock_timeout: lock_timeout(repo),
             until: None,
             scan_secrets: repo.config_bool("empirica.redact").unwrap_or(true),
+            allow_secrets: false,
             render,
             reach: RefCell::default(),
             opened: RefCell::default(),
@@ -165,6 +170,11 @@ impl<'a> Store<'a> {
         self.lock_timeout = self.lock_timeout.min(HURRY);
         self.until = Some(Instant::now() + HURRY);
         self.repo.stay_offline();
+    }
+
+    /// From now on stores secrets as they are, in records that say so.
+    pub fn allow_secrets(&mut self) {
+        self.allow_secrets = true;
     }
 
     /// How long others are waited for now: `wanted`, or what a hurry has left of it.

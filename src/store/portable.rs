@@ -7,7 +7,7 @@ use super::flush::{Beside, Change};
 use super::forgetting::Forgetting;
 use super::log::{self, Waiting};
 use super::merge::absent;
-use super::{Lookup, Store, data_ref, our_refs, secrets, touched};
+use super::{Lookup, Store, data_ref, our_refs, touched};
 use crate::error::Result;
 use crate::git::difference::Other;
 use crate::git::{Notes, Oid, notes};
@@ -213,21 +213,5 @@ impl Store<'_> {
         let notes = notes::entries(self.repo, tree)?.notes;
         let mut touched = notes.into_iter().filter(|(on, _)| places.contains(on));
         touched.find(|(_, blob)| !self.repo.has_object(*blob)).map_or(Ok(()), |(_, blob)| Err(absent(blob)))
-    }
-
-    /// Whether a line holds what would be replaced if it were stored anew; never, when `empirica.redact` is off.
-    pub fn holds_secret(&self, line: &[u8]) -> bool {
-        if !self.scan_secrets {
-            return false;
-        }
-        match serde_json::from_slice::<serde_json::Value>(line) {
-            Ok(mut value) if lines::id(line).is_some() => !secrets::redact_value(&mut value).is_empty(),
-            _ => secrets::redact_text(&String::from_utf8_lossy(line)).is_some(),
-        }
-    }
-
-    /// Whether secrets are looked for: `empirica.redact`.
-    pub fn looks_for_secrets(&self) -> bool {
-        self.scan_secrets
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::epoch::Epoch;
 use super::merge::form_of;
-use super::{Form, PREFIX, Store, data_ref, log, our_refs, secrets, tracking_ref};
+use super::{Form, PREFIX, Store, data_ref, log, our_refs, tracking_ref};
 use crate::error::{Error, Result};
 use crate::git::difference::differences;
 use crate::git::reach::is_ancestor;
@@ -12,7 +12,7 @@ use crate::git::references;
 use crate::git::transfer::Update;
 use crate::git::{Oid, RefUpdate, UpdateError};
 use crate::model::Shelf;
-use crate::wire::lines;
+use crate::wire::{blocks, lines};
 
 /// One of our refs beside the same ref of a remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub struct Travelling {
     pub lines: Vec<Line>,
     /// How many notes differ.
     pub notes: usize,
+    /// What is new in notes of the Markdown ref: the blocks, with their ids, and the passages.
+    pub texts: Vec<(Option<String>, String)>,
 }
 
 impl Store<'_> {
@@ -72,6 +74,7 @@ impl Store<'_> {
         let is_lines = form_of(&standing.name) == Form::Lines;
         let mut lines: [BTreeMap<Vec<u8>, Line>; 2] = Default::default();
         let mut notes = [0usize; 2];
+        let mut new_texts = Vec::new();
         for blobs in found.notes.values() {
             let read = |blobs: &[Oid]| -> Result<Vec<u8>> {
                 let mut text = Vec::new();
@@ -87,6 +90,8 @@ impl Store<'_> {
                 let both = unite(&texts[0], &texts[1]);
                 // what the union has over a side, the other side brings
                 (0..2).for_each(|side| notes[side] += usize::from(both != unite(&texts[1 - side], b"")));
+                let known = blocks::texts(&texts[1]);
+                new_texts.extend(blocks::texts(&texts[0]).into_iter().filter(|text| !known.contains(text)));
                 continue;
             }
             let sets = [0, 1].map(|side| lines::split(&texts[side]).collect::<std::collections::BTreeSet<&[u8]>>());
@@ -103,7 +108,8 @@ impl Store<'_> {
         let waiting = log::read(&self.paths).into_iter().filter(|waiting| Some(waiting.shelf) == shelf);
         lines[0].extend(waiting.map(|waiting| (waiting.line.clone(), to_line(&waiting.line))));
         let [ours, theirs] = lines.map(|lines| lines.into_values().collect());
-        Ok((Travelling { lines: theirs, notes: notes[1] }, Travelling { lines: ours, notes: notes[0] }))
+        let incoming = Travelling { lines: theirs, notes: notes[1], texts: Vec::new() };
+        Ok((incoming, Travelling { lines: ours, notes: notes[0], texts: new_texts }))
     }
 
     /// Whether all that uniting needs of the remote's notes is here; in a partial clone it may not be.
@@ -173,22 +179,6 @@ impl Store<'_> {
         }
         tips.save(&self.paths);
         Ok(())
-    }
-
-    /// The first of the lines that holds a secret, by the record's id, and the rule that saw it; `None` when there is none, or
-    /// `empirica.redact` is off.
-    pub fn secret_in(&self, lines: &[Line]) -> Option<(String, &'static str)> {
-        if !self.scan_secrets {
-            return None;
-        }
-        lines.iter().find_map(|line| {
-            let rule = match serde_json::from_slice::<serde_json::Value>(&line.bytes) {
-                Ok(mut value) if line.id.is_some() => secrets::redact_value(&mut value).first().map(|r| r.rule),
-                _ => secrets::redact_text(&String::from_utf8_lossy(&line.bytes))
-                    .and_then(|(_, rules)| rules.first().copied()),
-            };
-            Some((line.id.clone().unwrap_or_else(|| "a line that is no record".to_owned()), rule?))
-        })
     }
 }
 

@@ -1,9 +1,10 @@
 //! Tells which stretches of a text are secrets, and puts `[redacted:<rule>]` in their place.
 //!
-//! The rules are those of the `nosecrets-rules` crate, joined by [`EXTRA`] and [`assigned`] for what it lacks: whole
-//! private keys, newer token formats, any `password = …`. One look at the bytes tells which of them can match at all,
+//! The rules are those of the `nosecrets-rules` crate, joined by [`EXTRA`], [`formats`] and [`assigned`] for what it lacks:
+//! whole private keys, the formats of a hundred issuers, any `password = …`. One look at the bytes tells which of them can match at all,
 //! and only those are loaded and compiled.
 
+mod formats;
 mod text;
 
 use std::ops::Range;
@@ -15,6 +16,9 @@ use serde_json::Value;
 
 use self::text::{Starts, assigned, holds_key, is_object_id, is_placeholder, is_random, is_uuid};
 use self::text::{is_word, may_start, starts, starts_with, words};
+
+/// The key of a record whose secrets were stored as they are, because its author said so.
+pub const ALLOWED: &str = "secret_allowed";
 
 /// One secret that was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,6 +207,7 @@ fn marks(text: &str) -> Vec<Range<usize>> {
 fn find(text: &str) -> Vec<Span> {
     let (extras, library) = look(text);
     let mut spans: Vec<Span> = assigned(text).into_iter().map(|span| (span, usize::MAX, "assigned-secret")).collect();
+    spans.extend(formats::find(text, 300));
     if extras == 0 && !library {
         return spans;
     }
@@ -302,5 +307,13 @@ fn look(text: &str) -> (u32, bool) {
     (extras, library)
 }
 
+#[cfg(test)]
+mod corpus;
+#[cfg(test)]
+mod draw;
+#[cfg(test)]
+mod kinds;
+#[cfg(test)]
+mod ordinary;
 #[cfg(test)]
 mod tests;

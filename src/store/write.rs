@@ -112,6 +112,13 @@ impl Store<'_> {
             waiting.push(Waiting { shelf, on, line });
             written.records.push(record);
         }
+        if self.allow_secrets {
+            for Replaced { field, rule } in std::mem::take(&mut written.redacted) {
+                let text =
+                    format!("{field}: a secret was stored as it is (rule {rule}), and leaves with the next push");
+                written.warnings.push(text);
+            }
+        }
         let appended = log::append(&self.paths, &waiting, self.lock_timeout, self.repo.is_durable())
             .map_err(|failed| self.nowhere(failed))?;
         for (record, waiting) in written.records.iter().zip(&waiting) {
@@ -158,7 +165,7 @@ impl Store<'_> {
         let keys = wire::record::body_to_map(&record.body);
         let before = redacted.len();
         let line = self.line(&record.head, record.body.kind(), keys, redacted)?;
-        if redacted.len() == before {
+        if redacted.len() == before || self.allow_secrets {
             return Ok((record, line));
         }
         let stored = wire::record::decode(&line).ok_or_else(unredactable)?;
@@ -173,6 +180,9 @@ impl Store<'_> {
         keys: serde_json::Map<String, serde_json::Value>,
         redacted: &mut Vec<Replaced>,
     ) -> Result<Vec<u8>> {
+        if self.scan_secrets && self.allow_secrets {
+            return Ok(allowed_line(head, kind, keys, redacted));
+        }
         let mut keys = serde_json::Value::Object(keys);
         // a signature holds what git made, and is none with a letter changed
         let scanned = self.scan_secrets && kind != "signature";
@@ -189,16 +199,21 @@ impl Store<'_> {
         Ok(wire::record::encode_with(&head, kind, map).into_bytes())
     }
 
+    /// Whether secrets are replaced.
+    fn replaces(&self) -> bool {
+        self.scan_secrets && !self.allow_secrets
+    }
+
     /// A text as it would be stored. For who quotes a part of one: half a secret is not recognised as one.
     pub fn without_secrets(&self, text: &str) -> String {
-        let replaced = self.scan_secrets.then(|| secrets::redact_text(text)).flatten();
+        let replaced = self.replaces().then(|| secrets::redact_text(text)).flatten();
         replaced.map_or_else(|| text.to_owned(), |(text, _)| text)
     }
 
     /// The same of all texts of a value.
     pub fn all_without_secrets<T: serde::Serialize + serde::de::DeserializeOwned>(&self, value: T) -> T {
         let Ok(mut json) = serde_json::to_value(&value) else { return value };
-        if !self.scan_secrets || secrets::redact_value(&mut json).is_empty() {
+        if !self.replaces() || secrets::redact_value(&mut json).is_empty() {
             return value;
         }
         serde_json::from_value(json).unwrap_or(value)
@@ -239,6 +254,23 @@ impl Store<'_> {
         ))
         .suggest("Put one of the two right, then run the command again.")
     }
+}
+
+/// The line as it is. When it holds secrets, it says that they were allowed.
+fn allowed_line(
+    head: &Head,
+    kind: &str,
+    mut keys: serde_json::Map<String, serde_json::Value>,
+    allowed: &mut Vec<Replaced>,
+) -> Vec<u8> {
+    let mut found = secrets::redact_value(&mut serde_json::Value::Object(keys.clone()));
+    let rules = secrets::redact_text(&head.ai).map_or_else(Vec::new, |(_, rules)| rules);
+    found.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
+    if !found.is_empty() {
+        keys.insert(secrets::ALLOWED.to_owned(), true.into());
+        allowed.append(&mut found);
+    }
+    wire::record::encode_with(head, kind, keys).into_bytes()
 }
 
 fn unredactable() -> Error {

@@ -118,6 +118,14 @@ pub fn mend(old: &[u8], new: &[u8]) -> Vec<u8> {
     whole.write().into_bytes()
 }
 
+/// What a note says: each block with its id, each passage without one.
+pub fn texts(note: &[u8]) -> Vec<(Option<String>, String)> {
+    let mut parsed = Parsed::default();
+    parsed.read(&String::from_utf8_lossy(note));
+    let blocks = parsed.blocks.into_iter().map(|(id, (_, text))| (Some(id.as_str().to_owned()), text));
+    blocks.chain(parsed.passages.into_iter().map(|passage| (None, passage))).collect()
+}
+
 /// A Markdown note without the blocks of the ids that `is_out` names; `None` when it has none of them.
 pub fn without(note: &[u8], is_out: impl Fn(&str) -> bool) -> Option<Vec<u8>> {
     let mut parsed = Parsed::default();

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::handoff::Said;
-use super::{Filter, Form, Who, pair, unit};
+use super::{Filter, Form, Speaker, Who, pair, unit};
 
 /// The vectors of an assessment.
 #[derive(Debug, Clone, Args)]
@@ -39,7 +39,7 @@ pub struct About {
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub meta: Vec<(String, String)>,
     #[command(flatten)]
-    pub who: Who,
+    pub who: Speaker,
     #[command(flatten)]
     pub form: Form,
 }

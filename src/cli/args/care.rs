@@ -64,6 +64,9 @@ pub struct Deinit {
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Doctor {
+    /// Scan everything that is stored for secrets, too; takes a moment in a large repository
+    #[arg(long)]
+    pub secrets: bool,
     #[command(flatten)]
     pub form: Form,
 }

@@ -2,7 +2,7 @@
 
 use clap::{Subcommand, ValueEnum};
 
-use super::{Filter, Form, Who};
+use super::{Filter, Form, Speaker, Who};
 
 /// Set goals, divide them, finish them, take them over
 #[derive(Debug, Subcommand)]
@@ -20,7 +20,7 @@ pub enum GoalCommand {
         #[arg(long, value_name = "PRIORITY", default_value = "medium")]
         priority: PriorityWord,
         #[command(flatten)]
-        who: Who,
+        who: Speaker,
         #[command(flatten)]
         form: Form,
     },
@@ -33,7 +33,7 @@ pub enum GoalCommand {
         #[arg(value_name = "TEXT")]
         text: String,
         #[command(flatten)]
-        who: Who,
+        who: Speaker,
         #[command(flatten)]
         form: Form,
     },
@@ -46,7 +46,7 @@ pub enum GoalCommand {
         #[arg(long, value_name = "TEXT")]
         evidence: Option<String>,
         #[command(flatten)]
-        who: Who,
+        who: Speaker,
         #[command(flatten)]
         form: Form,
     },
@@ -59,7 +59,7 @@ pub enum GoalCommand {
         #[arg(long, value_name = "TEXT")]
         why: Option<String>,
         #[command(flatten)]
-        who: Who,
+        who: Speaker,
         #[command(flatten)]
         form: Form,
     },

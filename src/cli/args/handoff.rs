@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{DetailWord, Filter, Form, Who};
+use super::{DetailWord, Filter, Form, Speaker};
 
 /// What a handoff says beyond the journal. A text can be `-` (standard input) or `@FILE`.
 #[derive(Debug, Clone, Args)]
@@ -98,7 +98,7 @@ pub struct Handoff {
     #[arg(long, conflicts_with = "sign")]
     pub dry_run: bool,
     #[command(flatten)]
-    pub who: Who,
+    pub who: Speaker,
     #[command(flatten)]
     pub form: Form,
 }

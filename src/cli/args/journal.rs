@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Form, Who, unit};
+use super::{Form, Speaker, unit};
 use crate::model::journal::{CATEGORIES, MEMORY};
 
 /// Log something you learned
@@ -22,7 +22,7 @@ pub struct Finding {
     #[arg(long, value_name = "ID")]
     pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Who,
+    pub who: Speaker,
     #[command(flatten)]
     pub form: Form,
 }
@@ -38,7 +38,7 @@ pub struct Unknown {
     #[arg(long, value_name = "ID")]
     pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Who,
+    pub who: Speaker,
     #[command(flatten)]
     pub form: Form,
 }
@@ -54,7 +54,7 @@ pub struct Resolve {
     #[arg(value_name = "TEXT")]
     pub text: String,
     #[command(flatten)]
-    pub who: Who,
+    pub who: Speaker,
     #[command(flatten)]
     pub form: Form,
 }
@@ -73,7 +73,7 @@ pub struct DeadEnd {
     #[arg(long, value_name = "ID")]
     pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Who,
+    pub who: Speaker,
     #[command(flatten)]
     pub form: Form,
 }
@@ -92,7 +92,7 @@ pub struct Mistake {
     #[arg(long, value_name = "ID")]
     pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Who,
+    pub who: Speaker,
     #[command(flatten)]
     pub form: Form,
 }
@@ -114,7 +114,7 @@ pub struct Decision {
     #[arg(long, value_name = "ID")]
     pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Who,
+    pub who: Speaker,
     #[command(flatten)]
     pub form: Form,
 }
@@ -130,7 +130,7 @@ pub struct Source {
     #[arg(long, value_name = "ID")]
     pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Who,
+    pub who: Speaker,
     #[command(flatten)]
     pub form: Form,
 }
@@ -154,7 +154,7 @@ pub struct Evidence {
     #[arg(long, value_name = "ID")]
     pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Who,
+    pub who: Speaker,
     #[command(flatten)]
     pub form: Form,
 }
@@ -178,7 +178,7 @@ pub struct Activity {
     #[arg(long, value_name = "ID")]
     pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Who,
+    pub who: Speaker,
     #[command(flatten)]
     pub form: Form,
 }

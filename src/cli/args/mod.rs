@@ -185,6 +185,17 @@ pub struct Who {
     pub session: Option<String>,
 }
 
+/// Who says what is stored.
+#[derive(Debug, Clone, Args)]
+pub struct Speaker {
+    /// Who.
+    #[command(flatten)]
+    pub who: Who,
+    /// Store what looks like a secret as it is, and let it leave
+    #[arg(long)]
+    pub allow_secret: bool,
+}
+
 /// Which records to show.
 #[derive(Debug, Clone, Args)]
 pub struct Filter {

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{Form, Who};
+use super::{Form, Speaker};
 
 /// Begin, end, list and show sessions
 #[derive(Debug, Subcommand)]
@@ -36,6 +36,9 @@ pub struct Start {
     /// The session or handoff it continues. A session without a handoff gets one of its context; the task is taken over
     #[arg(long, value_name = "SESSION|HANDOFF")]
     pub from: Option<String>,
+    /// Store what looks like a secret as it is, and let it leave
+    #[arg(long)]
+    pub allow_secret: bool,
     #[command(flatten)]
     pub form: Form,
 }
@@ -48,7 +51,7 @@ pub struct End {
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     #[command(flatten)]
-    pub who: Who,
+    pub who: Speaker,
     #[command(flatten)]
     pub form: Form,
 }

@@ -18,6 +18,9 @@ pub struct Sync {
     /// Fetch into the tracking refs only, and list what would travel; change no ref of yours and push nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Send records that hold what looks like a secret, too; without it their refs stay here
+    #[arg(long, conflicts_with = "dry_run")]
+    pub allow_secret: bool,
     #[command(flatten)]
     pub form: Form,
 }

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Form, Who};
+use super::{Form, Speaker};
 
 /// Take up a handoff: say what you understood, what you decide, what you have to ask
 ///
@@ -35,7 +35,7 @@ pub struct Accept {
     #[arg(long, value_name = "TEXT")]
     pub resolution: Option<String>,
     #[command(flatten)]
-    pub who: Who,
+    pub who: Speaker,
     #[command(flatten)]
     pub form: Form,
 }
@@ -65,7 +65,7 @@ pub struct AnswerTo {
     #[arg(value_name = "TEXT")]
     pub text: String,
     #[command(flatten)]
-    pub who: Who,
+    pub who: Speaker,
     #[command(flatten)]
     pub form: Form,
 }

@@ -206,7 +206,8 @@ impl Call for Sync {
     const RETURNS: &'static str = "remotes:array dry_run:boolean";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let request = sync::Request { remote: self.remote, dry_run: self.dry_run, shown: false, unattended: true };
+        let request =
+            sync::Request { remote: self.remote, dry_run: self.dry_run, unattended: true, ..Default::default() };
         let mut said = Vec::new();
         let outcome = sync::run(&here.reading(None, None)?, &request, &mut |line| said.push(line.to_owned()))?;
         Ok(view::sync::answer(&outcome).warn(said))

@@ -27,6 +27,10 @@ pub fn checks(context: &Context<'_>, ours: bool) -> Vec<Check> {
     }
     all(values(context), "config", "every empirica.* value can be used");
     all(identity(context), "identity", "records say who wrote them");
+    if !context.store.looks_for_secrets() {
+        let off = "empirica.redact is off: secrets are neither replaced before storing nor held back from leaving";
+        out.push(Check::right("secrets", off).command("git config empirica.redact true"));
+    }
     out
 }
 

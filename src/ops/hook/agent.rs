@@ -50,7 +50,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, told: &Told, paylo
     // who the user says speaks comes first
     let named = env.get("EMPIRICA_AI").is_some() || repo.config("empirica.ai").is_some();
     let ai = (!named).then(|| told.agent.name().to_owned());
-    let mut context = Context::new(env, repo, render, Asked { ai, session: None }).ok()?;
+    let mut context = Context::new(env, repo, render, Asked { ai, session: None, ..Default::default() }).ok()?;
     if env.get(BESIDE).is_none() {
         context.store.hurry();
     }

@@ -83,7 +83,7 @@ fn sync(
     let time = repo.config("empirica.syncTimeout").and_then(|text| parse_duration(&text)).unwrap_or(TIME);
     let manner =
         Manner { in_hook: true, plain_ssh: has_plain_ssh(context), shown: false, deadline: Some(began + time) };
-    let synced = Trip { store, place: &place, manner, leaves }.travel(warnings, &mut |words| {
+    let synced = Trip { store, place: &place, manner, leaves, allow_secret: false }.travel(warnings, &mut |words| {
         said.push(words.to_owned());
     });
     synced.map(Some)

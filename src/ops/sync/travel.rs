@@ -10,7 +10,7 @@ use crate::git::Oid;
 use crate::git::remotes::{Place, is_partial};
 use crate::git::transfer::{self, Fetched, Manner, Pushed};
 use crate::model::Shelf;
-use crate::store::{MARKDOWN_REF, Standing, Store, Travelling, data_ref, pause};
+use crate::store::{Leak, MARKDOWN_REF, Standing, Store, Travelling, data_ref, pause};
 
 /// How often another one may be faster before we give up.
 const ROUNDS: u32 = 12;
@@ -27,6 +27,8 @@ pub struct Trip<'t, 's> {
     pub manner: Manner,
     /// What may leave.
     pub leaves: Leaves,
+    /// Whether what looks like a secret leaves as well.
+    pub allow_secret: bool,
 }
 
 /// What travels, by ref.
@@ -81,7 +83,7 @@ impl Trip<'_, '_> {
         let mut first = false;
         let mut refused: BTreeMap<String, String> = BTreeMap::new();
         let mut outrun: BTreeMap<String, (Option<Oid>, u32)> = BTreeMap::new();
-        let mut secret: Option<(String, &'static str)> = None;
+        let mut secret: Option<Leak> = None;
         for round in 1..=ROUNDS {
             let (standings, fetched) = self.fetch()?;
             fault::step("sync: fetched");
@@ -98,7 +100,7 @@ impl Trip<'_, '_> {
             }
             fault::step("sync: united");
             let standings = store.standing(&self.place.tracking, fetched.present.as_ref())?;
-            let held = self.held(&outgoing, &mut secret);
+            let held = self.held(&outgoing, &mut secret, warnings)?;
             let held_tips =
                 standings.iter().filter(|s| held.contains(&s.name)).filter_map(|s| Some((s.name.clone(), s.ours?)));
             store.remember_held_back(&self.place.push, &held_tips.collect());
@@ -170,18 +172,33 @@ impl Trip<'_, '_> {
     }
 
     /// The refs that must not be pushed, because a secret would leave with them. The Markdown says what the handoffs say.
-    fn held(&self, outgoing: &Cargoes, secret: &mut Option<(String, &'static str)>) -> BTreeSet<String> {
+    fn held(
+        &self,
+        outgoing: &Cargoes,
+        secret: &mut Option<Leak>,
+        warnings: &mut Vec<String>,
+    ) -> Result<BTreeSet<String>> {
         let mut held = BTreeSet::new();
         for (name, travelling) in outgoing.iter().filter(|(name, _)| self.leaves.may(name)) {
-            if let Some(found) = self.store.secret_in(&travelling.lines) {
-                held.insert(name.clone());
-                if *name == data_ref(Shelf::Handoffs) {
-                    held.insert(MARKDOWN_REF.to_owned());
+            let in_lines = self.store.secret_in(&travelling.lines);
+            let found =
+                in_lines.map_or_else(|| self.store.secret_in_markdown(&travelling.texts), |leak| Ok(Some(leak)))?;
+            let Some(found) = found else { continue };
+            if self.allow_secret {
+                let what = found.id.as_deref().unwrap_or("a line that is no record");
+                let warning = format!("{what} holds a secret (rule {}) and was let go", found.rule);
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
                 }
-                secret.get_or_insert(found);
+                continue;
             }
+            held.insert(name.clone());
+            if *name == data_ref(Shelf::Handoffs) {
+                held.insert(MARKDOWN_REF.to_owned());
+            }
+            secret.get_or_insert(found);
         }
-        held
+        Ok(held)
     }
 
     fn first_words(&self, outgoing: &Cargoes) -> String {
@@ -225,12 +242,7 @@ impl Trip<'_, '_> {
     }
 
     /// What is wrong although the rest went well.
-    fn ended(
-        &self,
-        synced: Synced,
-        refused: BTreeMap<String, String>,
-        secret: Option<(String, &'static str)>,
-    ) -> Result<Synced> {
+    fn ended(&self, synced: Synced, refused: BTreeMap<String, String>, secret: Option<Leak>) -> Result<Synced> {
         let words = refused.iter().next();
         self.store.remember_refusal(&self.place.push, words.map(|(_, words)| words.as_str()));
         if let Some((name, words)) = words {
@@ -241,15 +253,21 @@ impl Trip<'_, '_> {
                 )
                 .command("git config empirica.sync off"));
         }
-        if let Some((id, rule)) = secret {
-            return Err(Error::refused(format!("{id} holds a secret, so it was not sent"))
-                .reason(format!("the rule {rule} saw it in what would leave for the first time"))
-                .suggest("Change the secret and redact the record; or, when it is none, turn the scan off.")
-                .command(format!("git empirica show {id}"))
-                .command("git config empirica.redact false"));
-        }
-        Ok(synced)
+        secret.map_or(Ok(synced), |leak| Err(held_back(&leak)))
     }
+}
+
+/// Why a ref was not sent. What a field or a rule is called is said, never what it found.
+fn held_back(leak: &Leak) -> Error {
+    let id = leak.id.as_deref();
+    let what = id.unwrap_or("a line that is no record");
+    let place = leak.field.as_ref().map_or_else(String::new, |field| format!(" in {field}"));
+    let error = Error::refused(format!("{what} holds a secret, so it was not sent"))
+        .reason(format!("the rule {} saw it{place}, in what would leave for the first time", leak.rule))
+        .suggest("Change the secret and redact the record; or, when it is none, let it go.");
+    let commands =
+        id.into_iter().flat_map(|id| [format!("git empirica show {id}"), format!("git empirica redact {id}")]);
+    commands.fold(error, Error::command).command("git empirica sync --allow-secret")
 }
 
 fn is_first(standings: &[Standing]) -> bool {
@@ -261,6 +279,7 @@ fn add(to: &mut Travelling, more: Travelling) {
     to.lines.sort();
     to.lines.dedup();
     to.notes = to.notes.max(more.notes);
+    to.texts.extend(more.texts);
 }
 
 fn merged(mut all: Cargoes, more: &Cargoes) -> Cargoes {

@@ -8,9 +8,10 @@ pub(super) type Starts = [u32; 256];
 
 /// What the name of a secret holds in an assignment.
 #[rustfmt::skip]
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 26] = [
     "passw", "passphrase", "pwd", "secret", "token", "credential", "apikey", "api_key", "api-key", "accesskey",
-    "access_key", "access-key", "privatekey", "private_key", "private-key", "auth_key", "bearer",
+    "access_key", "access-key", "privatekey", "private_key", "private-key", "auth_key", "bearer", "encryptionkey",
+    "encryption_key", "encryption-key", "signingkey", "signing_key", "signing-key", "masterkey", "master_key", "master-key",
 ];
 /// Values, and parts of values, that stand where a secret will be.
 const PLACEHOLDERS: [&str; 11] =
@@ -54,12 +55,17 @@ pub(super) fn assigned(text: &str) -> Vec<Range<usize>> {
         });
         let closed = quote.is_none() || bytes.get(at).is_some_and(|byte| Some(*byte) == quote || *byte == b'\\');
         let Some(mut value) = text.get(from..at).filter(|_| closed) else { continue };
+        // what is called, or compared with, is a name
+        if quote.is_none() && (bytes.get(at) == Some(&b'(') || &bytes[before..after] == b"==") {
+            continue;
+        }
         if quote.is_none() {
             value = value.split_once('&').filter(|(_, rest)| rest.contains('=')).map_or(value, |(value, _)| value);
             value = value.trim_end_matches(['.', ':', '?']);
             at = from + value.len();
         }
-        if is_secret(value, name, quote.is_some()) {
+        let is_variable = bytes[start..before.max(start)].iter().all(|byte| !byte.is_ascii_lowercase());
+        if is_secret(value, name, quote.is_some(), is_variable) {
             spans.push(from..from + value.len());
         }
     }
@@ -67,13 +73,13 @@ pub(super) fn assigned(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Whether an assigned value is random or, under a name for passwords, what a person would choose as one.
-fn is_secret(value: &str, name: &str, quoted: bool) -> bool {
+fn is_secret(value: &str, name: &str, quoted: bool, is_variable: bool) -> bool {
     let bytes = value.as_bytes();
     if bytes.len() < 8 || is_uuid(bytes) || is_placeholder(value) || value.starts_with(['/', '.', '~', '@', '&']) {
         return false;
     }
     if is_object_id(bytes) || words(bytes).any(|word| is_random(word, 16)) {
-        let names_object = is_object_id(bytes) && name == "token";
+        let names_object = is_object_id(bytes) && name == "token" && !is_variable;
         return !names_object && !value.contains("://");
     }
     let is_inner =
@@ -84,7 +90,35 @@ fn is_secret(value: &str, name: &str, quoted: bool) -> bool {
         && !value.contains('/')
         && (bytes.iter().any(|byte| b"!@#$%^&*?".contains(byte))
             || bytes.windows(3).filter(is_inner).count() > 1
+            || is_strung(bytes)
             || quoted && bytes.iter().all(u8::is_ascii_alphanumeric))
+}
+
+/// Whether it is words and digits strung together by dashes, as programs for passwords propose them.
+fn is_strung(value: &[u8]) -> bool {
+    let count = |is: &dyn Fn(&u8) -> bool| value.iter().filter(|byte| is(byte)).count();
+    value.len() >= 14
+        && count(&|byte| *byte == b'-') > 1
+        && count(&u8::is_ascii_digit) > 2
+        && value.windows(2).any(|pair| pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic())
+        && count(&u8::is_ascii_uppercase) > 0
+        && count(&u8::is_ascii_lowercase) > 0
+        && value.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
+}
+
+/// Whether a word that a text calls a password is one, and no word of the text.
+pub(super) fn is_chosen(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let holds = |is: &dyn Fn(&u8) -> bool| bytes.iter().any(is);
+    let is_code =
+        value.contains("::") || value.contains("://") || value.starts_with(['/', '.', '~', '@', '&', '-', '#']);
+    !is_code
+        && !is_uuid(bytes)
+        && (is_strung(bytes)
+            || words(bytes).any(|word| is_random(word, 12))
+            || holds(&u8::is_ascii_lowercase)
+                && holds(&u8::is_ascii_uppercase)
+                && holds(&|byte| b"!#$%^&*?+".contains(byte)))
 }
 
 /// Whether a word looks drawn by lot: mixed characters, high entropy, and few of the pairs of letters that English
@@ -113,7 +147,7 @@ pub(super) fn is_random(word: &[u8], least: usize) -> bool {
 }
 
 /// The entropy of the characters of a word, in bits.
-fn entropy(word: &[u8]) -> f64 {
+pub(super) fn entropy(word: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     word.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
     let shares = counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / word.len() as f64);
