@@ -147,6 +147,8 @@ fn a_reference_transaction_hook_hears_of_every_ref_and_may_refuse() {
     repo.commit("f", "x\n", "The user's own work goes on");
     let id = json["handoff_id"].as_str().expect("an id");
     assert!(repo.json(["handoff", "list"]).to_string().contains(id));
+    let doctor = repo.run(["doctor"]).code(1);
+    assert!(doctor.out.contains("hook refuses") && !doctor.out.contains("can be read and written"), "{}", doctor.out);
     fs::remove_file(place.path().join("refuse")).expect("ours");
     let json = repo.json(["flush"]);
     assert_eq!((&json["degraded_mode"], &json["waiting"]), (&false.into(), &0.into()), "{json}");
@@ -371,6 +373,8 @@ fn a_reftable_repository_with_a_lock_left_in_it_loses_nothing() {
     assert_eq!(json["degraded_mode"], true, "{json}");
     let said = repo.run(["flush"]);
     assert!(said.err.contains("tables.list.lock"), "{}", said.err);
+    let doctor = repo.run(["doctor"]).ok();
+    assert!(doctor.out.contains("tables.list.lock is held"), "{}", doctor.out);
     let doctor = repo.run(["doctor"]);
     assert!(doctor.out.contains("records wait") || doctor.out.contains("record waits"), "{}", doctor.out);
     assert!(lock.exists(), "it is the user's to remove");

@@ -206,6 +206,17 @@ fn the_program_for_openpgp_is_git_s_own() {
 }
 
 #[test]
+fn a_key_that_has_expired_is_said_to_have() {
+    let place = Place::new();
+    let (repo, id, key) = signed(&place);
+    allow(&repo, &[("test@example.com valid-before=\"20200101\"", &key)]);
+    assert_eq!(state(&repo, &id), "expired");
+    allow(&repo, &[("test@example.com", &key)]);
+    repo.git(["config", "gpg.ssh.revocationFile", place.path().join("key.pub").to_str().expect("UTF-8")]).ok();
+    assert_eq!(state(&repo, &id), "bad");
+}
+
+#[test]
 fn a_real_openpgp_key_signs_and_is_verified() {
     let place = Place::new();
     let repo = place.repo("r");

@@ -131,7 +131,9 @@ impl Output {
     /// Says something aside.
     pub fn say(&mut self, line: &str) -> Result<()> {
         let paint = Paint { on: self.streams.err_is_terminal };
-        writeln!(self.streams.err, "{}", painted(line, paint)).map_err(unwritten)
+        // in one write: several programs can share where it goes
+        let line = format!("{}\n", painted(line, paint));
+        self.streams.err.write_all(line.as_bytes()).map_err(unwritten)
     }
 
     /// Waits for the pager.

@@ -92,6 +92,8 @@ pub trait Update {
     /// Sets refs, each if it still has the value it is expected to have; none is set when one has not. Atomic for each
     /// ref, not for all of them: a process that is killed meanwhile can leave some set.
     fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError>;
+    /// Why a hook refuses a change of a ref that has this value; `None` when none does, or none is asked.
+    fn refused(&self, name: &str, value: Oid) -> Option<String>;
 }
 
 /// The command that removes a ref: git deletes none whose file it does not understand.

@@ -132,6 +132,11 @@ impl Refs for InProcess {
 }
 
 impl Update for InProcess {
+    fn refused(&self, _name: &str, _value: Oid) -> Option<String> {
+        // no hook is run
+        None
+    }
+
     fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
         let mut edits = Vec::new();
         for update in updates {

@@ -319,16 +319,20 @@ impl Repository {
         self.needs.durable
     }
 
-    /// Whether refs are in tables, not in files.
-    pub fn has_reftable(&self) -> bool {
-        self.needs.reftable
+    /// Why a `reference-transaction` hook refuses a change of a ref that has this value, in git's words; `None` when it does
+    /// not, and without such a hook. Nothing is changed: the transaction is prepared, and given up.
+    pub fn hook_refuses(&self, name: &str, value: Oid) -> Option<String> {
+        self.needs.hook.then(|| self.update.refused(name, value)).flatten()
     }
 
     /// The files that git takes as locks while it sets one of the refs.
     pub fn ref_locks(&self, names: &[&str]) -> Vec<PathBuf> {
         let common = self.common_dir();
         if self.needs.reftable {
-            return vec![common.join("reftable/tables.list.lock")];
+            // a linked worktree keeps its HEAD in tables of its own
+            let mut all = [common, self.git_dir()].map(|folder| folder.join("reftable/tables.list.lock")).to_vec();
+            all.dedup();
+            return all;
         }
         let own = names.iter().map(|name| common.join(format!("{name}.lock")));
         own.chain([common.join("packed-refs.lock")]).collect()

@@ -171,6 +171,14 @@ impl Refs for ThroughGit {
 }
 
 impl Update for ThroughGit {
+    fn refused(&self, name: &str, value: Oid) -> Option<String> {
+        let input = format!("start\0update {name}\0{value}\0{value}\0prepare\0abort\0");
+        let said = ended(self.git().args(["update-ref", "--stdin", "-z"]), input.into_bytes()).ok()?;
+        let text = String::from_utf8_lossy(&said.stderr);
+        let words = text.lines().map(str::trim).find(|line| line.contains("hook"));
+        words.filter(|_| !said.status.success()).map(|line| line.trim_start_matches("fatal: ").to_owned())
+    }
+
     fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
         self.refresh();
         let mut command = self.git();
@@ -199,7 +207,7 @@ fn not_updated(said: &Output) -> UpdateError {
         "reference is missing",
     ];
     /// It stays so.
-    const STAYS: [&str; 5] = ["Permission denied", "Read-only", "No space left", "cannot create", "aborted by hook"];
+    const STAYS: [&str; 5] = ["Permission denied", "Read-only", "No space left", "cannot create", "hook"];
     let text = String::from_utf8_lossy(&said.stderr);
     let any = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

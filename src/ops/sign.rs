@@ -133,6 +133,8 @@ fn check(repo: &Repository, folder: &Folder, given: &Signature, of: &Id, sha256:
         _ if !is_ours => State::OtherText,
         (_, true) => State::Good,
         ('X' | 'Y' | 'R', _) => State::Expired,
+        // of SSH's keys git only says it in words
+        _ if git.words.contains("key has expired") => State::Expired,
         _ => State::UnknownKey,
     };
     Ok((state, git))

@@ -308,7 +308,14 @@ impl Store<'_> {
         let names: Vec<&str> = updates.iter().map(|update| update.name.as_str()).collect();
         let mut locks = self.repo.ref_locks(&names).into_iter();
         let error = Error::storage(format!("{} cannot be updated", names.join(", "))).caused_by(error);
+        let refused = |(name, tip): (&String, Option<Oid>)| self.repo.hook_refuses(name, tip?);
+        let tips = updates.iter().map(|update| (&update.name, update.expected));
         match locks.find(|lock| lock.exists()) {
+            None if tips.into_iter().find_map(refused).is_some() => error
+                .suggest(
+                    "A reference-transaction hook of the repository refuses it; what waits is written when it lets us.",
+                )
+                .command("git rev-parse --git-path hooks/reference-transaction"),
             None => error
                 .suggest("See which refs are there, and who may write them; git empirica doctor knows more.")
                 .command(format!("git for-each-ref {PREFIX}")),

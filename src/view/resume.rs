@@ -123,7 +123,10 @@ fn document(outcome: &Outcome, wanted: Wanted, sessions: Vec<Value>, missing: us
 /// A session within its budget. It is pressed harder until it fits, and gives up the entries that matter least;
 /// `None` when not even its head fits.
 fn packed(session: &Resumed, wanted: Wanted, budget: usize, terminal: &mut Templates) -> Result<Option<Shown>> {
-    let all = lists(&session.remaining(), wanted.detail);
+    let mut all = lists(&session.remaining(), wanted.detail);
+    // an entry takes a token at least: what cannot be there in any form need not be tried
+    let every = ordered(&all);
+    keep(&mut all, &every[..every.len().min(budget)]);
     let longest = (budget / 8).max(24);
     let mut attempt = |how: Press, kept: &[Order]| -> Result<Option<Shown>> {
         let mut lists = all.clone();

@@ -26,6 +26,7 @@ pub fn any(context: &Context<'_>) -> bool {
 pub fn checks(context: &Context<'_>) -> Vec<Check> {
     let mut refs = conflicts(context.repo);
     refs.extend(broken(context));
+    refs.extend(refused(context));
     if refs.is_empty() {
         refs.push(Check::right("refs", "every ref of ours can be read and written"));
     }
@@ -108,6 +109,16 @@ fn broken(context: &Context<'_>) -> Vec<Check> {
     out
 }
 
+/// Refs of ours that a reference-transaction hook does not let us write.
+fn refused(context: &Context<'_>) -> Option<Check> {
+    let repo = context.repo;
+    let why = |name: &String| repo.hook_refuses(name, repo.find_ref(name).ok()??);
+    let (name, words) = own_refs().into_iter().find_map(|name| why(&name).map(|words| (name, words)))?;
+    let what =
+        format!("a reference-transaction hook refuses to have {name} changed ({words}): records wait until it lets us");
+    Some(Check::wrong("refs", what).command("git rev-parse --git-path hooks/reference-transaction"))
+}
+
 /// The files of our refs, their locks too.
 fn files(common: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
@@ -128,26 +139,26 @@ fn is_lock(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "lock")
 }
 
-/// Locks on our refs that nobody holds any more.
+/// Locks on our refs: those that nobody holds any more, and those that are held now.
 fn locks(repo: &Repository) -> Vec<Check> {
-    let age = |path: &PathBuf| {
-        let made = std::fs::metadata(path).and_then(|file| file.modified()).ok()?;
-        SystemTime::now().duration_since(made).ok().filter(|age| *age > STALE)
-    };
     let own = files(&repo.common_dir()).into_iter().filter(|path| is_lock(path));
-    let stale: Vec<Check> = own
-        .chain(repo.ref_locks(&[]))
-        .filter_map(|path| Some((age(&path)?, path)))
-        .map(|(age, path)| {
-            let what = format!(
-                "{} was left by a process that died, {} ago: nothing is written there",
-                path.display(),
-                long(age)
-            );
-            Check::wrong("locks", what).command(format!("rm -f {}", shell_path(&path)))
-        })
-        .collect();
-    if stale.is_empty() { vec![Check::right("locks", "no lock was left behind")] } else { stale }
+    let found = own.chain(repo.ref_locks(&[])).filter_map(|path| {
+        let made = std::fs::metadata(&path).and_then(|file| file.modified()).ok()?;
+        Some((SystemTime::now().duration_since(made).unwrap_or_default(), path))
+    });
+    let check = |(age, path): (Duration, PathBuf)| {
+        let remedy = format!("rm -f {}", shell_path(&path));
+        let path = path.display();
+        if age > STALE {
+            let what = format!("{path} was left by a process that died, {} ago: nothing is written there", long(age));
+            return Check::wrong("locks", what).command(remedy);
+        }
+        let what =
+            format!("{path} is held since {} s; if no git is running, it was left by one that died", age.as_secs());
+        Check::right("locks", what).command(remedy)
+    };
+    let all: Vec<Check> = found.map(check).collect();
+    if all.is_empty() { vec![Check::right("locks", "no lock is on refs of ours")] } else { all }
 }
 
 /// A span of time in its largest unit.
