@@ -1,6 +1,6 @@
 //! Objects that a partial clone left out, fetched from the remote that promised them when they are wanted.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 use super::Oid;
 use super::process::{Running, git};
@@ -11,6 +11,8 @@ use crate::error::{Error, Result};
 /// Whether what is not here may be asked for.
 #[derive(Debug, Default)]
 pub(super) struct Asking {
+    /// Whether there is anybody to ask, once it was wanted to know: trees are read all the time.
+    is_partial: OnceCell<bool>,
     /// A hook waits for nobody.
     is_offline: Cell<bool>,
     /// Trees were asked for already, all that were known to be missing.
@@ -18,6 +20,11 @@ pub(super) struct Asking {
 }
 
 impl Asking {
+    /// Whether what is not here can be had elsewhere.
+    pub(super) fn is_of_use(&self, repo: &Repository) -> bool {
+        *self.is_partial.get_or_init(|| is_partial(repo))
+    }
+
     /// From now on nothing is asked for.
     pub(super) fn stop(&self) {
         self.is_offline.set(true);
@@ -41,7 +48,7 @@ pub fn fetch(repo: &Repository, ids: &[Oid]) -> Result<()> {
 /// Fetches the trees of all refs below `prefix` that are not here, and `also`, in one go. Whether any came. They are asked for
 /// once: a remote that is away is not waited for again and again.
 pub(super) fn fetch_trees(repo: &Repository, asking: &Asking, prefix: &str, also: Option<Oid>) -> bool {
-    if asking.is_offline.get() || asking.asked_for_trees.get() || !is_partial(repo) {
+    if asking.is_offline.get() || asking.asked_for_trees.get() || !asking.is_of_use(repo) {
         return false;
     }
     let refs = repo.list_refs(prefix).unwrap_or_default();

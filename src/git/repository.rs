@@ -308,7 +308,7 @@ impl Repository {
 
     /// The content of a tree that notes are in; fetched, where a partial clone left it out.
     pub(super) fn tree(&self, id: Oid) -> gix::error::Result<gix::Tree<'_>> {
-        if !self.has_object(id) {
+        if self.asking.is_of_use(self) && !self.has_object(id) {
             fetch_trees(self, &self.asking, OURS, Some(id));
         }
         self.inner.find_tree(id)
@@ -426,7 +426,7 @@ impl Repository {
 impl gix::objs::Find for Repository {
     fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::error::Result<Option<gix::objs::Data<'a>>> {
         // what is looked for so are trees of notes
-        if !self.has_object(id.to_owned()) {
+        if self.asking.is_of_use(self) && !self.has_object(id.to_owned()) {
             fetch_trees(self, &self.asking, OURS, Some(id.to_owned()));
         }
         gix::objs::Find::try_find(&self.inner, id, buffer)
