@@ -167,7 +167,10 @@ fn a_line_appended_with_git_survives_byte_for_byte_behind_the_records() {
         "{\"v\":1}",
         "{\"v\":9,\"id\":\"00000000-0000-7000-8000-00000000000a\",\"new\":0.70}",
     ] {
-        repo.git(["notes", "--ref", JOURNAL, "append", "--no-stripspace", "-m", line]).ok();
+        let path = place.path().join("line");
+        std::fs::write(&path, line).expect("written");
+        let blob = repo.git_out(["hash-object", "-w", path.to_str().expect("UTF-8")]);
+        repo.git(["notes", "--ref", JOURNAL, "append", "-C", &blob]).ok();
     }
     finding(&repo, "after");
     flush(&repo);

@@ -169,7 +169,7 @@ fn what_must_have_reached_the_disk_is_written_by_git() {
         let json = repo.json_with_env(&environment, ["handoff", "-m", "kept", "--ai", "a"]);
         assert_eq!(json["degraded_mode"], false, "{json}");
         let text = fs::read_to_string(&trace).unwrap_or_default();
-        let is_flush = |line: &&str| line.contains("\"fsync\"") && line.contains("\"hardware-flush\"");
+        let is_flush = |line: &&str| line.contains("\"fsync\"") && line.contains("hardware-flush\"");
         text.lines().filter(is_flush).count()
     };
     assert_eq!(counts("none"), 0);

@@ -124,8 +124,11 @@ fn another_worktrees_unborn_records_stay() {
     let main = place.init("main");
     let id = hand_over(&main);
     let path = place.path().join("other");
-    main.git(["worktree", "add", "-q", "--orphan", "-b", "side", path.to_str().expect("UTF-8")]).ok();
+    let tree = main.git_out(["hash-object", "-t", "tree", "-w", "/dev/null"]);
+    let passing = main.git_out(["commit-tree", "-m", "passing", &tree]);
+    main.git(["worktree", "add", "-q", "--detach", path.to_str().expect("UTF-8"), &passing]).ok();
     let other = place.at("other");
+    other.git(["checkout", "-q", "--orphan", "side"]).ok();
     other.start("b", "elsewhere");
     let theirs = other.json(["handoff", "--finding", "a side fact"])["handoff_id"].as_str().expect("an id").to_owned();
 

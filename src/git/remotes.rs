@@ -48,6 +48,15 @@ pub fn refspecs(tracking: &str) -> [String; 2] {
     [format!("+refs/notes/empirica/data/*:{to}/data/*"), format!("+refs/notes/empirica/handoffs*:{to}/handoffs*")]
 }
 
+/// Where [`refspecs`] put a ref of the remote; `None` of one that they do not fetch.
+pub fn tracking_of(tracking: &str, name: &str) -> Option<String> {
+    refspecs(tracking).iter().find_map(|refspec| {
+        let (from, to) = refspec.trim_start_matches('+').split_once(':')?;
+        let rest = name.strip_prefix(from.trim_end_matches('*'))?;
+        Some(format!("{}{rest}", to.trim_end_matches('*')))
+    })
+}
+
 /// A remote by name, or a URL or path. Asks git for the URLs.
 pub fn place(repo: &Repository, given: &str) -> Result<Place> {
     let names = names(repo);

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::Oid;
 use super::process::{Ended, git, run_until};
-use super::remotes::{Place, is_partial, refspecs};
+use super::remotes::{Place, is_partial, refspecs, tracking_of};
 use super::repository::Repository;
 use crate::error::{Error, Result};
 
@@ -63,10 +63,10 @@ fn command(repo: &Repository, manner: &Manner, url: &str) -> Command {
 const TRIES: u64 = 5;
 
 /// What a fetch found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Fetched {
-    /// The tracking refs that the remote has; `None` when this git does not tell.
-    pub present: Option<BTreeSet<String>>,
+    /// The tracking refs that the remote has.
+    pub present: BTreeSet<String>,
 }
 
 /// Fetches the notes of a remote into its tracking refs; touches no other ref. With `whole` also what an earlier fetch of a
@@ -75,7 +75,7 @@ pub fn fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool) -> 
     for tries in 1.. {
         let fetched = match try_fetch(repo, place, manner, whole, true) {
             // git before 2.41 has no such listing
-            Ok(None) => try_fetch(repo, place, manner, whole, false),
+            Ok(None) => fetch_unlisted(repo, place, manner, whole).map(Some),
             other => other,
         };
         match fetched {
@@ -83,10 +83,26 @@ pub fn fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool) -> 
             Err(error) if tries < TRIES && error.reason_text().contains("cannot lock ref") => {
                 std::thread::sleep(std::time::Duration::from_millis(20 * tries));
             }
-            other => return Ok(other?.unwrap_or(Fetched { present: None })),
+            other => return Ok(other?.unwrap_or_default()),
         }
     }
-    Ok(Fetched { present: None })
+    Ok(Fetched::default())
+}
+
+/// A fetch that lists nothing: what the remote has is asked before, and fetched when it is not here.
+fn fetch_unlisted(repo: &Repository, place: &Place, manner: &Manner, whole: bool) -> Result<Fetched> {
+    let there = ls_remote(repo, place, &place.fetch, manner, "refs/notes/empirica/")?;
+    let mut present = BTreeSet::new();
+    let mut is_known = true;
+    for (id, name) in there {
+        let Some(tracking) = tracking_of(&place.tracking, &name) else { continue };
+        is_known = is_known && repo.find_ref(&tracking)? == super::parse_oid(&id);
+        present.insert(tracking);
+    }
+    if whole || !is_known {
+        try_fetch(repo, place, manner, whole, false)?;
+    }
+    Ok(Fetched { present })
 }
 
 fn try_fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool, listed: bool) -> Result<Option<Fetched>> {
@@ -115,7 +131,7 @@ fn try_fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool, lis
             let text = String::from_utf8_lossy(&stdout);
             // `<flag> <old> <new> <ref>`
             let refs = text.lines().filter_map(|line| Some(line.get(2..)?.splitn(3, ' ').nth(2)?.to_owned()));
-            Ok(Some(Fetched { present: listed.then(|| refs.collect()) }))
+            Ok(Some(Fetched { present: refs.collect() }))
         }
         Ended::Itself { stderr, .. } => Err(failed(place, "fetched from", &stderr)),
     }
@@ -123,14 +139,26 @@ fn try_fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool, lis
 
 /// The refs of a place whose names begin with `prefix`, which ends in a slash.
 pub fn listed(repo: &Repository, place: &Place, manner: &Manner, prefix: &str) -> Result<Vec<String>> {
+    Ok(ls_remote(repo, place, &place.push, manner, prefix)?.into_iter().map(|(_, name)| name).collect())
+}
+
+/// Each with the id of its object, in hex.
+fn ls_remote(
+    repo: &Repository,
+    place: &Place,
+    url: &str,
+    manner: &Manner,
+    prefix: &str,
+) -> Result<Vec<(String, String)>> {
     let mut command = command(repo, manner, &place.push);
-    command.args(["ls-remote", "--refs", "--"]).arg(&place.push).arg(format!("{prefix}*"));
+    command.args(["ls-remote", "--refs", "--", url]).arg(format!("{prefix}*"));
     match run_until(&mut command, manner.deadline, false)? {
         Ended::TimedOut => Err(timed_out(place)),
         Ended::Itself { success: true, stdout, .. } => {
             let text = String::from_utf8_lossy(&stdout);
-            let names = text.lines().filter_map(|line| Some(line.split_once('\t')?.1.to_owned()));
-            Ok(names.filter(|name| name.starts_with(prefix)).collect())
+            let refs = text.lines().filter_map(|line| line.split_once('\t'));
+            let ours = refs.filter(|(_, name)| name.starts_with(prefix));
+            Ok(ours.map(|(id, name)| (id.to_owned(), name.to_owned())).collect())
         }
         Ended::Itself { stderr, .. } => Err(failed(place, "looked for at", &stderr)),
     }

@@ -151,8 +151,7 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
         what.new.clear();
     }
     let mut outcome = Outcome { checks, ..write(context, &who, said, &what)? };
-    outcome.stored.warnings.splice(0..0, stored.warnings);
-    outcome.stored.redacted.splice(0..0, stored.redacted);
+    outcome.stored.after(stored);
     if request.sign {
         sign(context, &who, &mut outcome);
     }
@@ -219,9 +218,8 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) 
         entries.push(Body::Unknown(Unknown { text, led_from: None }));
     }
     if !entries.is_empty() {
-        let (_, mut journalled) = context.store(who, entries, When::Later)?;
-        stored.warnings.append(&mut journalled.warnings);
-        stored.redacted.append(&mut journalled.redacted);
+        let (_, journalled) = context.store(who, entries, When::Later)?;
+        stored.before(journalled);
     }
     let scan = context.store.session(&who.id)?;
     let gathered = what.gathered(&scan, &who.id)?;

@@ -74,9 +74,25 @@ pub struct Stored {
     pub warnings: Vec<String>,
     /// The secrets that were replaced.
     pub redacted: Vec<Replaced>,
+    /// The secrets that were stored as they are.
+    pub allowed: Vec<Replaced>,
 }
 
 impl Stored {
+    /// Puts before this what storing something earlier in the same command left to say.
+    pub fn after(&mut self, earlier: Stored) {
+        self.warnings.splice(0..0, earlier.warnings);
+        self.redacted.splice(0..0, earlier.redacted);
+        self.allowed.splice(0..0, earlier.allowed);
+    }
+
+    /// Puts behind this what storing something later in the same command left to say.
+    pub fn before(&mut self, later: Stored) {
+        self.warnings.extend(later.warnings);
+        self.redacted.extend(later.redacted);
+        self.allowed.extend(later.allowed);
+    }
+
     /// Takes in what one append left to say. A later one that reached the notes took the earlier records along.
     pub fn add(&mut self, written: &mut Written) {
         if let Some(error) = &written.degraded {
@@ -108,6 +124,11 @@ impl Stored {
             );
             self.warnings.push(text);
         }
+        for Replaced { field, rule } in &written.allowed {
+            self.warnings
+                .push(format!("{field}: a secret was stored as it is (rule {rule}), and leaves with the next push"));
+        }
         self.redacted.append(&mut written.redacted);
+        self.allowed.append(&mut written.allowed);
     }
 }

@@ -114,8 +114,7 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
         place: context.store.paths().place().to_owned(),
     };
     let (records, mut stored) = context.store(&who, vec![Body::SessionStart(body)], When::Later)?;
-    stored.warnings.splice(0..0, first.warnings);
-    stored.redacted.splice(0..0, first.redacted);
+    stored.after(first);
     let started_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
     let others: Vec<Active> = current.active;
     if let Some(first) = records.first() {
@@ -198,8 +197,7 @@ fn continued(context: &Context<'_>, given: &str, by: &str, stored: &mut Stored) 
             let owner = Working { id: id.clone(), ai: session.ai.clone(), note: None };
             let what = What { managed: Managed::context(Some(by)), budget: Some(CONTEXT), ..Default::default() };
             let written = handoff::write(context, &owner, Said::default(), &what)?;
-            stored.warnings.extend(written.stored.warnings);
-            stored.redacted.extend(written.stored.redacted);
+            stored.before(written.stored);
             written.record.head.id
         }
     };

@@ -54,7 +54,7 @@ static EXTRA: [Extra; 16] = [
     extra("gitlab-token", &[("gl", 22)], r"\bgl(?:pat|ptt|dt|rt|cbt|soat|ft|imt|agent|oas)-[\w-]{20,}(?:\.[a-z0-9]{2,9}){0,2}"),
     extra("slack-token", &[("xox", 11), ("xapp-", 10)], r"\b(?:xox[abeoprs]|xapp)[.-][A-Za-z.-]{0,12}[0-9][A-Za-z0-9.-]{8,}[A-Za-z0-9]"),
     extra("stripe-test-key", &[("sk_test_", 24), ("rk_test_", 24)], r"\b[rs]k_test_[A-Za-z0-9]{24,}"),
-    extra("google-oauth", &[("GOCSPX-", 28), ("ya29.", 30)], r"\b(?:GOCSPX-[\w-]{28}|ya29\.[\w-]{30,})"),
+    extra("google-oauth", &[("GOCSPX-", 28), ("ya29.", 30)], r"\b(?:GOCSPX-[\w-]{28}|ya29\.[\w.-]{30,})"),
     extra("telegram-bot-token", &[(":AA", 33)], r"\b[0-9]{8,10}:AA[\w-]{33}\b"),
     extra("age-secret-key", &[("AGE-SECRET-KEY-1", 58)], r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}"),
     extra("azure-access-key", &[("AccountKey=", 40), ("SharedAccessKey=", 40)], r"\b(?:Account|SharedAccess)Key=([A-Za-z0-9+/=]{40,})"),
@@ -213,12 +213,16 @@ fn find(text: &str) -> Vec<Span> {
     }
     // Many of the crate's rules want something after the secret: here the line's end, if nothing else.
     let line = [text, "\n"].concat();
+    let is_left_open = |secret: &str| ["xxxxxxxx", "XXXXXXXX", "********"].iter().any(|part| secret.contains(part));
     let mut search = |regex: &OnceLock<_>, pattern: &str, rank, rule, accept: &dyn Fn(&str) -> bool| {
         let Some(regex) = regex.get_or_init(|| compile(pattern)) else { return };
         for found in regex.captures_iter(line.as_bytes()) {
             let Some(secret) = found.get(1).or(found.get(0)) else { continue };
             let span = secret.start()..secret.end().min(text.len());
-            if text.get(span.clone()).is_some_and(|secret| !secret.is_empty() && accept(secret)) {
+            if text
+                .get(span.clone())
+                .is_some_and(|secret| !secret.is_empty() && !is_left_open(secret) && accept(secret))
+            {
                 spans.push((span, rank, rule));
             }
         }
@@ -315,5 +319,7 @@ mod draw;
 mod kinds;
 #[cfg(test)]
 mod ordinary;
+#[cfg(test)]
+mod others;
 #[cfg(test)]
 mod tests;

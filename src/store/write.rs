@@ -49,6 +49,8 @@ pub struct Written {
     pub records: Vec<Record>,
     /// The secrets that were replaced.
     pub redacted: Vec<Replaced>,
+    /// The secrets that were stored as they are, because their author said so.
+    pub allowed: Vec<Replaced>,
     /// Where the records are now; `None` when there were none to store.
     pub storage: Option<Storage>,
     /// Why the records are not where they should be: the notes could not be written, or the repository's log.
@@ -113,11 +115,7 @@ impl Store<'_> {
             written.records.push(record);
         }
         if self.allow_secrets {
-            for Replaced { field, rule } in std::mem::take(&mut written.redacted) {
-                let text =
-                    format!("{field}: a secret was stored as it is (rule {rule}), and leaves with the next push");
-                written.warnings.push(text);
-            }
+            written.allowed = std::mem::take(&mut written.redacted);
         }
         let appended = log::append(&self.paths, &waiting, self.lock_timeout, self.repo.is_durable())
             .map_err(|failed| self.nowhere(failed))?;
@@ -180,7 +178,7 @@ impl Store<'_> {
         keys: serde_json::Map<String, serde_json::Value>,
         redacted: &mut Vec<Replaced>,
     ) -> Result<Vec<u8>> {
-        if self.scan_secrets && self.allow_secrets {
+        if self.allow_secrets {
             return Ok(allowed_line(head, kind, keys, redacted));
         }
         let mut keys = serde_json::Value::Object(keys);

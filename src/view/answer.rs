@@ -78,7 +78,7 @@ impl Answer {
         self
     }
 
-    /// Takes in what storing left to say: `degraded_mode`, `storage`, `redacted`, the warnings, and what to do about them.
+    /// Takes in what storing left to say: `degraded_mode`, `storage`, `redacted`, `secrets_allowed`, the warnings, and what to do about them.
     /// The last call says where the records are.
     pub fn stored(mut self, stored: &Stored) -> Self {
         self.json.insert("degraded_mode".to_owned(), json!(stored.degraded_mode));
@@ -87,9 +87,11 @@ impl Answer {
         if stored.degraded_mode {
             self.advise(&stored.remedies);
         }
-        let redacted: Vec<Value> = stored.redacted.iter().map(|r| json!({"field": r.field, "rule": r.rule})).collect();
-        if !redacted.is_empty() {
-            self.json.insert("redacted".to_owned(), Value::Array(redacted));
+        for (key, secrets) in [("redacted", &stored.redacted), ("secrets_allowed", &stored.allowed)] {
+            let listed: Vec<Value> = secrets.iter().map(|s| json!({"field": s.field, "rule": s.rule})).collect();
+            if !listed.is_empty() {
+                self.json.insert(key.to_owned(), Value::Array(listed));
+            }
         }
         self.warnings.extend(stored.warnings.iter().cloned());
         self

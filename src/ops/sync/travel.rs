@@ -52,7 +52,7 @@ impl Trip<'_, '_> {
         let repo = self.store.repo();
         let fetch = |whole| -> Result<(Vec<Standing>, Fetched)> {
             let fetched = transfer::fetch(repo, self.place, &self.manner, whole)?;
-            Ok((self.store.standing(&self.place.tracking, fetched.present.as_ref())?, fetched))
+            Ok((self.store.standing(&self.place.tracking, Some(&fetched.present))?, fetched))
         };
         let differs = |standing: &Standing| !standing.equal && standing.theirs.is_some();
         let found = fetch(false);
@@ -99,7 +99,7 @@ impl Trip<'_, '_> {
                 warnings.extend(store.unite_with(&standings, may)?);
             }
             fault::step("sync: united");
-            let standings = store.standing(&self.place.tracking, fetched.present.as_ref())?;
+            let standings = store.standing(&self.place.tracking, Some(&fetched.present))?;
             let held = self.held(&outgoing, &mut secret, warnings)?;
             let held_tips =
                 standings.iter().filter(|s| held.contains(&s.name)).filter_map(|s| Some((s.name.clone(), s.ours?)));

@@ -64,6 +64,11 @@ impl Draw {
 
     /// A template, filled, with the secret in it.
     pub fn fill(&mut self, template: &str) -> (String, String) {
+        self.fill_with(template, &[])
+    }
+
+    /// The same with passwords out of these, if there are any.
+    pub fn fill_with(&mut self, template: &str, passwords: &[&str]) -> (String, String) {
         let (mut out, mut rest) = (String::new(), template);
         let (mut from, mut to) = (None, None);
         while let Some(one) = rest.chars().next() {
@@ -74,17 +79,15 @@ impl Draw {
                 '<' if next.starts_with('|') => out.push('<'),
                 '<' => from = Some(out.len()),
                 '>' if from.is_some() && to.is_none() => to = Some(out.len()),
-                '{' if next.starts_with(|c: char| "habdnwxpuABq".contains(c)) => {
-                    let Some((inner, after)) = next.split_once('}') else { break };
-                    rest = after;
-                    let count = inner[1..].parse().unwrap_or(0);
-                    let text = match inner.as_bytes()[0] {
-                        b'u' => self.uuid(),
-                        b'p' => self.password(),
-                        b'B' => self.basic(),
-                        kind => self.kind(kind, count),
-                    };
-                    out.push_str(&text);
+                '{' => {
+                    match next.split_once('}').and_then(|(inner, after)| Some((self.filler(inner, passwords)?, after)))
+                    {
+                        None => out.push('{'),
+                        Some((text, after)) => {
+                            out.push_str(&text);
+                            rest = after;
+                        }
+                    }
                 }
                 other => out.push(other),
             }
@@ -93,10 +96,21 @@ impl Draw {
         (out, secret)
     }
 
-    /// `user:password` in base64.
-    fn basic(&mut self) -> String {
-        let text = format!("deploy:{}", self.password());
-        base64(text.as_bytes())
+    /// What `{inner}` stands for, if it is of that form.
+    fn filler(&mut self, inner: &str, passwords: &[&str]) -> Option<String> {
+        let password = |draw: &mut Draw| match passwords {
+            [] => draw.password(),
+            some => (*draw.one(some)).to_owned(),
+        };
+        match inner {
+            "u" => Some(self.uuid()),
+            "p" => Some(password(self)),
+            "B" => Some(base64(format!("deploy:{}", password(self)).as_bytes())),
+            _ => {
+                let (kind, count) = inner.split_at_checked(1)?;
+                Some(self.kind(*b"habdnwxA".iter().find(|byte| kind.as_bytes()[0] == **byte)?, count.parse().ok()?))
+            }
+        }
     }
 }
 

@@ -8,10 +8,11 @@ pub(super) type Starts = [u32; 256];
 
 /// What the name of a secret holds in an assignment.
 #[rustfmt::skip]
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 32] = [
     "passw", "passphrase", "pwd", "secret", "token", "credential", "apikey", "api_key", "api-key", "accesskey",
     "access_key", "access-key", "privatekey", "private_key", "private-key", "auth_key", "bearer", "encryptionkey",
     "encryption_key", "encryption-key", "signingkey", "signing_key", "signing-key", "masterkey", "master_key", "master-key",
+    "presharedkey", "auth-key", "_pass", "_pw", "_key", "passcode",
 ];
 /// Values, and parts of values, that stand where a secret will be.
 const PLACEHOLDERS: [&str; 11] =
@@ -33,7 +34,16 @@ pub(super) fn assigned(text: &str) -> Vec<Range<usize>> {
             continue;
         };
         let start = at - bytes[..at].iter().rev().take_while(|byte| is_name(**byte)).count();
+        let begun = at;
         at = skip(at, &is_name);
+        // of these, only the end of a name tells
+        if ["_pass", "_pw", "_key"].contains(&name) && at > begun + name.len() {
+            at = begun + 1;
+            continue;
+        }
+        let tail = bytes[begun..at].to_ascii_lowercase();
+        let names_password =
+            [&b"password"[..], b"passwd", b"passphrase", b"passcode", b"pwd", b"_pass", b"_pw"].contains(&&tail[..]);
         let quoted = skip(at, &|byte| b"\\\"'`".contains(&byte));
         let before = skip(if quoted > at { skip(quoted, &|byte| byte == b']') } else { at }, &is_blank);
         let after = skip(before, &|byte| b":=>".contains(&byte));
@@ -65,7 +75,18 @@ pub(super) fn assigned(text: &str) -> Vec<Range<usize>> {
             at = from + value.len();
         }
         let is_variable = bytes[start..before.max(start)].iter().all(|byte| !byte.is_ascii_lowercase());
-        if is_secret(value, name, quote.is_some(), is_variable) {
+        let named = bytes[start..before.max(start)].to_ascii_lowercase();
+        let is_public =
+            ["public", "publishable"].iter().any(|word| named.windows(word.len()).any(|w| w == word.as_bytes()));
+        let is_it = match name {
+            _ if is_public => false,
+            "_key" => is_variable && bytes[start..begun].len() > 1 && is_key(value),
+            _ if names_password && !is_placeholder(value) && is_told(value, is_variable || quote.is_some()) => true,
+            _ if names_password && is_variable && is_phrase(value) => true,
+            "_pass" | "_pw" => false,
+            _ => is_secret(value, name, quote.is_some(), is_variable),
+        };
+        if is_it {
             spans.push(from..from + value.len());
         }
     }
@@ -75,6 +96,10 @@ pub(super) fn assigned(text: &str) -> Vec<Range<usize>> {
 /// Whether an assigned value is random or, under a name for passwords, what a person would choose as one.
 fn is_secret(value: &str, name: &str, quoted: bool, is_variable: bool) -> bool {
     let bytes = value.as_bytes();
+    // a UUID is a key where a variable of the environment says so
+    if is_uuid(bytes) && is_variable && !["passw", "pwd", "passphrase"].contains(&name) {
+        return true;
+    }
     if bytes.len() < 8 || is_uuid(bytes) || is_placeholder(value) || value.starts_with(['/', '.', '~', '@', '&']) {
         return false;
     }
@@ -92,6 +117,55 @@ fn is_secret(value: &str, name: &str, quoted: bool, is_variable: bool) -> bool {
             || bytes.windows(3).filter(is_inner).count() > 1
             || is_strung(bytes)
             || quoted && bytes.iter().all(u8::is_ascii_alphanumeric))
+}
+
+/// Whether it is four words or more, as people are told to make passwords.
+fn is_phrase(value: &str) -> bool {
+    let words = |sign| {
+        value.split(sign).filter(|word| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())).count()
+    };
+    ['-', '.', '_'].into_iter().any(|sign| words(sign) > 3) && !is_placeholder(value)
+}
+
+/// Whether the value of a variable that is called a key is one.
+fn is_key(value: &str) -> bool {
+    let value = value.trim_start_matches("base64:").as_bytes();
+    !is_uuid(value) && !is_object_id(value) && words(value).any(|word| is_random(word, 24))
+}
+
+/// Whether a value that is called a password may be one: letters and digits, and no path or word of the trade; no name
+/// either, unless it cannot be one where it stands.
+pub(super) fn is_told(value: &str, no_name: bool) -> bool {
+    #[rustfmt::skip]
+    const TRADE: [&str; 27] = [
+        "sha1", "sha2", "sha3", "sha-", "sha5", "md5", "base64", "base32", "b64", "utf", "oauth", "hs256", "rs256", "argon", "bcrypt", "pbkdf", "scrypt", "ipv4",
+        "ipv6", "http", "x509", "ed25519", "2fa", "redacted:", "ascii", "latin1", "p256",
+    ];
+    let bytes = value.as_bytes();
+    let count = |is: &dyn Fn(&u8) -> bool| bytes.iter().filter(|byte| is(byte)).count();
+    let (digits, letters) = (count(&u8::is_ascii_digit), count(&u8::is_ascii_alphabetic));
+    let lower = value.to_ascii_lowercase();
+    let is_code = value.starts_with(['/', '.', '~', '@', '&', '-', '#', '$', '\\'])
+        || ["::", "://", "->", "()", "${", "{{", ".."].iter().any(|part| value.contains(part));
+    let is_file = value
+        .rsplit_once('.')
+        .is_some_and(|(_, end)| end.len() < 6 && end.bytes().all(|byte| byte.is_ascii_lowercase()));
+    // `argument1`, `v2.3.4`, `12h`
+    let is_numbered =
+        digits == 1 && bytes.last().is_some_and(u8::is_ascii_digit) && count(&u8::is_ascii_uppercase) == 0;
+    let is_version = bytes.first() == Some(&b'v') && letters == 1 || digits + 1 >= bytes.len() && letters < 2;
+    // `Utf8Path`, `parse_v2_key`
+    let is_name = digits < 3
+        && bytes.iter().all(|byte| is_word(*byte))
+        && !value.ends_with(|c: char| c.is_ascii_digit())
+        && !is_random(bytes, 12);
+    digits > 0
+        && letters > 0
+        && bytes.len() > 5
+        && !(!no_name && (is_name || is_numbered) || is_code || is_file || is_version)
+        && !is_uuid(bytes)
+        && !is_object_id(bytes)
+        && !TRADE.iter().any(|word| lower.contains(word))
 }
 
 /// Whether it is words and digits strung together by dashes, as programs for passwords propose them.
