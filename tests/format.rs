@@ -363,3 +363,50 @@ fn the_examples_of_the_workflow_have_every_key_that_is_answered() {
         assert!(examples.contains(&keys), "{arguments:?}: {keys:?} is like none of {examples:?}");
     }
 }
+
+#[test]
+fn every_limit_of_the_table_is_that_of_the_code() {
+    let page = page();
+    let section = page.split("\n## Limits\n").nth(1).and_then(|rest| rest.split("\n## ").next()).expect("the section");
+    for (file, code, said) in [
+        ("store/log.rs", "FLUSH_BYTES: u64 = 64 * 1024", "flushed | 64 KB |"),
+        ("ops/compose.rs", "COMMITS: usize = 200", "commits in a handoff | 200 |"),
+        ("epistemics/bound.rs", "MOST: usize = 16 * 1024", "a checkpoint | 16 KiB |"),
+        ("ops/alias.rs", "SHORTEST: usize = 4", "abbreviation of an id | 4 characters |"),
+        ("model/id.rs", "MAX_AHEAD_MS: u64 = 24 * 60 * 60 * 1000", "an id counts | 24 hours |"),
+        ("ops/sync/push.rs", "TIME: Duration = Duration::from_secs(10)", "with a push | 10 s |"),
+        ("ops/sync/travel.rs", "ROUNDS: u32 = 12", "others are faster | 12 |"),
+        ("ops/sign.rs", "MOST: usize = 20", "are checked, the newest | 20 |"),
+        ("ops/sign.rs", "LARGEST: usize = 64 * 1024", "a signed commit | 64 KiB;"),
+        ("store/origin.rs", "COMMITS: usize = 20_000", "who committed a record | 20,000;"),
+        ("ops/report.rs", "SESSIONS: usize = 500", "| 500, 200 and 200, the newest |"),
+        ("ops/report.rs", "LISTED: usize = 200", "| 500, 200 and 200, the newest |"),
+        ("ops/report.rs", "RECORDS: usize = 20_000", "reads, the newest | 20,000 |"),
+        ("store/mod.rs", "HURRY: Duration = Duration::from_millis(500)", "in a hook | 500 ms,"),
+        ("store/files.rs", "ABANDONED: Duration = Duration::from_secs(600)", "after | 10 minutes |"),
+        ("ops/doctor/refs.rs", "STALE: Duration = Duration::from_secs(60)", "stale after | 60 seconds;"),
+        ("epistemics/terms.rs", "LONGEST: usize = 4000", "a query | 4,000 characters |"),
+        ("epistemics/wording.rs", "LONGEST: usize = 256", "its first 256 characters"),
+        ("mcp/frames.rs", "LONGEST: usize = 16 << 20", "a frame of MCP | 16 MiB;"),
+        ("cli/hooks.rs", "MOST: u64 = 32 << 20", "one of its hooks | 32 MiB;"),
+        ("wire/hooks.rs", "LONGEST: usize = 9_000", "answers | 9,000 characters |"),
+        ("wire/transcript/rows.rs", "LONGEST: usize = 16 << 20", "a row of a transcript | 16 MiB;"),
+        ("wire/transcript/lenient.rs", "ENTRIES: usize = 4096", "a row of a transcript | 4,096 |"),
+        ("wire/transcript/fold.rs", "MESSAGES: usize = 10", "| 10 messages,"),
+        ("wire/transcript/fold.rs", "DECISIONS: usize = 20", "20 decisions,"),
+        ("wire/transcript/fold.rs", "SUBAGENTS: usize = 200", "200 subagents,"),
+        ("wire/transcript/fold.rs", "TODOS: usize = 1_000", "1,000 entries"),
+        ("wire/transcript/limits.rs", "MESSAGE: usize = 2_000", "a message 2,000 characters,"),
+        ("wire/transcript/limits.rs", "DECISION: usize = 300", "a decision 300,"),
+        ("wire/transcript/limits.rs", "SUMMARY: usize = 20_000", "a summary 20,000 |"),
+        ("git/content.rs", "LARGEST: u64 = 4 << 20", "checked against | 4 MiB each, 64 MiB together |"),
+        ("git/content.rs", "ALL: u64 = 64 << 20", "checked against | 4 MiB each, 64 MiB together |"),
+        ("ops/validate.rs", "LARGEST: u64 = 4 << 20", "checked against | 4 MiB each, in 200 folders |"),
+        ("ops/validate.rs", "FOLDERS: usize = 200", "checked against | 4 MiB each, in 200 folders |"),
+    ] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(file);
+        let text = std::fs::read_to_string(path).expect("a file");
+        assert!(text.contains(code), "{file}: {code}");
+        assert!(section.contains(said), "{file}: {said}");
+    }
+}
