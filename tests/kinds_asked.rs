@@ -451,6 +451,9 @@ fn a_git_that_is_too_old_is_named() {
     repo.git(["remote", "add", "origin", hub.path.to_str().expect("UTF-8")]).ok();
     repo.start("a", "t");
     repo.json(["finding", "kept all the same"]);
+    // there is something to fetch
+    hub.start("b", "u");
+    hub.run(["flush"]).ok();
     let json = repo.fails(1, ["sync"]);
     let reason = json["reason"].as_str().expect("a text");
     assert!(reason.contains("2.17.1") && reason.contains("2.39"), "{json}");

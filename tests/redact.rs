@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::harness::{Place, Repo};
 use crate::team::{REFS, clones, hook, hub, lines, sync, trees, work};
 
-pub const SECRET: &str = "the staging password is hunter2hunter2, in the vault";
+pub const SECRET: &str = "the staging gate opens with hunter2hunter2, in the vault";
 
 /// A clone with work and the secret, shared with its hub; the secret's finding.
 pub fn shared<'p>(place: &'p Place, n: usize) -> (Repo<'p>, Vec<Repo<'p>>, String) {
