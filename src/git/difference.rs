@@ -43,7 +43,7 @@ pub struct Differences {
 /// What two notes trees (of notes commits) do not have in common. A tree that is not here is an error; blobs are not
 /// looked at.
 pub fn differences(repo: &Repository, first: Oid, second: Oid) -> Result<Differences> {
-    let mut walk = Walk { repo, out: Differences::default() };
+    let mut walk = Walk { repo, out: Differences::default(), listed: [0; 2] };
     if first != second {
         walk.notes([Some(first), Some(second)], "", b"")?;
     }
@@ -59,6 +59,8 @@ pub fn differences(repo: &Repository, first: Oid, second: Oid) -> Result<Differe
 struct Walk<'r> {
     repo: &'r Repository,
     out: Differences,
+    /// How many notes were come to.
+    listed: Sides<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +101,11 @@ impl Walk<'_> {
         entry.kind == EntryKind::Tree && short && is_hex(&entry.name)
     }
 
+    fn push(&mut self, side: usize, target: Oid, note: Oid) {
+        self.out.notes.entry(target).or_default()[side].push(note);
+        self.listed[side] += 1;
+    }
+
     fn notes(&mut self, trees: Sides<Option<Oid>>, hex: &str, path: &[u8]) -> Result<()> {
         let mut groups: Grouped<Vec<u8>> = BTreeMap::new();
         let mut others: Grouped<Vec<u8>> = BTreeMap::new();
@@ -125,15 +132,17 @@ impl Walk<'_> {
                 continue;
             }
             for (side, entries) in sides.into_iter().enumerate() {
-                let has_fan = entries.iter().any(|entry| entry.kind == EntryKind::Tree);
-                self.out.mixed[side] |= has_fan && entries.iter().any(|entry| entry.kind != EntryKind::Tree);
+                let is_flat = entries.iter().any(|entry| entry.kind != EntryKind::Tree);
                 for entry in entries {
                     if let Some(target) = self.target(&entry, hex) {
-                        self.out.notes.entry(target).or_default()[side].push(entry.id);
+                        self.push(side, target, entry.id);
                     } else {
                         let mut trees = [None, None];
                         trees[side] = Some(entry.id);
+                        let before = self.listed[side];
                         self.notes(trees, &inner, &path)?;
+                        // a folder of that name without notes in it is none of the fan-out
+                        self.out.mixed[side] |= is_flat && self.listed[side] > before;
                     }
                 }
             }

@@ -1,5 +1,6 @@
 //! A notes tree: lookups, edits and a walk over all notes, whatever its fan-out.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use gix::note::plumbing::State;
@@ -117,7 +118,20 @@ pub fn rebuilt(
         let parts = path.split(|byte| *byte == b'/');
         editor.upsert(parts, other.kind, other.id).map_err(broken)?;
     }
-    editor.write(|tree| gix::objs::Write::write(repo, tree)).map_err(broken)
+    editor.write(|tree| gix::objs::Write::write(repo, in_order(tree).as_ref())).map_err(broken)
+}
+
+/// The tree as git writes it, where one that no git wrote lies out of order or names something twice (of which the
+/// greater object is taken, in every clone the same).
+fn in_order(tree: &gix::objs::Tree) -> Cow<'_, gix::objs::Tree> {
+    if tree.entries.is_sorted_by(|a, b| a < b && a.filename != b.filename) {
+        return Cow::Borrowed(tree);
+    }
+    let mut ordered = tree.clone();
+    ordered.entries.sort_unstable_by(|a, b| a.filename.cmp(&b.filename).then_with(|| b.oid.cmp(&a.oid)));
+    ordered.entries.dedup_by(|a, b| a.filename == b.filename);
+    ordered.entries.sort_unstable();
+    Cow::Owned(ordered)
 }
 
 /// The object at the root of a tree that has this name and is a blob; `None` without one.

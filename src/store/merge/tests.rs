@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::env::Env;
-use crate::git::process::{git, output};
+use crate::git::process::{fed, git, output};
 use crate::git::{Repository, parse_oid};
 use crate::model::Record;
 use crate::store::epoch::Redacted;
@@ -114,4 +114,63 @@ fn the_union_of_trees_is_what_the_rules_say_in_any_order_and_grouping() {
         Ok(())
     });
     outcome.unwrap();
+}
+
+/// Found by fuzzing: a folder that is named like one of the fan-out and holds something else beside a note that lies flat
+/// was taken for a tree that is laid out in two ways, so that a union was written anew when it met its own side again.
+#[test]
+fn a_folder_that_only_looks_like_fan_out_does_not_make_a_union_be_written_again() {
+    let folder = tempfile::tempdir().unwrap();
+    output(git(folder.path()).args(["init", "-q"])).unwrap();
+    let cwd = folder.path().canonicalize().unwrap();
+    let env = Env::new(|_| None, cwd.clone(), PathBuf::new());
+    let repo = Repository::discover(&env).unwrap();
+    let store = Store::new(&repo, &env, &Nothing).unwrap();
+    let tree = |entries: &[(&str, &str, Oid)]| {
+        let mode = |kind: &str| if kind == "tree" { "040000" } else { "100644" };
+        let line = |(kind, name, id): &(&str, &str, Oid)| format!("{} {kind} {id}\t{name}\n", mode(kind));
+        let listed: String = entries.iter().map(line).collect();
+        let made = fed(git(&cwd).arg("mktree"), listed.into_bytes()).unwrap();
+        parse_oid(String::from_utf8(made).unwrap().trim()).unwrap()
+    };
+    let blob = |text: &str| repo.write_blob(text.as_bytes()).unwrap();
+    let (aa, ab) = ("aa".repeat(20), "ab".repeat(20));
+    let fanned = tree(&[("blob", &aa[2..], blob("one\n")), ("tree", "00", tree(&[]))]);
+    let first = tree(&[("tree", "aa", fanned), ("blob", &ab, blob("two\n"))]);
+    // a name of as many digits as a note below no fan-out has
+    let second = tree(&[("blob", &aa, blob("one\n")), ("tree", "ab", tree(&[("blob", &ab, blob("three\n"))]))]);
+    let [first, second] = [first, second].map(|tree| repo.write_merge(tree, vec![], "notes\n", 1).unwrap());
+    let merge = |a: Oid, b: Oid| store.merged(REF, Some(a), b, false).unwrap().0;
+    let union = merge(first, second);
+    assert_eq!(merge(second, first), union);
+    assert_eq!([merge(union, first), merge(union, second)], [union, union]);
+    let listed = output(git(&cwd).args(["ls-tree", "-r", "--name-only", &union.to_string()])).unwrap();
+    assert_eq!(String::from_utf8(listed).unwrap().lines().count(), 3);
+}
+
+/// Found by fuzzing: a tree that no git wrote, out of order and with a name twice, was written out of order again.
+#[test]
+fn a_union_with_a_tree_that_lies_out_of_order_lies_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    output(git(folder.path()).args(["init", "-q"])).unwrap();
+    let cwd = folder.path().canonicalize().unwrap();
+    let env = Env::new(|_| None, cwd.clone(), PathBuf::new());
+    let repo = Repository::discover(&env).unwrap();
+    let store = Store::new(&repo, &env, &Nothing).unwrap();
+    let blob = |text: &str| repo.write_blob(text.as_bytes()).unwrap();
+    let tip = |names: &[&str]| {
+        let entry = |name: &&str| [b"100644 ", name.as_bytes(), b"\0", blob(&format!("{name}\n")).as_bytes()].concat();
+        let listed: Vec<u8> = names.iter().flat_map(entry).collect();
+        let mut command = git(&cwd);
+        let written = fed(command.args(["hash-object", "-t", "tree", "--literally", "-w", "--stdin"]), listed).unwrap();
+        let tree = parse_oid(String::from_utf8(written).unwrap().trim()).unwrap();
+        repo.write_merge(tree, vec![], "notes\n", 1).unwrap()
+    };
+    // its note makes it the one that the union is built on
+    let note = "ab".repeat(20);
+    let [first, second] = [tip(&["z", &note, "b", "z"]), tip(&["m"])];
+    let union = store.merged(REF, Some(first), second, false).unwrap().0;
+    assert_eq!(store.merged(REF, Some(second), first, false).unwrap().0, union);
+    let listed = output(git(&cwd).args(["ls-tree", "--name-only", &union.to_string()])).unwrap();
+    assert_eq!(String::from_utf8(listed).unwrap(), format!("{note}\nb\nm\nz\n"));
 }
