@@ -272,7 +272,7 @@ fn values_that_cannot_be_used_are_found() {
     let repo = healthy(&place);
     for (key, value) in [
         ("empirica.lockTimeout", "soon"),
-        ("empirica.syncTimeout", "10"),
+        ("empirica.syncTimeout", "10 apples"),
         ("empirica.sync", "some"),
         ("empirica.strict", "maybe"),
         ("empirica.index", "perhaps"),

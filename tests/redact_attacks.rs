@@ -266,3 +266,52 @@ fn texts_in_one_another_go_in_whatever_order() {
         assert!(repo.note(REFS[3], &repo.head()).contains("stays"));
     }
 }
+
+/// Lines of a mate's beside a record, under its id: none that can be read, and records with something that JSON cannot hold
+/// where nobody looks. Each of them kept the whole note from being made anew.
+#[test]
+fn a_line_that_cannot_be_read_keeps_nothing_from_being_redacted() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repos = clones(&place, &hub, 2);
+    repos[0].start("one", "t");
+    let id = say(&repos[0]);
+    sync(&repos[0]);
+    sync(&repos[1]);
+    let head = format!("{{\"v\":1,\"id\":\"{id}\",\"kind\":\"finding\"");
+    let rest = "\"session\":null,\"ai\":\"x\",\"at\":\"\",\"commit\":null,\"tree\":null";
+    let mut forged: Vec<Vec<u8>> = vec![
+        format!("{head},no JSON, {SECRET}").into_bytes(),
+        format!("{head},{rest},\"text\":\"{SECRET}\",\"x\":1e999}}").into_bytes(),
+        format!("{head},{rest},\"text\":\"{SECRET}\",\"x\":\"\\ud800\"}}").into_bytes(),
+        format!("{head},{rest},\"text\":\"{SECRET}\",\"x\":{}1{}}}", "[".repeat(200), "]".repeat(200)).into_bytes(),
+        // quotes it under an id of its own
+        format!("{{\"v\":1,\"id\":\"019ab000-0000-7000-8000-000000000001\",\"kind\":\"finding\",{rest},\"text\":\"{SECRET}\",\"x\":1e999}}")
+            .into_bytes(),
+    ];
+    let broken = format!("{head},{rest},\"text\":\"{SECRET}\",\"x\":\"");
+    forged.push([broken.as_bytes(), b"\xff\"}"].concat());
+    let on = repos[1].git_out(["notes", "--ref", REFS[0], "list"]);
+    let on = on.lines().next().and_then(|line| line.split(' ').nth(1)).expect("a note").to_owned();
+    let mut note = repos[1].note_bytes(REFS[0], &on);
+    forged.iter().for_each(|line| note.extend([line.as_slice(), b"\n"].concat()));
+    repos[1].set_note(REFS[0], &on, &note);
+    sync(&repos[1]);
+    sync(&repos[0]);
+    assert!(lines(&repos[0]).join("\n").contains("no JSON"), "the forged lines arrived");
+    let json = repos[0].json(["redact", &id]);
+    assert_eq!(json["complete"], true, "{json}");
+    assert_gone(&repos[0], "hunter2hunter2");
+    sync(&repos[0]);
+    sync(&repos[1]);
+    for repo in [&repos[0], &repos[1], &hub] {
+        assert_gone(repo, "hunter2hunter2");
+        repo.fsck();
+    }
+    let left = lines(&hub);
+    let quoting = left.iter().find(|line| line.contains("019ab000-0000-7000-8000-000000000001")).expect("it is there");
+    assert!(quoting.contains(r#""text":"[redacted]","x":1e999"#), "{quoting}");
+    // what is left of the record says who redacted it, once for each form that could be read
+    let stubs: Vec<&String> = left.iter().filter(|line| line.contains(&id)).collect();
+    assert!(stubs.len() == 2 && stubs.iter().all(|stub| stub.contains("\"redacted_by\":\"Other\"")), "{stubs:?}");
+}

@@ -1,6 +1,9 @@
 //! Tests what git's own commands do to notes that are shared: fetch, pull, mirrors, users' refspecs. Nothing is lost.
 
+use std::fs;
+
 use crate::harness::{Place, Repo};
+use crate::kinds::{Format, git_has};
 use crate::team::{REFS, clones, hub, lines, statuses, sync, tips, trees, work};
 
 /// Two clones, of which the first has shared and the second has something unpushed.
@@ -136,4 +139,46 @@ fn a_name_git_cannot_have_twice_or_a_ref_in_the_way_is_told_and_nothing_is_lost(
     hub.git(["update-ref", "-d", "refs/notes/empirica"]).ok();
     [1, 0, 1].iter().for_each(|at| drop(sync(&repos[*at])));
     assert_eq!(trees(&repos[0]), trees(&repos[1]));
+}
+
+/// A lock that a git left that died, on what is fetched into.
+fn left_lock(refs: &'static str, lock: &str) {
+    let place = Place::new();
+    if !git_has(&place, Format { hash: "sha1", refs }) {
+        return;
+    }
+    let hub = hub(&place);
+    hub.git(["config", "--global", "init.defaultRefFormat", refs]).ok();
+    let team = clones(&place, &hub, 2);
+    let [one, other] = [&team[0], &team[1]];
+    assert_eq!(one.path.join(".git/reftable").is_dir(), refs == "reftable");
+    work(one, "one");
+    sync(one);
+    work(other, "other");
+    sync(other);
+    let lock = one.path.join(".git").join(lock);
+    fs::write(&lock, "").expect("a lock");
+    let tracked = || one.git_out(["rev-parse", "refs/notes/empirica/remotes/origin/data/journal"]);
+    let before = tracked();
+    let failed = one.run(["sync", "--json"]).code(1);
+    let json = failed.json();
+    let (said, path) = (json.to_string(), lock.display().to_string());
+    assert!(said.contains(&path) && said.contains("could not be fetched from origin"), "{said}");
+    assert!(!said.contains("git remote -v"), "{said}");
+    assert_eq!(json["recovery_commands"], serde_json::json!([format!("rm -f {path}")]), "{said}");
+    assert_eq!(tracked(), before);
+    assert!(lock.exists(), "it is never removed silently");
+    fs::remove_file(&lock).expect("a lock");
+    sync(one);
+    assert!(lines(one).join("\n").contains("other"));
+}
+
+#[test]
+fn a_lock_left_on_a_tracking_ref_is_named_with_its_remedy() {
+    left_lock("files", "refs/notes/empirica/remotes/origin/data/journal.lock");
+}
+
+#[test]
+fn a_lock_left_on_tables_of_refs_is_named_with_its_remedy() {
+    left_lock("reftable", "reftable/tables.list.lock");
 }

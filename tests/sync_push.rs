@@ -13,6 +13,7 @@ use git_empirica::ops::{Asked, Context};
 use git_empirica::view::block::BuiltIn;
 
 use crate::harness::{Place, Ran, Repo};
+use crate::init::script;
 use crate::team::{REFS, all_refs, clones, hook, hub, lines, sync, tips, work};
 
 /// The use case in a repository, with these variables.
@@ -195,7 +196,7 @@ fn a_remote_that_hangs_is_given_up_in_time_with_all_that_was_started_for_it() {
     let connected = [300, 1000, 3000, 9000].into_iter().find_map(|time| {
         repo.git(["config", "empirica.syncTimeout", &format!("{time}ms")]).ok();
         let (went, said) = run();
-        assert!(went && said.contains("did not answer in time"), "{said}");
+        assert!(went && said.contains("did not end in time"), "{said}");
         listener.accept().ok()
     });
     // the helper that held the connection has ended, too
@@ -251,4 +252,71 @@ fn a_push_from_a_linked_worktree_takes_the_notes_along() {
     let inside = Repo { place: &place, path: linked.path.join("sub") };
     inside.git(["push", "-q", "origin", "topic"]).ok();
     assert!(REFS.iter().zip(tips(&hub)).all(|(_, tip)| tip.is_some()), "{:?}", tips(&hub));
+}
+
+/// A hook of the user's that takes its time over refs of ours. What it tells: whether it began and whether it was let end.
+fn slow_hook(repo: &Repo<'_>) -> [PathBuf; 2] {
+    let told = ["began", "ended"].map(|name| repo.place.path().join(name));
+    let body = format!(
+        "#!/bin/sh\ngrep -q refs/notes/empirica/data || exit 0\necho x >>'{}'\nsleep 60\necho x >>'{}'\n",
+        told[0].display(),
+        told[1].display()
+    );
+    script(&repo.path.join(".git/hooks/reference-transaction"), &body);
+    told
+}
+
+#[test]
+fn the_time_of_a_push_bounds_what_is_written_here_before_it() {
+    let place = Place::new();
+    let (hub, repo) = ready(&place);
+    sync(&repo);
+    repo.commit("c", "c\n", "Work");
+    // waits in the log: a push is what would write it
+    let lock = File::options().write(true).open(repo.path.join(".git/empirica/lock")).expect("a lock");
+    lock.lock().expect("the lock");
+    repo.git(["config", "empirica.lockTimeout", "1ms"]).ok();
+    repo.json(["finding", "kept waiting"]);
+    drop(lock);
+    repo.git(["config", "empirica.syncTimeout", "300ms"]).ok();
+    let (before, told) = (tips(&repo), slow_hook(&repo));
+    let ran = repo.git(["push", "-q", "origin", "main"]).ok();
+    assert_eq!(hub.git_out(["rev-parse", "main"]), repo.head(), "the user's push is unaffected");
+    assert!(told[0].exists() && !told[1].exists(), "it was ended: {}", ran.err);
+    assert!(ran.err.contains("syncing was over") && ran.err.contains("empirica.syncTimeout"), "{}", ran.err);
+    assert!(!ran.err.contains("origin"), "the remote is not to blame: {}", ran.err);
+    assert_eq!(tips(&repo), before);
+    // with the hook gone, it is written and goes along
+    std::fs::remove_file(repo.path.join(".git/hooks/reference-transaction")).expect("a hook");
+    repo.git(["config", "empirica.syncTimeout", "60s"]).ok();
+    repo.commit("d", "d\n", "More");
+    repo.git(["push", "-q", "origin", "main"]).ok();
+    assert!(lines(&hub).join("\n").contains("kept waiting"));
+    repo.fsck();
+}
+
+#[test]
+fn a_time_that_is_none_is_said_and_a_number_is_seconds() {
+    let place = Place::new();
+    let (hub, repo) = ready(&place);
+    repo.git(["config", "empirica.syncTimeout", "soon"]).ok();
+    let ran = repo.git(["push", "-q", "origin", "main"]).ok();
+    assert!(ran.err.contains("empirica.syncTimeout is 'soon'") && ran.err.contains("counts as 10s"), "{}", ran.err);
+    assert!(!lines(&hub).is_empty(), "the notes went along");
+    repo.git(["config", "empirica.syncTimeout", "60"]).ok();
+    assert!(repo.run(["doctor"]).out.contains("every empirica.* value can be used"));
+    repo.run(["finding", "another"]).ok();
+    repo.commit("c", "c\n", "Work");
+    let ran = repo.git(["push", "-q", "origin", "main"]).ok();
+    assert!(!ran.err.contains("syncTimeout") && lines(&hub).join("\n").contains("another"), "{}", ran.err);
+    // none at all: the push waits for nothing, and says that nothing went
+    repo.git(["config", "empirica.syncTimeout", "0"]).ok();
+    repo.run(["finding", "a third"]).ok();
+    repo.commit("d", "d\n", "More");
+    let ran = repo.git(["push", "-q", "origin", "main"]).ok();
+    assert!(
+        ran.err.contains("time for syncing was over") && !lines(&hub).join("\n").contains("a third"),
+        "{}",
+        ran.err
+    );
 }

@@ -23,6 +23,10 @@ fuzz_target!(|data: &[u8]| {
             assert!(is_stub(&stub) && lines::id(&stub) == lines::id(line));
             assert!(record::decode(&stub).is_some_and(|stub| matches!(stub.body, Body::Redacted(_))));
         }
+        if lines::id(line).is_some() {
+            let stub = stub(line, None).expect("of whatever has an id");
+            assert!(is_stub(&stub) && lines::id(&stub) == lines::id(line));
+        }
         if let Some(left) = texts.without(line) {
             assert!(!left.line.contains(&b'\n'), "one line");
             assert_eq!(lines::id(&left.line), lines::id(line));

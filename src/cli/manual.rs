@@ -41,7 +41,7 @@ Whether an index over the notes is kept in the git directory. Default: true. Wit
 history reads all notes; answers are the same.
 .TP
 empirica.lockTimeout
-How long a writer waits for others, such as 300ms or 10s. Default: 10s. After that the record waits in the log.
+How long a writer waits for others: 300ms, 10s, 2m; a number alone is seconds. Default: 10s. After that the record waits in the log.
 .TP
 empirica.redact
 Whether secrets in texts are replaced before they are stored. Default: true.
@@ -57,7 +57,8 @@ empirica.sync
 What may leave this repository: all, handoffs (these, the digests made so far, and their Markdown) or off. Default: all.
 .TP
 empirica.syncTimeout
-How long a push may wait for the records to be synced. Default: 10s.
+How long a push may wait for the records to be synced, with what has to be written here before: 300ms, 10s, 2m; a number
+alone is seconds. Default: 10s.
 .TP
 empirica.templateDir
 A folder whose templates take the place of the built-in ones on the terminal, and in instructions. What is stored in the

@@ -1,6 +1,7 @@
 //! HEAD, refs and reflogs behind one interface: in process where gix can, through git where only git can.
 
 use std::path::Path;
+use std::time::Instant;
 
 use super::Oid;
 use crate::error::{Error, Result, quote};
@@ -17,6 +18,9 @@ pub enum UpdateError {
     /// It will not work by retrying.
     #[error("the ref cannot be updated")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The time for it was over: git was ended.
+    #[error("the time for it was over")]
+    TimedOut,
 }
 
 /// HEAD at one moment.
@@ -90,8 +94,15 @@ pub trait Refs {
 /// Changing refs.
 pub trait Update {
     /// Sets refs, each if it still has the value it is expected to have; none is set when one has not. Atomic for each
-    /// ref, not for all of them: a process that is killed meanwhile can leave some set.
-    fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError>;
+    /// ref, not for all of them: a process that is killed meanwhile can leave some set. Who runs a program for it, which can
+    /// run hooks of the user's, ends it at `deadline`.
+    fn update_refs(
+        &self,
+        updates: &[RefUpdate],
+        message: &str,
+        who: &Identity,
+        deadline: Option<Instant>,
+    ) -> Result<(), UpdateError>;
     /// Why a hook refuses a change of a ref that has this value; `None` when none does, or none is asked.
     fn refused(&self, name: &str, value: Oid) -> Option<String>;
 }

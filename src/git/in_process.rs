@@ -1,5 +1,7 @@
 //! HEAD, refs and reflogs in process: for refs that are files.
 
+use std::time::Instant;
+
 use gix::bstr::ByteSlice;
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit, RefLog};
 use gix::refs::{FullName, Target};
@@ -137,7 +139,13 @@ impl Update for InProcess {
         None
     }
 
-    fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
+    fn update_refs(
+        &self,
+        updates: &[RefUpdate],
+        message: &str,
+        who: &Identity,
+        _: Option<Instant>,
+    ) -> Result<(), UpdateError> {
         let mut edits = Vec::new();
         for update in updates {
             let name = FullName::try_from(update.name.as_str()).map_err(|error| UpdateError::Failed(error.into()))?;

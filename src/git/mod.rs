@@ -13,6 +13,7 @@ pub mod foreign;
 pub mod head_move;
 pub mod history;
 mod in_process;
+pub mod locks;
 pub mod lookup;
 mod needs;
 pub mod notes;

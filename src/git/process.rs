@@ -102,8 +102,17 @@ pub enum Ended {
 /// Runs a command to its end, or to `deadline`: then it is ended with all that it has started. It stays in our process
 /// group, so that a user who interrupts us ends it, too. With `shown` what it says goes to our own standard error.
 pub fn run_until(command: &mut Command, deadline: Option<Instant>, shown: bool) -> Result<Ended> {
+    feed_until(command, Vec::new(), deadline, shown)
+}
+
+/// The same with something on its standard input; empty leaves that as it is.
+pub fn feed_until(command: &mut Command, input: Vec<u8>, deadline: Option<Instant>, shown: bool) -> Result<Ended> {
+    if !input.is_empty() {
+        command.stdin(Stdio::piped());
+    }
     command.stdout(Stdio::piped()).stderr(if shown { Stdio::inherit() } else { Stdio::piped() });
     let mut child = command.spawn().map_err(not_started)?;
+    write_aside(child.stdin.take(), input);
     let stdout = collect(child.stdout.take());
     let stderr = collect(child.stderr.take());
     let status = loop {

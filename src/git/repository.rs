@@ -1,6 +1,8 @@
 //! The repository as the rest of the program sees it: where it is, HEAD, configuration, objects.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use gix::bstr::ByteSlice;
 
@@ -24,8 +26,10 @@ pub struct Repository {
     refs: Box<dyn Refs>,
     /// What sets refs. Where that is git, objects are kept in memory until git stores them.
     update: Box<dyn Update>,
-    needs: Needs,
+    pub(super) needs: Needs,
     asking: Asking,
+    /// When git is ended that sets refs.
+    deadline: Cell<Option<Instant>>,
     cwd: PathBuf,
 }
 
@@ -47,7 +51,7 @@ impl Repository {
         if needs.writes_by_git() {
             inner.objects.enable_object_memory();
         }
-        Ok(Repository { inner, refs, update, needs, asking: Asking::default(), cwd })
+        Ok(Repository { inner, refs, update, needs, asking: Asking::default(), deadline: Cell::default(), cwd })
     }
 
     /// The folder the command was started in.
@@ -272,12 +276,17 @@ impl Repository {
         read().map_err(|error: gix::Error| unreadable(commit, error))
     }
 
+    /// From now on ends git at `deadline` where it sets refs: hooks of the user's, or the disk, can make it slow.
+    pub fn end_by(&self, deadline: Instant) {
+        self.deadline.set(Some(deadline));
+    }
+
     /// Sets refs, each if it still has the value it is expected to have; none is set when one has not. The objects are stored
     /// before that.
     pub fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
         self.store_objects().map_err(|error| UpdateError::Failed(error.into()))?;
         crate::fault::point("refs: to be moved").map_err(|error| UpdateError::Failed(error.into()))?;
-        let outcome = self.update.update_refs(updates, message, who);
+        let outcome = self.update.update_refs(updates, message, who, self.deadline.get());
         crate::fault::step("refs: moved");
         self.refs.refresh();
         outcome
@@ -323,19 +332,6 @@ impl Repository {
     /// not, and without such a hook. Nothing is changed: the transaction is prepared, and given up.
     pub fn hook_refuses(&self, name: &str, value: Oid) -> Option<String> {
         self.needs.hook.then(|| self.update.refused(name, value)).flatten()
-    }
-
-    /// The files that git takes as locks while it sets one of the refs.
-    pub fn ref_locks(&self, names: &[&str]) -> Vec<PathBuf> {
-        let common = self.common_dir();
-        if self.needs.reftable {
-            // a linked worktree keeps its HEAD in tables of its own
-            let mut all = [common, self.git_dir()].map(|folder| folder.join("reftable/tables.list.lock")).to_vec();
-            all.dedup();
-            return all;
-        }
-        let own = names.iter().map(|name| common.join(format!("{name}.lock")));
-        own.chain([common.join("packed-refs.lock")]).collect()
     }
 
     /// Resolves a revision (`HEAD~2`, a branch, a short id) to a commit; `None` when it names none.

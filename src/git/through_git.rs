@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Command;
+use std::time::Instant;
 
 use super::backend::{HeadState, Identity, RefUpdate, ReflogLine, Refs, Update, UpdateError, broken_ref};
-use super::process::{answer, ended, git, output};
+use super::process::{Ended, answer, ended, feed_until, git, output};
 use super::{Oid, parse_oid};
 use crate::error::{Error, Result};
 
@@ -179,7 +180,13 @@ impl Update for ThroughGit {
         words.filter(|_| !said.status.success()).map(|line| line.trim_start_matches("fatal: ").to_owned())
     }
 
-    fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
+    fn update_refs(
+        &self,
+        updates: &[RefUpdate],
+        message: &str,
+        who: &Identity,
+        deadline: Option<Instant>,
+    ) -> Result<(), UpdateError> {
         self.refresh();
         let mut command = self.git();
         command.args(["update-ref", "--stdin", "-z", "-m", message]);
@@ -190,13 +197,16 @@ impl Update for ThroughGit {
             input.push_str(&format!("update {name}\0{new}\0{expected}\0"));
         }
         let failed = |error: Error| UpdateError::Failed(error.into());
-        let said = ended(&mut command, input.into_bytes()).map_err(failed)?;
-        if said.status.success() { Ok(()) } else { Err(not_updated(&said)) }
+        match feed_until(&mut command, input.into_bytes(), deadline, false).map_err(failed)? {
+            Ended::TimedOut => Err(UpdateError::TimedOut),
+            Ended::Itself { success: true, .. } => Ok(()),
+            Ended::Itself { stderr, .. } => Err(not_updated(&stderr)),
+        }
     }
 }
 
 /// What git's words mean for a ref that it did not set.
-fn not_updated(said: &Output) -> UpdateError {
+fn not_updated(stderr: &[u8]) -> UpdateError {
     /// The ref has another value, appeared or vanished, or somebody writes it at this moment.
     const MOVED: [&str; 6] = [
         "but expected",
@@ -208,7 +218,7 @@ fn not_updated(said: &Output) -> UpdateError {
     ];
     /// It stays so.
     const STAYS: [&str; 5] = ["Permission denied", "Read-only", "No space left", "cannot create", "hook"];
-    let text = String::from_utf8_lossy(&said.stderr);
+    let text = String::from_utf8_lossy(stderr);
     let any = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let cause = std::io::Error::other(lines.join("; "));

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use super::Oid;
+use super::locks::left_behind;
 use super::process::{Ended, git, run_until};
 use super::remotes::{Place, is_partial, refspecs, tracking_of};
 use super::repository::Repository;
@@ -62,6 +63,9 @@ fn command(repo: &Repository, manner: &Manner, url: &str) -> Command {
 /// How often a fetch is tried that meets another one.
 const TRIES: u64 = 5;
 
+/// What git says of a ref that is locked, or of tables that are.
+const LOCKED: &str = "cannot lock ref";
+
 /// What a fetch found.
 #[derive(Debug, Default)]
 pub struct Fetched {
@@ -80,10 +84,11 @@ pub fn fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool) -> 
         };
         match fetched {
             // another fetch writes the same tracking refs at this moment
-            Err(error) if tries < TRIES && error.reason_text().contains("cannot lock ref") => {
+            Err(error) if tries < TRIES && error.reason_text().contains(LOCKED) => {
                 std::thread::sleep(std::time::Duration::from_millis(20 * tries));
             }
-            other => return Ok(other?.unwrap_or_default()),
+            Err(error) => return Err(explained(repo, place, error)),
+            Ok(fetched) => return Ok(fetched.unwrap_or_default()),
         }
     }
     Ok(Fetched::default())
@@ -134,6 +139,25 @@ fn try_fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool, lis
             Ok(Some(Fetched { present: refs.collect() }))
         }
         Ended::Itself { stderr, .. } => Err(failed(place, "fetched from", &stderr)),
+    }
+}
+
+/// An error of a fetch, with the lock that explains it, where one is there.
+fn explained(repo: &Repository, place: &Place, error: Error) -> Error {
+    let words = error.reason_text();
+    let Some(at) = words.find(LOCKED) else { return error };
+    // a name that a remote said is none of a tracking ref of ours
+    let ours = refspecs(&place.tracking).map(|refspec| refspec.split_once(':').map(|(_, to)| to.to_owned()));
+    let is_ours = |name: &&str| {
+        ours.iter().flatten().any(|to| name.starts_with(to.trim_end_matches('*'))) && !name.contains("..")
+    };
+    let name = words[at..].split('\'').nth(1).filter(is_ours);
+    match repo.ref_lock(name.as_slice()) {
+        Some(lock) => left_behind(
+            Error::refused(format!("the notes could not be fetched from {}", place.name)).caused_by(error),
+            &lock,
+        ),
+        None => error,
     }
 }
 
@@ -233,7 +257,7 @@ fn outcome(line: &str, name: &str) -> Option<Pushed> {
 }
 
 fn timed_out(place: &Place) -> Error {
-    Error::refused(format!("{} did not answer in time", place.name))
+    Error::refused(format!("the exchange with {} did not end in time", place.name))
         .reason("git was ended when the time for it was over (empirica.syncTimeout)")
         .suggest("Your records are safe here. Give it more time, or send them when the remote answers again.")
         .command(format!("git -c empirica.syncTimeout=10m empirica sync {}", super::repository::quote(&place.name)))

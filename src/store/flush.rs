@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::epoch::{Epoch, Form};
-use super::lock::{left_behind, pause};
+use super::lock::pause;
 use super::log::{self, Unusable, Waiting};
 use super::merge::{absent, form_of};
 use super::tips::Tips;
 use super::{MARKDOWN_REF, PREFIX, Store, data_ref, files, touched};
 use crate::error::{Error, Result};
 use crate::git::backend::Identity;
+use crate::git::locks::left_behind;
 use crate::git::notes::Unite;
 use crate::git::promised;
 use crate::git::remotes::is_partial;
@@ -305,12 +306,19 @@ impl Store<'_> {
     }
 
     fn not_updated(&self, updates: &[RefUpdate], error: UpdateError) -> Error {
+        if matches!(error, UpdateError::TimedOut) {
+            return Error::refused(
+                "the time for syncing was over (empirica.syncTimeout) while the notes were written here",
+            )
+            .reason("git was ended: a reference-transaction hook or the disk is slow")
+            .suggest("Your records are safe here. They are written, and sent, when you have the time.")
+            .command("git empirica sync");
+        }
         let names: Vec<&str> = updates.iter().map(|update| update.name.as_str()).collect();
-        let mut locks = self.repo.ref_locks(&names).into_iter();
         let error = Error::storage(format!("{} cannot be updated", names.join(", "))).caused_by(error);
         let refused = |(name, tip): (&String, Option<Oid>)| self.repo.hook_refuses(name, tip?);
         let tips = updates.iter().map(|update| (&update.name, update.expected));
-        match locks.find(|lock| lock.exists()) {
+        match self.repo.ref_lock(&names) {
             None if tips.into_iter().find_map(refused).is_some() => error
                 .suggest(
                     "A reference-transaction hook of the repository refuses it; what waits is written when it lets us.",

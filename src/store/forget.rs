@@ -15,7 +15,7 @@ use crate::fault;
 use crate::git::difference::{Other, differences};
 use crate::git::{Oid, notes, references};
 use crate::model::{Body, Id, Shelf};
-use crate::wire::redact::{By, Texts, hash, is_stub, stub};
+use crate::wire::redact::{By, Texts, hash, is_readable, is_stub, stub};
 use crate::wire::{blocks, lines, record};
 
 /// What is to be gone from a ref.
@@ -281,11 +281,16 @@ fn lines_without(
 ) -> Option<Vec<u8>> {
     let mut any = false;
     let mut out: Vec<Vec<u8>> = Vec::new();
+    let is_gone = |line: &&[u8]| lines::id(line).is_some_and(|id| gone.records.contains_key(id));
+    let of_gone = lines::split(note).filter(is_gone);
+    let stubbed: BTreeSet<&str> = of_gone.filter(|line| is_readable(line)).filter_map(lines::id).collect();
     for line in lines::split(note) {
         let id = lines::id(line);
         if let Some(by) = id.and_then(|id| gone.records.get(id)) {
             any |= !is_stub(line);
-            out.push(if is_stub(line) { line.to_vec() } else { stub(line, Some(by))? });
+            // one that cannot be read leaves a stub only where no other of that id does
+            let is_told = !is_readable(line) && id.is_some_and(|id| stubbed.contains(id));
+            out.extend(if is_stub(line) { Some(line.to_vec()) } else { stub(line, Some(by)).filter(|_| !is_told) });
         } else if let Some(without) = texts.without(line) {
             any = true;
             if let Some(id) = id {

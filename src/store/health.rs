@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::tips::Tips;
 use super::{Store, own_refs};
 use crate::error::Error;
+use crate::git::locks::left_behind;
 use crate::git::remotes::is_partial;
 use crate::git::{Oid, notes};
 
@@ -95,8 +96,8 @@ impl Store<'_> {
         if let Some(tip) = tip.filter(|tip| !self.repo.has_object(*tip)) {
             return Some(self.repo.lost_tip(name, tip));
         }
-        if let Some(lock) = self.repo.ref_locks(&[name]).iter().find(|lock| lock.exists()) {
-            return Some(super::lock::left_behind(Error::storage(format!("{name} is locked")), lock));
+        if let Some(lock) = self.repo.ref_lock(&[name]) {
+            return Some(left_behind(Error::storage(format!("{name} is locked")), &lock));
         }
         let below = self.repo.list_refs(&format!("{name}/")).unwrap_or_default();
         let (other, _) = below.first()?;

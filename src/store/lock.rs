@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Result, quote};
+use crate::error::{Error, Result};
 use crate::fault;
 
 /// The lock, held until dropped.
@@ -18,14 +18,6 @@ pub fn held(path: &Path) -> Error {
         .reason("it writes to the notes, or hangs while it does; the lock goes when it ends")
         .suggest("Write again when it has ended; empirica.lockTimeout says how long to wait for it.")
         .command("git empirica flush")
-}
-
-/// An error that a lock file of git's explains, which a process that died may have left.
-pub fn left_behind(error: Error, lock: &Path) -> Error {
-    error
-        .reason(format!("the lock {} is there", lock.display()))
-        .suggest(format!("If no git process is running, remove the stale lock {}.", lock.display()))
-        .command(format!("rm -f {}", quote(&lock.to_string_lossy())))
 }
 
 /// The pause before try number `round`, 1 to 64 ms with jitter, so that waiting writers do not march in step.

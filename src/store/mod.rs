@@ -247,14 +247,14 @@ fn lock_timeout(repo: &Repository) -> Duration {
     configured.unwrap_or(Duration::from_secs(10))
 }
 
-/// Reads `300ms`, `10s` or `2m`; anything else is `None`.
+/// Reads `300ms`, `10s` or `2m`, a number alone as seconds; anything else is `None`.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim();
-    let split = text.find(|c: char| !c.is_ascii_digit())?;
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..split].parse().ok()?;
     match &text[split..] {
         "ms" => Some(Duration::from_millis(number)),
-        "s" => Some(Duration::from_secs(number)),
+        "s" | "" => Some(Duration::from_secs(number)),
         "m" => Some(Duration::from_secs(number.checked_mul(60)?)),
         _ => None,
     }

@@ -151,8 +151,8 @@ pub fn encode_with(head: &Head, kind: &str, body: Map<String, Value>) -> String 
 /// Reads a line; `None` when it is no record of a version and kind this program understands.
 pub fn decode(line: &[u8]) -> Option<Record> {
     super::lines::id(line)?;
-    // as it is written, it is UTF-8, the envelope comes first, and the line is read once
-    let Ok(text) = std::str::from_utf8(line) else { return decode_in_any_order(line) };
+    let text = std::str::from_utf8(line).ok()?;
+    // as it is written, the envelope comes first, and the line is read once
     let mut json = serde_json::Deserializer::from_str(text);
     let record = json.deserialize_map(InOrder).ok().filter(|_| json.end().is_ok());
     record.or_else(|| decode_in_any_order(line))

@@ -38,11 +38,11 @@ pub struct By {
     pub reason: Option<String>,
 }
 
-/// The stub of a line: its envelope and its kind, nothing of what it says. `None` for a line that is no record. Without
-/// `by` it depends on the envelope alone, so that every clone makes the same.
+/// The stub of a line: its envelope and its kind, nothing of what it says; of a line that cannot be read no more than its
+/// id. `None` for a line without an id. Without `by` it depends on the envelope alone, so that every clone makes the same.
 pub fn stub(line: &[u8], by: Option<&By>) -> Option<Vec<u8>> {
-    lines::id(line)?;
-    let Ok(Value::Object(old)) = serde_json::from_slice::<Value>(line) else { return None };
+    let id = lines::id(line)?;
+    let old = object(line).unwrap_or_else(|| Map::from_iter([("v".into(), json!(1)), ("id".into(), json!(id))]));
     let mut new = Map::new();
     for key in ENVELOPE {
         match (key, old.get(key)) {
@@ -60,6 +60,21 @@ pub fn stub(line: &[u8], by: Option<&By>) -> Option<Vec<u8>> {
         }
     }
     Some(Value::Object(new).to_string().into_bytes())
+}
+
+/// Whether a line is an object with an id, as far as this program can tell.
+pub fn is_readable(line: &[u8]) -> bool {
+    lines::id(line).is_some() && object(line).is_some()
+}
+
+/// A line as an object. Of a record that has something JSON cannot hold where this program does not look (a number that is too
+/// great, half a character), what this program understands of it.
+fn object(line: &[u8]) -> Option<Map<String, Value>> {
+    let value = match serde_json::from_slice::<Value>(line) {
+        Ok(value) => value,
+        Err(_) => serde_json::from_str(&record::encode(&record::decode(line)?)).ok()?,
+    };
+    if let Value::Object(object) = value { Some(object) } else { None }
 }
 
 /// The keys that every record has: they say nothing.
@@ -139,7 +154,7 @@ impl Texts {
     /// Takes in what the record of a line says. Nothing for a stub, and for what is no record.
     pub fn add(&mut self, line: &[u8]) {
         let Some(id) = lines::id(line).filter(|_| !is_stub(line)) else { return };
-        let Ok(Value::Object(record)) = serde_json::from_slice::<Value>(line) else { return };
+        let Some(record) = object(line) else { return };
         let kind = record.get("kind").and_then(Value::as_str).unwrap_or_default();
         let only_drawn = is_drawn(kind);
         let mut texts = own_texts(kind, &record);
@@ -166,7 +181,7 @@ impl Texts {
     /// put together itself.
     fn repeated(&self, line: &[u8]) -> Vec<String> {
         let Some(id) = lines::id(line).filter(|_| self.has_drawn()) else { return Vec::new() };
-        let Ok(Value::Object(record)) = serde_json::from_slice::<Value>(line) else { return Vec::new() };
+        let Some(record) = object(line) else { return Vec::new() };
         let kind = record.get("kind").and_then(Value::as_str).unwrap_or_default();
         if is_drawn(kind) || kind == "redacted" || self.all.iter().any(|own| own.of == id) {
             return Vec::new();
@@ -224,14 +239,15 @@ impl Texts {
                 return (!of.is_empty()).then(|| Without { line: other.to_string().into_bytes(), of, is_gone: false });
             }
             _ => {
-                let text = self.replaced(&String::from_utf8_lossy(line), id, false, Form::Plain, &mut of)?;
-                return Some(Without { line: text.into_bytes(), of, is_gone: false });
+                let plain = self.replaced(&String::from_utf8_lossy(line), id, false, Form::Plain, &mut of);
+                let plain = plain.map(String::into_bytes);
+                match object(plain.as_deref().unwrap_or(line)).filter(|record| self.is_in(record, id)) {
+                    Some(record) => record,
+                    None => return plain.map(|line| Without { line, of, is_gone: false }),
+                }
             }
         };
-        let drawn = is_drawn(record.get("kind").and_then(Value::as_str).unwrap_or_default());
-        for (_, value) in record.iter_mut().filter(|(key, _)| is_said(key)) {
-            self.walk(value, id, drawn, &mut of);
-        }
+        self.walk_record(&mut record, id, &mut of);
         if of.is_empty() {
             return None;
         }
@@ -259,6 +275,20 @@ impl Texts {
             word.chars().count() >= 8 && letters && digits && *word != MARK
         };
         words.filter(is_telling).map(str::to_owned).collect()
+    }
+
+    /// Whether a record quotes one of these texts.
+    fn is_in(&self, record: &Map<String, Value>, id: Option<&str>) -> bool {
+        let mut of = BTreeSet::new();
+        self.walk_record(&mut record.clone(), id, &mut of);
+        !of.is_empty()
+    }
+
+    fn walk_record(&self, record: &mut Map<String, Value>, id: Option<&str>, of: &mut BTreeSet<String>) {
+        let drawn = is_drawn(record.get("kind").and_then(Value::as_str).unwrap_or_default());
+        for (_, value) in record.iter_mut().filter(|(key, _)| is_said(key)) {
+            self.walk(value, id, drawn, of);
+        }
     }
 
     fn walk(&self, value: &mut Value, own: Option<&str>, drawn: bool, of: &mut BTreeSet<String>) {

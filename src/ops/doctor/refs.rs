@@ -1,11 +1,12 @@
 //! The refs and the store: names in each other's way, what cannot be read, what waits, what others do not have yet.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::Check;
 use crate::git::Repository;
 use crate::git::backend::deletion;
+use crate::git::locks;
 use crate::git::remotes::kept_under;
 use crate::git::repository::quote;
 use crate::ops::Context;
@@ -142,32 +143,21 @@ fn is_lock(path: &Path) -> bool {
 /// Locks on our refs: those that nobody holds any more, and those that are held now.
 fn locks(repo: &Repository) -> Vec<Check> {
     let own = files(&repo.common_dir()).into_iter().filter(|path| is_lock(path));
-    let found = own.chain(repo.ref_locks(&[])).filter_map(|path| {
-        let made = std::fs::metadata(&path).and_then(|file| file.modified()).ok()?;
-        Some((SystemTime::now().duration_since(made).unwrap_or_default(), path))
-    });
+    let found = own.chain(repo.ref_locks(&[])).filter_map(|path| Some((locks::age(&path)?, path)));
     let check = |(age, path): (Duration, PathBuf)| {
         let remedy = format!("rm -f {}", shell_path(&path));
         let path = path.display();
         if age > STALE {
-            let what = format!("{path} was left by a process that died, {} ago: nothing is written there", long(age));
+            let what =
+                format!("{path} was left by a process that died, {} ago: nothing is written there", locks::long(age));
             return Check::wrong("locks", what).command(remedy);
         }
         let what =
-            format!("{path} is held since {} s; if no git is running, it was left by one that died", age.as_secs());
+            format!("{path} is held since {}; if no git is running, it was left by one that died", locks::long(age));
         Check::right("locks", what).command(remedy)
     };
     let all: Vec<Check> = found.map(check).collect();
     if all.is_empty() { vec![Check::right("locks", "no lock is on refs of ours")] } else { all }
-}
-
-/// A span of time in its largest unit.
-fn long(time: Duration) -> String {
-    match time.as_secs() {
-        seconds @ 0..3600 => format!("{} min", seconds / 60),
-        seconds @ 3600..86_400 => format!("{} h", seconds / 3600),
-        seconds => format!("{} d", seconds / 86_400),
-    }
 }
 
 /// Objects of our notes that cannot be read. A loose one that is damaged is in the way of the whole one, so it is put aside; what a

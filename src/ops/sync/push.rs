@@ -7,7 +7,7 @@ use super::{Leaves, Synced, destinations, is_nested};
 use crate::error::{Error, Result};
 use crate::git::remotes::Place;
 use crate::git::transfer::Manner;
-use crate::git::{parent, remotes};
+use crate::git::{Repository, parent, remotes};
 use crate::ops::Context;
 use crate::store::{Standing, Store, parse_duration};
 
@@ -72,6 +72,8 @@ fn sync(
     {
         return Ok(None);
     }
+    let time = time(repo, warnings);
+    repo.end_by(began + time);
     let place = remotes::pushed_to(repo, remote, url);
     if !is_new(store, &place, leaves, warnings)? {
         return Ok(None);
@@ -80,13 +82,30 @@ fn sync(
     if asked.dry_run || asked.mirror {
         return Ok(None);
     }
-    let time = repo.config("empirica.syncTimeout").and_then(|text| parse_duration(&text)).unwrap_or(TIME);
+    if Instant::now() >= began + time {
+        return Err(Error::refused("the time for syncing was over before anything was sent (empirica.syncTimeout)")
+            .reason("what waited here was written to the notes first: a reference-transaction hook or the disk is slow")
+            .suggest("Your records are safe here. Send them when you have the time.")
+            .command("git empirica sync"));
+    }
     let manner =
         Manner { in_hook: true, plain_ssh: has_plain_ssh(context), shown: false, deadline: Some(began + time) };
     let synced = Trip { store, place: &place, manner, leaves, allow_secret: false }.travel(warnings, &mut |words| {
         said.push(words.to_owned());
     });
     synced.map(Some)
+}
+
+/// How long it may take, all in all.
+fn time(repo: &Repository, warnings: &mut Vec<String>) -> Duration {
+    let Some(text) = repo.config("empirica.syncTimeout") else { return TIME };
+    parse_duration(&text).unwrap_or_else(|| {
+        warnings.push(format!(
+            "empirica.syncTimeout is '{text}', which is no time such as 300ms or 10s; it counts as {}s",
+            TIME.as_secs()
+        ));
+        TIME
+    })
 }
 
 /// Whether something may leave that the remote lacks, as far as is known here. Asks nobody.
