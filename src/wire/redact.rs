@@ -23,8 +23,12 @@ pub fn hash(line: &[u8]) -> String {
 /// Whether a line is a stub, which stands for a record that is gone. Decided by how it begins, as [`lines::id`] does.
 pub fn is_stub(line: &[u8]) -> bool {
     let Some(id) = lines::id(line) else { return false };
-    let Some(at) = line.windows(id.len()).position(|part| part == id.as_bytes()) else { return false };
-    line[at + id.len()..].starts_with(b"\",\"kind\":\"redacted\"")
+    line[after_id(line, id)..].starts_with(b"\",\"kind\":\"redacted\"")
+}
+
+/// Where its id ends in a line.
+fn after_id(line: &[u8], id: &str) -> usize {
+    line.windows(id.len()).position(|part| part == id.as_bytes()).map_or(0, |at| at + id.len())
 }
 
 /// The keys of a stub that say when and by whom.
@@ -42,10 +46,12 @@ pub struct By {
 /// id. `None` for a line without an id. Without `by` it depends on the envelope alone, so that every clone makes the same.
 pub fn stub(line: &[u8], by: Option<&By>) -> Option<Vec<u8>> {
     let id = lines::id(line)?;
-    let old = object(line).unwrap_or_else(|| Map::from_iter([("v".into(), json!(1)), ("id".into(), json!(id))]));
+    let old = object(line).unwrap_or_default();
     let mut new = Map::new();
     for key in ENVELOPE {
         match (key, old.get(key)) {
+            ("v", _) => drop(new.insert("v".to_owned(), json!(version(line)))),
+            ("id", _) => drop(new.insert("id".to_owned(), json!(id))),
             ("kind", _) => drop(new.insert("kind".to_owned(), json!("redacted"))),
             (_, Some(value)) => drop(new.insert(key.to_owned(), value.clone())),
             _ => {}
@@ -62,6 +68,12 @@ pub fn stub(line: &[u8], by: Option<&By>) -> Option<Vec<u8>> {
     Some(Value::Object(new).to_string().into_bytes())
 }
 
+/// The version that a line with an id says it is of.
+fn version(line: &[u8]) -> u64 {
+    let digits = line.iter().skip(5).take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0, |n, digit| n.saturating_mul(10).saturating_add(u64::from(digit - b'0')))
+}
+
 /// Whether a line is an object with an id, as far as this program can tell.
 pub fn is_readable(line: &[u8]) -> bool {
     lines::id(line).is_some() && object(line).is_some()
@@ -74,7 +86,13 @@ fn object(line: &[u8]) -> Option<Map<String, Value>> {
         Ok(value) => value,
         Err(_) => serde_json::from_str(&record::encode(&record::decode(line)?)).ok()?,
     };
-    if let Value::Object(object) = value { Some(object) } else { None }
+    let Value::Object(mut object) = value else { return None };
+    // a key can stand there twice: how the line begins is what counts
+    if let Some(id) = lines::id(line) {
+        object.insert("v".to_owned(), json!(version(line)));
+        object.insert("id".to_owned(), json!(id));
+    }
+    Some(object)
 }
 
 /// The keys that every record has: they say nothing.
@@ -232,15 +250,17 @@ impl Texts {
         }
         let mut of = BTreeSet::new();
         let mut record = match serde_json::from_slice::<Value>(line) {
-            Ok(Value::Object(record)) if id.is_some() => record,
+            Ok(Value::Object(_)) if id.is_some() => object(line)?,
             // JSON of others: its texts may be escaped
             Ok(mut other @ (Value::Object(_) | Value::Array(_))) => {
                 self.walk(&mut other, None, false, &mut of);
                 return (!of.is_empty()).then(|| Without { line: other.to_string().into_bytes(), of, is_gone: false });
             }
             _ => {
-                let plain = self.replaced(&String::from_utf8_lossy(line), id, false, Form::Plain, &mut of);
-                let plain = plain.map(String::into_bytes);
+                // what makes it a line of that id stays
+                let end = id.map_or(0, |id| after_id(line, id));
+                let plain = self.replaced(&String::from_utf8_lossy(&line[end..]), id, false, Form::Plain, &mut of);
+                let plain = plain.map(|text| [&line[..end], text.as_bytes()].concat());
                 match object(plain.as_deref().unwrap_or(line)).filter(|record| self.is_in(record, id)) {
                     Some(record) => record,
                     None => return plain.map(|line| Without { line, of, is_gone: false }),

@@ -185,3 +185,47 @@ fn words_that_are_no_prose_are_told() {
         texts(&[line(1, "finding", r#""text":"the token is `abcd1234wxyz` (see RS256, internationalisation).""#)]);
     assert_eq!(texts.telling(), BTreeSet::from(["abcd1234wxyz".to_owned()]));
 }
+
+#[test]
+fn every_line_with_an_id_has_a_stub_under_it() {
+    let id = "019ab000-0000-7000-8000-00000000000f";
+    let rest = r#""session":null,"ai":"x","at":"","commit":null,"tree":null"#;
+    for (line, was) in [
+        (format!(r#"{{"v":1,"id":"{id}","kind":"finding",{rest},"text":"t"}}"#), "finding"),
+        (format!(r#"{{"v":1,"id":"{id}","kind":"finding",{rest},"text":"t","x":1e999}}"#), "finding"),
+        (format!(r#"{{"v":1,"id":"{id}","kind":"finding",{rest},"text":"t","x":"\ud800"}}"#), "finding"),
+        // a key that stands there twice
+        (format!(r#"{{"v":1,"id":"{id}","kind":"unknown",{rest},"text":"t","id":"claude","v":"x"}}"#), "unknown"),
+        (format!(r#"{{"v":27,"id":"{id}","kind":"prophecy","text":"t"}}"#), "prophecy"),
+        (format!(r#"{{"v":1,"id":"{id}",no JSON"#), "unknown"),
+    ] {
+        let stub = stub(line.as_bytes(), None).unwrap();
+        let text = String::from_utf8(stub.clone()).unwrap();
+        assert!(is_stub(&stub) && !text.contains("\"text\""), "{text}");
+        assert_eq!((lines::id(&stub), lines::id(line.as_bytes())), (Some(id), Some(id)), "{text}");
+        assert!(text.contains(&format!("\"was\":\"{was}\"")), "{text}");
+        assert_eq!(text.starts_with("{\"v\":27,"), line.starts_with("{\"v\":27,"));
+        assert!(record::decode(line.as_bytes()).is_none() || record::decode(&stub).is_some(), "{text}");
+    }
+    assert_eq!(stub(b"a foreign line", None), None);
+}
+
+#[test]
+fn a_line_keeps_its_id_whatever_is_taken_out_of_it() {
+    let id = "019ab000-0000-7000-8000-00000000000f";
+    let mut texts = Texts::default();
+    let said =
+        r#"{"v":1,"id":"019ab000-0000-7000-8000-000000000001","kind":"finding","text":"019ab000-0000 is the one"}"#;
+    texts.add(said.as_bytes());
+    texts.add(said.replace("0001", "0002").replace("-0000 is the one", "").as_bytes());
+    let rest = r#""kind":"finding","text":"see 019ab000-0000 is the one""#;
+    for line in [
+        format!(r#"{{"v":1,"id":"{id}",{rest},"v":"x","id":[]}}"#),
+        format!(r#"{{"v":1,"id":"{id}",{rest},no JSON"#),
+        format!(r#"{{"v":1,"id":"{id}",{rest},"x":1e999}}"#),
+    ] {
+        let left = texts.without(line.as_bytes()).unwrap();
+        assert_eq!(lines::id(&left.line), Some(id), "{}", String::from_utf8_lossy(&left.line));
+        assert!(left.line.windows(6).any(|part| part == b"[redac") && texts.without(&left.line).is_none());
+    }
+}
