@@ -243,7 +243,7 @@ fn refs_that_are_gone_broken_or_locked_are_found() {
     mended(&repo, &[("refs", "cannot be read")]);
     assert_eq!(tree(), whole, "healed from what is remembered");
     fs::write(&file, "1".repeat(40) + "\n").expect("a ref");
-    mended(&repo, &[("refs", "cannot be read")]);
+    mended(&repo, &[("refs", "no notes commit here, or is damaged")]);
     assert_eq!(tree(), whole);
     repo.git(["update-ref", name, "HEAD^{tree}"]).ok();
     mended(&repo, &[("refs", "no notes commit here")]);
@@ -252,7 +252,7 @@ fn refs_that_are_gone_broken_or_locked_are_found() {
     let packed = repo.path.join(".git/packed-refs");
     fs::rename(&file, repo.path.join(".git/aside")).expect("a file");
     fs::write(&packed, format!("{} {name}\n", "1".repeat(40))).expect("a ref");
-    mended(&repo, &[("refs", "cannot be read")]);
+    mended(&repo, &[("refs", "no notes commit here, or is damaged")]);
     assert_eq!(tree(), whole);
     let tracking = repo.path.join(".git/refs/notes/empirica/remotes/origin/handoffs");
     fs::write(&tracking, "2".repeat(40) + "\n").expect("a ref");

@@ -118,6 +118,7 @@ const WORKS: &[Row] = &[
     (&["report", "--html", "page.html"], &["file", "bytes", "ai_id", "since", "until", "sessions", "sessions_active", "agents", "handoffs", "findings", "dead_ends", "unknowns_open", "goals_open", "left_out"], "page.html", "Wrote a page"),
     (&["status"], &["branch", "commit", "sessions", "total_sessions", "handoffs", "unflushed", "/waiting/log", "/waiting/user_state", "/waiting/interrupted", "/waiting/since", "/waiting/reason", "/waiting/command", "/waiting/recovery_commands", "unsynced"], "branch main", ""),
     (&["flush"], &["flushed", "waiting", "degraded_mode"], "written to the notes", ""),
+    (&["flush", "--without-damaged"], &["flushed", "waiting", "degraded_mode", "rescued"], "Nothing that the notes lead to is damaged", ""),
     (&["init"], &["hooks", "hooks_folder", "remote", "dry_run", "changes", "/changes/0/change"], "add notes.displayRef", "deinit takes them back"),
     (&["init", "--dry-run"], &["hooks", "hooks_folder", "remote", "dry_run", "changes"], "would add notes.displayRef", "would be made"),
     (&["init", "--agent", "codex"], &["agents", "changes", "/agents/0"], ".codex/hooks.json", "/hooks"),

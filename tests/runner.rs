@@ -26,6 +26,7 @@ mod export_markdown;
 mod faults;
 mod faults_damage;
 mod faults_logs;
+mod faults_rescue;
 #[cfg(feature = "fault-injection")]
 mod faults_walk;
 #[cfg(feature = "fault-injection")]

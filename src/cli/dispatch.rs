@@ -46,6 +46,7 @@ pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
                 output,
             };
             if let Some(answer) = here.answer(command)? {
+                let answer = answer.warn(view::words::unreadable(&repo.unreadable()));
                 here.output.answer(&answer, env, Some(&repo))?;
                 return Ok(answer.exit_code());
             }
@@ -138,7 +139,9 @@ impl<'a> Here<'a> {
             Command::Deinit(given) => view::init::taken_back(&deinit::run(self.repo, given.changes.dry_run)?),
             Command::Instructions(given) => self.instructions(given)?,
             Command::Doctor(given) => self.doctor(&given)?,
-            Command::Flush(_) => view::small::flushed(&flush::run(&self.context(Asked::default())?)),
+            Command::Flush(given) => {
+                view::small::flushed(&flush::run(&self.context(Asked::default())?, given.without_damaged)?)
+            }
             other => self.journal(other)?,
         }))
     }

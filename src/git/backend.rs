@@ -80,7 +80,9 @@ pub trait Refs {
     /// The reflog of HEAD in this worktree, oldest first; `None` where there is none, or it is not to be had while HEAD is
     /// unborn.
     fn head_log(&self) -> Option<Vec<ReflogLine>>;
-    /// The newest line of the same; `None` without one.
+    /// The values that a ref had, newest first, its present one among them, as its reflog has them; empty without one.
+    fn values_of(&self, name: &str) -> Vec<Oid>;
+    /// The newest line of HEAD's reflog; `None` without one.
     fn last_move(&self) -> Option<ReflogLine>;
     /// The lines of the reflogs of every worktree's HEAD and of every local branch. Lines that cannot be read are left out.
     fn each_reflog_line(&self, see: &mut dyn FnMut(&ReflogLine));

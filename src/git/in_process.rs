@@ -26,6 +26,16 @@ impl InProcess {
     }
 }
 
+/// The object that a ref names; where that cannot be read, so that nobody knows whether it is a tag, itself.
+fn named(mut reference: gix::Reference<'_>) -> gix::error::Result<Oid> {
+    let direct = reference.try_id().map(|id| id.detach());
+    match (reference.peel_to_id(), direct) {
+        (Ok(id), _) => Ok(id.detach()),
+        (Err(_), Some(id)) => Ok(id),
+        (Err(error), None) => Err(error),
+    }
+}
+
 fn line(is_head: bool, line: &gix::refs::file::log::LineRef<'_>) -> ReflogLine {
     ReflogLine { is_head, old: line.previous_oid(), new: line.new_oid(), message: line.message.to_vec() }
 }
@@ -50,8 +60,7 @@ impl Refs for InProcess {
 
     fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
         let found = self.repo.try_find_reference(name).map_err(|error| self.broken(name, error))?;
-        let id = found.map(|mut reference| reference.peel_to_id().map(|id| id.detach())).transpose();
-        id.map_err(|error| self.broken(name, error))
+        found.map(named).transpose().map_err(|error| self.broken(name, error))
     }
 
     fn list_refs(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
@@ -59,11 +68,9 @@ impl Refs for InProcess {
             let platform = self.repo.references()?;
             let mut out = Vec::new();
             for reference in platform.prefixed(prefix)? {
-                let Ok(mut reference) = reference else { continue };
+                let Ok(reference) = reference else { continue };
                 let name = reference.name().as_bstr().to_str_lossy().into_owned();
-                if let Ok(id) = reference.peel_to_id() {
-                    out.push((name, id.detach()));
-                }
+                out.extend(named(reference).map(|id| (name, id)));
             }
             Ok(out)
         };
@@ -81,6 +88,19 @@ impl Refs for InProcess {
         let mut platform = head.log_iter();
         let lines = platform.all().ok()??;
         Some(lines.filter_map(|read| read.ok()).map(|read| line(true, &read)).collect())
+    }
+
+    fn values_of(&self, name: &str) -> Vec<Oid> {
+        let mut buffer = Vec::new();
+        let Ok(name) = gix::refs::FullName::try_from(name) else { return Vec::new() };
+        let Ok(Some(lines)) = self.repo.refs.reflog_iter(name.as_ref(), &mut buffer) else { return Vec::new() };
+        let mut out = Vec::new();
+        for line in lines.flatten() {
+            out.extend([line.previous_oid(), line.new_oid()].into_iter().filter(|id| !id.is_null()));
+        }
+        out.reverse();
+        out.dedup();
+        out
     }
 
     fn last_move(&self) -> Option<ReflogLine> {

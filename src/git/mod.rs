@@ -33,6 +33,7 @@ pub mod remotes;
 pub mod repository;
 mod rewrites;
 pub mod signing;
+pub mod sound;
 pub mod status;
 mod through_git;
 pub mod transfer;

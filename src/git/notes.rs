@@ -190,13 +190,31 @@ pub struct Entries {
     others: Vec<(Vec<u8>, EntryKind, Oid)>,
 }
 
+impl Entries {
+    /// Every entry that is no note, by path.
+    pub fn others(&self) -> impl Iterator<Item = (&[u8], Other)> {
+        self.others.iter().map(|(path, kind, id)| (path.as_slice(), Other { id: *id, kind: *kind }))
+    }
+}
+
 /// Everything in a notes tree, whatever its fan-out.
 pub fn entries(repo: &Repository, tree: Oid) -> Result<Entries> {
+    entries_past(repo, tree, &mut Err)
+}
+
+/// The same, where `lost` hears of each tree that cannot be read: what it does not make an error of is passed over.
+pub fn entries_past(repo: &Repository, tree: Oid, lost: &mut dyn FnMut(Error) -> Result<()>) -> Result<Entries> {
     let Entries { mut notes, mut others } = Entries::default();
     let mut pending = vec![(tree, String::new(), Vec::new())];
     let mut buffer = Vec::new();
     while let Some((id, hex, path)) = pending.pop() {
-        let tree = repo.find_tree(&id, &mut buffer).map_err(|error| unreadable(id, error))?;
+        let tree = match repo.find_tree(&id, &mut buffer) {
+            Ok(tree) => tree,
+            Err(error) => {
+                lost(unreadable(id, error))?;
+                continue;
+            }
+        };
         for entry in tree.entries {
             let mut full: Vec<u8> = path.clone();
             full.extend(if path.is_empty() { &b""[..] } else { b"/" });

@@ -20,6 +20,15 @@ pub fn delete(repo: &Repository, refs: &[(String, Oid)]) -> Result<()> {
 
 /// Empties the reflogs of refs. A ref without one is passed over.
 pub fn expire_reflogs(repo: &Repository, names: &[String]) -> Result<()> {
+    expire(repo, names, &["--expire=all", "--expire-unreachable=all"])
+}
+
+/// Takes out of the reflogs of refs what leads to objects that are damaged or not here. A ref without a reflog is passed over.
+pub fn expire_damaged(repo: &Repository, names: &[String]) -> Result<()> {
+    expire(repo, names, &["--expire=never", "--expire-unreachable=never", "--stale-fix", "--rewrite"])
+}
+
+fn expire(repo: &Repository, names: &[String], how: &[&str]) -> Result<()> {
     let mut with_log = Vec::new();
     for name in names {
         let exists = git(repo.cwd()).args(["reflog", "exists", name]).output();
@@ -31,6 +40,6 @@ pub fn expire_reflogs(repo: &Repository, names: &[String]) -> Result<()> {
         return Ok(());
     }
     let mut command = git(repo.cwd());
-    command.args(["reflog", "expire", "--expire=all", "--expire-unreachable=all"]).args(with_log);
+    command.args(["reflog", "expire"]).args(how).args(with_log);
     output(&mut command).map(|_| ())
 }

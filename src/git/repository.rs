@@ -1,6 +1,7 @@
 //! The repository as the rest of the program sees it: where it is, HEAD, configuration, objects.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -11,6 +12,7 @@ use super::backend::{HeadState, Identity, OURS, RefUpdate, ReflogLine, Refs, Upd
 use super::in_process::{InProcess, signature};
 use super::needs::{Needs, share};
 use super::promised::{Asking, fetch_trees};
+use super::remotes::is_partial;
 use super::through_git::ThroughGit;
 pub use crate::error::quote;
 
@@ -28,6 +30,8 @@ pub struct Repository {
     update: Box<dyn Update>,
     pub(super) needs: Needs,
     asking: Asking,
+    /// The notes that could not be read.
+    unreadable: RefCell<BTreeSet<Oid>>,
     /// When git is ended that sets refs.
     deadline: Cell<Option<Instant>>,
     cwd: PathBuf,
@@ -51,7 +55,16 @@ impl Repository {
         if needs.writes_by_git() {
             inner.objects.enable_object_memory();
         }
-        Ok(Repository { inner, refs, update, needs, asking: Asking::default(), deadline: Cell::default(), cwd })
+        Ok(Repository {
+            inner,
+            refs,
+            update,
+            needs,
+            asking: Asking::default(),
+            unreadable: RefCell::default(),
+            deadline: Cell::default(),
+            cwd,
+        })
     }
 
     /// The folder the command was started in.
@@ -178,7 +191,23 @@ impl Repository {
         Ok(self.read_blob_into(id, &mut content)?.then_some(content))
     }
 
-    /// The same, into `content`, whatever that held. Returns whether the blob is here.
+    /// The content of a note for who goes on without it: one that is damaged, or not here where nothing was left out on purpose, is
+    /// remembered as unreadable.
+    pub fn note(&self, id: Oid) -> Option<Vec<u8>> {
+        match self.read_blob(id) {
+            Ok(Some(note)) => return Some(note),
+            Ok(None) if is_partial(self) => {}
+            Ok(None) | Err(_) => drop(self.unreadable.borrow_mut().insert(id)),
+        }
+        None
+    }
+
+    /// The notes that [`Self::note`] could not read.
+    pub fn unreadable(&self) -> Vec<Oid> {
+        self.unreadable.borrow().iter().copied().collect()
+    }
+
+    /// The same as [`Self::read_blob`], into `content`, whatever that held. Returns whether the blob is here.
     pub fn read_blob_into(&self, id: Oid, content: &mut Vec<u8>) -> Result<bool> {
         let found = gix::objs::Find::try_find(&self.inner, &id, content).map_err(|error| unreadable(id, error))?;
         Ok(found.is_some_and(|object| object.kind == gix::objs::Kind::Blob))
@@ -244,14 +273,17 @@ impl Repository {
         Ok(id)
     }
 
-    /// The error of a ref that names a commit which is not here.
+    /// The error of a ref that names a commit which is not here, or cannot be read.
     pub fn lost_tip(&self, name: &str, tip: Oid) -> Error {
-        Error::storage(format!("the ref {name} names {tip}, which is not here"))
-            .reason("the object was removed or never came; the ref cannot be written while it stands")
-            .suggest(
-                "Fetch the object if another clone has it; else remove the ref: what is remembered of it comes back.",
-            )
-            .command(super::backend::deletion(&self.common_dir(), name))
+        let out = Error::storage(format!("the ref {name} names {tip}, which is not here, or is damaged"))
+            .reason("the object was removed, damaged or never came; the ref cannot be written while it stands");
+        if name.starts_with(&format!("{OURS}remotes/")) {
+            return out
+                .suggest("Remove the ref: the next fetch brings it, and what the remote has.")
+                .command(super::backend::deletion(&self.common_dir(), name));
+        }
+        out.suggest("Have the notes written anew from what is left of them here, and sync to get what others have; doctor names damaged files.")
+            .command("git empirica flush --without-damaged")
     }
 
     /// The folder objects are written to.
@@ -281,8 +313,7 @@ impl Repository {
         self.deadline.set(Some(deadline));
     }
 
-    /// Sets refs, each if it still has the value it is expected to have; none is set when one has not. The objects are stored
-    /// before that.
+    /// Sets refs, each if it still has the value it is expected to have, or none. The objects are stored before that.
     pub fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
         self.store_objects().map_err(|error| UpdateError::Failed(error.into()))?;
         crate::fault::point("refs: to be moved").map_err(|error| UpdateError::Failed(error.into()))?;
@@ -305,7 +336,7 @@ impl Repository {
         self.refs.refresh();
     }
 
-    /// From now on fetches nothing that a partial clone left out: in a hook, the user's own work comes first.
+    /// From now on fetches nothing that a partial clone left out.
     pub fn stay_offline(&self) {
         self.asking.stop();
     }
@@ -339,12 +370,17 @@ impl Repository {
         self.refs.resolve(revision)
     }
 
+    /// The values that a ref had, newest first, its present one among them, as its reflog has them; empty without one.
+    pub fn values_of(&self, name: &str) -> Vec<Oid> {
+        self.refs.values_of(name)
+    }
+
     /// The newest line of HEAD's reflog in this worktree; `None` without one.
     pub fn last_move(&self) -> Option<ReflogLine> {
         self.refs.last_move()
     }
 
-    /// The lines of the reflogs of every worktree's HEAD and of every local branch. Lines that cannot be read are left out.
+    /// The lines of the reflogs of every worktree's HEAD and of every local branch that can be read.
     pub fn each_reflog_line(&self, see: &mut dyn FnMut(&ReflogLine)) {
         self.refs.each_reflog_line(see);
     }

@@ -11,6 +11,9 @@ use super::process::{Ended, answer, ended, feed_until, git, output};
 use super::{Oid, parse_oid};
 use crate::error::{Error, Result};
 
+/// So many values of a ref are asked for, one by one.
+const DEEP: usize = 64;
+
 /// The refs of one folder.
 type Folder = HashMap<String, Oid>;
 
@@ -132,6 +135,18 @@ impl Refs for ThroughGit {
     fn head_log(&self) -> Option<Vec<ReflogLine>> {
         // git tells nothing of it while HEAD is unborn, so that its entries cannot be counted from there on
         None
+    }
+
+    fn values_of(&self, name: &str) -> Vec<Oid> {
+        // a listing ends at the first commit that is damaged; this looks at none
+        let value = |at: usize| {
+            let wanted = format!("{name}@{{{at}}}");
+            let out = answer(self.git().args(["rev-parse", "-q", "--verify", "--end-of-options", &wanted])).ok()??;
+            parse_oid(String::from_utf8_lossy(&out).trim())
+        };
+        let mut out: Vec<Oid> = (0..DEEP).map_while(value).collect();
+        out.dedup();
+        out
     }
 
     fn last_move(&self) -> Option<ReflogLine> {

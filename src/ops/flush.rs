@@ -1,7 +1,8 @@
 //! Writing to the notes what waits in the logs.
 
 use super::context::Context;
-use crate::error::Error;
+use crate::error::{Error, Result};
+use crate::store::Rescued;
 
 /// What a flush did.
 #[derive(Debug)]
@@ -13,15 +14,19 @@ pub struct Outcome {
     /// Why the notes could not be written, or what waits not be taken to them.
     pub degraded: Option<Error>,
     pub warnings: Vec<String>,
+    /// The refs that were written anew without what is damaged; `None` when that was not asked for.
+    pub rescued: Option<Vec<Rescued>>,
 }
 
-/// Flushes the logs of all worktrees.
-pub fn run(context: &Context<'_>) -> Outcome {
-    let mut warnings = context.store.settle();
+/// Flushes the logs of all worktrees. `without_damaged` first writes refs anew that lead to objects which are damaged or not here.
+pub fn run(context: &Context<'_>, without_damaged: bool) -> Result<Outcome> {
+    let mut warnings = Vec::new();
+    let rescued = without_damaged.then(|| context.store.rescue(&mut warnings)).transpose()?;
+    warnings.extend(context.store.settle());
     let flushed = context.store.flush();
     warnings.extend(flushed.warnings);
     let mut left = flushed.left.into_iter().map(|log| log.untaken());
     let degraded = flushed.degraded.or_else(|| left.next());
     warnings.extend(left.map(|error| error.in_one_line()));
-    Outcome { flushed: flushed.records, waiting: context.store.unflushed(), degraded, warnings }
+    Ok(Outcome { flushed: flushed.records, waiting: context.store.unflushed(), degraded, warnings, rescued })
 }

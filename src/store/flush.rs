@@ -214,7 +214,7 @@ impl Store<'_> {
             for (at, name) in names.iter().map(|name| (*name).to_owned()).enumerate() {
                 let tip = self.repo.find_ref(&name)?;
                 let staged = stage(at, tip, tips);
-                let lost = tip.filter(|tip| staged.is_err() && !self.repo.has_object(*tip));
+                let lost = tip.filter(|tip| staged.is_err() && !self.is_readable(*tip));
                 let staged = staged.map_err(|error| match lost {
                     Some(tip) => self.repo.lost_tip(&name, tip).caused_by(error),
                     None => error,
@@ -305,7 +305,7 @@ impl Store<'_> {
         self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))
     }
 
-    fn not_updated(&self, updates: &[RefUpdate], error: UpdateError) -> Error {
+    pub(super) fn not_updated(&self, updates: &[RefUpdate], error: UpdateError) -> Error {
         if matches!(error, UpdateError::TimedOut) {
             return Error::refused(
                 "the time for syncing was over (empirica.syncTimeout) while the notes were written here",

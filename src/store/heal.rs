@@ -28,6 +28,16 @@ impl Store<'_> {
         let mut warnings: Vec<String> = unseen
             .map(|(folder, error)| format!("what waits in {} cannot be seen: {error}", folder.display()))
             .collect();
+        for (name, tip) in self.unreadable_tips() {
+            let left = if self.before_damage(&name, tip).is_some() {
+                "what it was before is shown"
+            } else {
+                "what else is known is shown"
+            };
+            warnings.push(format!(
+                "{name} names {tip}, which cannot be read: {left}; git empirica doctor says how it comes back"
+            ));
+        }
         if self.is_forgetting() || !self.in_step(&Tips::load(&self.paths)) {
             self.complete();
             // a reader need not wait long: it reads the remembered tips as well

@@ -93,7 +93,7 @@ impl Store<'_> {
             Ok(tip) => tip,
             Err(error) => return Some(error),
         };
-        if let Some(tip) = tip.filter(|tip| !self.repo.has_object(*tip)) {
+        if let Some(tip) = tip.filter(|tip| !self.is_readable(*tip)) {
             return Some(self.repo.lost_tip(name, tip));
         }
         if let Some(lock) = self.repo.ref_lock(&[name]) {

@@ -23,6 +23,7 @@ mod read;
 mod redact;
 mod refused;
 mod remote;
+mod rescue;
 pub mod secrets;
 mod tips;
 #[cfg(feature = "fault-injection")]
@@ -58,6 +59,7 @@ pub use self::portable::{Imported, Out};
 pub use self::read::{Entry, Homes, Lookup, Note, Scan, standing_alone};
 pub use self::redact::Redaction;
 pub use self::remote::{Line, Standing, Travelling};
+pub use self::rescue::Rescued;
 pub use self::secrets::Replaced;
 pub use self::write::{Storage, When, Written};
 

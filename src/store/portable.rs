@@ -6,7 +6,7 @@ use super::epoch::{Epoch, NAME};
 use super::flush::{Beside, Change};
 use super::forgetting::Forgetting;
 use super::log::{self, Waiting};
-use super::merge::absent;
+use super::merge::{absent, damaged};
 use super::{Lookup, Store, data_ref, our_refs, touched};
 use crate::error::Result;
 use crate::git::difference::Other;
@@ -41,9 +41,12 @@ type Each<'e> = &'e mut dyn FnMut(Out<'_>) -> Result<()>;
 
 impl Store<'_> {
     /// Hands out every stored line, of all sources: by shelf, then by the hex of the object it stands on, then in the order of a
-    /// canonical note; before those of a shelf, what was redacted there, if anything. What was redacted stays out. An error,
-    /// before the first line, when a note is not here: what lacks it is no whole.
+    /// canonical note; before those of a shelf, what was redacted there, if anything. What was redacted stays out. An error
+    /// when a note is not here, or damaged: what lacks it is no whole.
     pub fn export(&self, each: Each<'_>) -> Result<()> {
+        if let Some((name, tip)) = self.unreadable_tips().first() {
+            return Err(self.repo.lost_tip(name, *tip));
+        }
         let mut shelves = Vec::new();
         for shelf in Shelf::ALL {
             let lookup = Lookup::open(self, shelf)?;
@@ -61,7 +64,11 @@ impl Store<'_> {
                 each(Out::Epoch(shelf, lookup.redacted.text()))?;
             }
             for on in places {
-                for line in lookup.lines(on)? {
+                let lines = lookup.lines(on)?;
+                if let Some(blob) = self.repo.unreadable().first() {
+                    return Err(damaged(*blob));
+                }
+                for line in lines {
                     each(Out::Line(shelf, on, &line))?;
                 }
             }

@@ -97,6 +97,7 @@ pub enum Note {
 
 /// Single notes of one shelf, united over all sources.
 pub struct Lookup<'s> {
+    repo: &'s Repository,
     /// Each with what was redacted and it does not know of.
     trees: Vec<(Notes<'s>, Epoch)>,
     waiting: Vec<Waiting>,
@@ -140,7 +141,7 @@ impl<'s> Lookup<'s> {
                 trees.push((tree, stale));
             }
         }
-        Ok(Lookup { trees, waiting, redacted })
+        Ok(Lookup { repo: store.repo, trees, waiting, redacted })
     }
 
     /// The blob of one object's note, for who can do without its lines in order.
@@ -165,7 +166,7 @@ impl<'s> Lookup<'s> {
     pub fn lines(&mut self, on: Oid) -> Result<Vec<Vec<u8>>> {
         let mut found: Vec<Vec<u8>> = Vec::new();
         for (tree, stale) in &mut self.trees {
-            if let Some(note) = tree.get(on)? {
+            if let Some(note) = tree.blob(on)?.and_then(|blob| self.repo.note(blob)) {
                 found.extend(lines::split(&note).filter(|line| stale.counts(line)).map(<[u8]>::to_vec));
             }
         }
@@ -211,17 +212,26 @@ impl Store<'_> {
     pub(super) fn sources(&self, shelf: Shelf, reading: &Reading) -> (Vec<Source>, Epoch) {
         let name = data_ref(shelf);
         // a ref that cannot be read hides neither the remembered tip nor the log; settling says that it is broken
-        let ours = self.repo.find_ref(&name).ok().flatten().filter(|id| self.repo.has_object(*id));
+        let now = self.repo.find_ref(&name).ok().flatten();
+        let ours = now.filter(|id| self.is_readable(*id));
+        // of one that is damaged what it was before is left
+        let lost = now.filter(|_| ours.is_none());
+        let before = lost.and_then(|tip| self.before_damage(&name, tip));
         let remembered = reading.tips.refs.get(&name).copied();
         let is_united = |(tracking, id): &&(String, Oid)| {
             ours.is_some() && ours == remembered && reading.tips.refs.get(tracking) == Some(id)
         };
         let fetched = reading.fetched.iter().filter(|(known, _)| tracked(known).as_ref() == Some(&name));
         let fetched = fetched.filter(|fetched| !is_united(fetched)).map(|(_, id)| *id);
-        let others = remembered.into_iter().chain(fetched);
+        let others = before.into_iter().chain(remembered).chain(fetched);
         let mut seen = BTreeSet::from_iter(ours);
-        let others = others.filter(|id| seen.insert(*id) && self.repo.has_object(*id)).map(|id| (id, false));
-        let all: Vec<(Oid, bool)> = ours.into_iter().map(|id| (id, true)).chain(others.collect::<Vec<_>>()).collect();
+        let others = others.filter(|id| seen.insert(*id) && self.is_readable(*id)).map(|id| (id, false));
+        let mut all: Vec<(Oid, bool)> =
+            ours.into_iter().map(|id| (id, true)).chain(others.collect::<Vec<_>>()).collect();
+        if all.is_empty() && !reading.waiting.iter().any(|waiting| waiting.shelf == shelf) {
+            // nothing is left: that is not the same as nothing
+            all.extend(lost.map(|tip| (tip, true)));
+        }
         // what cannot be read says so when it is read
         let epoch = |(tip, _): &(Oid, bool)| Epoch::of(self.repo, Some(*tip)).unwrap_or_default();
         let epochs: Vec<Epoch> = all.iter().map(epoch).collect();
@@ -253,7 +263,7 @@ impl Store<'_> {
             };
             for (on, blob) in found {
                 let new = if stale.redacted.is_empty() { seen.insert((on, blob)) } else { !seen.contains(&(on, blob)) };
-                if new && let Some(note) = self.repo.read_blob(blob)? {
+                if new && let Some(note) = self.repo.note(blob) {
                     lines::split(&note).filter(|line| stale.counts(line)).for_each(|line| scan.add(on, line));
                 }
             }

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{Answer, words};
 use crate::ops::{flush, journal, setup};
+use crate::store::Rescued;
 
 /// The answer of a journal command.
 pub fn logged(outcome: &journal::Logged) -> Answer {
@@ -21,23 +22,42 @@ pub fn logged(outcome: &journal::Logged) -> Answer {
 
 /// The answer of `flush`.
 pub fn flushed(outcome: &flush::Outcome) -> Answer {
-    let json = json!({
+    let mut json = json!({
         "flushed": outcome.flushed,
         "waiting": outcome.waiting,
         "degraded_mode": outcome.degraded.is_some(),
     });
-    let mut answer = Answer::new(json)
-        .text(format!(
-            "{} written to the notes, {} waiting.\n",
-            words::count(outcome.flushed, "record"),
-            outcome.waiting
-        ))
-        .warn(outcome.warnings.clone());
+    let mut text = String::new();
+    if let Some(rescued) = &outcome.rescued {
+        json["rescued"] = rescued.iter().map(rescued_json).collect();
+        rescued.iter().for_each(|rescued| text += &rescued_words(rescued));
+        if rescued.is_empty() {
+            text += "Nothing that the notes lead to is damaged.\n";
+        }
+    }
+    text +=
+        &format!("{} written to the notes, {} waiting.\n", words::count(outcome.flushed, "record"), outcome.waiting);
+    let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
     if let Some(error) = &outcome.degraded {
         answer.warnings.push(format!("the notes could not be written: {}", error.in_one_line()));
         answer.advise(&[(error.suggestion_text().to_owned(), error.commands().to_vec())]);
     }
     answer
+}
+
+fn rescued_json(rescued: &Rescued) -> serde_json::Value {
+    json!({"ref": rescued.name, "from": rescued.from.to_string(), "damaged": rescued.notes, "whole": rescued.is_whole})
+}
+
+fn rescued_words(rescued: &Rescued) -> String {
+    let Rescued { name, from, notes, is_whole } = rescued;
+    let what = match (is_whole, notes) {
+        (true, _) => "every note is as it was; what came before it was damaged".to_owned(),
+        (false, 0) => "from what is left of it: what was written last may be gone".to_owned(),
+        (false, 1) => "1 note is an older version, or gone".to_owned(),
+        (false, notes) => format!("{notes} notes are older versions, or gone"),
+    };
+    format!("{name} written anew ({what}); it was {from}.\n")
 }
 
 /// The answer of `setup`.

@@ -49,6 +49,13 @@ pub fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
+/// That notes could not be read, by their objects; nothing when all could.
+pub fn unreadable(notes: &[crate::git::Oid]) -> Option<String> {
+    let first = notes.first()?;
+    let more = if notes.len() > 1 { format!(", and {} more", notes.len() - 1) } else { String::new() };
+    Some(format!("the note {first} cannot be read{more}; git empirica doctor says how it comes back"))
+}
+
 /// What a journal record says, in one text.
 pub fn said(record: &Record) -> String {
     match &record.body {

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Check;
-use crate::git::Repository;
 use crate::git::backend::deletion;
 use crate::git::locks;
 use crate::git::remotes::kept_under;
 use crate::git::repository::quote;
+use crate::git::{Oid, Repository};
 use crate::ops::Context;
 use crate::ops::init::scripts::shell_path;
 use crate::ops::sync::{Leaves, destinations};
@@ -95,10 +95,11 @@ fn broken(context: &Context<'_>) -> Vec<Check> {
                 out.push(Check::wrong("refs", what).command("git empirica flush"));
             }
             Ok(None) => {}
-            Ok(Some(id)) if repo.has_object(id) && repo.tree_of(id).is_ok() => {}
+            Ok(Some(id)) if context.store.is_readable(id) => {}
             Ok(Some(id)) => {
-                let what = format!("the ref {name} names {id}, which is no notes commit here");
-                out.push(Check::wrong("refs", what).command(format!("{}{mend}", deletion(&repo.common_dir(), &name))));
+                let what = format!("the ref {name} names {id}, which is no notes commit here, or is damaged");
+                let check = put_aside(repo, [id].into_iter()).fold(Check::wrong("refs", what), Check::command);
+                out.push(if own { anew(repo, check) } else { check.command(deletion(&repo.common_dir(), &name)) });
             }
             Err(error) => {
                 let causes: String = error.causes().iter().map(|cause| format!(": {cause}")).collect();
@@ -161,26 +162,31 @@ fn locks(repo: &Repository) -> Vec<Check> {
 }
 
 /// Objects of our notes that cannot be read. A loose one that is damaged is in the way of the whole one, so it is put aside; what a
-/// remote has then comes back.
+/// remote has then comes back, and of the rest what is left here.
 fn damaged(context: &Context<'_>) -> Check {
     let all = context.store.damaged();
     let Some((name, id, why)) = all.first() else { return Check::right("objects", "every note can be read") };
     let others = if all.len() > 1 { format!(", and {} more", all.len() - 1) } else { String::new() };
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-    let mut check = Check::wrong("objects", format!("{id} of {name} cannot be read{others}{why}"));
-    let objects = context.repo.objects();
-    for (_, id, _) in all.iter().take(16) {
+    let check = Check::wrong("objects", format!("{id} of {name} cannot be read{others}{why}"));
+    let check = put_aside(context.repo, all.iter().map(|(_, id, _)| *id)).fold(check, Check::command);
+    anew(context.repo, check)
+}
+
+/// The commands that put the files of damaged objects aside: whole ones can come in their place then.
+fn put_aside(repo: &Repository, ids: impl Iterator<Item = Oid>) -> impl Iterator<Item = String> {
+    let objects = repo.objects();
+    let files = ids.take(16).map(move |id| {
         let hex = id.to_string();
-        let file = objects.join(&hex[..2]).join(&hex[2..]);
-        if file.exists() {
-            let path = shell_path(&file);
-            check = check.command(format!("mv {path} {path}.damaged"));
-        }
-    }
-    match destinations(context.repo).first() {
-        Some(remote) => check.command(format!("git fetch --refetch {} {}", quote(remote), quote(name))),
-        None => check.command("git fsck --full || true"),
-    }
+        objects.join(&hex[..2]).join(&hex[2..])
+    });
+    files.filter(|file| file.exists()).map(|file| shell_path(&file)).map(|path| format!("mv {path} {path}.damaged"))
+}
+
+/// The commands that write the notes anew from what is left, and fetch what a remote has.
+fn anew(repo: &Repository, check: Check) -> Check {
+    let check = check.command("git empirica flush --without-damaged");
+    if destinations(repo).is_empty() { check } else { check.command("git empirica sync") }
 }
 
 /// Records in the log are safe and read by everyone here; they travel once they are flushed.

@@ -246,8 +246,15 @@ impl Trip<'_, '_> {
         let words = refused.iter().next();
         self.store.remember_refusal(&self.place.push, words.map(|(_, words)| words.as_str()));
         if let Some((name, words)) = words {
-            return Err(Error::refused(format!("{} does not take {name}", self.place.name))
-                .reason(words.clone())
+            let error = Error::refused(format!("{} does not take {name}", self.place.name)).reason(words.clone());
+            // git there lacks what ours could not read
+            if words.contains("unpacker error") || words.contains("missing necessary objects") {
+                return Err(error
+                    .suggest("An object of the notes or their history may be damaged, or not here. See what doctor says; else have them written anew without it, and sync again.")
+                    .command("git empirica doctor")
+                    .command("git empirica flush --without-damaged"));
+            }
+            return Err(error
                 .suggest(
                     "Your records are safe here. Ask who runs the server to allow refs/notes/empirica/*, or set empirica.remote to another remote.",
                 )
