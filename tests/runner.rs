@@ -88,6 +88,7 @@ mod schema;
 mod search;
 mod secrets;
 mod secrets_kept;
+mod secrets_leave;
 mod seeds;
 mod similar;
 mod snapshot;

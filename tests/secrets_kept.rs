@@ -141,7 +141,8 @@ fn doctor_names_every_secret_that_is_stored_and_says_none() {
         assert!(told.contains(&format!("the record {id} on {head} holds a secret, in text (rule github")), "{told}");
         assert!(told.contains(&format!("git empirica redact {id}")), "{told}");
     }
-    assert!(told.contains(&format!("git notes --ref=refs/notes/empirica/handoffs edit {head}")), "{told}");
+    assert!(told.contains(&format!("in the note of {head} in refs/notes/empirica/handoffs")), "{told}");
+    assert!(told.contains("git empirica redact --secrets"), "{told}");
     assert!(!told.contains(&token()), "{told}");
     let json = repo.fails(1, ["doctor", "--secrets"]);
     assert!(json["wrong"].as_u64().is_some_and(|wrong| wrong >= 3), "{json}");

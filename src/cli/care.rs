@@ -10,6 +10,10 @@ use crate::view::{self, Answer};
 
 impl Here<'_> {
     pub(super) fn redact(&mut self, given: args::Redact) -> Result<Answer> {
+        if given.secrets {
+            let context = self.context(Asked::default())?;
+            return Ok(view::redact::scrubbed(&redact::scrub(&context, given.dry_run)?));
+        }
         let mut input = Input::new(self.output.stdin());
         let reason = given.reason.map(|reason| input.text(reason)).transpose()?;
         let shown = self.output.tells_progress();

@@ -4,6 +4,7 @@ pub mod author;
 pub mod backend;
 mod beside;
 pub mod between;
+pub mod beyond;
 pub mod config;
 pub mod content;
 pub mod dates;

@@ -239,3 +239,23 @@ pub fn entries_past(repo: &Repository, tree: Oid, lost: &mut dyn FnMut(Error) ->
     }
     Ok(Entries { notes, others })
 }
+
+/// Every file of a notes tree that is no note, by path, those in folders among them.
+pub fn files(repo: &Repository, tree: Oid) -> Result<Vec<(Vec<u8>, Other)>> {
+    let mut out = Vec::new();
+    let mut pending: Vec<(Vec<u8>, Other)> =
+        entries(repo, tree)?.others().map(|(path, o)| (path.to_vec(), o)).collect();
+    let mut buffer = Vec::new();
+    while let Some((path, other)) = pending.pop() {
+        if other.kind != EntryKind::Tree {
+            out.push((path, other));
+            continue;
+        }
+        let folder = repo.find_tree(&other.id, &mut buffer).map_err(|error| unreadable(other.id, error))?;
+        for entry in folder.entries {
+            let full = [&path, &b"/"[..], entry.filename].concat();
+            pending.push((full, Other { id: entry.oid.to_owned(), kind: entry.mode.kind() }));
+        }
+    }
+    Ok(out)
+}

@@ -9,7 +9,7 @@ use crate::error::{Error, Kind, Result, quote};
 use crate::git::remotes::{self, Place};
 use crate::git::transfer::{self, Manner};
 use crate::model::{Body, Id, Shelf};
-use crate::store::{PREFIX, Redaction};
+use crate::store::{PREFIX, Redaction, Scrubbed};
 use crate::wire::redact::By;
 
 /// What is asked for.
@@ -72,6 +72,24 @@ impl State {
             State::NotAsked => "not_asked",
         }
     }
+}
+
+/// What taking secrets out of what is no record came to.
+#[derive(Debug, Default)]
+pub struct Scrub {
+    /// The refs that are without some, or would be.
+    pub refs: Vec<Scrubbed>,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Takes secrets out of what is no record, here. What a remote has already stays there.
+pub fn scrub(context: &Context<'_>, dry_run: bool) -> Result<Scrub> {
+    let mut warnings = context.store.settle();
+    let refs = context.store.scrub(dry_run, &mut warnings)?;
+    Ok(Scrub { refs, dry_run, warnings })
 }
 
 /// Redacts records here, then on the remotes. A remote that does not take it is told, and does not undo what was done here: the
@@ -163,7 +181,7 @@ fn publish(
         let leaves = Leaves::configured(context.repo)?;
         let manner = Manner { shown: request.shown, ..Default::default() };
         let trip = Trip { store: &context.store, place, manner, leaves, allow_secret: false };
-        match trip.look() {
+        match trip.look(&mut Vec::new()) {
             Ok(seen) if seen.first => return Ok(told(State::NoNotes, None)),
             Err(error) if !is_known => return Ok(told(State::NotAsked, Some(error.in_one_line()))),
             other => drop(other?),

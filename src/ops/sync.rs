@@ -224,7 +224,8 @@ pub fn run(context: &Context<'_>, request: &Request, say: &mut dyn FnMut(&str)) 
             ..Default::default()
         };
         let trip = Trip { store, place: &place, manner, leaves, allow_secret: request.allow_secret };
-        let synced = if request.dry_run { trip.look() } else { trip.travel(&mut outcome.warnings, say) };
+        let synced =
+            if request.dry_run { trip.look(&mut outcome.warnings) } else { trip.travel(&mut outcome.warnings, say) };
         match synced {
             Ok(synced) => outcome.remotes.push(synced),
             // the others shall have it all the same

@@ -12,7 +12,7 @@ use crate::git::references;
 use crate::git::transfer::Update;
 use crate::git::{Oid, RefUpdate, UpdateError};
 use crate::model::Shelf;
-use crate::wire::{blocks, lines};
+use crate::wire::lines;
 
 /// One of our refs beside the same ref of a remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +43,6 @@ pub struct Travelling {
     pub lines: Vec<Line>,
     /// How many notes differ.
     pub notes: usize,
-    /// What is new in notes of the Markdown ref: the blocks, with their ids, and the passages.
-    pub texts: Vec<(Option<String>, String)>,
 }
 
 impl Store<'_> {
@@ -74,7 +72,6 @@ impl Store<'_> {
         let is_lines = form_of(&standing.name) == Form::Lines;
         let mut lines: [BTreeMap<Vec<u8>, Line>; 2] = Default::default();
         let mut notes = [0usize; 2];
-        let mut new_texts = Vec::new();
         for blobs in found.notes.values() {
             let read = |blobs: &[Oid]| -> Result<Vec<u8>> {
                 let mut text = Vec::new();
@@ -90,8 +87,6 @@ impl Store<'_> {
                 let both = unite(&texts[0], &texts[1]);
                 // what the union has over a side, the other side brings
                 (0..2).for_each(|side| notes[side] += usize::from(both != unite(&texts[1 - side], b"")));
-                let known = blocks::texts(&texts[1]);
-                new_texts.extend(blocks::texts(&texts[0]).into_iter().filter(|text| !known.contains(text)));
                 continue;
             }
             let sets = [0, 1].map(|side| lines::split(&texts[side]).collect::<std::collections::BTreeSet<&[u8]>>());
@@ -108,8 +103,7 @@ impl Store<'_> {
         let waiting = log::read(&self.paths).into_iter().filter(|waiting| Some(waiting.shelf) == shelf);
         lines[0].extend(waiting.map(|waiting| (waiting.line.clone(), to_line(&waiting.line))));
         let [ours, theirs] = lines.map(|lines| lines.into_values().collect());
-        let incoming = Travelling { lines: theirs, notes: notes[1], texts: Vec::new() };
-        Ok((incoming, Travelling { lines: ours, notes: notes[0], texts: new_texts }))
+        Ok((Travelling { lines: theirs, notes: notes[1] }, Travelling { lines: ours, notes: notes[0] }))
     }
 
     /// Whether all that uniting needs of the remote's notes is here; in a partial clone it may not be.

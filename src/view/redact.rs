@@ -6,7 +6,8 @@ use super::{Answer, safe, words};
 use crate::error::Error;
 use crate::git::repository::quote;
 use crate::model::Id;
-use crate::ops::redact::{Outcome, State};
+use crate::ops::redact::{Outcome, Scrub, State};
+use crate::store::Scrubbed;
 
 /// The answer of `redact`. It fails when a remote still has what was redacted here.
 pub fn answer(outcome: &Outcome) -> Answer {
@@ -70,6 +71,32 @@ pub fn answer(outcome: &Outcome) -> Answer {
             .command(format!("git empirica redact {}", retry.join(" "))),
     );
     answer
+}
+
+/// The answer of `redact --secrets`.
+pub fn scrubbed(outcome: &Scrub) -> Answer {
+    let refs: Vec<Value> = outcome
+        .refs
+        .iter()
+        .map(|scrubbed| json!({"ref": scrubbed.name, "notes": scrubbed.notes, "history": scrubbed.history}))
+        .collect();
+    let line = |scrubbed: &Scrubbed| {
+        let history = if scrubbed.history { ", history that held one cut off" } else { "" };
+        format!("{}: secrets replaced in {}{history}\n", scrubbed.name, words::count(scrubbed.notes, "note"))
+    };
+    let text: String = outcome.refs.iter().map(line).collect();
+    let answer = Answer::new(json!({"dry_run": outcome.dry_run, "scrubbed": refs}));
+    if outcome.refs.is_empty() {
+        let text = "No rule sees a secret in what is no record.\n".to_owned();
+        return answer.text(text).warn(outcome.warnings.clone());
+    }
+    let answer = answer.text(text).warn(outcome.warnings.clone());
+    if outcome.dry_run {
+        return answer.say("This is a dry run: nothing was changed.");
+    }
+    answer
+        .say("If it was a secret, change it.")
+        .hint("the old objects stay in this clone until git removes what nothing leads to: git gc --prune=now")
 }
 
 /// What the user should look at besides.

@@ -32,6 +32,17 @@ struct Parsed {
 }
 
 impl Parsed {
+    /// Replaces each passage by what `change` makes of it. Whether it changed any.
+    fn change_passages(&mut self, change: &impl Fn(&str) -> Option<String>) -> bool {
+        let changed: Vec<(String, String)> =
+            self.passages.iter().filter_map(|passage| Some((passage.clone(), change(passage)?))).collect();
+        for (old, new) in &changed {
+            self.passages.remove(old);
+            self.passages.insert(new.clone());
+        }
+        !changed.is_empty()
+    }
+
     fn add_block(&mut self, id: Id, renderer: u32, text: String) {
         let entry = self.blocks.entry(id).or_default();
         // the higher renderer wins, then the greater bytes
@@ -140,13 +151,7 @@ pub fn without(note: &[u8], is_out: impl Fn(&str) -> bool) -> Option<Vec<u8>> {
 pub fn with_texts(note: &[u8], change: impl Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
     let mut parsed = Parsed::default();
     parsed.read(&String::from_utf8_lossy(note));
-    let changed: Vec<(String, String)> =
-        parsed.passages.iter().filter_map(|passage| Some((passage.clone(), change(passage)?))).collect();
-    let mut is_changed = !changed.is_empty();
-    for (old, new) in changed {
-        parsed.passages.remove(&old);
-        parsed.passages.insert(new);
-    }
+    let mut is_changed = parsed.change_passages(&change);
     for (_, text) in parsed.blocks.values_mut() {
         let Some(end) = text.rfind('\n') else { continue };
         let new = change(&text[..end]).map(|new| new + &text[end..]);
@@ -156,6 +161,13 @@ pub fn with_texts(note: &[u8], change: impl Fn(&str) -> Option<String>) -> Optio
         }
     }
     is_changed.then(|| parsed.write().into_bytes())
+}
+
+/// The same, of the passages alone.
+pub fn with_passages(note: &[u8], change: impl Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
+    let mut parsed = Parsed::default();
+    parsed.read(&String::from_utf8_lossy(note));
+    parsed.change_passages(&change).then(|| parsed.write().into_bytes())
 }
 
 /// Whether a text is one block and nothing else.

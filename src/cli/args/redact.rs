@@ -17,8 +17,12 @@ use super::Form;
 #[derive(Debug, Args)]
 pub struct Redact {
     /// The records: ids, or 4 or more characters of one
-    #[arg(value_name = "ID", required = true)]
+    #[arg(value_name = "ID", required_unless_present = "secrets")]
     pub records: Vec<String>,
+    /// Replace secrets in what is no record instead: in lines that plain git wrote, in Markdown of people, in other files of the
+    /// notes, and cut off history of the notes that held one and was sent nowhere
+    #[arg(long, conflicts_with_all = ["records", "reason", "ai"])]
+    pub secrets: bool,
     /// Why; it is stored with the stub, so not the text itself
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,

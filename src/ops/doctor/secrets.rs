@@ -2,7 +2,7 @@
 
 use super::Check;
 use crate::ops::Context;
-use crate::store::{Leak, MARKDOWN_REF};
+use crate::store::{Leak, Part};
 
 /// A check for each secret that is stored, with the command that takes it out. `told` hears how many notes are done, of how many.
 pub fn secrets(context: &Context<'_>, told: &mut dyn FnMut(usize, usize)) -> Vec<Check> {
@@ -14,16 +14,10 @@ pub fn secrets(context: &Context<'_>, told: &mut dyn FnMut(usize, usize)) -> Vec
 }
 
 fn check(leak: &Leak) -> Check {
-    let (name, on) = leak.place.as_ref().map_or(("", String::new()), |(name, on)| (name.as_str(), on.to_string()));
-    let what = match &leak.id {
-        Some(id) => format!("the record {id}"),
-        None => format!("what is no record, in {name}"),
-    };
+    let on = leak.place.as_ref().filter(|_| leak.id.is_some() && leak.part == Part::Note);
+    let on = on.map_or_else(String::new, |(_, on)| format!(" on {on}"));
     let field = leak.field.as_ref().map_or_else(String::new, |field| format!(", in {field}"));
-    let check = Check::wrong("secrets", format!("{what} on {on} holds a secret{field} (rule {})", leak.rule));
-    match &leak.id {
-        Some(id) => check.command(format!("git empirica redact {id}")),
-        None if name == MARKDOWN_REF => check.command(format!("git notes --ref={name} edit {on}")),
-        None => check.command(format!("git notes --ref={name} show {on}")),
-    }
+    let what = format!("{}{on} holds a secret{field} (rule {})", leak.what(), leak.rule);
+    // the last one takes it out
+    leak.remedies().pop().into_iter().fold(Check::wrong("secrets", what), Check::command)
 }

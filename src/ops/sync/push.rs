@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::travel::Trip;
+use super::travel::{Trip, leaks};
 use super::{Leaves, Synced, destinations, is_nested};
 use crate::error::{Error, Result};
 use crate::git::remotes::Place;
 use crate::git::transfer::Manner;
-use crate::git::{Repository, parent, remotes};
+use crate::git::{Repository, parent, parse_oid, remotes};
 use crate::ops::Context;
-use crate::store::{Standing, Store, parse_duration};
+use crate::store::{PREFIX, Standing, Store, parse_duration};
 
 /// How long it may take when `empirica.syncTimeout` does not say.
 const TIME: Duration = Duration::from_secs(10);
@@ -61,8 +61,11 @@ fn sync(
         words.any(|word| word.starts_with("refs/notes/"))
     };
     let mirror = || repo.config_bool(&format!("remote.{remote}.mirror")).unwrap_or(false);
-    if is_nested(context) || lines.iter().any(names_notes) || mirror() {
+    if is_nested(context) {
         return Ok(None);
+    }
+    if lines.iter().any(names_notes) || mirror() {
+        return taken_along(context, lines).map_or(Ok(None), Err);
     }
     let leaves = Leaves::configured(repo)?;
     let store = &context.store;
@@ -94,6 +97,23 @@ fn sync(
         said.push(words.to_owned());
     });
     synced.map(Some)
+}
+
+/// Why a push that takes notes along itself should not: the first secret that leaves with it. It is the user's push: it goes on.
+fn taken_along(context: &Context<'_>, lines: &[String]) -> Option<Error> {
+    let mut found = Vec::new();
+    for line in lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [name, new, _, old] = words.as_slice() else { continue };
+        let Some(new) = parse_oid(new).filter(|new| name.starts_with(PREFIX) && !new.is_null()) else { continue };
+        // what cannot be read cannot be pushed either
+        found.extend(context.store.secrets_leaving(name, new, parse_oid(old)).unwrap_or_default());
+    }
+    let first = found.first()?;
+    // one command is shown: the one that takes it out
+    let commands = first.remedies().pop().into_iter().collect();
+    let error = leaks(first, "and this push takes it along", commands);
+    Some(error.suggest("Change the secret; take it out, then push again."))
 }
 
 /// How long it may take, all in all.

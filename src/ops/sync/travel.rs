@@ -35,14 +35,22 @@ pub struct Trip<'t, 's> {
 type Cargoes = BTreeMap<String, Travelling>;
 
 impl Trip<'_, '_> {
-    /// Fetches into the tracking refs and tells what would travel.
-    pub fn look(&self) -> Result<Synced> {
+    /// Fetches into the tracking refs and tells what would travel; what would be held back is a warning.
+    pub fn look(&self, warnings: &mut Vec<String>) -> Result<Synced> {
         let (standings, _) = self.fetch()?;
         let (mut incoming, mut outgoing) = (Cargoes::new(), Cargoes::new());
         for standing in &standings {
             let (came, went) = self.store.travelling(standing)?;
             incoming.insert(standing.name.clone(), came);
             outgoing.insert(standing.name.clone(), went);
+        }
+        let mut secret = None;
+        for name in self.held(&standings, &mut secret, warnings)? {
+            outgoing.remove(&name);
+        }
+        if let Some(leak) = secret {
+            let error = leaks(&leak, "so it would not be sent", leak.remedies());
+            warnings.push(format!("{error}: {}", error.commands().join(", or ")));
         }
         Ok(self.synced(&standings, &incoming, &outgoing, 1, is_first(&standings)))
     }
@@ -100,7 +108,7 @@ impl Trip<'_, '_> {
             }
             fault::step("sync: united");
             let standings = store.standing(&self.place.tracking, Some(&fetched.present))?;
-            let held = self.held(&outgoing, &mut secret, warnings)?;
+            let held = self.held(&standings, &mut secret, warnings)?;
             let held_tips =
                 standings.iter().filter(|s| held.contains(&s.name)).filter_map(|s| Some((s.name.clone(), s.ours?)));
             store.remember_held_back(&self.place.push, &held_tips.collect());
@@ -174,26 +182,25 @@ impl Trip<'_, '_> {
     /// The refs that must not be pushed, because a secret would leave with them. The Markdown says what the handoffs say.
     fn held(
         &self,
-        outgoing: &Cargoes,
+        standings: &[Standing],
         secret: &mut Option<Leak>,
         warnings: &mut Vec<String>,
     ) -> Result<BTreeSet<String>> {
         let mut held = BTreeSet::new();
-        for (name, travelling) in outgoing.iter().filter(|(name, _)| self.leaves.may(name)) {
-            let in_lines = self.store.secret_in(&travelling.lines);
-            let found =
-                in_lines.map_or_else(|| self.store.secret_in_markdown(&travelling.texts), |leak| Ok(Some(leak)))?;
-            let Some(found) = found else { continue };
+        for standing in standings.iter().filter(|standing| !standing.equal && self.leaves.may(&standing.name)) {
+            let found = self.store.secrets_of(standing)?;
             if self.allow_secret {
-                let what = found.id.as_deref().unwrap_or("a line that is no record");
-                let warning = format!("{what} holds a secret (rule {}) and was let go", found.rule);
-                if !warnings.contains(&warning) {
-                    warnings.push(warning);
+                for leak in &found {
+                    let warning = format!("{} holds a secret (rule {}) and was let go", leak.what(), leak.rule);
+                    if !warnings.contains(&warning) {
+                        warnings.push(warning);
+                    }
                 }
                 continue;
             }
-            held.insert(name.clone());
-            if *name == data_ref(Shelf::Handoffs) {
+            let Some(found) = found.into_iter().next() else { continue };
+            held.insert(standing.name.clone());
+            if standing.name == data_ref(Shelf::Handoffs) {
                 held.insert(MARKDOWN_REF.to_owned());
             }
             secret.get_or_insert(found);
@@ -266,15 +273,16 @@ impl Trip<'_, '_> {
 
 /// Why a ref was not sent. What a field or a rule is called is said, never what it found.
 fn held_back(leak: &Leak) -> Error {
-    let id = leak.id.as_deref();
-    let what = id.unwrap_or("a line that is no record");
+    leaks(leak, "so it was not sent", leak.remedies()).command("git empirica sync --allow-secret")
+}
+
+/// An error of a secret that leaves, or would.
+pub(super) fn leaks(leak: &Leak, then: &str, commands: Vec<String>) -> Error {
     let place = leak.field.as_ref().map_or_else(String::new, |field| format!(" in {field}"));
-    let error = Error::refused(format!("{what} holds a secret, so it was not sent"))
+    let error = Error::refused(format!("{} holds a secret, {then}", leak.what()))
         .reason(format!("the rule {} saw it{place}, in what would leave for the first time", leak.rule))
-        .suggest("Change the secret and redact the record; or, when it is none, let it go.");
-    let commands =
-        id.into_iter().flat_map(|id| [format!("git empirica show {id}"), format!("git empirica redact {id}")]);
-    commands.fold(error, Error::command).command("git empirica sync --allow-secret")
+        .suggest("Change the secret and take it out; or, when it is none, let it go.");
+    commands.into_iter().fold(error, Error::command)
 }
 
 fn is_first(standings: &[Standing]) -> bool {
@@ -286,7 +294,6 @@ fn add(to: &mut Travelling, more: Travelling) {
     to.lines.sort();
     to.lines.dedup();
     to.notes = to.notes.max(more.notes);
-    to.texts.extend(more.texts);
 }
 
 fn merged(mut all: Cargoes, more: &Cargoes) -> Cargoes {

@@ -1,0 +1,187 @@
+//! Secrets that would leave with a ref for the first time: in all that the remote lacks of it, its history, the messages of its
+//! commits and what else lies in its trees among it.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
+use super::epoch::NAME;
+use super::leaks::{allowed_id, leak_of_text, leaks};
+use super::merge::form_of;
+use super::{Form, Leak, Out, Part, Standing, Store, data_ref, log, secrets, tracked};
+use crate::error::Result;
+use crate::git::beyond::{Object, object, objects};
+use crate::git::lookup::Notes;
+use crate::git::{Oid, parse_oid};
+use crate::model::Shelf;
+use crate::wire::{blocks, lines};
+
+/// What was looked at, and is not looked at again.
+#[derive(Default)]
+struct Seen {
+    hashes: HashSet<u64>,
+    state: RandomState,
+    /// The objects whose notes there were taken as seen.
+    notes: HashSet<Oid>,
+}
+
+impl Seen {
+    fn take(&mut self, text: &[u8]) {
+        self.is_new(text);
+    }
+
+    fn is_new(&mut self, text: &[u8]) -> bool {
+        self.hashes.insert(self.state.hash_one(text))
+    }
+}
+
+/// The notes of a ref here and there.
+struct Sides<'r> {
+    name: String,
+    form: Form,
+    ours: Notes<'r>,
+    theirs: Option<Notes<'r>>,
+}
+
+impl Store<'_> {
+    /// The secrets that would leave for the first time with one of our refs, or a tracking ref, if a remote that has `theirs` got `tip`; none when `empirica.redact` is
+    /// off. What is there already counts as known, also where a record was made anew since.
+    pub fn secrets_leaving(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
+        if !self.scan_secrets {
+            return Ok(Vec::new());
+        }
+        self.secrets_beyond(name, tip, theirs)
+    }
+
+    /// The same for a ref beside a remote's, with what waits in the log for it.
+    pub fn secrets_of(&self, standing: &Standing) -> Result<Vec<Leak>> {
+        let mut out = match standing.ours {
+            Some(tip) => self.secrets_leaving(&standing.name, tip, standing.theirs)?,
+            None => Vec::new(),
+        };
+        if self.scan_secrets {
+            let shelf = Shelf::ALL.into_iter().find(|shelf| data_ref(*shelf) == standing.name);
+            let waiting = log::read(&self.paths).into_iter().filter(|waiting| Some(waiting.shelf) == shelf);
+            out.extend(waiting.flat_map(|waiting| leaks(&waiting.line)));
+        }
+        Ok(out)
+    }
+
+    /// The same, whether the scan is on or off.
+    pub(super) fn secrets_beyond(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
+        let ours = tracked(name).unwrap_or_else(|| name.to_owned());
+        let form = form_of(&ours);
+        let theirs = theirs.filter(|theirs| self.is_readable(*theirs));
+        let mut sides = Sides {
+            name: name.to_owned(),
+            form,
+            ours: Notes::open(self.repo, Some(tip), form.unite())?,
+            theirs: theirs.map(|theirs| Notes::open(self.repo, Some(theirs), form.unite())).transpose()?,
+        };
+        let (mut seen, mut found) = (Seen::default(), Vec::new());
+        for (id, path) in objects(self.repo, tip, theirs)? {
+            match object(self.repo, id)? {
+                Some(Object::Blob(content)) => found.extend(sides.in_blob(id, &path, &content, &mut seen)?),
+                Some(Object::Commit(text)) => {
+                    found.extend(leak_of_text(&(None, text)).map(|leak| leak.at(name, id, Part::Message)));
+                }
+                Some(Object::Tree(names)) => {
+                    let named = names.into_iter().filter_map(|name| leak_of_text(&(None, name)));
+                    found.extend(named.map(|leak| leak.at(name, id, Part::Name)));
+                }
+                None => {}
+            }
+        }
+        if form == Form::Blocks && found.iter().any(|leak| leak.id.is_some()) {
+            let allowed = self.allowed()?;
+            found.retain(|leak| !leak.id.as_ref().is_some_and(|id| allowed.contains(id)));
+        }
+        Ok(found)
+    }
+
+    /// The records whose secrets were allowed: their Markdown says what they say.
+    fn allowed(&self) -> Result<HashSet<String>> {
+        let mut allowed = HashSet::new();
+        self.export(&mut |out| {
+            if let Out::Line(Shelf::Handoffs, _, line) = out {
+                allowed.extend(allowed_id(line));
+            }
+            Ok(())
+        })?;
+        Ok(allowed)
+    }
+}
+
+impl Sides<'_> {
+    /// The secrets of a note, of an older version of one, or of another file.
+    fn in_blob(&mut self, id: Oid, path: &str, content: &[u8], seen: &mut Seen) -> Result<Vec<Leak>> {
+        let Some(on) = parse_oid(&path.replace('/', "")) else {
+            let is_epoch = path == NAME;
+            let leak = leak_of_text(&(None, String::from_utf8_lossy(content).into_owned())).filter(|_| !is_epoch);
+            let clean = |path: &str| secrets::redact_text(path).map_or_else(|| path.to_owned(), |(path, _)| path);
+            return Ok(leak.map(|leak| leak.at(&self.name, id, Part::File(clean(path)))).into_iter().collect());
+        };
+        let there = match &mut self.theirs {
+            Some(theirs) => theirs.get(on)?.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        if seen.notes.insert(on) {
+            match self.form {
+                Form::Lines => lines::split(&there).for_each(|line| seen.take(line)),
+                Form::Blocks => blocks::texts(&there).iter().for_each(|(_, text)| seen.take(text.as_bytes())),
+            }
+        }
+        let part = if self.ours.blob(on)? == Some(id) { Part::Note } else { Part::Earlier };
+        let found = match self.form {
+            Form::Lines => in_lines(content, &there, seen),
+            Form::Blocks => in_blocks(content, &there, seen),
+        };
+        Ok(found.into_iter().map(|leak| leak.at(&self.name, on, part.clone())).collect())
+    }
+}
+
+/// The secrets of lines that were not seen: of records each by itself, of the others together, since a key can have many lines.
+fn in_lines(note: &[u8], there: &[u8], seen: &mut Seen) -> Vec<Leak> {
+    let (mut out, mut others) = (Vec::new(), Vec::new());
+    for line in lines::split(note).filter(|line| seen.is_new(line)) {
+        let Some(id) = lines::id(line) else {
+            others.push(String::from_utf8_lossy(line));
+            continue;
+        };
+        let found = leaks(line);
+        if found.is_empty() {
+            continue;
+        }
+        let known = lines::split(there).filter(|known| lines::id(known) == Some(id)).flat_map(leaks);
+        out.extend(beyond(found, known.map(|leak| leak.rule)));
+    }
+    let rules = secrets::redact_text(&others.join("\n")).map_or_else(Vec::new, |(_, rules)| rules);
+    out.extend(rules.into_iter().map(|rule| Leak::new(None, None, rule)));
+    out
+}
+
+/// The secrets of blocks and passages that were not seen.
+fn in_blocks(note: &[u8], there: &[u8], seen: &mut Seen) -> Vec<Leak> {
+    let mut out = Vec::new();
+    for (id, text) in blocks::texts(note).into_iter().filter(|(_, text)| seen.is_new(text.as_bytes())) {
+        let rules = secrets::redact_text(&text).map_or_else(Vec::new, |(_, rules)| rules);
+        if rules.is_empty() {
+            continue;
+        }
+        let found = rules.into_iter().map(|rule| Leak::new(id.clone(), None, rule)).collect();
+        let known = blocks::texts(there).into_iter().filter(|(known, _)| known.is_some() && *known == id);
+        let known = known.flat_map(|(_, text)| secrets::redact_text(&text).map_or_else(Vec::new, |(_, rules)| rules));
+        out.extend(beyond(found, known));
+    }
+    out
+}
+
+/// What was found but for what is known, as often as it is: a record that was made anew without a text holds its other secrets as
+/// before.
+fn beyond(mut found: Vec<Leak>, known: impl Iterator<Item = &'static str>) -> Vec<Leak> {
+    for rule in known {
+        if let Some(at) = found.iter().position(|leak| leak.rule == rule) {
+            found.remove(at);
+        }
+    }
+    found
+}

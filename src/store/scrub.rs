@@ -1,0 +1,109 @@
+//! Scrubbing: secrets in what is no record are replaced, and history of the notes that held any and was sent nowhere is cut off.
+
+use std::collections::BTreeMap;
+
+use super::merge::{absent, form_of};
+use super::{MARKDOWN_REF, Part, Store, epoch, our_refs, secrets, touched, tracked};
+use crate::error::Result;
+use crate::git::difference::Other;
+use crate::git::reach::is_ancestor;
+use crate::git::{Oid, notes};
+use crate::wire::{blocks, lines};
+
+/// What was taken out of a ref, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scrubbed {
+    /// The ref.
+    pub name: String,
+    /// How many notes and other files are without a secret now.
+    pub notes: usize,
+    /// Whether older versions, or messages, went with the history.
+    pub history: bool,
+}
+
+impl Store<'_> {
+    /// Replaces every secret in lines that are no records, in Markdown that people wrote, and in other files of our refs; of history that no
+    /// remote is known to have nothing is left where it held one. Records are left as they are: they are redacted by their
+    /// ids. With `dry_run` it is only told.
+    pub fn scrub(&self, dry_run: bool, warnings: &mut Vec<String>) -> Result<Vec<Scrubbed>> {
+        let _lock = self.locked()?;
+        let mut tips = self.heal_locked(warnings)?;
+        let mut out = Vec::new();
+        for (name, _) in our_refs() {
+            let mut found = None;
+            if dry_run {
+                let tip = self.repo.find_ref(&name)?;
+                found = tip.map(|tip| self.without_secrets_in(&name, tip)).transpose()?.flatten();
+            } else {
+                self.move_refs(&[&name], &mut tips, "notes: Notes redacted by 'git empirica'", |_, tip, _| {
+                    found = tip.map(|tip| self.without_secrets_in(&name, tip)).transpose()?.flatten();
+                    let Some((_, tree, parents)) = &found else { return Ok(None) };
+                    let message = "Notes redacted by 'git empirica'\n";
+                    self.repo.write_commit(*tree, parents.clone(), message, &self.repo.identity()).map(Some)
+                })?;
+            }
+            out.extend(found.map(|(scrubbed, ..)| scrubbed));
+        }
+        if !dry_run && !out.is_empty() {
+            touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
+            self.forget_traces(warnings);
+            tips.save(&self.paths);
+        }
+        Ok(out)
+    }
+
+    /// What is to be taken out of a tip, with the tree and the parents of the commit without it; `None` when there is nothing.
+    fn without_secrets_in(&self, name: &str, tip: Oid) -> Result<Option<(Scrubbed, Oid, Vec<Oid>)>> {
+        let sent = self.tracking().into_iter().filter(|(known, _)| tracked(known).as_deref() == Some(name));
+        let sent = sent.map(|(_, id)| id).find(|id| is_ancestor(self.repo, *id, &tip.to_string()));
+        let (tree, notes) = self.clean_tree(name, tip)?;
+        let history = self.secrets_beyond(name, tip, sent)?.iter().any(|leak| match &leak.part {
+            Part::Earlier | Part::Message | Part::Name => true,
+            Part::File(_) => notes == 0,
+            Part::Note => false,
+        });
+        let scrubbed = Scrubbed { name: name.to_owned(), notes, history };
+        Ok((notes > 0 || history).then(|| (scrubbed, tree, sent.into_iter().collect())))
+    }
+
+    /// The tree of a tip without secrets in what is no record, and how many notes and files changed.
+    fn clean_tree(&self, name: &str, tip: Oid) -> Result<(Oid, usize)> {
+        let tree = self.repo.tree_of(tip)?;
+        let form = form_of(name);
+        let (mut anew, mut others, mut changed) = (BTreeMap::new(), Vec::new(), 0);
+        for (on, blob) in notes::entries(self.repo, tree)?.notes {
+            let note = self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))?;
+            let clean = if name == MARKDOWN_REF { clean_blocks(&note) } else { clean_lines(&note) };
+            changed += usize::from(clean.is_some());
+            let blob = clean.map(|note| self.repo.write_blob(&note)).transpose()?.unwrap_or(blob);
+            anew.insert(on, Some(blob));
+        }
+        for (path, other) in notes::files(self.repo, tree)? {
+            let text = self.repo.read_blob(other.id)?.filter(|_| path != epoch::NAME.as_bytes());
+            let clean = text.and_then(|text| secrets::redact_text(&String::from_utf8_lossy(&text)));
+            let named = secrets::redact_text(&String::from_utf8_lossy(&path));
+            changed += usize::from(clean.is_some() || named.is_some());
+            let other =
+                clean.map(|(text, _)| self.repo.write_blob(text.as_bytes())).transpose()?.map_or(other, Other::file);
+            others.push((named.map_or(path, |(path, _)| path.into_bytes()), other));
+        }
+        if changed == 0 {
+            return Ok((tree, 0));
+        }
+        let tree = notes::rebuilt(self.repo, self.repo.empty_tree(), &anew, &others, form.unite(), false)?;
+        Ok((tree, changed))
+    }
+}
+
+/// A note of lines without secrets in those that are no records; `None` when there are none.
+fn clean_lines(note: &[u8]) -> Option<Vec<u8>> {
+    let (records, others): (Vec<&[u8]>, Vec<&[u8]>) = lines::split(note).partition(|line| lines::id(line).is_some());
+    let others: Vec<_> = others.into_iter().map(String::from_utf8_lossy).collect();
+    let (clean, _) = secrets::redact_text(&others.join("\n"))?;
+    Some(lines::canonical(records.into_iter().chain(lines::split(clean.as_bytes()))))
+}
+
+/// A note of Markdown without secrets in what people wrote; `None` when there are none.
+fn clean_blocks(note: &[u8]) -> Option<Vec<u8>> {
+    blocks::with_passages(note, |passage| secrets::redact_text(passage).map(|(clean, _)| clean))
+}

@@ -1,0 +1,231 @@
+//! Secrets that would leave with more than the notes as they are now: their history, messages, other files, pushes of the user's own;
+//! and how what is no record is rid of them.
+
+use crate::harness::{Place, Repo};
+use crate::redact::assert_gone;
+use crate::team::{clones, hub, lines, sync, tips};
+
+const JOURNAL: &str = "refs/notes/empirica/data/journal";
+const HANDOFFS: &str = "refs/notes/empirica/handoffs";
+
+/// A token of an issuer's form, put together here.
+fn token() -> String {
+    format!("gh{}_{}", "p", "a8Kd03nfKq92mfLwP20sXz71bVcN5tYh6RjQ")
+}
+
+/// A clone with a record on every ref that its hub has, and one more that it has not.
+fn working<'p>(place: &'p Place, hub: &Repo<'p>) -> Repo<'p> {
+    let repo = clones(place, hub, 1).remove(0);
+    repo.start("one", "t");
+    repo.json(["finding", "beside it"]);
+    repo.json(["handoff", "-m", "handed over"]);
+    sync(&repo);
+    repo.json(["finding", "not sent yet"]);
+    repo.json(["flush"]);
+    repo
+}
+
+/// Nothing leaves, `redact --secrets` takes it out, all else leaves then and stays.
+#[track_caller]
+fn held_until_scrubbed(hub: &Repo<'_>, repo: &Repo<'_>, what: &str) {
+    let failed = repo.fails(1, ["sync"]);
+    let error = failed["error"].as_str().expect("an error");
+    assert!(error.contains(what) && error.contains("holds a secret"), "{failed}");
+    assert!(!failed.to_string().contains(&token()), "{failed}");
+    assert!(failed["recovery_commands"].to_string().contains("git empirica redact --secrets"), "{failed}");
+    let doctor = repo.run(["doctor", "--secrets"]);
+    let told = format!("{}{}", doctor.out, doctor.err);
+    assert!(doctor.code == 1 && told.contains(what) && told.contains("git empirica redact --secrets"), "{told}");
+    let would = repo.json(["redact", "--secrets", "--dry-run"]);
+    let done = repo.json(["redact", "--secrets"]);
+    assert_eq!(would["scrubbed"], done["scrubbed"]);
+    assert!(done["scrubbed"][0]["ref"].is_string(), "{done}");
+    repo.json(["status"]);
+    sync(repo);
+    repo.json(["status"]);
+    let all = lines(hub).join("\n");
+    assert!(all.contains("beside it") && all.contains("not sent yet"), "{all}");
+    assert_gone(hub, &token());
+    assert_gone(repo, &token());
+    assert_eq!(repo.json(["redact", "--secrets"])["scrubbed"], serde_json::json!([]));
+    assert_eq!(repo.run(["doctor", "--secrets"]).out.matches("holds a secret").count(), 0);
+}
+
+#[test]
+fn a_line_that_is_no_record_is_named_and_taken_out() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = working(&place, &hub);
+    repo.git(["notes", "--ref", JOURNAL, "append", "-m", &format!("a reviewer's token: {}", token())]).ok();
+    held_until_scrubbed(&hub, &repo, &format!("in the note of {} in {JOURNAL}", repo.head()));
+    let note = repo.git_out(["notes", "--ref", JOURNAL, "show", "HEAD"]);
+    assert!(note.contains("a reviewer's token: [redacted:"), "{note}");
+}
+
+#[test]
+fn markdown_of_people_is_named_and_taken_out() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = working(&place, &hub);
+    repo.git(["notes", "--ref", HANDOFFS, "append", "-m", &format!("Reviewed with {}", token())]).ok();
+    held_until_scrubbed(&hub, &repo, &format!("in the note of {} in {HANDOFFS}", repo.head()));
+    let note = repo.git_out(["notes", "--ref", HANDOFFS, "show", "HEAD"]);
+    assert!(note.contains("Reviewed with [redacted:") && note.contains("handed over"), "{note}");
+}
+
+#[test]
+fn a_secret_that_only_the_history_of_the_notes_has_does_not_leave() {
+    for name in [JOURNAL, HANDOFFS] {
+        let place = Place::new();
+        let hub = hub(&place);
+        let repo = working(&place, &hub);
+        let before = repo.git_out(["notes", "--ref", name, "show", "HEAD"]);
+        repo.git(["notes", "--ref", name, "append", "-m", &format!("token {}", token())]).ok();
+        repo.git(["notes", "--ref", name, "add", "-f", "-m", &before]).ok();
+        repo.json(["handoff", "-m", "handed over again"]);
+        held_until_scrubbed(&hub, &repo, &format!("an older version of the note of {} in {name}", repo.head()));
+    }
+}
+
+#[test]
+fn a_secret_in_a_message_does_not_leave() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = working(&place, &hub);
+    let message = format!("Notes with {}", token());
+    let commit = repo.git_out(["commit-tree", &format!("{JOURNAL}^{{tree}}"), "-p", JOURNAL, "-m", &message]);
+    repo.git(["update-ref", JOURNAL, &commit]).ok();
+    held_until_scrubbed(&hub, &repo, &format!("the commit {commit} of {JOURNAL}"));
+}
+
+#[test]
+fn a_secret_in_another_file_or_its_name_does_not_leave() {
+    for (path, text) in [("README", format!("token {}\n", token())), ("docs", "x\n".to_owned())] {
+        let place = Place::new();
+        let hub = hub(&place);
+        let repo = working(&place, &hub);
+        std::fs::write(repo.path.join("..").join("text"), &text).expect("a file");
+        let blob = repo.git_out(["hash-object", "-w", "../text"]);
+        let tree = repo.git_out(["ls-tree", JOURNAL]);
+        let entry = if path == "docs" {
+            std::fs::write(repo.path.join("..").join("folder"), format!("100644 blob {blob}\t{}\n", token()))
+                .expect("a file");
+            let folder = shell(&repo, "git mktree < ../folder");
+            format!("040000 tree {folder}\tdocs")
+        } else {
+            format!("100644 blob {blob}\t{path}")
+        };
+        std::fs::write(repo.path.join("..").join("tree"), format!("{tree}\n{entry}\n")).expect("a file");
+        let tree = shell(&repo, "git mktree < ../tree");
+        let commit = repo.git_out(["commit-tree", &tree, "-p", JOURNAL, "-m", "Other files"]);
+        repo.git(["update-ref", JOURNAL, &commit]).ok();
+        let what = if path == "docs" { "the name of a file in" } else { "the file README in" };
+        held_until_scrubbed(&hub, &repo, what);
+    }
+}
+
+#[test]
+fn a_push_of_the_users_own_that_takes_a_secret_along_is_warned_of() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = working(&place, &hub);
+    repo.json(["init"]);
+    repo.git(["config", "empirica.redact", "false"]).ok();
+    let id = repo.json(["finding", &format!("token {}", token())])["id"].as_str().expect("an id").to_owned();
+    repo.git(["config", "--unset", "empirica.redact"]).ok();
+    repo.json(["flush"]);
+    let before = tips(&hub);
+    repo.git(["config", "empirica.strict", "true"]).ok();
+    for push in [&["push", "origin", JOURNAL][..], &["push", "origin", "refs/notes/empirica/*:refs/notes/empirica/*"]] {
+        let ran = repo.git(push);
+        assert!(ran.code != 0 && ran.err.contains(&id) && ran.err.contains("this push takes it along"), "{}", ran.err);
+        assert!(!ran.err.contains(&token()), "{}", ran.err);
+    }
+    assert_eq!(tips(&hub), before, "who is strict is kept from it");
+    repo.git(["config", "--unset", "empirica.strict"]).ok();
+    for push in [&["push", "origin", JOURNAL][..], &["push", "-f", "--mirror", "origin"]] {
+        let ran = repo.git(push);
+        assert!(ran.code == 0 || push.contains(&"--mirror"), "{}", ran.err);
+        if push.len() == 3 {
+            assert!(ran.err.contains(&id) && ran.err.contains("git empirica redact"), "{}", ran.err);
+        }
+    }
+    // what is there already is not spoken of again
+    repo.json(["finding", "later"]);
+    repo.json(["flush"]);
+    let ran = repo.git(["push", "origin", JOURNAL]);
+    assert!(ran.code == 0 && !ran.err.contains(&id), "{}", ran.err);
+}
+
+#[test]
+fn a_mirror_push_is_warned_of() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.git(["init", "-q", "--bare", "../mirror.git"]).ok();
+    repo.git(["remote", "add", "--mirror=push", "origin", "../mirror.git"]).ok();
+    repo.json(["init"]);
+    repo.start("one", "t");
+    repo.git(["config", "empirica.redact", "false"]).ok();
+    let id = repo.json(["finding", &format!("token {}", token())])["id"].as_str().expect("an id").to_owned();
+    repo.git(["config", "--unset", "empirica.redact"]).ok();
+    repo.json(["flush"]);
+    let ran = repo.git(["push", "origin"]);
+    assert!(ran.code == 0 && ran.err.contains(&id), "{}", ran.err);
+}
+
+#[test]
+fn a_redaction_reaches_the_remote_though_another_secret_is_there_already() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = &clones(&place, &hub, 1)[0];
+    repo.start("one", "t");
+    repo.git(["config", "empirica.redact", "false"]).ok();
+    let id =
+        repo.json(["finding", "the vault opens with swordfish-and-chips"])["id"].as_str().expect("an id").to_owned();
+    repo.json(["handoff", "-m", "handed over", "--context", &format!("token {}", token())]);
+    sync(repo);
+    repo.git(["config", "--unset", "empirica.redact"]).ok();
+    let redacted = repo.json(["redact", &id]);
+    assert_eq!(
+        (&redacted["complete"], &redacted["remotes"][0]["state"]),
+        (&true.into(), &"redacted".into()),
+        "{redacted}"
+    );
+    assert_gone(&hub, "swordfish");
+    // what is new is held back as ever
+    repo.git(["config", "empirica.redact", "false"]).ok();
+    let new = repo.json(["finding", &format!("token {}", token())])["id"].as_str().expect("an id").to_owned();
+    repo.git(["config", "--unset", "empirica.redact"]).ok();
+    assert!(repo.fails(1, ["sync"])["error"].as_str().is_some_and(|error| error.contains(&new)));
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_held_back() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = working(&place, &hub);
+    repo.git(["config", "empirica.redact", "false"]).ok();
+    for flush in [false, true] {
+        let text = format!("token {}", token());
+        let id = repo.json(["finding", &text])["id"].as_str().expect("an id").to_owned();
+        if flush {
+            repo.json(["flush"]);
+        }
+        repo.git(["config", "--unset", "empirica.redact"]).ok();
+        let would = repo.json(["sync", "--dry-run"]);
+        assert!(would["warning"].as_str().is_some_and(|text| text.contains("would not be sent")), "{would}");
+        assert!(!would.to_string().contains(&token()), "{would}");
+        assert_eq!(would["remotes"][0]["outgoing"]["records"], 0, "{would}");
+        repo.run(["redact", &id]);
+        repo.git(["config", "empirica.redact", "false"]).ok();
+    }
+    // at the end nothing of it was sent
+    let all = lines(&hub).join("\n");
+    assert!(!all.contains(&token()), "{all}");
+}
+
+fn shell(repo: &Repo<'_>, line: &str) -> String {
+    let ran = repo.place.command("sh", &repo.path).args(["-c", line]).output().expect("a shell");
+    assert!(ran.status.success(), "{line}: {}", String::from_utf8_lossy(&ran.stderr));
+    String::from_utf8_lossy(&ran.stdout).trim().to_owned()
+}
