@@ -362,3 +362,40 @@ fn a_fault_is_one_document_with_the_keys_of_a_failure() {
     assert!(ran.err.contains("1 thing is wrong"), "{}", ran.err);
     assert!(ran.err.lines().all(|line| !line.starts_with("error")), "{}", ran.err);
 }
+
+#[test]
+fn what_keeps_objects_or_refs_from_being_written_is_found() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let repo = healthy(&place);
+    let objects = repo.path.join(".git/objects");
+    // a file where a folder of objects belongs
+    let free = (0..256).map(|n| objects.join(format!("{n:02x}"))).find(|path| !path.exists()).expect("a free one");
+    fs::write(&free, "x").expect("a file");
+    let json = repo.fails(1, ["doctor"]);
+    let said = |json: &Value, what: &str| {
+        let checks = json["checks"].as_array().expect("checks").iter();
+        assert!(
+            checks.into_iter().any(|check| check["check"] == "store"
+                && check["ok"] == false
+                && check["what"].as_str().is_some_and(|text| text.contains(what))),
+            "{what}: {json}"
+        );
+    };
+    said(&json, "the object store cannot be written");
+    fs::remove_file(&free).expect("a file");
+    for (folder, what) in [("objects", "the object store"), ("refs/notes/empirica", "the refs of the notes")] {
+        let folder = repo.path.join(".git").join(folder);
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).expect("a mode");
+        // nothing is refused to root
+        let is_bound = fs::write(folder.join(".try"), "").is_err();
+        let ran = repo.run(["doctor", "--json"]);
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("a mode");
+        if is_bound {
+            said(&ran.json(), what);
+        } else {
+            fs::remove_file(folder.join(".try")).expect("a file");
+        }
+    }
+    repo.json(["doctor"]);
+}

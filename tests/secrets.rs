@@ -188,3 +188,79 @@ fn what_only_looks_odd_is_not_touched() {
         assert!(repo.json(["session", "show", session]).to_string().contains(text), "{text}");
     }
 }
+
+#[test]
+fn a_dry_run_says_what_would_be_replaced_and_shows_none() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("a", "t");
+    let [token, ..] = secrets();
+    let ran = repo.run(["handoff", "--dry-run", "--context", &token, "--json"]).ok();
+    assert!(!ran.out.contains(&token) && ran.out.contains("[redacted:"), "{}", ran.out);
+    assert!(ran.json()["warnings"].to_string().contains("a secret would be replaced by [redacted:"), "{}", ran.out);
+    let ran = repo.run(["handoff", "--dry-run", "--context", &token]).ok();
+    assert!(!ran.out.contains(&token) && !ran.err.contains(&token), "{} {}", ran.out, ran.err);
+}
+
+#[test]
+fn no_failure_repeats_a_secret_that_it_was_given() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("a", "t");
+    let [token, ..] = secrets();
+    let pair = format!("know={token}");
+    let file = format!("./{token}.jsonl");
+    for command in [
+        &["finding", "F", "--as", &token][..],
+        &["finding", "F", "--led-from", &token],
+        &["resolve", &token, "answer"],
+        &["redact", &token],
+        &["show", &token],
+        &["session", "show", &token],
+        &["preflight", "-v", &pair],
+        &["handoff", "--type", &token],
+        &["handoff", "--type", "progress", "--set", &token],
+        &["import", "--jsonl", &file],
+        &[token.as_str()],
+        &["status", &token],
+    ] {
+        for json in [&["--json"][..], &[]] {
+            let ran = repo.run(command.iter().chain(json));
+            assert_ne!(ran.code, 0, "{command:?}");
+            assert!(!ran.out.contains(&token) && !ran.err.contains(&token), "{command:?}: {} {}", ran.out, ran.err);
+        }
+    }
+}
+
+#[test]
+fn a_name_that_holds_a_secret_is_shown_without_it_and_stays_the_same_name() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let [token, ..] = secrets();
+    let name = format!("ada {token}");
+    let started = repo.json(["session", "start", "--ai", &name, "--task", "t"]);
+    assert!(!started.to_string().contains(&token), "{started}");
+    assert_eq!(started["redacted"][0]["field"], "ai", "{started}");
+    let again = repo.json(["finding", "F", "--ai", &name]);
+    assert_eq!(again["session_id"], started["session_id"]);
+    let listed = repo.json(["session", "list", "--ai", &name]);
+    assert_eq!(listed["sessions"][0]["session_id"], started["session_id"], "{listed}");
+    nowhere(&repo);
+}
+
+#[test]
+fn an_imported_line_that_allows_itself_is_told() {
+    let place = Place::new();
+    let from = place.repo("from");
+    from.start("a", "t");
+    let [token, ..] = secrets();
+    from.json(["finding", &format!("a sample: {token}"), "--allow-secret"]);
+    let exported = from.run(["export", "--jsonl"]).ok().out;
+    let repo = place.repo("to");
+    fs::write(repo.path.join("../lines.jsonl"), exported).expect("a file");
+    let imported = repo.json(["import", "--jsonl", "../lines.jsonl"]);
+    assert!(
+        imported["warning"].as_str().is_some_and(|text| text.contains("a secret in them was allowed")),
+        "{imported}"
+    );
+}

@@ -120,6 +120,38 @@ pub fn deletion(common: &Path, name: &str) -> String {
     }
 }
 
+/// The error of a packed-refs file that git cannot read; `None` when it can, and without the file.
+pub fn damaged_packed_refs(common: &Path) -> Option<Error> {
+    let packed = common.join("packed-refs");
+    let line = not_packed(&packed)?;
+    let path = quote(&packed.to_string_lossy());
+    let out = Error::storage(format!("{} is damaged: its line {line} names no ref", packed.display()));
+    Some(
+        out.reason("git reads no ref as long as it is so")
+            .suggest("Restore it; or take the line out, which keeps a copy: what stood in it is gone from there.")
+            .command(format!("cp {path} {path}.damaged && sed {line}d {path}.damaged > {path}")),
+    )
+}
+
+/// The first line of a packed-refs file that is none, from 1; `None` when all are, and without the file.
+fn not_packed(file: &Path) -> Option<usize> {
+    let bytes = std::fs::read(file).ok()?;
+    let is_id = |text: &[u8]| std::str::from_utf8(text).is_ok_and(|text| super::parse_oid(text).is_some());
+    let is_right = |line: &[u8]| match line {
+        [b'#', ..] => true,
+        [b'^', id @ ..] => is_id(id),
+        line => match line.iter().position(|byte| *byte == b' ') {
+            Some(at) => is_id(&line[..at]) && line[at + 1..].starts_with(b"refs/"),
+            None => false,
+        },
+    };
+    let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+    if text.is_empty() {
+        return None;
+    }
+    text.split(|byte| *byte == b'\n').position(|line| !is_right(line)).map(|at| at + 1)
+}
+
 /// An error of a ref. One of our own may go: what it held and we remember comes back with the next command.
 pub(super) fn broken_ref(
     git_dir: &Path,
@@ -127,8 +159,11 @@ pub(super) fn broken_ref(
     name: &str,
     error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
 ) -> Error {
-    let out = Error::storage(format!("the ref {name} cannot be read"));
     let common = common.canonicalize().unwrap_or_else(|_| common.to_owned());
+    if let Some(damaged) = damaged_packed_refs(&common) {
+        return damaged.caused_by(error);
+    }
+    let out = Error::storage(format!("the ref {name} cannot be read"));
     let out = if name.starts_with(OURS) && !name.ends_with('/') {
         out.suggest("Remove the broken ref: what is remembered of it comes back with the next command.")
             .command(deletion(&common, name))

@@ -6,7 +6,7 @@ use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::git::Repository;
 use crate::model::{Body, Id, Record, SessionId, Shelf};
-use crate::store::{Render, Store, When};
+use crate::store::{Render, Replaced, Store, When, secrets};
 
 /// Who and which session the user named.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +29,10 @@ pub struct Context<'a> {
     pub store: Store<'a>,
     /// Who and which session the user named.
     pub asked: Asked,
+    /// `--ai` or `EMPIRICA_AI`, as it is stored.
+    named: Option<String>,
+    /// The rules that saw a secret in it, which is stored without.
+    in_name: Vec<&'static str>,
 }
 
 /// The session a command works in.
@@ -45,17 +49,27 @@ pub struct Working {
 impl<'a> Context<'a> {
     /// A context over an opened repository.
     pub fn new(env: &'a Env, repo: &'a Repository, render: &'a dyn Render, asked: Asked) -> Result<Self> {
-        let mut context = Context { env, repo, store: Store::new(repo, env, render)?, asked };
+        let mut context =
+            Context { env, repo, store: Store::new(repo, env, render)?, asked, named: None, in_name: Vec::new() };
         if context.asked.allow_secret {
             context.store.allow_secrets();
         }
         context.optional("agent", context.asked.ai.as_deref())?;
+        // a name is compared with what is stored, and shown
+        let stored = |name: &str| context.store.without_secrets(name);
+        let asked = context.asked.ai.as_deref().map(stored);
+        let given = context.asked.ai.as_deref().or(env.get("EMPIRICA_AI"));
+        context.named = given.map(stored);
+        if context.named.as_deref() != given {
+            context.in_name = given.and_then(secrets::redact_text).map_or_else(Vec::new, |(_, rules)| rules);
+        }
+        context.asked.ai = asked;
         Ok(context)
     }
 
-    /// `--ai` or `EMPIRICA_AI`.
+    /// `--ai` or `EMPIRICA_AI`, as it is stored.
     pub fn named_ai(&self) -> Option<&str> {
-        self.asked.ai.as_deref().or(self.env.get("EMPIRICA_AI"))
+        self.named.as_deref()
     }
 
     /// Who speaks: as named, else the session's own agent, else `empirica.ai`, else `user.name`, else `unknown`.
@@ -129,6 +143,7 @@ impl<'a> Context<'a> {
     pub fn store(&self, who: &Working, bodies: Vec<Body>, when: When) -> Result<(Vec<Record>, Stored)> {
         let records = bodies.into_iter().map(|body| self.store.new_record(&who.id, &who.ai, body)).collect();
         let mut written = self.store.append(records, when)?;
+        written.redacted.extend(self.in_name.iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
         let mut stored = Stored { warnings: who.note.iter().cloned().collect(), ..Default::default() };
         stored.add(&mut written);
         Ok((written.records, stored))

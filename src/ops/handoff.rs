@@ -131,13 +131,22 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
         }
         let stops = checks.iter().flatten().any(|check| check.level == Level::Error);
         if request.dry_run || stops {
-            let warnings = [std::mem::take(&mut draft.warnings), what.warnings(&who)].concat();
+            let mut warnings = [std::mem::take(&mut draft.warnings), what.warnings(&who)].concat();
             if let Some(collected) = &collected {
                 draft.warnings.extend(collected.warnings.clone());
             }
+            let missing = lacking(&draft.handoff);
+            let record = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(draft.handoff)));
+            let (record, replaced) = context.store.preview(record)?;
+            warnings.extend(replaced.iter().map(|one| {
+                format!(
+                    "{}: a secret would be replaced by [redacted:{}]; if it is real, change it",
+                    one.field, one.rule
+                )
+            }));
             return Ok(Outcome {
-                missing: lacking(&draft.handoff),
-                record: context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(draft.handoff))),
+                missing,
+                record,
                 is_stored: false,
                 checks,
                 signature: None,

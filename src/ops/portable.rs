@@ -80,10 +80,19 @@ pub fn import(
     }
     let looks = context.store.looks_for_secrets();
     let secrets = looks.then(|| given.iter().filter(|line| context.store.holds_secret(&line.line)).count());
+    let allowed = given.iter().filter(|line| looks && context.store.says_allowed(&line.line)).count();
+    let allowed = (allowed > 0).then(|| {
+        format!(
+            "{allowed} of these lines say that a secret in them was allowed: they leave with the next sync as they are"
+        )
+    });
     let imported = context.store.import_with(given, &epochs, told)?;
     let new = imported.new.values().sum();
     let missing_commits = missing.into_values().filter(|missing| *missing).count();
     let mut stored = Stored { warnings: imported.warnings, ..Default::default() };
+    if let Some(allowed) = allowed {
+        stored.warnings.push(allowed);
+    }
     stored.storage = (new > 0).then_some(Storage::GitNotes);
     Ok(Imported {
         read,

@@ -69,7 +69,28 @@ impl Store<'_> {
         {
             return Some(super::lock::held(&lock));
         }
-        self.objects_refused().or_else(|| own_refs().iter().find_map(|name| self.ref_refused(name)))
+        self.unwritable().or_else(|| own_refs().iter().find_map(|name| self.ref_refused(name)))
+    }
+
+    /// What of git's own cannot be written that a flush writes: the objects, or the folders of our refs. `None` when all can be.
+    pub fn unwritable(&self) -> Option<Error> {
+        self.objects_refused().or_else(|| self.refs_refused())
+    }
+
+    fn refs_refused(&self) -> Option<Error> {
+        let mut folder = self.repo.common_dir();
+        for name in ["refs", "notes", "empirica", "data"] {
+            folder.push(name);
+            // one that is not there is made in the one before; tables are no folders
+            if !folder.is_dir() {
+                break;
+            }
+            if let Err(error) = probe(&folder, ".probe") {
+                let out = Error::storage("the refs of the notes cannot be written");
+                return Some(out.on_path(&folder, error));
+            }
+        }
+        None
     }
 
     fn objects_refused(&self) -> Option<Error> {

@@ -81,6 +81,11 @@ impl Store<'_> {
         self.scan_secrets && !leaks(line).is_empty()
     }
 
+    /// Whether a line says that its secrets were allowed: nobody asks for them again.
+    pub fn says_allowed(&self, line: &[u8]) -> bool {
+        allowed_id(line).is_some()
+    }
+
     /// Whether secrets are looked for: `empirica.redact`.
     pub fn looks_for_secrets(&self) -> bool {
         self.scan_secrets

@@ -5,6 +5,7 @@
 //! and only those are loaded and compiled.
 
 mod formats;
+mod glued;
 mod text;
 
 use std::ops::Range;
@@ -205,6 +206,12 @@ fn marks(text: &str) -> Vec<Range<usize>> {
 
 /// All secrets, also those that several rules see.
 fn find(text: &str) -> Vec<Span> {
+    let mut spans = find_in(text);
+    spans.extend(glued::apart(text).iter().flat_map(|apart| find_in(apart)));
+    spans
+}
+
+fn find_in(text: &str) -> Vec<Span> {
     let (extras, library) = look(text);
     let mut spans: Vec<Span> = assigned(text).into_iter().map(|span| (span, usize::MAX, "assigned-secret")).collect();
     spans.extend(formats::find(text, 300));

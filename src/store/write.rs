@@ -159,6 +159,13 @@ impl Store<'_> {
         commit.unwrap_or_else(|| self.repo.empty_tree())
     }
 
+    /// A record as it would be stored, and the secrets that would be replaced. Nothing is stored.
+    pub fn preview(&self, record: Record) -> Result<(Record, Vec<Replaced>)> {
+        let mut redacted = Vec::new();
+        let (record, _) = self.encode(record, &mut redacted)?;
+        Ok((record, if self.allow_secrets { Vec::new() } else { redacted }))
+    }
+
     fn encode(&self, record: Record, redacted: &mut Vec<Replaced>) -> Result<(Record, Vec<u8>)> {
         let keys = wire::record::body_to_map(&record.body);
         let before = redacted.len();

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::error::Error;
 use crate::ops::Stored;
 use crate::store::Storage;
+use crate::store::secrets::redact_text;
 
 /// The exit code when a gate says stop.
 const GATE: u8 = 3;
@@ -137,34 +138,41 @@ impl Answer {
 
 /// The one document of a failure.
 pub fn failure(error: &Error) -> Value {
+    let all = |texts: &[String]| texts.iter().map(|text| told(text)).collect::<Vec<_>>();
     let mut out = json!({
         "ok": false,
-        "error": error.to_string(),
-        "reason": error.reason_text(),
-        "suggestion": error.suggestion_text(),
-        "alternatives": error.alternatives(),
-        "recovery_commands": error.commands(),
+        "error": told(&error.to_string()),
+        "reason": told(&error.reason_text()),
+        "suggestion": told(error.suggestion_text()),
+        "alternatives": all(error.alternatives()),
+        "recovery_commands": all(error.commands()),
     });
     if let (Some(provided), Value::Object(map)) = (error.provided_text(), &mut out) {
-        map.insert("provided".to_owned(), json!(provided));
+        map.insert("provided".to_owned(), json!(told(provided)));
     }
     out
 }
 
+/// A text of an error without secrets: it repeats what was given, and ends in logs and transcripts.
+fn told(text: &str) -> String {
+    redact_text(text).map_or_else(|| text.to_owned(), |(text, _)| text)
+}
+
 /// A failure as people read it: what happened, why, what to do.
 pub fn failure_text(error: &Error) -> String {
-    let mut out = format!("error: {}\n", super::safe::lines(&error.to_string()));
+    let shown = |text: &str| super::safe::lines(&told(text));
+    let mut out = format!("error: {}\n", shown(&error.to_string()));
     let causes = error.causes();
-    out.push_str(&format!("reason: {}\n", super::safe::lines(&error.reason_text())));
+    out.push_str(&format!("reason: {}\n", shown(&error.reason_text())));
     if error.has_reason() {
-        causes.iter().for_each(|cause| out.push_str(&format!("caused by: {}\n", super::safe::lines(cause))));
+        causes.iter().for_each(|cause| out.push_str(&format!("caused by: {}\n", shown(cause))));
     }
-    out.push_str(&format!("hint: {}\n", super::safe::lines(error.suggestion_text())));
+    out.push_str(&format!("hint: {}\n", shown(error.suggestion_text())));
     for other in error.alternatives() {
-        out.push_str(&format!("hint:   {}\n", super::safe::lines(other)));
+        out.push_str(&format!("hint:   {}\n", shown(other)));
     }
     for command in error.commands() {
-        out.push_str(&format!("hint:   {}\n", super::safe::lines(command)));
+        out.push_str(&format!("hint:   {}\n", shown(command)));
     }
     out
 }

@@ -2,9 +2,13 @@
 
 use std::borrow::Cow;
 
-/// Characters that reorder or hide other text: bidirectional controls, zero-width characters, other line ends.
+/// Characters that reorder or hide other text: bidirectional controls, zero-width characters, other line ends, tags.
 fn is_trick(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    matches!(
+        c,
+        '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
+            | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
 /// Whether a text has nothing but printable ASCII, and so one line, as nearly every text; looked at without a branch for each
@@ -45,7 +49,12 @@ pub fn json(value: &serde_json::Value) -> String {
     let mut out = String::new();
     for c in value.to_string().chars() {
         // they stand in strings only
-        if c.is_control() || is_trick(c) { out.push_str(&format!("\\u{:04x}", c as u32)) } else { out.push(c) }
+        if c.is_control() || is_trick(c) {
+            let mut units = [0; 2];
+            c.encode_utf16(&mut units).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
     }
     out
 }
@@ -221,6 +230,17 @@ pub fn words(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_hides_or_turns_text_is_named_and_escaped_for_programs() {
+        for c in ['\u{61c}', '\u{180e}', '\u{202e}', '\u{200b}', '\u{e0041}', '\u{9b}'] {
+            let text = format!("a{c}b");
+            assert_eq!(clean(&text), format!("a<U+{:04X}>b", c as u32));
+            let out = json(&serde_json::json!(text));
+            assert!(out.is_ascii(), "{out}");
+            assert_eq!(serde_json::from_str::<String>(&out).ok(), Some(text));
+        }
+    }
 
     #[test]
     fn what_is_plain_is_shown_as_by_the_long_way() {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Check;
-use crate::git::backend::deletion;
+use crate::git::backend::{damaged_packed_refs, deletion};
 use crate::git::locks;
 use crate::git::remotes::kept_under;
 use crate::git::repository::quote;
@@ -25,7 +25,9 @@ pub fn any(context: &Context<'_>) -> bool {
 
 /// Checks.
 pub fn checks(context: &Context<'_>) -> Vec<Check> {
-    let mut refs = conflicts(context.repo);
+    let packed = damaged_packed_refs(&context.repo.common_dir());
+    let mut refs: Vec<Check> = packed.iter().map(|error| Check::failed("refs", error)).collect();
+    refs.extend(conflicts(context.repo));
     refs.extend(broken(context));
     refs.extend(refused(context));
     if refs.is_empty() {
@@ -229,7 +231,10 @@ fn unsynced(context: &Context<'_>) -> Check {
 
 fn writable(context: &Context<'_>) -> Check {
     match context.store.probe() {
-        Ok(()) => Check::right("store", "records can be written"),
+        Ok(()) => match context.store.unwritable() {
+            None => Check::right("store", "records can be written"),
+            Some(error) => Check::failed("store", &error),
+        },
         Err((folder, error)) => {
             let check = Check::wrong("store", format!("{} cannot be written: {error}", folder.display()));
             let path = shell_path(&folder);

@@ -222,6 +222,12 @@ fn fits(like: Like, value: &str) -> bool {
     }
 }
 
+/// The prefixes of all tokens.
+pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
+    let others = super::EXTRA.iter().flat_map(|extra| extra.1).chain(super::FORMATS);
+    TOKENS.iter().map(|token| token.1).chain(others.map(|(literal, _)| *literal))
+}
+
 /// The stretches that begin with the prefix of a token and look drawn by lot.
 fn tokens(text: &str, mut each: impl FnMut(Range<usize>, usize)) {
     static STARTS: LazyLock<Starts> = LazyLock::new(|| starts(TOKENS.iter().map(|token| token.1)));

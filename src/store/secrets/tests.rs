@@ -168,3 +168,24 @@ fn values_are_walked_and_long_texts_are_linear() {
         assert!(started.elapsed().as_secs() < 5, "{part}");
     }
 }
+
+/// What stands before a token, by an escape, an underscore or a letter, hides none; nor what stands after an AWS key.
+#[test]
+fn a_token_that_is_glued_to_something_is_found() {
+    let github = format!("gh{}_{}", "p", alnum(36));
+    let aws = format!("AK{}{}", "IA", chars(16, b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"));
+    let slack = format!("xo{}-{}-{}", "xb", chars(12, b"0123456789"), alnum(24));
+    for token in [&github, &aws, &slack] {
+        for before in ["line\\n", "tab\\t", "a%20", "token%3D", "\\u003d", "\\x20", "GH_TOKEN_", "_", "x"] {
+            let text = format!("{before}{token} after");
+            let (clean, rules) = redact_text(&text).unwrap_or_else(|| panic!("{text}"));
+            assert!(!clean.contains(token.as_str()) && !rules.is_empty(), "{text}: {clean}");
+            assert!(clean.starts_with(before) && clean.ends_with(" after"), "{text}: {clean}");
+            assert_eq!(redact_text(&clean), None, "{clean}");
+        }
+    }
+    assert!(redact_text(&format!("{aws}_old")).is_some());
+    for harmless in ["C:\\new\\table\\readme", "100%20done", "core_key-value_pairs", "a\\nb%3Dc\\u0026d"] {
+        assert_eq!(redact_text(harmless), None, "{harmless}");
+    }
+}
