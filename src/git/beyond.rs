@@ -56,7 +56,7 @@ pub fn object(repo: &Repository, id: Oid) -> Result<Option<Object>> {
             Some(Object::Commit(people.chain([message]).collect::<Vec<_>>().join("\n")))
         }
         gix::objs::Kind::Tree => {
-            let tree = object.try_into_tree().map_err(|error| unreadable(id, error.into()))?;
+            let tree = object.try_into_tree().map_err(|error| unreadable(id, error))?;
             let name = |entry: Result<_, _>| -> Option<String> {
                 let entry: gix::object::tree::EntryRef<'_, '_> = entry.ok()?;
                 Some(entry.filename().to_string())
