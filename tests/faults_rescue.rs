@@ -170,7 +170,7 @@ fn a_remote_that_lacks_what_is_missing_here_is_given_the_rest_when_that_is_asked
     let before = all(&repo);
     repo.git(["init", "-q", "--bare", "../hub.git"]).ok();
     repo.git(["remote", "add", "origin", "../hub.git"]).ok();
-    let said = repo.fails(1, ["sync"]);
+    let said = repo.fails(128, ["sync"]);
     assert!(said["recovery_commands"].to_string().contains("git empirica flush --without-damaged"), "{said}");
     let flushed = repo.json(["flush", "--without-damaged"]);
     assert_eq!((&flushed["rescued"][0]["ref"], &flushed["rescued"][0]["whole"]), (&JOURNAL.into(), &true.into()));

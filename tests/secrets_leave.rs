@@ -99,6 +99,19 @@ fn a_secret_in_a_message_does_not_leave() {
 }
 
 #[test]
+fn a_secret_in_the_head_of_a_commit_does_not_leave() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = working(&place, &hub);
+    let head = repo.git_out(["cat-file", "commit", JOURNAL]);
+    let head = head.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+    std::fs::write(repo.path.join("../commit"), format!("{head}\nx-note {}\n\nNotes\n", token())).expect("a file");
+    let commit = repo.git_out(["hash-object", "-t", "commit", "-w", "../commit"]);
+    repo.git(["update-ref", JOURNAL, &commit]).ok();
+    held_until_scrubbed(&hub, &repo, &format!("the commit {commit} of {JOURNAL}"));
+}
+
+#[test]
 fn a_secret_in_another_file_or_its_name_does_not_leave() {
     for (path, text) in [("README", format!("token {}\n", token())), ("docs", "x\n".to_owned())] {
         let place = Place::new();

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 /// What an object says.
 #[derive(Debug)]
 pub enum Object {
-    /// A commit: who made it, and its message.
+    /// A commit: who made it, other lines of its head but what it leads to and its signature, and its message.
     Commit(String),
     /// A tree: the names in it.
     Tree(Vec<String>),
@@ -52,8 +52,13 @@ pub fn object(repo: &Repository, id: Oid) -> Result<Option<Object>> {
         gix::objs::Kind::Commit => {
             let text = String::from_utf8_lossy(&object.data).into_owned();
             let (head, message) = text.split_once("\n\n").unwrap_or((&text, ""));
-            let people = head.lines().filter(|line| line.starts_with("author ") || line.starts_with("committer "));
-            Some(Object::Commit(people.chain([message]).collect::<Vec<_>>().join("\n")))
+            let mut is_signature = false;
+            let said = head.lines().filter(|line| {
+                // a signature goes on with lines that are indented
+                is_signature = line.starts_with("gpgsig") || is_signature && line.starts_with(' ');
+                !is_signature && !line.starts_with("tree ") && !line.starts_with("parent ")
+            });
+            Some(Object::Commit(said.chain([message]).collect::<Vec<_>>().join("\n")))
         }
         gix::objs::Kind::Tree => {
             let tree = object.try_into_tree().map_err(|error| unreadable(id, error))?;

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use gix::objs::tree::EntryKind;
 
+use super::difference::Other;
 use super::process::{ended, git};
 use super::remotes::is_partial;
 use super::repository::Repository;
@@ -69,7 +70,16 @@ impl<'r> Sound<'r> {
 
     /// Whether a tree and all that is below it can be read.
     pub fn has_whole_tree(&mut self, tree: Oid) -> bool {
-        let (mut seen, mut pending) = (HashSet::new(), vec![(tree, EntryKind::Tree)]);
+        self.is_whole(tree, EntryKind::Tree)
+    }
+
+    /// Whether what a tree names can be read, with all that is below it.
+    pub fn has_whole(&mut self, other: Other) -> bool {
+        self.is_whole(other.id, other.kind)
+    }
+
+    fn is_whole(&mut self, id: Oid, kind: EntryKind) -> bool {
+        let (mut seen, mut pending) = (HashSet::new(), vec![(id, kind)]);
         while let Some((id, kind)) = pending.pop() {
             if self.whole.contains(&id) || !seen.insert(id) || id == self.repo.empty_tree() {
                 continue;

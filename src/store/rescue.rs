@@ -124,14 +124,15 @@ impl Store<'_> {
 
     /// Goes back from the tip, then from older values of the ref, until nothing is damaged any more.
     fn left(&self, name: &str, form: Form, tip: Oid, remembered: Option<Oid>, sound: &mut Sound<'_>) -> Result<Left> {
-        let mut left = Left::default();
+        // what was redacted is known to all refs, where the entry of one is damaged
+        let mut left = Left { epoch: self.own_epochs()?, ..Left::default() };
         let mut seen = HashSet::new();
         let starts = [tip].into_iter().chain(remembered).chain(self.repo.values_of(name));
         for start in starts {
             let mut pending = BinaryHeap::from([(self.repo.commit_seconds(start).unwrap_or_default(), start)]);
             while let Some((_, commit)) = pending.pop() {
                 let Some(parents) = sound.parents(commit).filter(|_| seen.insert(commit)) else { continue };
-                self.take(commit, commit == tip, &mut left)?;
+                self.take(commit, commit == tip, sound, &mut left)?;
                 if sound.has_whole_history(commit) {
                     left.bases.push(commit);
                     continue;
@@ -150,7 +151,7 @@ impl Store<'_> {
     }
 
     /// Takes what can be read of a commit's notes, where the tip's own cannot.
-    fn take(&self, commit: Oid, is_tip: bool, left: &mut Left) -> Result<()> {
+    fn take(&self, commit: Oid, is_tip: bool, sound: &mut Sound<'_>, left: &mut Left) -> Result<()> {
         let Ok(tree) = self.repo.tree_of(commit) else { return Ok(()) };
         let mut is_listed = true;
         let found = notes::entries_past(self.repo, tree, &mut |_| {
@@ -159,7 +160,7 @@ impl Store<'_> {
         })?;
         left.epoch = left.epoch.united(&Epoch::of_tree(self.repo, tree).unwrap_or_default());
         for (path, other) in found.others().filter(|(path, _)| *path != NAME.as_bytes()) {
-            if self.repo.has_object(other.id) && !left.others.contains_key(path) {
+            if !left.others.contains_key(path) && sound.has_whole(other) {
                 left.others.insert(path.to_vec(), other);
             }
         }
@@ -194,7 +195,6 @@ impl Store<'_> {
             known.extend(lines::split(&note).filter_map(lines::id).map(str::to_owned));
         }
         let mut trees = Vec::new();
-        left.epoch = left.epoch.united(&self.own_epochs()?);
         for tree in dangling_trees(self.repo)? {
             left.epoch = left.epoch.united(&Epoch::of_tree(self.repo, tree).unwrap_or_default());
             trees.push(notes::entries_past(self.repo, tree, &mut |_| Ok(()))?.notes);
