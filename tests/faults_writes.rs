@@ -20,6 +20,8 @@ pub struct Write {
     pub done: fn(&Repo<'_>),
     /// What has to be done in each copy, because it depends on the path.
     pub in_copy: fn(&Repo<'_>),
+    /// Whether git finds something wrong until it is done; then every line is there all the same.
+    pub damaged: bool,
     /// Whether it takes the same steps as another one here, and is walked in the long walk only.
     pub similar: bool,
 }
@@ -33,10 +35,16 @@ const PLAIN: Write = Write {
     rewrites: false,
     done: nothing_more,
     in_copy: nothing_more,
+    damaged: false,
     similar: false,
 };
 
 const SECRET: &str = "the vault opens with plover and xyzzy";
+
+/// A token of an issuer's form, put together here.
+fn token() -> String {
+    format!("gh{}_{}", "p", "a8Kd03nfKq92mfLwP20sXz71bVcN5tYh6RjQ")
+}
 
 fn words(arguments: &[&str]) -> Vec<String> {
     arguments.iter().map(|word| (*word).to_owned()).collect()
@@ -238,6 +246,44 @@ pub const WRITES: &[Write] = &[
         },
         rewrites: true,
         done: |repo| assert_eq!(holders(repo, SECRET), Vec::<String>::new()),
+        ..PLAIN
+    },
+    Write {
+        name: "redact secrets",
+        prepare: |place| {
+            let repo = work(place);
+            let name = "refs/notes/empirica/data/journal";
+            let message = format!("Notes with {}", token());
+            let tip = repo.git_out(["commit-tree", &format!("{name}^{{tree}}"), "-p", name, "-m", &message]);
+            repo.git(["update-ref", name, &tip]).ok();
+            words(&["redact", "--secrets"])
+        },
+        rewrites: true,
+        done: |repo| assert_eq!(holders(repo, &token()), Vec::<String>::new()),
+        ..PLAIN
+    },
+    Write {
+        name: "flush without damaged",
+        prepare: |place| {
+            let repo = work(place);
+            repo.json(["flush"]);
+            let list = |at: &str| {
+                let name = format!("refs/notes/empirica/data/journal{at}");
+                repo.git_out(["ls-tree", "-r", "--format=%(objectname)", &name])
+            };
+            // an older version of the note
+            let (now, old) = (list(""), list("~1"));
+            let blob = old.lines().find(|blob| !now.contains(blob)).expect("an older note");
+            fs::remove_file(repo.path.join(".git/objects").join(&blob[..2]).join(&blob[2..])).expect("an object");
+            words(&["flush", "--without-damaged"])
+        },
+        rewrites: true,
+        damaged: true,
+        done: |repo| {
+            repo.git(["reflog", "expire", "--expire=all", "--expire-unreachable=all", "--all"]).ok();
+            repo.git(["gc", "-q", "--prune=now"]).ok();
+            repo.fsck();
+        },
         ..PLAIN
     },
     Write {

@@ -138,6 +138,29 @@ fn a_secret_in_another_file_or_its_name_does_not_leave() {
 }
 
 #[test]
+fn files_whose_names_hold_secrets_keep_each_their_content() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = working(&place, &hub);
+    let blobs = ["content one", "content two"].map(|text| {
+        std::fs::write(repo.path.join("../text"), text).expect("a file");
+        repo.git_out(["hash-object", "-w", "../text"])
+    });
+    let names = [token(), token().replace("a8K", "b9L")];
+    let entries: String =
+        blobs.iter().zip(&names).map(|(blob, name)| format!("100644 blob {blob}\t{name}\n")).collect();
+    std::fs::write(repo.path.join("../tree"), format!("{}\n{entries}", repo.git_out(["ls-tree", JOURNAL])))
+        .expect("a file");
+    let tree = shell(&repo, "git mktree < ../tree");
+    let commit = repo.git_out(["commit-tree", &tree, "-p", JOURNAL, "-m", "Other files"]);
+    repo.git(["update-ref", JOURNAL, &commit]).ok();
+    repo.json(["redact", "--secrets"]);
+    let left = repo.git_out(["ls-tree", JOURNAL]);
+    assert!(blobs.iter().all(|blob| left.contains(blob.as_str())), "{left}");
+    assert!(names.iter().all(|name| !left.contains(name.as_str())), "{left}");
+}
+
+#[test]
 fn a_push_of_the_users_own_that_takes_a_secret_along_is_warned_of() {
     let place = Place::new();
     let hub = hub(&place);

@@ -75,6 +75,11 @@ impl Paths {
         &self.key
     }
 
+    /// There while `redact --secrets` is at work.
+    pub(super) fn scrubbing(&self) -> PathBuf {
+        self.state.join("scrubbing")
+    }
+
     pub(super) fn forgetting(&self) -> PathBuf {
         self.state.join("forgetting")
     }

@@ -1,10 +1,12 @@
 //! Scrubbing: secrets in what is no record are replaced, and history of the notes that held any and was sent nowhere is cut off.
 
 use std::collections::BTreeMap;
+use std::fs::remove_file;
 
+use super::files::replace;
 use super::merge::{absent, form_of};
 use super::{MARKDOWN_REF, Part, Store, epoch, our_refs, secrets, touched, tracked};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git::difference::Other;
 use crate::git::reach::is_ancestor;
 use crate::git::{Oid, notes};
@@ -29,6 +31,12 @@ impl Store<'_> {
         let _lock = self.locked()?;
         let mut tips = self.heal_locked(warnings)?;
         let mut out = Vec::new();
+        let begun = self.paths.scrubbing();
+        let was_begun = begun.exists();
+        if !dry_run {
+            // whoever is killed over it left what leads to the old tips
+            replace(&begun, "").map_err(|error| Error::storage("it cannot be begun").on_path(&begun, error))?;
+        }
         for (name, _) in our_refs() {
             let mut found = None;
             if dry_run {
@@ -44,10 +52,13 @@ impl Store<'_> {
             }
             out.extend(found.map(|(scrubbed, ..)| scrubbed));
         }
-        if !dry_run && !out.is_empty() {
-            touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
-            self.forget_traces(warnings);
-            tips.save(&self.paths);
+        if !dry_run {
+            if !out.is_empty() || was_begun {
+                touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
+                tips.save(&self.paths);
+                self.forget_traces(warnings);
+            }
+            remove_file(&begun).map_err(|error| Error::storage("it cannot be done with").on_path(&begun, error))?;
         }
         Ok(out)
     }
@@ -85,7 +96,12 @@ impl Store<'_> {
             changed += usize::from(clean.is_some() || named.is_some());
             let other =
                 clean.map(|(text, _)| self.repo.write_blob(text.as_bytes())).transpose()?.map_or(other, Other::file);
-            others.push((named.map_or(path, |(path, _)| path.into_bytes()), other));
+            let mut path = named.map_or(path, |(path, _)| path.into_bytes());
+            // two names can come to the same
+            while others.iter().any(|(known, _)| *known == path) {
+                path.push(b'+');
+            }
+            others.push((path, other));
         }
         if changed == 0 {
             return Ok((tree, 0));
