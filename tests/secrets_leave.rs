@@ -138,6 +138,36 @@ fn a_secret_in_another_file_or_its_name_does_not_leave() {
 }
 
 #[test]
+fn what_a_remote_has_already_is_said_to_come_back() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = working(&place, &hub);
+    repo.git(["notes", "--ref", JOURNAL, "append", "-m", &format!("token {}", token())]).ok();
+    repo.json(["sync", "--allow-secret"]);
+    let done = repo.json(["redact", "--secrets"]);
+    assert_eq!(done["scrubbed"][0]["published"], true, "{done}");
+    assert!(done["warning"].as_str().is_some_and(|text| text.contains("brings it back")), "{done}");
+}
+
+#[test]
+fn what_is_looked_at_before_a_push_is_bounded_by_its_time() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = working(&place, &hub);
+    repo.json(["init"]);
+    let lines: String = (0..40_000).map(|n| format!("harmless line of text number {n}\n")).collect();
+    std::fs::write(repo.path.join("../lines"), lines).expect("a file");
+    repo.git(["notes", "--ref", JOURNAL, "append", "-F", "../lines"]).ok();
+    repo.json(["status"]);
+    repo.git(["config", "empirica.syncTimeout", "300ms"]).ok();
+    repo.commit("c", "c\n", "Next");
+    let ran = repo.git(["push", "origin", "main"]);
+    assert!(ran.code == 0 && ran.err.contains("the time for syncing was over"), "{}", ran.err);
+    repo.git(["config", "--unset", "empirica.syncTimeout"]).ok();
+    sync(&repo);
+}
+
+#[test]
 fn files_whose_names_hold_secrets_keep_each_their_content() {
     let place = Place::new();
     let hub = hub(&place);
@@ -174,9 +204,12 @@ fn a_push_of_the_users_own_that_takes_a_secret_along_is_warned_of() {
     repo.git(["config", "empirica.strict", "true"]).ok();
     for push in [&["push", "origin", JOURNAL][..], &["push", "origin", "refs/notes/empirica/*:refs/notes/empirica/*"]] {
         let ran = repo.git(push);
-        assert!(ran.code != 0 && ran.err.contains(&id) && ran.err.contains("this push takes it along"), "{}", ran.err);
+        assert!(ran.code != 0 && ran.err.contains(&id) && ran.err.contains("takes it along"), "{}", ran.err);
         assert!(!ran.err.contains(&token()), "{}", ran.err);
     }
+    repo.git(["tag", "another-name", JOURNAL]).ok();
+    let ran = repo.git(["push", "origin", "another-name"]);
+    assert!(ran.code != 0 && ran.err.contains(&id), "whatever it is called: {}", ran.err);
     assert_eq!(tips(&hub), before, "who is strict is kept from it");
     repo.git(["config", "--unset", "empirica.strict"]).ok();
     for push in [&["push", "origin", JOURNAL][..], &["push", "-f", "--mirror", "origin"]] {

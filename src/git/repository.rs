@@ -191,15 +191,13 @@ impl Repository {
         Ok(self.read_blob_into(id, &mut content)?.then_some(content))
     }
 
-    /// The content of a note for who goes on without it: one that is damaged, or not here where nothing was left out on purpose, is
-    /// remembered as unreadable.
+    /// The content of a note for who goes on without it. One that cannot be read, and was not left out, is remembered.
     pub fn note(&self, id: Oid) -> Option<Vec<u8>> {
-        match self.read_blob(id) {
-            Ok(Some(note)) => return Some(note),
-            Ok(None) if is_partial(self) => {}
-            Ok(None) | Err(_) => drop(self.unreadable.borrow_mut().insert(id)),
+        let found = self.read_blob(id);
+        if !matches!(found, Ok(Some(_))) && (found.is_err() || !is_partial(self)) {
+            self.unreadable.borrow_mut().insert(id);
         }
-        None
+        found.ok().flatten()
     }
 
     /// The notes that [`Self::note`] could not read.
@@ -236,7 +234,7 @@ impl Repository {
         self.write_signed(tree, parents, message, signature(who))
     }
 
-    /// Stores a merge commit that is the same in every clone: by this program, at `seconds` since 1970, its parents sorted.
+    /// Stores a merge commit that is the same in every clone: by this program, at `seconds` since 1970, parents sorted.
     pub fn write_merge(&self, tree: Oid, mut parents: Vec<Oid>, message: &str, seconds: i64) -> Result<Oid> {
         parents.sort_unstable();
         let signature = gix::actor::Signature {
@@ -313,6 +311,10 @@ impl Repository {
         self.deadline.set(Some(deadline));
     }
 
+    /// Whether that deadline is over; never without one.
+    pub fn is_late(&self) -> bool {
+        self.deadline.get().is_some_and(|deadline| Instant::now() >= deadline)
+    }
     /// Sets refs, each if it still has the value it is expected to have, or none. The objects are stored before that.
     pub fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
         self.store_objects().map_err(|error| UpdateError::Failed(error.into()))?;
@@ -323,7 +325,7 @@ impl Repository {
         outcome
     }
 
-    /// Stores the objects that are kept in memory for git to store. Whoever gives their ids to another process calls it.
+    /// Stores what is kept in memory for git to store. Whoever gives ids to another process calls it.
     pub fn store_objects(&self) -> Result<()> {
         let kept = self.inner.objects.reset_object_memory();
         let outcome = kept.map_or(Ok(()), |objects| super::pack::store(self, &objects));
@@ -359,8 +361,7 @@ impl Repository {
         self.needs.durable
     }
 
-    /// Why a `reference-transaction` hook refuses a change of a ref that has this value, in git's words; `None` when it does
-    /// not, and without such a hook. Nothing is changed: the transaction is prepared, and given up.
+    /// Why a `reference-transaction` hook refuses a change of a ref that has this value, in git's words. Nothing is changed.
     pub fn hook_refuses(&self, name: &str, value: Oid) -> Option<String> {
         self.needs.hook.then(|| self.update.refused(name, value)).flatten()
     }

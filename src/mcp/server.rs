@@ -16,7 +16,7 @@ use super::{prompts, resources, tools, words};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::git::Repository;
-use crate::view::answer::failure;
+use crate::view::answer::{failure, told};
 use crate::view::template::Templates;
 
 /// What the client's model is told once.
@@ -87,10 +87,11 @@ fn result(document: Value) -> CallToolResult {
 /// An error as the protocol's own, where it has no other.
 fn refused(error: &Error) -> ErrorData {
     let data = Some(words::failed(failure(error), &|_| true));
+    let message = told(&error.in_one_line());
     match error.kind() {
-        crate::error::Kind::NotFound => ErrorData::resource_not_found(error.in_one_line(), data),
-        crate::error::Kind::Usage => ErrorData::invalid_params(error.in_one_line(), data),
-        _ => ErrorData::internal_error(error.in_one_line(), data),
+        crate::error::Kind::NotFound => ErrorData::resource_not_found(message, data),
+        crate::error::Kind::Usage => ErrorData::invalid_params(message, data),
+        _ => ErrorData::internal_error(message, data),
     }
 }
 

@@ -1,19 +1,23 @@
 //! Secrets that would leave with a ref for the first time: in all that the remote lacks of it, its history, the messages of its
 //! commits and what else lies in its trees among it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use super::epoch::NAME;
 use super::leaks::{allowed_id, leak_of_text, leaks};
 use super::merge::form_of;
 use super::{Form, Leak, Out, Part, Standing, Store, data_ref, log, secrets, tracked};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git::beyond::{Object, object, objects};
 use crate::git::lookup::Notes;
 use crate::git::{Oid, parse_oid};
 use crate::model::Shelf;
 use crate::wire::{blocks, lines};
+
+/// So many bytes of plain text are looked at in one go, and so many of them again with the next.
+const PART: usize = 64 << 10;
+const OVERLAP: usize = 8 << 10;
 
 /// What was looked at, and is not looked at again.
 #[derive(Default)]
@@ -79,8 +83,11 @@ impl Store<'_> {
         };
         let (mut seen, mut found) = (Seen::default(), Vec::new());
         for (id, path) in objects(self.repo, tip, theirs)? {
+            self.in_time()?;
             match object(self.repo, id)? {
-                Some(Object::Blob(content)) => found.extend(sides.in_blob(id, &path, &content, &mut seen)?),
+                Some(Object::Blob(content)) => {
+                    found.extend(sides.in_blob(id, &path, &content, &mut seen, &|| self.in_time())?);
+                }
                 Some(Object::Commit(text)) => {
                     found.extend(leak_of_text(&(None, text)).map(|leak| leak.at(name, id, Part::Message)));
                 }
@@ -98,6 +105,19 @@ impl Store<'_> {
         Ok(found)
     }
 
+    /// An error when a push of the user's has waited long enough.
+    fn in_time(&self) -> Result<()> {
+        if !self.repo.is_late() {
+            return Ok(());
+        }
+        Err(Error::refused(
+            "the time for syncing was over (empirica.syncTimeout) while what would leave was looked at for secrets",
+        )
+        .reason("there is much that the remote lacks")
+        .suggest("Your records are safe here. Send them when you have the time.")
+        .command("git empirica sync"))
+    }
+
     /// The records whose secrets were allowed: their Markdown says what they say.
     fn allowed(&self) -> Result<HashSet<String>> {
         let mut allowed = HashSet::new();
@@ -113,12 +133,22 @@ impl Store<'_> {
 
 impl Sides<'_> {
     /// The secrets of a note, of an older version of one, or of another file.
-    fn in_blob(&mut self, id: Oid, path: &str, content: &[u8], seen: &mut Seen) -> Result<Vec<Leak>> {
+    fn in_blob(
+        &mut self,
+        id: Oid,
+        path: &str,
+        content: &[u8],
+        seen: &mut Seen,
+        in_time: &dyn Fn() -> Result<()>,
+    ) -> Result<Vec<Leak>> {
         let Some(on) = parse_oid(&path.replace('/', "")) else {
-            let is_epoch = path == NAME;
-            let leak = leak_of_text(&(None, String::from_utf8_lossy(content).into_owned())).filter(|_| !is_epoch);
-            let clean = |path: &str| secrets::redact_text(path).map_or_else(|| path.to_owned(), |(path, _)| path);
-            return Ok(leak.map(|leak| leak.at(&self.name, id, Part::File(clean(path)))).into_iter().collect());
+            if path == NAME {
+                return Ok(Vec::new());
+            }
+            let rules = in_parts(content.split(|byte| *byte == b'\n'), in_time)?;
+            let clean = secrets::redact_text(path).map_or_else(|| path.to_owned(), |(path, _)| path);
+            let leak = |rule| Leak::new(None, None, rule).at(&self.name, id, Part::File(clean.clone()));
+            return Ok(rules.into_iter().map(leak).collect());
         };
         let there = match &mut self.theirs {
             Some(theirs) => theirs.get(on)?.unwrap_or_default(),
@@ -132,21 +162,22 @@ impl Sides<'_> {
         }
         let part = if self.ours.blob(on)? == Some(id) { Part::Note } else { Part::Earlier };
         let found = match self.form {
-            Form::Lines => in_lines(content, &there, seen),
-            Form::Blocks => in_blocks(content, &there, seen),
+            Form::Lines => in_lines(content, &there, seen, in_time)?,
+            Form::Blocks => in_blocks(content, &there, seen, in_time)?,
         };
         Ok(found.into_iter().map(|leak| leak.at(&self.name, on, part.clone())).collect())
     }
 }
 
 /// The secrets of lines that were not seen: of records each by itself, of the others together, since a key can have many lines.
-fn in_lines(note: &[u8], there: &[u8], seen: &mut Seen) -> Vec<Leak> {
+fn in_lines(note: &[u8], there: &[u8], seen: &mut Seen, in_time: &dyn Fn() -> Result<()>) -> Result<Vec<Leak>> {
     let (mut out, mut others) = (Vec::new(), Vec::new());
     for line in lines::split(note).filter(|line| seen.is_new(line)) {
         let Some(id) = lines::id(line) else {
-            others.push(String::from_utf8_lossy(line));
+            others.push(line);
             continue;
         };
+        in_time()?;
         let found = leaks(line);
         if found.is_empty() {
             continue;
@@ -154,16 +185,42 @@ fn in_lines(note: &[u8], there: &[u8], seen: &mut Seen) -> Vec<Leak> {
         let known = lines::split(there).filter(|known| lines::id(known) == Some(id)).flat_map(leaks);
         out.extend(beyond(found, known.map(|leak| leak.rule)));
     }
-    let rules = secrets::redact_text(&others.join("\n")).map_or_else(Vec::new, |(_, rules)| rules);
+    let rules = in_parts(others.into_iter(), in_time)?;
     out.extend(rules.into_iter().map(|rule| Leak::new(None, None, rule)));
-    out
+    Ok(out)
+}
+
+/// The rules that see something in lines, part by part, each with the end of the one before: a key can have many lines.
+fn in_parts<'l>(
+    lines: impl Iterator<Item = &'l [u8]>,
+    in_time: &dyn Fn() -> Result<()>,
+) -> Result<BTreeSet<&'static str>> {
+    let mut rules = BTreeSet::new();
+    let mut lines = lines.peekable();
+    let mut part = String::new();
+    while let Some(line) = lines.next() {
+        part.push_str(&String::from_utf8_lossy(line));
+        part.push('\n');
+        if part.len() < PART && lines.peek().is_some() {
+            continue;
+        }
+        in_time()?;
+        rules.extend(secrets::redact_text(&part).into_iter().flat_map(|(_, rules)| rules));
+        let kept = (part.len().saturating_sub(OVERLAP)..part.len()).find(|at| part.is_char_boundary(*at));
+        part.drain(..kept.unwrap_or(part.len()));
+    }
+    Ok(rules)
 }
 
 /// The secrets of blocks and passages that were not seen.
-fn in_blocks(note: &[u8], there: &[u8], seen: &mut Seen) -> Vec<Leak> {
+fn in_blocks(note: &[u8], there: &[u8], seen: &mut Seen, in_time: &dyn Fn() -> Result<()>) -> Result<Vec<Leak>> {
     let mut out = Vec::new();
     for (id, text) in blocks::texts(note).into_iter().filter(|(_, text)| seen.is_new(text.as_bytes())) {
-        let rules = secrets::redact_text(&text).map_or_else(Vec::new, |(_, rules)| rules);
+        in_time()?;
+        let rules = match &id {
+            Some(_) => secrets::redact_text(&text).map_or_else(Vec::new, |(_, rules)| rules),
+            None => in_parts(text.lines().map(str::as_bytes), in_time)?.into_iter().collect(),
+        };
         if rules.is_empty() {
             continue;
         }
@@ -172,7 +229,7 @@ fn in_blocks(note: &[u8], there: &[u8], seen: &mut Seen) -> Vec<Leak> {
         let known = known.flat_map(|(_, text)| secrets::redact_text(&text).map_or_else(Vec::new, |(_, rules)| rules));
         out.extend(beyond(found, known));
     }
-    out
+    Ok(out)
 }
 
 /// What was found but for what is known, as often as it is: a record that was made anew without a text holds its other secrets as

@@ -21,6 +21,8 @@ pub struct Scrubbed {
     pub notes: usize,
     /// Whether older versions, or messages, went with the history.
     pub history: bool,
+    /// Whether a remote has some of it, as far as is known: then it comes back from there.
+    pub published: bool,
 }
 
 impl Store<'_> {
@@ -73,7 +75,11 @@ impl Store<'_> {
             Part::File(_) => notes == 0,
             Part::Note => false,
         });
-        let scrubbed = Scrubbed { name: name.to_owned(), notes, history };
+        let published = match sent.filter(|_| notes > 0) {
+            Some(sent) => self.clean_tree(name, sent)?.1 > 0,
+            None => false,
+        };
+        let scrubbed = Scrubbed { name: name.to_owned(), notes, history, published };
         Ok((notes > 0 || history).then(|| (scrubbed, tree, sent.into_iter().collect())))
     }
 

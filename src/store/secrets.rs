@@ -330,3 +330,5 @@ mod ordinary;
 mod others;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod third;

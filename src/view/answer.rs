@@ -154,7 +154,7 @@ pub fn failure(error: &Error) -> Value {
 }
 
 /// A text of an error without secrets: it repeats what was given, and ends in logs and transcripts.
-fn told(text: &str) -> String {
+pub fn told(text: &str) -> String {
     redact_text(text).map_or_else(|| text.to_owned(), |(text, _)| text)
 }
 

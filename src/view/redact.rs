@@ -78,7 +78,7 @@ pub fn scrubbed(outcome: &Scrub) -> Answer {
     let refs: Vec<Value> = outcome
         .refs
         .iter()
-        .map(|scrubbed| json!({"ref": scrubbed.name, "notes": scrubbed.notes, "history": scrubbed.history}))
+        .map(|scrubbed| json!({"ref": scrubbed.name, "notes": scrubbed.notes, "history": scrubbed.history, "published": scrubbed.published}))
         .collect();
     let line = |scrubbed: &Scrubbed| {
         let history = if scrubbed.history { ", history that held one cut off" } else { "" };
@@ -90,7 +90,14 @@ pub fn scrubbed(outcome: &Scrub) -> Answer {
         let text = "No rule sees a secret in what is no record.\n".to_owned();
         return answer.text(text).warn(outcome.warnings.clone());
     }
-    let answer = answer.text(text).warn(outcome.warnings.clone());
+    let published = outcome.refs.iter().filter(|scrubbed| scrubbed.published);
+    let published = published.map(|scrubbed| {
+        format!(
+            "a remote has a secret of {} already: the next sync brings it back from there; change the secret",
+            scrubbed.name
+        )
+    });
+    let answer = answer.text(text).warn(published).warn(outcome.warnings.clone());
     if outcome.dry_run {
         return answer.say("This is a dry run: nothing was changed.");
     }

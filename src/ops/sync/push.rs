@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::travel::{Trip, leaks};
+use super::travel::Trip;
 use super::{Leaves, Synced, destinations, is_nested};
 use crate::error::{Error, Result};
 use crate::git::remotes::Place;
@@ -33,6 +33,10 @@ pub struct BeforePush {
 /// mirror, and when the push names notes itself. Never asks the user anything. The store is to be in a hurry.
 pub fn before_push(context: &Context<'_>, remote: &str, url: &str, lines: &[String]) -> BeforePush {
     let (mut said, mut warnings) = (Vec::new(), Vec::new());
+    if let Some(found) = taken_along(context, lines, remote) {
+        let blocks = context.repo.config_bool("empirica.strict").unwrap_or(false);
+        return BeforePush { warnings: vec![found], blocks, ..Default::default() };
+    }
     match sync(context, remote, url, lines, &mut said, &mut warnings) {
         Ok(Some(synced)) => {
             said.extend(words(&synced));
@@ -55,17 +59,8 @@ fn sync(
     warnings: &mut Vec<String>,
 ) -> Result<Option<Synced>> {
     let (repo, began) = (context.repo, Instant::now());
-    // git chose its values before: what it pushes itself would be refused after a push of ours
-    let names_notes = |line: &String| {
-        let mut words = line.split(' ').step_by(2);
-        words.any(|word| word.starts_with("refs/notes/"))
-    };
-    let mirror = || repo.config_bool(&format!("remote.{remote}.mirror")).unwrap_or(false);
-    if is_nested(context) {
+    if is_nested(context) || names_notes(context, lines, remote) {
         return Ok(None);
-    }
-    if lines.iter().any(names_notes) || mirror() {
-        return taken_along(context, lines).map_or(Ok(None), Err);
     }
     let leaves = Leaves::configured(repo)?;
     let store = &context.store;
@@ -99,21 +94,42 @@ fn sync(
     synced.map(Some)
 }
 
-/// Why a push that takes notes along itself should not: the first secret that leaves with it. It is the user's push: it goes on.
-fn taken_along(context: &Context<'_>, lines: &[String]) -> Option<Error> {
-    let mut found = Vec::new();
+/// Whether a push takes notes along itself. Git chose its values before: what it pushes itself would be refused after a push of ours.
+fn names_notes(context: &Context<'_>, lines: &[String], remote: &str) -> bool {
+    let is_notes = |line: &String| line.split(' ').step_by(2).any(|word| word.starts_with("refs/notes/"));
+    lines.iter().any(is_notes) || context.repo.config_bool(&format!("remote.{remote}.mirror")).unwrap_or(false)
+}
+
+/// What is to be said of a push that takes a secret of the notes along itself, whatever it calls them; `None` when it takes none. It is the
+/// user's push: it goes on, unless the user is strict.
+fn taken_along(context: &Context<'_>, lines: &[String], remote: &str) -> Option<String> {
+    if is_nested(context) {
+        return None;
+    }
+    let all = context.repo.list_refs(PREFIX).unwrap_or_default();
+    let mut leaves = Vec::new();
     for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
         let [name, new, _, old] = words.as_slice() else { continue };
-        let Some(new) = parse_oid(new).filter(|new| name.starts_with(PREFIX) && !new.is_null()) else { continue };
-        // what cannot be read cannot be pushed either
-        found.extend(context.store.secrets_leaving(name, new, parse_oid(old)).unwrap_or_default());
+        let Some(new) = parse_oid(new).filter(|new| !new.is_null()) else { continue };
+        let named = all.iter().find(|(known, tip)| known == name || *tip == new).map(|(known, _)| known.as_str());
+        leaves.extend(named.or(name.starts_with(PREFIX).then_some(*name)).map(|name| (name, new, parse_oid(old))));
     }
-    let first = found.first()?;
-    // one command is shown: the one that takes it out
-    let commands = first.remedies().pop().into_iter().collect();
-    let error = leaks(first, "and this push takes it along", commands);
-    Some(error.suggest("Change the secret; take it out, then push again."))
+    if leaves.is_empty() {
+        return None;
+    }
+    context.repo.end_by(Instant::now() + time(context.repo, &mut Vec::new()));
+    // what cannot be read cannot be pushed either; what takes too long is not waited for
+    let found = leaves.iter().find_map(|(name, new, old)| {
+        context.store.secrets_leaving(name, *new, *old).unwrap_or_default().into_iter().next()
+    });
+    let leak = found?;
+    let command = leak.remedies().pop().unwrap_or_default();
+    Some(format!(
+        "{} holds a secret (rule {}), and this push to {remote} takes it along; change the secret, take it out and push again: {command}",
+        leak.what(),
+        leak.rule
+    ))
 }
 
 /// How long it may take, all in all.

@@ -49,7 +49,7 @@ impl Trip<'_, '_> {
             outgoing.remove(&name);
         }
         if let Some(leak) = secret {
-            let error = leaks(&leak, "so it would not be sent", leak.remedies());
+            let error = leaks(&leak, "so it would not be sent");
             warnings.push(format!("{error}: {}", error.commands().join(", or ")));
         }
         Ok(self.synced(&standings, &incoming, &outgoing, 1, is_first(&standings)))
@@ -273,16 +273,16 @@ impl Trip<'_, '_> {
 
 /// Why a ref was not sent. What a field or a rule is called is said, never what it found.
 fn held_back(leak: &Leak) -> Error {
-    leaks(leak, "so it was not sent", leak.remedies()).command("git empirica sync --allow-secret")
+    leaks(leak, "so it was not sent").command("git empirica sync --allow-secret")
 }
 
 /// An error of a secret that leaves, or would.
-pub(super) fn leaks(leak: &Leak, then: &str, commands: Vec<String>) -> Error {
+fn leaks(leak: &Leak, then: &str) -> Error {
     let place = leak.field.as_ref().map_or_else(String::new, |field| format!(" in {field}"));
     let error = Error::refused(format!("{} holds a secret, {then}", leak.what()))
         .reason(format!("the rule {} saw it{place}, in what would leave for the first time", leak.rule))
         .suggest("Change the secret and take it out; or, when it is none, let it go.");
-    commands.into_iter().fold(error, Error::command)
+    leak.remedies().into_iter().fold(error, Error::command)
 }
 
 fn is_first(standings: &[Standing]) -> bool {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::draw::Draw;
-use super::{kinds, ordinary, others, redact_text};
+use super::{kinds, ordinary, others, redact_text, third};
 
 /// How many samples of each kind.
 const SAMPLES: usize = 16;
@@ -107,42 +107,79 @@ fn one_false_alarm_in_ten_thousand_lines_at_most() {
     );
 }
 
-/// How many samples of each kind of the other author.
+/// What an author wrote who did not know the rules.
+struct Author {
+    tokens: &'static [(&'static str, &'static str)],
+    named: &'static [(&'static str, &'static str)],
+    passwords: &'static [&'static str],
+    harmless: &'static [&'static str],
+}
+
+const OTHER: Author =
+    Author { tokens: others::TOKENS, named: others::NAMED, passwords: others::PASSWORDS, harmless: others::HARMLESS };
+const THIRD: Author =
+    Author { tokens: third::TOKENS, named: third::NAMED, passwords: third::PASSWORDS, harmless: third::HARMLESS };
+
+/// How many samples of each of their kinds.
 const OF_OTHERS: usize = 8;
 
-/// The samples of another author, who did not know the rules: group, kind, text, secret.
-fn samples_of_others() -> Vec<(&'static str, &'static str, String, String)> {
-    let mut draw = Draw(11);
-    let mut out = Vec::new();
-    for (group, kinds) in [("token", others::TOKENS), ("named", others::NAMED)] {
-        for (kind, template) in kinds {
-            for at in 0..OF_OTHERS {
-                let (text, secret) = draw.fill_with(template, others::PASSWORDS);
-                let text = if group == "token" { around(at, &text) } else { text };
-                out.push((group, *kind, text, secret));
+/// How many of their samples are found, in percent of tokens and of what stands around tells; what is missed, and which harmless lines
+/// are taken for one that holds a secret.
+struct Found {
+    percent: [f64; 2],
+    missed: BTreeMap<(&'static str, &'static str), Vec<String>>,
+    lines: usize,
+    alarms: Vec<(String, String)>,
+}
+
+impl Author {
+    /// The samples: group, kind, text, secret.
+    fn samples(&self) -> Vec<(&'static str, &'static str, String, String)> {
+        let mut draw = Draw(11);
+        let mut out = Vec::new();
+        for (group, kinds) in [("token", self.tokens), ("named", self.named)] {
+            for (kind, template) in kinds {
+                for at in 0..OF_OTHERS {
+                    let (text, secret) = draw.fill_with(template, self.passwords);
+                    let text = if group == "token" { around(at, &text) } else { text };
+                    out.push((group, *kind, text, secret));
+                }
             }
         }
+        out
     }
-    out
+
+    fn measured(&self) -> Found {
+        let mut missed: BTreeMap<_, Vec<String>> = BTreeMap::new();
+        let mut count: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
+        for (group, kind, text, secret) in self.samples() {
+            let [all, found] = count.entry(group).or_default();
+            *all += 1.0;
+            match redact_text(&text).is_some_and(|(clean, _)| is_gone(&clean, &secret)) {
+                true => *found += 1.0,
+                false => missed.entry((group, kind)).or_default().push(text),
+            }
+        }
+        let percent = ["token", "named"].map(|group| 100.0 * count[group][1] / count[group][0]);
+        let mut draw = Draw(13);
+        let lines = self.harmless.iter().flat_map(|template| vec![template.replace('<', "<|"); OF_OTHERS]);
+        let lines: Vec<String> = lines.map(|template| draw.fill_with(&template, self.passwords).0).collect();
+        let alarms = lines.iter().filter_map(|line| Some((line.clone(), redact_text(line)?.0))).collect();
+        Found { percent, missed, lines: lines.len(), alarms }
+    }
 }
 
 #[test]
 fn most_of_what_another_author_wrote_is_found_and_none_of_the_harmless_lines() {
-    let mut missed: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
-    let mut count: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    for (group, kind, text, secret) in samples_of_others() {
-        let (all, found) = count.entry(group).or_default();
-        *all += 1;
-        match redact_text(&text).is_some_and(|(clean, _)| is_gone(&clean, &secret)) {
-            true => *found += 1,
-            false => missed.entry((group, kind)).or_default().push(text),
-        }
-    }
-    let least = |group: &str, percent: usize| count[group].1 * 100 >= count[group].0 * percent;
-    assert!(least("token", 98) && least("named", 81), "{count:?}: {missed:#?}");
-    let mut draw = Draw(13);
-    let lines = others::HARMLESS.iter().flat_map(|template| vec![template.replace('<', "<|"); OF_OTHERS]);
-    let lines: Vec<String> = lines.map(|template| draw.fill_with(&template, others::PASSWORDS).0).collect();
-    let alarms: Vec<_> = lines.iter().filter_map(|line| Some((line, redact_text(line)?))).collect();
-    assert!(lines.len() > 2_500 && alarms.is_empty(), "{} of {}: {alarms:#?}", alarms.len(), lines.len());
+    let Found { percent: [tokens, named], missed, lines, alarms } = OTHER.measured();
+    assert!(tokens >= 98.0 && named >= 81.0, "{tokens} {named}: {missed:#?}");
+    assert!(lines > 2_500 && alarms.is_empty(), "{} of {lines}: {alarms:#?}", alarms.len());
+}
+
+/// No rule was made or changed for these: what is found of them is what is found of kinds that nobody thought of.
+#[test]
+fn of_what_a_third_author_wrote_most_is_found_though_no_rule_was_made_for_it() {
+    let Found { percent: [tokens, named], missed, lines, alarms } = THIRD.measured();
+    assert!(tokens >= 94.0 && named >= 72.0, "{tokens} {named}: {missed:#?}");
+    assert!(lines > 1_900 && alarms.is_empty(), "{} of {lines}: {alarms:#?}", alarms.len());
 }

@@ -1,4 +1,5 @@
-//! Tokens that are glued to what stands before them: by an escape (`\n`, `%20`, `\u003d`), an underscore, or a letter.
+//! Tokens that are glued to what stands before them: by an escape (`\n`, `%20`, `\u003d`, `&quot;`), an
+//! underscore, or a letter; and slashes that JSON escapes.
 
 use std::sync::LazyLock;
 
@@ -43,9 +44,16 @@ pub(super) fn apart(text: &str) -> Option<String> {
     };
     let mut at = 0;
     while at < bytes.len() {
+        if bytes[at..].starts_with(b":\\/\\/") {
+            put(at, b"  ://");
+            at += 5;
+            continue;
+        }
         if let Some((length, byte)) = escape(&bytes[at..]) {
             let mut with = vec![b' '; length];
-            with[length - 1] = byte;
+            // what closes stands right behind what it closes
+            let closes = byte == b'"' && at > 0 && is_word(bytes[at - 1]);
+            with[if closes { 0 } else { length - 1 }] = byte;
             put(at, &with);
             at += length;
             continue;
@@ -58,7 +66,7 @@ pub(super) fn apart(text: &str) -> Option<String> {
             }
         }
         let is_aws = || ["AKIA", "ASIA", "ABIA", "ACCA"].iter().any(|mark| bytes[at..].starts_with(mark.as_bytes()));
-        if bytes.get(at + AWS) == Some(&b'_') && is_aws() {
+        if matches!(bytes.get(at + AWS), Some(b'_' | b'a'..=b'z')) && is_aws() {
             put(at + AWS, b" ");
         }
         at += 1;
@@ -73,6 +81,7 @@ fn escape(text: &[u8]) -> Option<(usize, u8)> {
     let (length, byte) = match text {
         [b'\\', b'n', ..] => (2, b'\n'),
         [b'\\', b'r' | b't', ..] => (2, b' '),
+        [b'&', b'q', b'u', b'o', b't', b';', ..] => (6, b'"'),
         [b'\\', b'x', a, b, ..] => (4, hex(&[*a, *b])?),
         [b'\\', b'u', b'0', b'0', a, b, ..] => (6, hex(&[*a, *b])?),
         [b'%', a, b, ..] => (3, hex(&[*a, *b])?),

@@ -185,6 +185,13 @@ fn a_token_that_is_glued_to_something_is_found() {
         }
     }
     assert!(redact_text(&format!("{aws}_old")).is_some());
+    assert!(redact_text(&format!("{aws}x")).is_some());
+    let password = alnum(16);
+    for text in [r"postgres:\/\/app:PASS@db.host\/prod", "&quot;password&quot;:&quot;PASS&quot;"] {
+        let text = text.replace("PASS", &password);
+        let (clean, _) = redact_text(&text).unwrap_or_else(|| panic!("{text}"));
+        assert!(!clean.contains(&password), "{clean}");
+    }
     for harmless in ["C:\\new\\table\\readme", "100%20done", "core_key-value_pairs", "a\\nb%3Dc\\u0026d"] {
         assert_eq!(redact_text(harmless), None, "{harmless}");
     }
