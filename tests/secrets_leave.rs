@@ -138,6 +138,76 @@ fn a_secret_in_another_file_or_its_name_does_not_leave() {
 }
 
 #[test]
+fn what_somebody_wrote_into_the_block_of_a_handoff_does_not_leave() {
+    for allowed in [false, true] {
+        let place = Place::new();
+        let hub = hub(&place);
+        let repo = working(&place, &hub);
+        let other = format!("gl{}-{}", "pat", "Xk3vQz2Lr9Tw7mNb4cJd");
+        let said = format!("the sample {other} is public");
+        let also: &[&str] = if allowed { &["--context", &said, "--allow-secret"] } else { &[] };
+        repo.json([&["handoff", "-m", "with a block"], also].concat());
+        let note = repo.git_out(["notes", "--ref", HANDOFFS, "show", "HEAD"]);
+        let edited = note.replacen("with a block", &format!("with a block, reviewer says {}", token()), 1);
+        assert_ne!(note, edited);
+        std::fs::write(repo.path.join("../note"), edited).expect("a file");
+        repo.git(["notes", "--ref", HANDOFFS, "add", "-f", "-F", "../note"]).ok();
+        held_until_scrubbed(&hub, &repo, &format!("in the note of {} in {HANDOFFS}", repo.head()));
+        let all = lines(&hub).join("\n");
+        assert_eq!(all.contains(&other), allowed, "{all}");
+    }
+}
+
+#[test]
+fn a_secret_in_the_epoch_a_key_or_a_stub_does_not_leave() {
+    let place = Place::new();
+    let hub = hub(&place);
+    let repo = working(&place, &hub);
+    std::fs::write(repo.path.join("../text"), format!("1\npassword for it {}\n", token())).expect("a file");
+    let blob = repo.git_out(["hash-object", "-w", "../text"]);
+    let entries = format!("{}\n100644 blob {blob}\tepoch\n", repo.git_out(["ls-tree", JOURNAL]));
+    std::fs::write(repo.path.join("../tree"), entries).expect("a file");
+    let tree = shell(&repo, "git mktree < ../tree");
+    let commit = repo.git_out(["commit-tree", &tree, "-p", JOURNAL, "-m", "An epoch"]);
+    repo.git(["update-ref", JOURNAL, &commit]).ok();
+    held_until_scrubbed(&hub, &repo, "the file epoch in");
+    let id = "019ca945-0a01-7867-aa2f-bbce3ccae37f";
+    let stub = format!(r#"{{"v":1,"id":"{id}","kind":"redacted","of":"finding","reason":"it was {}"}}"#, token());
+    repo.git(["notes", "--ref", JOURNAL, "append", "-m", &stub]).ok();
+    held_until_scrubbed(&hub, &repo, &format!("in the note of {} in {JOURNAL}", repo.head()));
+    let record = format!(
+        r#"{{"v":1,"id":"019ca945-0a02-7867-aa2f-bbce3ccae37f","kind":"finding","session":null,"ai":"x","at":"2026-03-01T12:00:00.000Z","commit":null,"tree":null,"text":"x","{}":1}}"#,
+        token()
+    );
+    repo.git(["notes", "--ref", JOURNAL, "append", "-m", &record]).ok();
+    let failed = repo.fails(1, ["sync"]);
+    assert!(failed["reason"].as_str().is_some_and(|why| why.contains("the name of a field")), "{failed}");
+    let command = failed["recovery_commands"][0].as_str().expect("a command").to_owned();
+    shell(&repo, &command);
+    sync(&repo);
+    assert_gone(&hub, &token());
+}
+
+#[test]
+fn what_is_no_utf_8_stays_byte_for_byte() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("one", "t");
+    repo.json(["flush"]);
+    let token = token();
+    let line = [&b"other \xff\xfe line"[..], b"caf\xe9 ", token.as_bytes(), b" end"];
+    std::fs::write(repo.path.join("../text"), [line[0], b"\n", &line[1..].concat()[..], b"\n"].concat())
+        .expect("a file");
+    repo.git(["notes", "--ref", JOURNAL, "append", "-F", "../text"]).ok();
+    repo.json(["redact", "--secrets"]);
+    let blob = repo.git_out(["notes", "--ref", JOURNAL, "list", "HEAD"]);
+    let mut git = place.command("git", &repo.path);
+    let note = git.args(["cat-file", "blob", &blob]).output().expect("git starts").stdout;
+    let holds = |part: &[u8]| note.windows(part.len()).any(|bytes| bytes == part);
+    assert!(holds(line[0]) && holds(b"caf\xe9 [redacted:") && holds(b"] end") && !holds(token.as_bytes()));
+}
+
+#[test]
 fn what_a_remote_has_already_is_said_to_come_back() {
     let place = Place::new();
     let hub = hub(&place);

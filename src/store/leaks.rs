@@ -4,10 +4,12 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::said::Said;
 use super::{Lookup, MARKDOWN_REF, Replaced, Store, data_ref, our_refs, secrets, tracked};
 use crate::error::Result;
 use crate::git::{Oid, notes};
 use crate::model::Shelf;
+use crate::wire::redact::is_stub;
 use crate::wire::{blocks, lines};
 
 /// Where a secret would leave with what travels, or is stored.
@@ -63,10 +65,10 @@ impl Leak {
         }
     }
 
-    /// The commands that show it and take it out.
+    /// The commands that take it out.
     pub fn remedies(&self) -> Vec<String> {
         match (&self.part, &self.id) {
-            (Part::Note, Some(id)) => vec![format!("git empirica show {id}"), format!("git empirica redact {id}")],
+            (Part::Note, Some(id)) => vec![format!("git empirica redact {id}")],
             _ => vec!["git empirica redact --secrets".to_owned()],
         }
     }
@@ -94,7 +96,7 @@ impl Store<'_> {
     /// Every secret that is stored, whether the scan is on or off: in the notes, the logs, the Markdown, and the history of these that
     /// was sent nowhere. A record that stands in several places comes once, and the Markdown of one not again.
     pub fn stored_secrets(&self, told: Told<'_>) -> Result<Vec<Leak>> {
-        let (mut out, mut allowed, mut seen) = (Vec::new(), HashSet::new(), HashSet::new());
+        let (mut out, mut seen) = (Vec::new(), HashSet::new());
         let mut shelves = Vec::new();
         for shelf in Shelf::ALL {
             let lookup = Lookup::open(self, shelf)?;
@@ -116,7 +118,6 @@ impl Store<'_> {
         for (shelf, mut lookup, places) in shelves {
             for on in places {
                 for line in lookup.lines(on)? {
-                    allowed.extend(allowed_id(&line));
                     for leak in leaks(&line) {
                         if seen.insert((leak.id.clone(), leak.field.clone(), leak.rule)) || leak.id.is_none() {
                             out.push(leak.at(&data_ref(shelf), on, Part::Note));
@@ -126,12 +127,19 @@ impl Store<'_> {
                 step(told);
             }
         }
-        let known: HashSet<String> = out.iter().filter_map(|leak| leak.id.clone()).chain(allowed).collect();
+        let known: HashSet<String> = out.iter().filter_map(|leak| leak.id.clone()).collect();
+        let said = Said::new(self);
         for (on, blob) in markdown {
             let note = self.repo.read_blob(blob)?.unwrap_or_default();
-            let found = blocks::texts(&note);
-            let new = found.iter().filter(|(id, _)| !id.as_ref().is_some_and(|id| known.contains(id)));
-            out.extend(new.filter_map(leak_of_text).map(|leak| leak.at(MARKDOWN_REF, on, Part::Note)));
+            for (id, text) in blocks::texts(&note) {
+                let found = match &id {
+                    Some(id) => {
+                        said.leaks(id, &text, "")?.into_iter().find(|leak| leak.id.is_none() || !known.contains(id))
+                    }
+                    None => leak_of_text(&(None, text)),
+                };
+                out.extend(found.map(|leak| leak.at(MARKDOWN_REF, on, Part::Note)));
+            }
             step(told);
         }
         for (name, _) in our_refs() {
@@ -144,26 +152,60 @@ impl Store<'_> {
     }
 }
 
-/// The secrets of a line; none in a record that says they were allowed.
+/// The secrets of a line; none in a record that says they were allowed. A stub is no record any more.
 pub(super) fn leaks(line: &[u8]) -> Vec<Leak> {
     let id = lines::id(line).map(str::to_owned);
-    let leak = |field: Option<String>, rule| Leak::new(id.clone(), field, rule);
+    let own = id.clone().filter(|_| !is_stub(line));
+    let leak = |field: Option<String>, rule| Leak::new(own.clone(), field, rule);
     match serde_json::from_slice::<Value>(line) {
         Ok(value) if id.is_some() && is_allowed(&value) => Vec::new(),
         Ok(mut value) if id.is_some() => {
-            // what git signed is no text, and none of it could be replaced
-            if let Some(fields) = value.as_object_mut().filter(|fields| fields.get("kind") == Some(&"signature".into()))
+            let mut named = String::new();
+            keys(&value, &mut named);
+            let in_keys = secrets::redact_text(&named).map_or_else(Vec::new, |(_, rules)| rules);
+            // what git made of a signature is no text, and none of it could be replaced
+            if value.get("kind") == Some(&"signature".into())
+                && let Some(Value::String(signed)) = value.get_mut("signed")
             {
-                fields.remove("signed");
+                *signed = unsigned(signed);
             }
             let found = secrets::redact_value(&mut value).into_iter();
-            found.map(|Replaced { field, rule }| leak(Some(field), rule)).collect()
+            let found = found.map(|Replaced { field, rule }| leak(Some(field), rule));
+            found.chain(in_keys.into_iter().map(|rule| leak(Some("the name of a field".to_owned()), rule))).collect()
         }
         _ => {
             let found = secrets::redact_text(&String::from_utf8_lossy(line));
             found.map_or_else(Vec::new, |(_, rules)| rules).into_iter().map(|rule| leak(None, rule)).collect()
         }
     }
+}
+
+/// The names of all fields that are longer than any of ours, a line each.
+fn keys(value: &Value, out: &mut String) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| keys(item, out)),
+        Value::Object(fields) => fields.iter().for_each(|(key, item)| {
+            if key.len() >= LONG_KEY {
+                out.push_str(key);
+                out.push('\n');
+            }
+            keys(item, out);
+        }),
+        _ => {}
+    }
+}
+
+/// A name of a field this long, in bytes, can be a secret.
+const LONG_KEY: usize = 16;
+
+/// A commit without its signature.
+fn unsigned(commit: &str) -> String {
+    let mut is_signature = false;
+    let kept = commit.lines().filter(|line| {
+        is_signature = line.starts_with("gpgsig") || is_signature && line.starts_with(' ');
+        !is_signature
+    });
+    kept.collect::<Vec<_>>().join("\n")
 }
 
 /// The first secret of a text.

@@ -5,9 +5,10 @@ use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use super::epoch::NAME;
-use super::leaks::{allowed_id, leak_of_text, leaks};
+use super::leaks::{leak_of_text, leaks};
 use super::merge::form_of;
-use super::{Form, Leak, Out, Part, Standing, Store, data_ref, log, secrets, tracked};
+use super::said::Said;
+use super::{Form, Leak, Part, Standing, Store, data_ref, log, secrets, tracked};
 use crate::error::{Error, Result};
 use crate::git::beyond::{Object, object, objects};
 use crate::git::lookup::Notes;
@@ -44,6 +45,7 @@ struct Sides<'r> {
     form: Form,
     ours: Notes<'r>,
     theirs: Option<Notes<'r>>,
+    said: Said<'r>,
 }
 
 impl Store<'_> {
@@ -80,6 +82,7 @@ impl Store<'_> {
             form,
             ours: Notes::open(self.repo, Some(tip), form.unite())?,
             theirs: theirs.map(|theirs| Notes::open(self.repo, Some(theirs), form.unite())).transpose()?,
+            said: Said::new(self),
         };
         let (mut seen, mut found) = (Seen::default(), Vec::new());
         for (id, path) in objects(self.repo, tip, theirs)? {
@@ -98,10 +101,6 @@ impl Store<'_> {
                 None => {}
             }
         }
-        if form == Form::Blocks && found.iter().any(|leak| leak.id.is_some()) {
-            let allowed = self.allowed()?;
-            found.retain(|leak| !leak.id.as_ref().is_some_and(|id| allowed.contains(id)));
-        }
         Ok(found)
     }
 
@@ -117,18 +116,6 @@ impl Store<'_> {
         .suggest("Your records are safe here. Send them when you have the time.")
         .command("git empirica sync"))
     }
-
-    /// The records whose secrets were allowed: their Markdown says what they say.
-    fn allowed(&self) -> Result<HashSet<String>> {
-        let mut allowed = HashSet::new();
-        self.export(&mut |out| {
-            if let Out::Line(Shelf::Handoffs, _, line) = out {
-                allowed.extend(allowed_id(line));
-            }
-            Ok(())
-        })?;
-        Ok(allowed)
-    }
 }
 
 impl Sides<'_> {
@@ -142,10 +129,11 @@ impl Sides<'_> {
         in_time: &dyn Fn() -> Result<()>,
     ) -> Result<Vec<Leak>> {
         let Some(on) = parse_oid(&path.replace('/', "")) else {
-            if path == NAME {
-                return Ok(Vec::new());
-            }
-            let rules = in_parts(content.split(|byte| *byte == b'\n'), in_time)?;
+            // what an epoch is made of is no text
+            let is_of_epoch =
+                |line: &&[u8]| line.iter().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b' ' | b',' | b'-'));
+            let lines = content.split(|byte| *byte == b'\n').filter(|line| path != NAME || !is_of_epoch(line));
+            let rules = in_parts(lines, in_time)?;
             let clean = secrets::redact_text(path).map_or_else(|| path.to_owned(), |(path, _)| path);
             let leak = |rule| Leak::new(None, None, rule).at(&self.name, id, Part::File(clean.clone()));
             return Ok(rules.into_iter().map(leak).collect());
@@ -163,7 +151,7 @@ impl Sides<'_> {
         let part = if self.ours.blob(on)? == Some(id) { Part::Note } else { Part::Earlier };
         let found = match self.form {
             Form::Lines => in_lines(content, &there, seen, in_time)?,
-            Form::Blocks => in_blocks(content, &there, seen, in_time)?,
+            Form::Blocks => in_blocks(content, &there, seen, &self.said, in_time)?,
         };
         Ok(found.into_iter().map(|leak| leak.at(&self.name, on, part.clone())).collect())
     }
@@ -213,21 +201,26 @@ fn in_parts<'l>(
 }
 
 /// The secrets of blocks and passages that were not seen.
-fn in_blocks(note: &[u8], there: &[u8], seen: &mut Seen, in_time: &dyn Fn() -> Result<()>) -> Result<Vec<Leak>> {
+fn in_blocks(
+    note: &[u8],
+    there: &[u8],
+    seen: &mut Seen,
+    said: &Said<'_>,
+    in_time: &dyn Fn() -> Result<()>,
+) -> Result<Vec<Leak>> {
     let mut out = Vec::new();
     for (id, text) in blocks::texts(note).into_iter().filter(|(_, text)| seen.is_new(text.as_bytes())) {
         in_time()?;
-        let rules = match &id {
-            Some(_) => secrets::redact_text(&text).map_or_else(Vec::new, |(_, rules)| rules),
-            None => in_parts(text.lines().map(str::as_bytes), in_time)?.into_iter().collect(),
-        };
-        if rules.is_empty() {
-            continue;
+        match id {
+            Some(id) => {
+                let known = blocks::texts(there).into_iter().find(|(known, _)| known.as_ref() == Some(&id));
+                out.extend(said.leaks(&id, &text, known.as_ref().map_or("", |(_, text)| text))?);
+            }
+            None => {
+                let rules = in_parts(text.lines().map(str::as_bytes), in_time)?;
+                out.extend(rules.into_iter().map(|rule| Leak::new(None, None, rule)));
+            }
         }
-        let found = rules.into_iter().map(|rule| Leak::new(id.clone(), None, rule)).collect();
-        let known = blocks::texts(there).into_iter().filter(|(known, _)| known.is_some() && *known == id);
-        let known = known.flat_map(|(_, text)| secrets::redact_text(&text).map_or_else(Vec::new, |(_, rules)| rules));
-        out.extend(beyond(found, known));
     }
     Ok(out)
 }

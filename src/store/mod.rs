@@ -25,6 +25,7 @@ mod redact;
 mod refused;
 mod remote;
 mod rescue;
+mod said;
 mod scrub;
 pub mod secrets;
 mod tips;

@@ -5,11 +5,13 @@ use std::fs::remove_file;
 
 use super::files::replace;
 use super::merge::{absent, form_of};
-use super::{MARKDOWN_REF, Part, Store, epoch, our_refs, secrets, touched, tracked};
+use super::said::Said;
+use super::{Epoch, MARKDOWN_REF, Part, Store, epoch, our_refs, secrets, touched, tracked};
 use crate::error::{Error, Result};
 use crate::git::difference::Other;
 use crate::git::reach::is_ancestor;
 use crate::git::{Oid, notes};
+use crate::wire::redact::is_stub;
 use crate::wire::{blocks, lines};
 
 /// What was taken out of a ref, or would be.
@@ -88,21 +90,25 @@ impl Store<'_> {
         let tree = self.repo.tree_of(tip)?;
         let form = form_of(name);
         let (mut anew, mut others, mut changed) = (BTreeMap::new(), Vec::new(), 0);
+        let said = Said::new(self);
         for (on, blob) in notes::entries(self.repo, tree)?.notes {
             let note = self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))?;
-            let clean = if name == MARKDOWN_REF { clean_blocks(&note) } else { clean_lines(&note) };
+            let clean = if name == MARKDOWN_REF { clean_blocks(&note, &said)? } else { clean_lines(&note) };
             changed += usize::from(clean.is_some());
             let blob = clean.map(|note| self.repo.write_blob(&note)).transpose()?.unwrap_or(blob);
             anew.insert(on, Some(blob));
         }
         for (path, other) in notes::files(self.repo, tree)? {
-            let text = self.repo.read_blob(other.id)?.filter(|_| path != epoch::NAME.as_bytes());
-            let clean = text.and_then(|text| secrets::redact_text(&String::from_utf8_lossy(&text)));
-            let named = secrets::redact_text(&String::from_utf8_lossy(&path));
-            changed += usize::from(clean.is_some() || named.is_some());
-            let other =
-                clean.map(|(text, _)| self.repo.write_blob(text.as_bytes())).transpose()?.map_or(other, Other::file);
-            let mut path = named.map_or(path, |(path, _)| path.into_bytes());
+            let text = self.repo.read_blob(other.id)?;
+            let new = match path == epoch::NAME.as_bytes() {
+                // what is no entry of it goes
+                true => text.and_then(|text| clean(&text).map(|_| Epoch::parse(&text).text().into_bytes())),
+                false => text.and_then(|text| clean(&text)),
+            };
+            let named = clean(&path);
+            changed += usize::from(new.is_some() || named.is_some());
+            let other = new.map(|text| self.repo.write_blob(&text)).transpose()?.map_or(other, Other::file);
+            let mut path = named.unwrap_or(path);
             // two names can come to the same
             while others.iter().any(|(known, _)| *known == path) {
                 path.push(b'+');
@@ -117,15 +123,70 @@ impl Store<'_> {
     }
 }
 
-/// A note of lines without secrets in those that are no records; `None` when there are none.
-fn clean_lines(note: &[u8]) -> Option<Vec<u8>> {
-    let (records, others): (Vec<&[u8]>, Vec<&[u8]>) = lines::split(note).partition(|line| lines::id(line).is_some());
-    let others: Vec<_> = others.into_iter().map(String::from_utf8_lossy).collect();
-    let (clean, _) = secrets::redact_text(&others.join("\n"))?;
-    Some(lines::canonical(records.into_iter().chain(lines::split(clean.as_bytes()))))
+/// Bytes without secrets; `None` when there are none. What is no UTF-8 stays, byte for byte.
+fn clean(text: &[u8]) -> Option<Vec<u8>> {
+    through_text(text, |text| secrets::redact_text(text).map(|(clean, _)| clean))
 }
 
-/// A note of Markdown without secrets in what people wrote; `None` when there are none.
-fn clean_blocks(note: &[u8]) -> Option<Vec<u8>> {
-    blocks::with_passages(note, |passage| secrets::redact_text(passage).map(|(clean, _)| clean))
+/// Changes bytes as text; what is no UTF-8 is taken byte for byte as a character, and is the same afterwards.
+fn through_text(bytes: &[u8], change: impl FnOnce(&str) -> Option<String>) -> Option<Vec<u8>> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => change(text).map(String::into_bytes),
+        Err(_) => {
+            let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
+            // all of it is below 256, as what takes the place of something
+            change(&text).map(|text| text.chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect())
+        }
+    }
+}
+
+/// A note of lines without secrets in those that are no records, and in stubs; `None` when there are none.
+fn clean_lines(note: &[u8]) -> Option<Vec<u8>> {
+    let (mut kept, mut texts, mut is_changed) = (Vec::new(), Vec::new(), false);
+    for line in lines::split(note) {
+        if lines::id(line).is_none() && std::str::from_utf8(line).is_ok() {
+            texts.push(line);
+            continue;
+        }
+        let clean = match (lines::id(line), is_stub(line)) {
+            (None, _) => clean(line),
+            (Some(_), true) => clean_stub(line),
+            (Some(_), false) => None,
+        };
+        is_changed |= clean.is_some();
+        kept.push(clean.unwrap_or_else(|| line.to_vec()));
+    }
+    // a key can have many lines
+    let texts = texts.join(&b'\n');
+    let clean = clean(&texts);
+    is_changed |= clean.is_some();
+    let texts = clean.unwrap_or(texts);
+    is_changed.then(|| lines::canonical(kept.iter().map(Vec::as_slice).chain(lines::split(&texts))))
+}
+
+/// A stub without secrets in why it is one.
+fn clean_stub(line: &[u8]) -> Option<Vec<u8>> {
+    let mut value: serde_json::Value = serde_json::from_slice(line).ok()?;
+    (!secrets::redact_value(&mut value).is_empty()).then(|| value.to_string().into_bytes())
+}
+
+/// A note of Markdown without secrets in what people wrote, also into a block; `None` when there are none.
+fn clean_blocks(note: &[u8], said: &Said<'_>) -> Result<Option<Vec<u8>>> {
+    let mut forged = Vec::new();
+    for (id, text) in blocks::texts(note) {
+        if let Some(id) = id
+            && said.leaks(&id, &text, "")?.iter().any(|leak| leak.id.is_none())
+        {
+            forged.push(text);
+        }
+    }
+    let redacted = |text: &str| secrets::redact_text(text).map(|(clean, _)| clean);
+    Ok(through_text(note, |note| {
+        let note = note.as_bytes();
+        let passages = blocks::with_passages(note, redacted);
+        let is_forged = |text: &str| forged.iter().any(|block| block.starts_with(text));
+        let all =
+            blocks::with_texts(passages.as_deref().unwrap_or(note), |text| redacted(text).filter(|_| is_forged(text)));
+        all.or(passages).and_then(|note| String::from_utf8(note).ok())
+    }))
 }

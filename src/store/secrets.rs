@@ -170,6 +170,13 @@ fn walk_meta(fields: &mut serde_json::Map<String, Value>, replaced: &mut Vec<Rep
     }
 }
 
+/// What looks like a secret in a text, with the rule that saw it; a stretch that several rules see comes several times.
+pub(super) fn found(text: &str) -> Vec<(&'static str, String)> {
+    let marks = marks(text);
+    let is_new = |(span, ..): &Span| marks.iter().all(|mark| span.end <= mark.start || mark.end <= span.start);
+    find(text).into_iter().filter(is_new).map(|(span, _, rule)| (rule, text[span].to_owned())).collect()
+}
+
 /// One round of [`redact_text`].
 fn redact_once(text: &str) -> Option<(String, Vec<&'static str>)> {
     let (mut spans, marks) = (find(text), marks(text));
