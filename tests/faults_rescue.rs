@@ -157,6 +157,50 @@ fn a_damaged_note_keeps_no_other_from_being_written_and_its_older_version_comes_
 }
 
 #[test]
+fn every_command_that_goes_past_a_damaged_note_says_so() {
+    let place = Place::new();
+    let repo = written(&place);
+    repo.json(["flush"]);
+    let blob = repo.git_out(["notes", "--ref", JOURNAL, "list", "HEAD"]);
+    damage(&repo, &blob, "garbage");
+    for command in [
+        &["log", "--journal"][..],
+        &["log", "--journal", "-n", "5000"],
+        &["log", "--journal", "--json"],
+        &["session", "list"],
+        &["search", "commit"],
+        &["status"],
+        &["resume"],
+    ] {
+        let ran = repo.run(command);
+        let told = format!("{}{}", ran.out, ran.err);
+        assert!(told.contains(&blob), "{command:?}: {told}");
+    }
+}
+
+#[test]
+fn a_damaged_tree_loses_no_note_that_is_there_and_a_damaged_history_is_found() {
+    let place = Place::new();
+    let repo = written(&place);
+    repo.json(["flush"]);
+    let before = all(&repo);
+    damage(&repo, &tip(&repo, &format!("{JOURNAL}^{{tree}}")), "garbage");
+    mend(&repo);
+    let after = all(&repo);
+    assert!(before.lines().all(|line| after.contains(line)), "{before}\n{after}");
+    repo.fsck();
+    repo.json(["finding", "and on"]);
+    repo.json(["flush"]);
+    damage(&repo, &tip(&repo, &format!("{JOURNAL}~1")), "missing");
+    let said = repo.fails(1, ["doctor"]);
+    assert!(said["reason"].as_str().is_some_and(|why| why.contains("the history of")), "{said}");
+    let before = all(&repo);
+    mend(&repo);
+    assert_eq!(all(&repo), before);
+    repo.fsck();
+}
+
+#[test]
 fn a_remote_that_lacks_what_is_missing_here_is_given_the_rest_when_that_is_asked_for() {
     let place = Place::new();
     let repo = written(&place);

@@ -424,7 +424,7 @@ impl<'a> Here<'a> {
             true => view::log::one_line(found, paint, out),
             false => view::log::entry(found, paint, &terminal, out),
         };
-        let warnings = log::run(&context, &request, &make, &mut |made| {
+        let mut warnings = log::run(&context, &request, &make, &mut |made| {
             any |= made.is_some();
             match made {
                 Some((sheet, at)) => output.write(&sheet[at]),
@@ -434,6 +434,7 @@ impl<'a> Here<'a> {
         if !any {
             output.say("No commit here has such records.")?;
         }
+        warnings.extend(view::words::unreadable(&self.repo.unreadable()));
         output.aside(&warnings, &[])?;
         Ok(None)
     }

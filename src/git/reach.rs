@@ -5,6 +5,7 @@ use std::collections::{BinaryHeap, HashSet};
 use super::Oid;
 use super::process::{Pending, git, output};
 use super::repository::Repository;
+use crate::error::Result;
 
 /// How much older than a commit its descendants' clocks may make it look, in seconds.
 const SKEW: i64 = 5 * 24 * 3600;
@@ -71,6 +72,13 @@ pub fn is_ancestor(repo: &Repository, ancestor: Oid, of: &str) -> bool {
     let mut command = git(repo.cwd());
     command.args(["merge-base", "--is-ancestor", &ancestor.to_string(), of]);
     output(&mut command).is_ok()
+}
+
+/// Walks the commits that a tip leads to; an error in git's words when one is damaged, or not here.
+pub fn walked(repo: &Repository, tip: Oid) -> Result<()> {
+    let mut command = git(repo.cwd());
+    command.args(["rev-list", "--quiet", &tip.to_string(), "--"]);
+    output(&mut command).map(|_| ())
 }
 
 /// A number of commits, asked for and not yet read.

@@ -106,22 +106,34 @@ impl<'r> Sound<'r> {
     }
 }
 
-/// The trees that no object and no ref leads to, those of such commits among them. Asks git, which looks at every object; empty
-/// when it cannot tell.
-pub fn dangling_trees(repo: &Repository) -> Result<Vec<Oid>> {
+/// What no object and no ref leads to.
+#[derive(Debug, Default)]
+pub struct Dangling {
+    /// Trees, those of commits among them.
+    pub trees: Vec<Oid>,
+    /// Blobs.
+    pub blobs: Vec<Oid>,
+}
+
+/// The objects that no object and no ref leads to. Asks git, which looks at all there are; none when it cannot tell.
+pub fn dangling(repo: &Repository) -> Result<Dangling> {
     let mut command = git(repo.cwd());
     command.args(["fsck", "--no-reflogs", "--connectivity-only", "--no-progress", "--dangling"]);
     // it ends with an error: something is damaged
     let found = ended(&mut command, Vec::new())?;
     let text = String::from_utf8_lossy(&found.stdout);
-    let tree = |line: &str| {
+    let object = |line: &str| {
         let (kind, id) = line.strip_prefix("dangling ")?.split_once(' ')?;
-        let id = parse_oid(id)?;
-        match kind {
-            "tree" => Some(id),
-            "commit" => repo.tree_of(id).ok(),
-            _ => None,
-        }
+        Some((kind.to_owned(), parse_oid(id)?))
     };
-    Ok(text.lines().filter_map(tree).collect())
+    let mut out = Dangling::default();
+    for (kind, id) in text.lines().filter_map(object) {
+        match kind.as_str() {
+            "tree" => out.trees.push(id),
+            "commit" => out.trees.extend(repo.tree_of(id)),
+            "blob" => out.blobs.push(id),
+            _ => {}
+        }
+    }
+    Ok(out)
 }

@@ -104,7 +104,12 @@ impl Reader<'_> {
     }
 
     fn read_into(&self, blob: Oid, note: &mut Vec<u8>) -> bool {
-        self.context.repo.read_blob_into(blob, note).unwrap_or_default()
+        let is_here = self.context.repo.read_blob_into(blob, note).unwrap_or_default();
+        if !is_here {
+            // it is spoken of
+            self.context.repo.note(blob);
+        }
+        is_here
     }
 }
 

@@ -11,8 +11,8 @@ use super::{PREFIX, Store, data_ref, our_refs, touched};
 use crate::error::Result;
 use crate::git::difference::Other;
 use crate::git::remotes::is_partial;
-use crate::git::sound::{Sound, dangling_trees};
-use crate::git::{Oid, RefUpdate, UpdateError, notes, references};
+use crate::git::sound::{Sound, dangling};
+use crate::git::{Oid, RefUpdate, UpdateError, notes, parse_oid, references};
 use crate::model::Shelf;
 use crate::wire::{blocks, lines, record};
 
@@ -144,7 +144,7 @@ impl Store<'_> {
                 break;
             }
         }
-        if !self.is_readable(tip) {
+        if !left.is_listed {
             self.take_dangling(name, form, &mut left)?;
         }
         Ok(left)
@@ -183,8 +183,8 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// Of a tip that cannot be read, the tree may be here all the same, which nothing leads to then: its records that are known
-    /// nowhere else are taken, or the Markdown of such records.
+    /// Of a tip that cannot be read, or whose trees cannot, the rest may be here all the same, and nothing leads to it then: records that
+    /// are known nowhere else are taken, or the Markdown of such records.
     fn take_dangling(&self, name: &str, form: Form, left: &mut Left) -> Result<()> {
         if form == Form::Blocks {
             return self.take_rendered(left);
@@ -194,24 +194,33 @@ impl Store<'_> {
             let note = self.repo.read_blob(*blob)?.unwrap_or_default();
             known.extend(lines::split(&note).filter_map(lines::id).map(str::to_owned));
         }
-        let mut trees = Vec::new();
-        for tree in dangling_trees(self.repo)? {
+        let mut notes = Vec::new();
+        let found = dangling(self.repo)?;
+        for tree in found.trees {
             left.epoch = left.epoch.united(&Epoch::of_tree(self.repo, tree).unwrap_or_default());
-            trees.push(notes::entries_past(self.repo, tree, &mut |_| Ok(()))?.notes);
+            let listed = notes::entries_past(self.repo, tree, &mut |_| Ok(()))?.notes;
+            notes.extend(listed.into_iter().map(|(on, blob)| (Some(on), blob)));
         }
+        // of a note whose tree is gone the records say what they were made on
+        notes.extend(found.blobs.into_iter().map(|blob| (None, blob)));
         let is_new = |line: &&[u8]| {
             let shelf = record::decode(line).and_then(|record| record.body.shelf());
             shelf.is_some_and(|shelf| data_ref(shelf) == name)
                 && lines::id(line).is_some_and(|id| !known.contains(id))
                 && left.epoch.counts(line)
         };
-        for (on, blob) in trees.into_iter().flatten() {
+        let mut taken: BTreeMap<Oid, Vec<Vec<u8>>> = BTreeMap::new();
+        for (on, blob) in notes {
             let Ok(Some(note)) = self.repo.read_blob(blob) else { continue };
-            let new: Vec<&[u8]> = lines::split(&note).filter(is_new).collect();
-            if !new.is_empty() {
-                let new = self.repo.write_blob(&lines::canonical(new))?;
-                left.notes.entry(on).or_default().insert(new);
+            for line in lines::split(&note).filter(is_new) {
+                let made_on = || record::decode(line)?.head.commit.as_deref().and_then(parse_oid);
+                let on = on.or_else(made_on).unwrap_or_else(|| self.repo.empty_tree());
+                taken.entry(on).or_default().push(line.to_vec());
             }
+        }
+        for (on, new) in taken {
+            let new = self.repo.write_blob(&lines::canonical(new.iter().map(Vec::as_slice)))?;
+            left.notes.entry(on).or_default().insert(new);
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Check;
 use crate::git::backend::{damaged_packed_refs, deletion};
 use crate::git::locks;
+use crate::git::reach::walked;
 use crate::git::remotes::kept_under;
 use crate::git::repository::quote;
 use crate::git::{Oid, Repository};
@@ -34,6 +35,7 @@ pub fn checks(context: &Context<'_>) -> Vec<Check> {
         refs.push(Check::right("refs", "every ref of ours can be read and written"));
     }
     refs.push(damaged(context));
+    refs.extend(damaged_history(context));
     refs.extend(locks(context.repo));
     refs.push(waiting(context));
     refs.push(unsynced(context));
@@ -175,14 +177,28 @@ fn damaged(context: &Context<'_>) -> Check {
     anew(context.repo, check)
 }
 
+/// Refs whose history cannot be walked to its end, though the tip can be read: what does not travel to a remote that lacks it.
+fn damaged_history(context: &Context<'_>) -> Vec<Check> {
+    let repo = context.repo;
+    let tips = own_refs().into_iter().filter_map(|name| Some((repo.find_ref(&name).ok()??, name)));
+    let broken = tips.filter(|(tip, _)| context.store.is_readable(*tip)).filter_map(|(tip, name)| {
+        let error = walked(repo, tip).err()?;
+        let what = format!("the history of {name} cannot be walked to its end: {error}");
+        Some(anew(repo, Check::wrong("objects", what)))
+    });
+    broken.collect()
+}
+
 /// The commands that put the files of damaged objects aside: whole ones can come in their place then.
 fn put_aside(repo: &Repository, ids: impl Iterator<Item = Oid>) -> impl Iterator<Item = String> {
-    let objects = repo.objects();
+    let (objects, aside) = (repo.objects(), repo.common_dir());
     let files = ids.take(16).map(move |id| {
         let hex = id.to_string();
-        objects.join(&hex[..2]).join(&hex[2..])
+        (objects.join(&hex[..2]).join(&hex[2..]), aside.join(format!("damaged-{hex}")))
     });
-    files.filter(|file| file.exists()).map(|file| shell_path(&file)).map(|path| format!("mv {path} {path}.damaged"))
+    files
+        .filter(|(file, _)| file.exists())
+        .map(|(file, aside)| format!("mv {} {}", shell_path(&file), shell_path(&aside)))
 }
 
 /// The commands that write the notes anew from what is left, and fetch what a remote has.

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Annotated, Found, Reader, empty};
@@ -186,8 +186,9 @@ pub(super) fn show<S: Sheet>(
     let (give, take) = channel::<Job<S>>();
     let take = Mutex::new(take);
     let (objects, stop) = (Objects::of(reader.context.repo), AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        let begin = || std::thread::Builder::new().spawn_scoped(scope, || help(&take, &objects, &stop, make));
+    let lost = Mutex::new(Vec::new());
+    let shown = std::thread::scope(|scope| {
+        let begin = || std::thread::Builder::new().spawn_scoped(scope, || help(&take, &objects, &lost, &stop, make));
         let helpers = (0..helpers).filter(|_| begin().is_ok()).count();
         let showing = Showing { make, show, left: most, shown: 0 };
         // the helpers end when this goes
@@ -204,14 +205,31 @@ pub(super) fn show<S: Sheet>(
         let shown = line.run(reader);
         stop.store(true, Ordering::Relaxed);
         shown
-    })
+    });
+    for blob in lost.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        // it is spoken of
+        reader.context.repo.note(blob);
+    }
+    shown
 }
 
 /// Does what it is given until nobody can give it anything any more, or nobody wants it.
-fn help<S: Sheet>(take: &Mutex<Receiver<Job<S>>>, objects: &Objects, stop: &AtomicBool, make: &Make<'_, S>) {
+fn help<S: Sheet>(
+    take: &Mutex<Receiver<Job<S>>>,
+    objects: &Objects,
+    lost: &Mutex<Vec<Oid>>,
+    stop: &AtomicBool,
+    make: &Make<'_, S>,
+) {
     let next = || take.lock().ok()?.recv().ok();
     let (blobs, mut room) = (objects.open(), Vec::new());
-    let read = |blob, note: &mut Vec<u8>| blobs.as_ref().is_some_and(|blobs| blobs.read_into(blob, note));
+    let read = |blob, note: &mut Vec<u8>| {
+        let is_here = blobs.as_ref().is_some_and(|blobs| blobs.read_into(blob, note));
+        if !is_here {
+            lost.lock().unwrap_or_else(PoisonError::into_inner).push(blob);
+        }
+        is_here
+    };
     while let Some((mut work, reply)) = next().filter(|_| !stop.load(Ordering::Relaxed)) {
         work.run(&read, &mut room, make);
         // nobody waits any more when the log was left

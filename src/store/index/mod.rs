@@ -211,7 +211,12 @@ impl Store<'_> {
 
     /// Fetches blobs of notes that a partial clone left out, all at once. Whether they are here now.
     fn fetched(&self, lacking: &[Oid]) -> bool {
-        !lacking.is_empty() && is_partial(self.repo) && promised::fetch(self.repo, lacking).is_ok()
+        if !is_partial(self.repo) {
+            // they are spoken of
+            lacking.iter().for_each(|id| drop(self.repo.note(*id)));
+            return false;
+        }
+        !lacking.is_empty() && promised::fetch(self.repo, lacking).is_ok()
     }
 
     /// Whether blobs have come that were not here when the database was filled, or it is time to ask for them again.
@@ -221,7 +226,7 @@ impl Store<'_> {
         let asked: i64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(i64::MAX);
         let mut ids = words.filter_map(parse_oid).peekable();
         let is_time = ids.peek().is_some() && self.now().timestamp().saturating_sub(asked) >= ASK_AGAIN;
-        Ok(is_time && is_partial(self.repo) || ids.any(|id| matches!(self.repo.read_blob(id), Ok(Some(_)))))
+        Ok(is_time && is_partial(self.repo) || ids.any(|id| self.repo.note(id).is_some()))
     }
 
     /// The database as it is, if it can be trusted and holds what it must hold.
