@@ -250,6 +250,7 @@ pub const WRITES: &[Write] = &[
     },
     Write {
         name: "redact secrets",
+        similar: true,
         prepare: |place| {
             let repo = work(place);
             let name = "refs/notes/empirica/data/journal";

@@ -217,7 +217,7 @@ fn a_kill_at_any_moment_of_a_refresh_or_a_rebuild_leaves_nothing_wrong() {
     let place = Place::new();
     let repo = filled(&place, 5);
     #[expect(clippy::disallowed_methods, reason = "a switch of this test, not of the program")]
-    let kills = if std::env::var_os("EMPIRICA_TEST_LONG").is_some() { 800 } else { 60 };
+    let kills = if std::env::var_os("EMPIRICA_TEST_LONG").is_some() { 800 } else { 40 };
     let mut killed = 0;
     for round in 0..kills {
         match round % 3 {

@@ -53,7 +53,7 @@ fn a_kill_at_any_moment_loses_and_tears_nothing() {
     repo.start("a", "t");
     #[expect(clippy::disallowed_methods, reason = "a switch of this test, not of the program")]
     let long = std::env::var_os("EMPIRICA_TEST_LONG").is_some();
-    let kills = if long { 1500 } else { 90 };
+    let kills = if long { 1500 } else { 60 };
     let mut moments = Moments(7);
     let mut acknowledged: Vec<String> = Vec::new();
     let mut killed = 0;

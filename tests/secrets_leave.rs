@@ -225,7 +225,7 @@ fn what_is_looked_at_before_a_push_is_bounded_by_its_time() {
     let hub = hub(&place);
     let repo = working(&place, &hub);
     repo.json(["init"]);
-    let lines: String = (0..40_000).map(|n| format!("harmless line of text number {n}\n")).collect();
+    let lines: String = (0..12_000).map(|n| format!("harmless line of text number {n}\n")).collect();
     std::fs::write(repo.path.join("../lines"), lines).expect("a file");
     repo.git(["notes", "--ref", JOURNAL, "append", "-F", "../lines"]).ok();
     repo.json(["status"]);
