@@ -136,7 +136,7 @@ fn a_stable_check_may_proceed() {
             &["check", "-v", "know=0.8", "--confidence", "0.6999"],
             "Decision: investigate (confidence 0.6999 is below 0.70)",
         ),
-        (&["check", "-v", "know=0.8"], "Decision: proceed (confidence 0.80 is 0.70 or more)"),
+        (&["check", "-v", "know=0.8"], "Decision: proceed (overall confidence 0.80 is 0.70 or more)"),
         (&["check", "-v", "uncertainty=0.3"], "Decision: investigate (there is no confidence to act on)"),
     ] {
         let out = repo.run(arguments).ok().out;
@@ -188,13 +188,13 @@ fn what_was_learned_makes_a_gain_learning() {
         &["evidence", "cargo test", "--exit", "0"],
     ] {
         repo.start("ada", "t");
-        repo.json(["preflight", "-v", "know=0.3,uncertainty=0.8"]);
+        repo.json(["preflight", "-v", "know=0.3,uncertainty=0.4"]);
         repo.json(support);
-        let json = check(&repo, 0, "know=0.9,uncertainty=0.1", &[]);
+        let json = check(&repo, 0, "know=0.6,uncertainty=0.1", &[]);
         assert_eq!(text(&json["drift_analysis"], "type"), "learning", "{support:?}");
-        assert_eq!(json["drift_analysis"]["vector_deltas"]["know"], 0.6);
+        assert_eq!(json["drift_analysis"]["vector_deltas"]["know"], 0.3);
         // nothing more was learned since
-        let json = check(&repo, 0, "know=0.95,uncertainty=0.1", &[]);
+        let json = check(&repo, 0, "know=0.65,uncertainty=0.1", &[]);
         assert_eq!(text(&json["drift_analysis"], "severity"), "minor", "{support:?}");
         repo.json(["session", "end"]);
     }
@@ -202,6 +202,7 @@ fn what_was_learned_makes_a_gain_learning() {
     repo.start("ada", "t");
     repo.json(["preflight", "-v", "know=0.3"]);
     check(&repo, 0, "know=0.9", &["--finding", "It is UTC"]);
+    repo.json(["session", "end"]);
     // neither a question, nor a failure, nor a failed check found a gain
     for nothing in [
         &["unknown", "Why?"][..],
@@ -219,6 +220,54 @@ fn what_was_learned_makes_a_gain_learning() {
 }
 
 #[test]
+fn a_large_gain_is_weighed_against_how_much_was_learned() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let gain = |records: &[&[&str]]| {
+        repo.start("ada", "t");
+        repo.json(["preflight", "-v", "know=0.3"]);
+        for record in records {
+            repo.json(*record);
+        }
+        let json = check(&repo, 0, "know=0.95", &[]);
+        let told = repo.run(["check", "-v", "know=0.95"]).out;
+        repo.json(["session", "end"]);
+        (text(&json["drift_analysis"], "severity").to_owned(), text(&json, "recommendation").to_owned(), told)
+    };
+    let (severity, recommendation, _) = gain(&[&["finding", "x"]]);
+    assert_eq!((severity.as_str(), recommendation.as_str()), ("moderate", "recalibrate_before_acting"));
+    let (severity, ..) = gain(&[&["finding", "x"], &["finding", "x"], &["finding", "x"], &["finding", "y"]]);
+    assert_eq!(severity, "moderate", "a text that is repeated is no further claim");
+    let (severity, recommendation, _) = gain(&[&["finding", "x"], &["source", "docs/a.md"], &["finding", "y"]]);
+    assert_eq!((severity.as_str(), recommendation.as_str()), ("none", "proceed"));
+    let (severity, ..) = gain(&[&["evidence", "cargo test", "--exit", "0"]]);
+    assert_eq!(severity, "none");
+    let (severity, ..) = gain(&[&["finding", "x"], &["evidence", "cargo test", "--exit", "1"]]);
+    assert_eq!(severity, "moderate");
+}
+
+#[test]
+fn a_check_never_ignores_what_is_doubted() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("ada", "t");
+    let json = check(&repo, 0, "know=.9,uncertainty=.99", &[]);
+    assert_eq!((text(&json, "decision"), text(&json, "recommendation")), ("investigate", "investigate"));
+    assert_eq!(text(&json, "decision_reason"), "uncertainty 0.99 is above 0.60");
+    assert!(!text(&json, "next_step").starts_with("Act"), "{json}");
+    let told = repo.run(["check", "-v", "know=.9", "--confidence", "1"]).ok().out;
+    assert!(told.contains("Decision: investigate (uncertainty 0.99 of CHECK 1 is above 0.60)"), "{told}");
+    repo.json(["session", "end"]);
+    // given before the work only, it stands until another one is given
+    repo.start("ada", "u");
+    repo.json(["preflight", "-v", "know=.9,uncertainty=.61"]);
+    let json = check(&repo, 0, "know=.9", &[]);
+    assert_eq!(text(&json, "decision_reason"), "uncertainty 0.61 of PREFLIGHT 1 is above 0.60");
+    let json = check(&repo, 0, "know=.9,uncertainty=.6", &[]);
+    assert_eq!((text(&json, "decision"), text(&json, "recommendation")), ("proceed", "proceed"));
+}
+
+#[test]
 fn an_answer_by_another_session_is_learned_too() {
     let place = Place::new();
     let repo = place.repo("r");
@@ -227,7 +276,7 @@ fn an_answer_by_another_session_is_learned_too() {
     repo.json(["preflight", "-v", "know=0.3", "--ai", "ada"]);
     repo.start("codex", "u");
     repo.json(["resolve", text(&unknown, "id"), "UTC", "--ai", "codex"]);
-    let json = check(&repo, 0, "know=0.9", &["--session", &session]);
+    let json = check(&repo, 0, "know=0.6", &["--session", &session]);
     assert_eq!(text(&json["drift_analysis"], "type"), "learning");
 }
 

@@ -105,6 +105,7 @@ mod team;
 mod tokens;
 mod trust;
 mod unborn;
+mod vectors_compared;
 mod workflow;
 mod workflow_attacks;
 mod workflow_forms;

@@ -31,6 +31,26 @@ pub fn overall(vectors: &Vectors) -> Option<f64> {
     (weights > 0.0).then(|| round4(sum / weights))
 }
 
+/// The overall confidences of two assessments over the vectors both give, so that none grows by what the other leaves
+/// out; `None` when they share none of any tier.
+pub fn compared(before: &Vectors, after: &Vectors) -> Option<(f64, f64)> {
+    Some((overall(&before.shared(after))?, overall(&after.shared(before))?))
+}
+
+/// The overall confidences of a session's assessments, to be compared with each other: over the vectors that the first
+/// and the last one with any share. One that lacks any of these has none; a single one is as it is.
+pub fn series<'a>(all: impl IntoIterator<Item = &'a Vectors>) -> Vec<Option<f64>> {
+    let all: Vec<&Vectors> = all.into_iter().collect();
+    let tiered = || all.iter().filter(|vectors| overall(vectors).is_some());
+    let (Some(first), Some(last)) = (tiered().next(), tiered().next_back()) else { return vec![None; all.len()] };
+    let common = first.shared(last);
+    let comparable = |vectors: &&Vectors| {
+        let own = vectors.shared(&common);
+        (own.iter().count() == common.iter().count()).then(|| overall(&own)).flatten()
+    };
+    all.iter().map(comparable).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,6 +77,24 @@ mod tests {
         assert_eq!(overall(&vectors("density=0.25")), Some(0.75));
         // (0.35*0.6 + 0.15*1.0) / 0.5
         assert_eq!(overall(&vectors("know=0.6,engagement=1")), Some(0.72));
+    }
+
+    #[test]
+    fn only_what_both_give_is_compared() {
+        let before = vectors("know=0.8,uncertainty=0.3,engagement=0.3,completion=0,clarity=0.3");
+        assert_eq!(compared(&before, &vectors("know=0.8,uncertainty=0.3")), Some((0.8, 0.8)));
+        assert_eq!(compared(&before, &vectors("do=0.9,uncertainty=0.3")), None);
+        assert_eq!(compared(&before, &vectors("know=0.6,do=0.1")), Some((0.8, 0.6)));
+    }
+
+    #[test]
+    fn a_series_is_over_what_its_ends_share() {
+        let of = |texts: &[&str]| series(&texts.iter().map(|text| vectors(text)).collect::<Vec<_>>());
+        assert_eq!(of(&["know=0.5,do=0.9", "know=0.6", "know=0.7,do=0.9"]), [Some(0.7), None, Some(0.8)]);
+        assert_eq!(of(&["know=0.5,clarity=0.1", "know=0.6", "uncertainty=0.1"]), [Some(0.5), Some(0.6), None]);
+        assert_eq!(of(&["know=0.5", "do=0.7"]), [None, None]);
+        assert_eq!(of(&["uncertainty=0.5"]), [None]);
+        assert_eq!(of(&["uncertainty=0.5", "know=0.7"]), [None, Some(0.7)]);
     }
 
     #[test]

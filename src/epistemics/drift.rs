@@ -23,8 +23,10 @@ const COUNTED: [Vector; 8] = [
 const DETECTED: f64 = 0.05;
 /// From this move on it is moderate.
 const MODERATE: f64 = 0.15;
-/// Above this move it is severe.
+/// Above this move it is severe, and a gain needs more than one claim.
 const SEVERE: f64 = 0.30;
+/// So many different claims support a gain of any size.
+const SEVERAL: usize = 3;
 /// A fall below this is one of the patterns (the Python tool's drift monitor).
 const FALLEN: f64 = -0.15;
 /// A rise above this shows that complexity was discovered.
@@ -69,7 +71,7 @@ pub enum Kind {
     /// Nothing moved by 0.05.
     #[default]
     None,
-    /// Confidence rose and nothing was learned.
+    /// Confidence rose and nothing was learned, or too little for so large a gain.
     Overconfidence,
     /// Knowledge, clarity and context fell together: what was known is no longer there.
     TrueDrift,
@@ -107,13 +109,38 @@ impl Kind {
     }
 }
 
+/// What was learned between an assessment and the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Learned {
+    /// Findings, answers to its questions, decisions and sources that say something new.
+    pub claims: usize,
+    /// Whether a check passed.
+    pub passed: bool,
+}
+
+impl Learned {
+    /// Whether it was nothing.
+    pub fn is_nothing(self) -> bool {
+        self == Learned::default()
+    }
+
+    /// Whether it supports a gain above 0.30: a check that passed, or 3 claims.
+    pub fn supports_much(self) -> bool {
+        self.passed || self.claims >= SEVERAL
+    }
+
+    fn and(self, other: Self) -> Self {
+        Learned { claims: self.claims + other.claims, passed: self.passed || other.passed }
+    }
+}
+
 /// An assessment on its way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step<'a> {
     /// Its values.
     pub vectors: &'a Vectors,
-    /// Whether anything was learned between the assessment before it and this one.
-    pub learned: bool,
+    /// What was learned between the assessment before it and this one.
+    pub learned: Learned,
 }
 
 /// What the newest assessments show.
@@ -131,8 +158,10 @@ pub struct Drift {
     pub analyzed: usize,
     /// Newest value − mean of the earlier ones in the window, of the counted vectors given on both sides, 4 decimals.
     pub deltas: Vec<(Vector, f64)>,
-    /// Whether anything was learned since the assessment before the newest.
-    pub learned: bool,
+    /// What was learned since the assessment before the newest.
+    pub learned: Learned,
+    /// Whether a gain above 0.30 has too little behind it.
+    pub is_undersupported: bool,
 }
 
 impl Drift {
@@ -146,23 +175,21 @@ impl Drift {
         self.severity != Severity::Severe
     }
 
-    /// Whether confidence rose by 0.15 or more while nothing was learned.
+    /// Whether confidence rose by 0.15 or more while nothing was learned, or above 0.30 with little.
     pub fn is_inflated(&self) -> bool {
         self.kind == Kind::Overconfidence && self.severity >= Severity::Moderate
     }
 }
 
 /// Compares the last of the steps with the mean of those before it in the window (2 or more; DESIGN §3). Falls count. A
-/// gain counts as far as it goes beyond the assessments since which nothing was learned: what rose with learning is
-/// no drift. Fewer than two steps show nothing.
+/// gain counts as far as it goes beyond the assessments since which nothing was learned. Where something was learned, it
+/// counts only above 0.30, as a moderate drift, unless a check passed or 3 claims were made since. Fewer than two steps
+/// show nothing.
 pub fn analyse(steps: &[Step<'_>], window: usize) -> Drift {
     let steps = &steps[steps.len().saturating_sub(window.max(2))..];
     let mut drift = Drift { window, analyzed: steps.len(), ..Drift::default() };
     let Some((now, earlier)) = steps.split_last().filter(|(_, earlier)| !earlier.is_empty()) else { return drift };
     drift.learned = now.learned;
-    // the trailing assessments between which, and since which, nothing was learned
-    let idle = steps.iter().rev().take_while(|step| !step.learned).count().min(earlier.len());
-    let unlearned = &earlier[earlier.len() - idle..];
     let (mut fall, mut gain) = (0.0_f64, 0.0_f64);
     for vector in COUNTED {
         let moved = |from: &[Step<'_>]| Some(now.vectors.get(vector)? - mean(from, vector)?);
@@ -170,16 +197,27 @@ pub fn analyse(steps: &[Step<'_>], window: usize) -> Drift {
         drift.deltas.push((vector, round4(delta) + 0.0));
         let better = |delta: f64| if vector.less_is_better() { -delta } else { delta };
         fall = fall.max(-better(delta));
-        if let Some(unfounded) = moved(unlearned) {
-            gain = gain.max(better(unfounded).min(better(delta)));
+        for from in 0..earlier.len() {
+            let since = steps[from + 1..].iter().fold(Learned::default(), |sum, step| sum.and(step.learned));
+            let rise = moved(&earlier[from..]).map_or(0.0, |moved| better(moved).min(better(delta)));
+            if since.is_nothing() {
+                gain = gain.max(rise);
+                break;
+            }
+            drift.is_undersupported |= round4(rise) > SEVERE && !since.supports_much();
         }
+    }
+    if drift.is_undersupported {
+        gain = gain.max(MODERATE);
     }
     drift.severity = Severity::of(fall.max(gain));
     drift.detected = drift.severity != Severity::None;
     drift.kind = match drift.detected {
         true if round4(gain) > round4(fall) => Kind::Overconfidence,
         true => falling(&drift.deltas),
-        false if now.learned && drift.deltas.iter().any(|(_, delta)| delta.abs() >= DETECTED) => Kind::Learning,
+        false if !now.learned.is_nothing() && drift.deltas.iter().any(|(_, delta)| delta.abs() >= DETECTED) => {
+            Kind::Learning
+        }
         false => Kind::None,
     };
     drift
@@ -209,17 +247,17 @@ fn falling(deltas: &[(Vector, f64)]) -> Kind {
 pub fn steps<'r>(
     records: impl IntoIterator<Item = &'r Record>,
     session: &SessionId,
-) -> Vec<(&'r Head, &'r Assessment, bool)> {
+) -> Vec<(&'r Head, &'r Assessment, Learned)> {
     let mut out = Vec::new();
-    let mut learned = false;
-    let mut questions = BTreeSet::new();
+    let mut learned = Learned::default();
+    let mut known = Known::default();
     for record in records {
-        learned |= teaches(record, session, &mut questions);
+        learned = learned.and(teaches(record, session, &mut known));
         if let Body::Assessment(assessment) = &record.body
             && record.head.session.as_ref() == Some(session)
         {
             out.push((&record.head, &**assessment, learned));
-            learned = false;
+            learned = Learned::default();
         }
     }
     out
@@ -227,30 +265,40 @@ pub fn steps<'r>(
 
 /// The newest record by which a session learned anything, out of records in order of id; `None` when there is none.
 pub fn last_learned<'r>(records: impl IntoIterator<Item = &'r Record>, session: &SessionId) -> Option<&'r Id> {
-    let mut questions = BTreeSet::new();
+    let mut known = Known::default();
     // every record is looked at: questions are asked before they are answered
-    records.into_iter().filter(|record| teaches(record, session, &mut questions)).map(|record| &record.head.id).max()
+    records.into_iter().filter(|r| !teaches(r, session, &mut known).is_nothing()).map(|record| &record.head.id).max()
 }
 
-/// Whether a session learns something by a record: a finding, an answer to its question, a decision, a source, evidence
-/// that passed. `questions` collects what it asked.
-fn teaches<'r>(record: &'r Record, session: &SessionId, questions: &mut BTreeSet<&'r Id>) -> bool {
+/// What a session has said so far.
+#[derive(Default)]
+struct Known<'r> {
+    questions: BTreeSet<&'r Id>,
+    claims: BTreeSet<&'r str>,
+}
+
+/// What a session learns by a record: a finding, an answer to its question, a decision, a source, each text once; evidence
+/// that passed.
+fn teaches<'r>(record: &'r Record, session: &SessionId, known: &mut Known<'r>) -> Learned {
     let own = record.head.session.as_ref() == Some(session);
-    match &record.body {
+    let text = match &record.body {
         // an answer to its question is learned from whoever gives it
-        Body::Resolve(answer) => own || questions.contains(&answer.of),
-        Body::Finding(_) | Body::Decision(_) | Body::Source(_) => own,
-        Body::Evidence(evidence) => own && evidence.exit == 0,
+        Body::Resolve(answer) if own || known.questions.contains(&answer.of) => &answer.text,
+        Body::Finding(finding) if own => &finding.text,
+        Body::Decision(decision) if own => &decision.text,
+        Body::Source(source) if own => &source.location,
+        Body::Evidence(evidence) => return Learned { claims: 0, passed: own && evidence.exit == 0 },
         Body::Unknown(_) if own => {
-            questions.insert(&record.head.id);
-            false
+            known.questions.insert(&record.head.id);
+            return Learned::default();
         }
-        _ => false,
-    }
+        _ => return Learned::default(),
+    };
+    Learned { claims: usize::from(known.claims.insert(text)), passed: false }
 }
 
 /// The drift of a session's last assessments.
-pub fn of_session(steps: &[(&Head, &Assessment, bool)], window: usize) -> Drift {
+pub fn of_session(steps: &[(&Head, &Assessment, Learned)], window: usize) -> Drift {
     let steps: Vec<Step<'_>> =
         steps.iter().map(|(_, assessment, learned)| Step { vectors: &assessment.vectors, learned: *learned }).collect();
     analyse(&steps, window)

@@ -164,10 +164,8 @@ fn reasoning(records: &[&Record], own: &[&Record], gathered: &Gathered, said: &S
     let steps = drift::steps(records.iter().copied(), &gathered.session.id);
     let decided = steps.iter().enumerate().skip(steps.len().saturating_sub(STEPS)).map(|(at, (_, assessment, _))| {
         let confidence = gate::confidence(assessment);
-        let decision = (assessment.phase == Phase::Check).then(|| {
-            let drift = drift::of_session(&steps[(at + 1).saturating_sub(drift::WINDOW)..=at], drift::WINDOW);
-            gate::decide(confidence, &drift).name().to_owned()
-        });
+        let gate = (assessment.phase == Phase::Check).then(|| gate::gate(&steps[..=at], drift::WINDOW));
+        let decision = gate.and_then(|gate| gate.decision).map(|decision| decision.name().to_owned());
         let name = assessment.phase.name();
         let checkpoint = match (assessment.phase, assessment.round) {
             (Phase::Preflight | Phase::Postflight, 1) => name.to_owned(),

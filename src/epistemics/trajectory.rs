@@ -2,15 +2,17 @@
 
 use std::cmp::Ordering;
 
-use super::confidence::{overall, round4};
+use super::confidence::{compared, overall, round4};
 use crate::model::handoff::{Calibration, Trajectory};
 use crate::model::{Vector, Vectors};
 
 /// The name of the row of overall confidence.
 pub const OVERALL: &str = "overall_confidence";
+/// What is said instead of a delta when two assessments share no vector.
+pub const NOTHING_SHARED: &str = "no vector in common";
 
-/// One row for every vector given before or after, then overall confidence when either side has one.
-/// Empty when neither assessment exists.
+/// One row for every vector given before or after, then overall confidence when either side has one: over the vectors that
+/// both give; when they share none, each side's own, without a delta. Empty when neither assessment exists.
 pub fn rows(before: Option<&Vectors>, after: Option<&Vectors>, calibration: Calibration) -> Vec<Trajectory> {
     let mut out: Vec<Trajectory> = Vector::ALL
         .into_iter()
@@ -19,8 +21,21 @@ pub fn rows(before: Option<&Vectors>, after: Option<&Vectors>, calibration: Cali
             (b.is_some() || a.is_some()).then(|| row(vector.name(), b, a, |delta| word(vector, delta)))
         })
         .collect();
+    let both = before.zip(after).and_then(|(b, a)| compared(b, a));
+    if let Some((b, a)) = both {
+        out.push(row(OVERALL, Some(b), Some(a), |_| calibration.name()));
+        return out;
+    }
     let (b, a) = (before.and_then(overall), after.and_then(overall));
-    if b.is_some() || a.is_some() {
+    if let (Some(_), Some(_)) = (b, a) {
+        out.push(Trajectory {
+            vector: OVERALL.to_owned(),
+            before: b,
+            after: a,
+            delta: None,
+            status: NOTHING_SHARED.to_owned(),
+        });
+    } else if b.is_some() || a.is_some() {
         out.push(row(OVERALL, b, a, |_| calibration.name()));
     }
     out
@@ -47,6 +62,13 @@ pub fn word(vector: Vector, delta: f64) -> &'static str {
         (Ordering::Greater, false) => "improved",
         (Ordering::Less, false) => "declined",
     }
+}
+
+/// The vector that the delta of overall confidence rests on, when it is a single one.
+pub fn alone(rows: &[Trajectory]) -> Option<Vector> {
+    let tiered = |row: &Trajectory| row.vector.parse().ok().filter(|vector: &Vector| vector.tier().is_some());
+    let mut basis = rows.iter().filter(|row| row.delta.is_some()).filter_map(tiered);
+    basis.next().filter(|_| basis.next().is_none())
 }
 
 /// The deltas by vector name, `overall_confidence` last; only rows known on both sides.
@@ -82,6 +104,24 @@ mod tests {
                 ),
             ]
         );
+    }
+
+    #[test]
+    fn overall_confidence_is_over_what_both_sides_give() {
+        let of = |before: &str, after: &str| {
+            let (mut b, mut a) = (Vectors::default(), Vectors::default());
+            b.add_pairs(before).unwrap();
+            a.add_pairs(after).unwrap();
+            let rows = rows(Some(&b), Some(&a), Calibration::WellCalibrated);
+            let last = rows.last().unwrap().clone();
+            (alone(&rows), last.before, last.after, last.delta, last.status)
+        };
+        assert_eq!(
+            of("know=0.8,uncertainty=0.3,engagement=0.3,completion=0", "know=0.8,uncertainty=0.3"),
+            (Some(Vector::Know), Some(0.8), Some(0.8), Some(0.0), "well_calibrated".into())
+        );
+        assert_eq!(of("know=0.8", "do=0.3"), (None, Some(0.8), Some(0.3), None, NOTHING_SHARED.into()));
+        assert_eq!(of("know=0.8,do=0.5", "know=0.9,do=0.5").0, None);
     }
 
     #[test]

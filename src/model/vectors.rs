@@ -206,6 +206,11 @@ impl Vectors {
         self.0.iter().all(Option::is_none)
     }
 
+    /// Its values for the vectors that another set gives as well.
+    pub fn shared(&self, other: &Self) -> Self {
+        Vectors(std::array::from_fn(|at| self.0[at].filter(|_| other.0[at].is_some())))
+    }
+
     /// Adds `NAME=VALUE[,NAME=VALUE]…`. Empty text, a name without a value, an unknown name, a value that is no
     /// number in [0, 1] and a vector named twice are errors; an error leaves the set as it was.
     pub fn add_pairs(&mut self, text: &str) -> Result<(), VectorError> {

@@ -7,19 +7,18 @@ use super::compaction;
 use super::compose::What;
 use super::context::{Context, Working};
 use super::current;
-use super::drift::{Gate, gate_of};
 use super::handoff::{self, Outcome as HandoffOutcome};
 use super::propose;
 use super::session::gather_from;
 use crate::epistemics::confidence::overall;
-use crate::epistemics::gate::{self, Decision};
+use crate::epistemics::gate::{self, Decision, Gate};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::journal;
 use crate::epistemics::report::Said;
 use crate::epistemics::{calibration, drift, trajectory};
 use crate::error::{Error, Result};
 use crate::model::goal::{GoalDone, GoalState};
-use crate::model::handoff::Calibration;
+use crate::model::handoff::{Calibration, Trajectory};
 use crate::model::journal::{Finding, Unknown};
 use crate::model::vectors::VectorError;
 use crate::model::{Assessment, Body, Id, Phase, Record, SessionId, Vector, Vectors};
@@ -69,7 +68,7 @@ pub struct Outcome {
     pub gate: Option<Gate>,
     pub next_step: String,
     /// Against the first PREFLIGHT; empty before it.
-    pub deltas: Vec<(String, f64)>,
+    pub since: Vec<Trajectory>,
     /// After the work.
     pub calibration_status: Option<Calibration>,
     /// After the work: the handoff, or why there is none.
@@ -134,7 +133,7 @@ pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over:
     };
     let goals = proposed.in_order(journal::goals(&records).into_iter().map(|owned| owned.goal));
     let said: Vec<&Record> = scan.records().chain(&records).collect();
-    let gate = gate_of(said.iter().copied(), &who.id, drift::WINDOW);
+    let gate = gate::gate(&drift::steps(said.iter().copied(), &who.id), drift::WINDOW);
     let mut goals_reached = Vec::new();
     if phase != Phase::Preflight && !gate.drift.is_inflated() {
         goals_reached = propose::reached(&said, &who, &gathered, &assessment);
@@ -170,7 +169,8 @@ pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over:
         goals_reached,
         compaction,
         gate,
-        deltas: trajectory::deltas(&trajectory::rows(before, Some(&vectors), Calibration::NotAssessable)),
+        since: before
+            .map_or_else(Vec::new, |before| trajectory::rows(Some(before), Some(&vectors), Calibration::NotAssessable)),
         calibration_status: (phase == Phase::Postflight).then(|| calibration::status(before, Some(&vectors))),
         vectors,
         handoff,

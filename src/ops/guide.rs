@@ -2,9 +2,10 @@
 
 use super::context::Context;
 use super::current;
-use super::drift::{Gate, gate};
+use super::drift::gate;
 use super::session::gather_from;
 use crate::epistemics::drift::WINDOW;
+use crate::epistemics::gate::Gate;
 use crate::epistemics::gathered::Gathered;
 use crate::error::Result;
 use crate::model::goal::{GoalState, GoalStatus};

@@ -3,9 +3,10 @@
 use super::backlog::{self, Unsynced, Waiting};
 use super::context::Context;
 use super::current::Current;
-use super::drift::{Gate, gate};
+use super::drift::gate;
 use super::session::gather_from;
 use crate::epistemics::drift::WINDOW;
+use crate::epistemics::gate::Gate;
 use crate::epistemics::gathered::Gathered;
 use crate::error::Result;
 

@@ -4,8 +4,8 @@ use super::assess::drift_line;
 use super::fit::Form;
 use super::template::Templates;
 use super::{bootstrap, compaction, safe};
+use crate::epistemics::gate::Gate;
 use crate::error::Result;
-use crate::ops::drift::Gate;
 use crate::ops::hook::agent::Inject;
 
 /// What a session that begins is told of the project, in tokens; one that goes on, or lost its context, is told more.

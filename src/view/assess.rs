@@ -6,13 +6,12 @@ use super::diff::deltas_json;
 use super::handoff::{markdown, outcome_json};
 use super::template::Templates;
 use super::{Answer, safe, words};
-use crate::epistemics::confidence::round4;
 use crate::epistemics::drift::Drift;
-use crate::epistemics::gate::Decision;
+use crate::epistemics::gate::Gate;
+use crate::epistemics::trajectory::{self, NOTHING_SHARED, OVERALL};
 use crate::error::Result;
 use crate::model::Phase;
 use crate::model::goal::{GoalDone, GoalState};
-use crate::ops::drift::Gate;
 use crate::ops::{assess, drift, propose};
 
 /// A goal that a PREFLIGHT proposed, as JSON.
@@ -69,36 +68,24 @@ fn drift_lines(drift: &Drift) -> String {
     }
     let deltas: Vec<String> =
         drift.deltas.iter().map(|(vector, delta)| format!("{vector} {}", words::signed(Some(*delta)))).collect();
-    let learned = if drift.learned { "" } else { "; nothing was learned since the last one" };
+    let learned = if drift.learned.is_nothing() {
+        "; nothing was learned since the last one"
+    } else if drift.is_undersupported {
+        "; a gain above 0.30 needs a check that passed or 3 claims"
+    } else {
+        ""
+    };
     if deltas.is_empty() {
         return format!("{line}: no vector that counts is in the newest assessment and in one before it\n");
     }
     format!("{line}\n  over {} assessments: {}{learned}\n", drift.analyzed, deltas.join(", "))
 }
 
-/// What a check decides, and by what.
-fn decision_line(gate: &Gate, confidence: Option<f64>) -> String {
-    let Some(decision) = gate.decision else { return String::new() };
-    let by = match confidence {
-        Some(_) if !gate.drift.is_safe() => "the drift is severe".to_owned(),
-        Some(confidence) => {
-            // at the edge, what decided is seen
-            let near = (confidence - 0.70).abs() < 0.005;
-            let shown = if near { format!("{:.4}", round4(confidence)) } else { format!("{confidence:.2}") };
-            match decision {
-                Decision::Proceed => format!("confidence {shown} is 0.70 or more"),
-                Decision::Investigate => format!("confidence {shown} is below 0.70"),
-            }
-        }
-        None => "there is no confidence to act on".to_owned(),
-    };
-    format!("Decision: {} ({by})\n", decision.name())
-}
-
 fn add_gate(json: &mut Value, gate: &Gate) {
     json["drift_analysis"] = drift_json(&gate.drift);
     json["safe_to_proceed"] = json!(gate.drift.is_safe());
     json["decision"] = json!(gate.decision.map(|decision| decision.name()));
+    json["decision_reason"] = json!(gate.decision.map(|_| &gate.reason));
 }
 
 /// Goals that were proposed for the weak vectors, weakest first.
@@ -185,25 +172,26 @@ pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
     }
     if let Some(gate) = &outcome.gate {
         add_gate(&mut json, gate);
-        text.push_str(&decision_line(gate, outcome.confidence.or(outcome.overall_confidence)));
+        if let Some(decision) = gate.decision {
+            text.push_str(&format!("Decision: {} ({})\n", decision.name(), gate.reason));
+        }
         text.push_str(&drift_lines(&gate.drift));
     }
     if outcome.phase != Phase::Preflight {
         json["confidence"] = json!(outcome.confidence);
-        json["deltas"] = outcome
-            .deltas
-            .iter()
-            .map(|(name, delta)| (name.clone(), json!(delta)))
-            .collect::<serde_json::Map<_, _>>()
-            .into();
-        let shown: Vec<String> = outcome
-            .deltas
-            .iter()
-            .map(|(name, delta)| format!("{} {}", name.replace('_', " "), words::signed(Some(*delta))))
-            .collect();
-        if !shown.is_empty() {
-            text.push_str(&format!("Since PREFLIGHT: {}\n", shown.join(", ")));
+        let deltas = trajectory::deltas(&outcome.since);
+        let shown = deltas.iter().map(|(name, delta)| {
+            let delta = words::signed(Some(*delta));
+            match trajectory::alone(&outcome.since).filter(|_| name == OVERALL) {
+                Some(vector) => format!("overall confidence {delta} ({vector} alone)"),
+                None => format!("{} {delta}", name.replace('_', " ")),
+            }
+        });
+        let shown = if deltas.is_empty() { NOTHING_SHARED.to_owned() } else { shown.collect::<Vec<_>>().join(", ") };
+        if !outcome.since.is_empty() {
+            text.push_str(&format!("Since PREFLIGHT: {shown}\n"));
         }
+        json["deltas"] = deltas.into_iter().map(|(name, delta)| (name, json!(delta))).collect::<Map<_, _>>().into();
     }
     if let Some(calibration) = outcome.calibration_status {
         json["calibration_status"] = json!(calibration);

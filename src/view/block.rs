@@ -12,7 +12,7 @@ use crate::wire::blocks::footer;
 
 /// The renderer of whole handoffs and digests. Raised by 2 when a template changes what it says; the odd number above
 /// it marks what was put aside or stands elsewhere, so that this wins over the same renderer's whole one.
-pub const RENDERER: u32 = 2;
+pub const RENDERER: u32 = 4;
 
 /// Renders with the built-in templates.
 pub struct BuiltIn;

@@ -7,7 +7,7 @@ use super::{Answer, managed, validate, words};
 use crate::epistemics::context;
 use crate::epistemics::report::duration;
 use crate::epistemics::tokens;
-use crate::epistemics::trajectory::{OVERALL, deltas};
+use crate::epistemics::trajectory::{OVERALL, alone, deltas};
 use crate::error::Result;
 use crate::model::handoff::MadeIn;
 use crate::model::{Body, Handoff, Head, Id, Phase, Record};
@@ -40,6 +40,7 @@ pub fn markdown(templates: &mut Templates, record: &Record, footer: Option<&str>
             "git": handoff.git.as_ref().map(git_line),
             "regenerates": handoff.regenerates.as_ref().map(Id::short),
             "way": way(handoff),
+            "alone": alone(&handoff.trajectory).map(crate::model::Vector::name),
             "h": data,
             "sections": managed::sections(handoff),
             "accomplished": accomplished(handoff),

@@ -1,6 +1,6 @@
 //! The way of a number in one line of a terminal: ▁▂▃▄▅▆▇█.
 
-use crate::epistemics::confidence::overall;
+use crate::epistemics::confidence::series;
 use crate::epistemics::trajectory::OVERALL;
 use crate::model::{Assessment, Vector};
 
@@ -48,7 +48,7 @@ pub fn rows<'a>(assessments: impl Iterator<Item = &'a Assessment> + Clone) -> Ve
         Some(Row { name, first, last, line })
     };
     let of = |vector| assessments.clone().map(|a| a.vectors.get(vector)).collect();
-    let all = assessments.clone().map(|a| overall(&a.vectors)).collect();
+    let all = series(assessments.clone().map(|a| &a.vectors));
     let vectors = Vector::ALL.into_iter().filter_map(|vector| row(vector.name(), of(vector)));
     vectors.chain(row(OVERALL, all)).collect()
 }

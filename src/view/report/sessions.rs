@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::page::said;
 use super::trajectory::cells;
-use crate::epistemics::confidence::overall;
+use crate::epistemics::confidence::{overall, series};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::duration;
+use crate::epistemics::trajectory::NOTHING_SHARED;
 use crate::model::SessionId;
 use crate::model::goal::GoalState;
 use crate::model::handoff::Calibration;
@@ -65,8 +66,10 @@ pub fn session(told: &Told, here: &BTreeSet<&SessionId>) -> Value {
 
 /// Overall confidence at both ends, in a few characters.
 fn sure(gathered: &Gathered) -> String {
-    let given: Vec<f64> = gathered.assessments.iter().filter_map(|(_, a)| overall(&a.vectors)).collect();
+    let vectors = || gathered.assessments.iter().map(|(_, a)| &a.vectors);
+    let given: Vec<f64> = series(vectors()).into_iter().flatten().collect();
     match given.as_slice() {
+        [] if vectors().any(|vectors| overall(vectors).is_some()) => NOTHING_SHARED.to_owned(),
         [] => "not assessed".to_owned(),
         [only] => format!("{only:.2}"),
         [first, .., last] => format!("{first:.2} → {last:.2}"),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::svg::{at, line, number, picture, scrolling};
-use crate::epistemics::confidence::overall;
+use crate::epistemics::confidence::series;
 use crate::epistemics::gathered::Gathered;
 use crate::model::Vector;
 use crate::model::vectors::Tier;
@@ -48,7 +48,7 @@ fn tier(vector: Vector) -> &'static str {
 /// A picture for overall confidence and each vector that was given, in the order of the tiers.
 pub fn cells(session: &Gathered) -> Vec<Cell> {
     let assessments = || session.assessments.iter().map(|(_, assessment)| assessment);
-    let all: Vec<Option<f64>> = assessments().map(|a| overall(&a.vectors)).collect();
+    let all = series(assessments().map(|a| &a.vectors));
     let mut vectors = Vector::ALL;
     // uncertainty stays last, engagement goes before it
     vectors.sort_by_key(|vector| {
@@ -103,7 +103,8 @@ fn path(values: &[Option<f64>]) -> String {
 /// that were assessed are left out; `None` without any.
 pub fn all(sessions: &[Told]) -> Option<(String, usize)> {
     let ends = |told: &Told| {
-        let given = told.gathered.assessments.iter().filter_map(|(_, a)| overall(&a.vectors)).collect::<Vec<_>>();
+        let all = series(told.gathered.assessments.iter().map(|(_, a)| &a.vectors));
+        let given: Vec<f64> = all.into_iter().flatten().collect();
         Some((told.gathered.session.id.clone(), *given.first()?, *given.last()?, given.len()))
     };
     let mut assessed: Vec<_> = sessions.iter().filter_map(ends).collect();
