@@ -35,12 +35,12 @@ fn the_seeds_uncertain_preflight_sets_goals_that_are_stored() {
     assert_eq!(
         told,
         [
+            ("high", "KNOW score 0.65 indicates knowledge gaps"),
             ("high", "UNCERTAINTY score 0.65 indicates open questions"),
             ("high", "STATE score 0.45 indicates incomplete environment mapping"),
-            ("low", "KNOW score 0.65 indicates knowledge gaps"),
         ]
     );
-    assert!(goals.iter().all(|goal| text(goal, "description").contains("Map all 52 commands to handler functions")));
+    assert!(goals.iter().all(|goal| text(goal, "description").ends_with("map all 52 commands to handler functions")));
     let open = repo.json(["goal", "list", "--open"]);
     for (stored, goal) in list(&open["goals"]).iter().zip(&goals) {
         assert_eq!((&stored["id"], &stored["text"]), (&goal["id"], &goal["description"]));
@@ -79,10 +79,7 @@ fn goals_name_dead_ends_and_sessions_of_other_clones() {
     repo.json(["unknown", "Which timezone?"]);
     let json = repo.json(["preflight", "-v", "know=0.4"]);
     let goal = &json["auto_generated_goals"][0];
-    assert_eq!(
-        text(goal, "description"),
-        "Investigate what \"fix the flaky login test\" rests on: Which timezone?; Does the login test read the system clock?"
-    );
+    assert_eq!(text(goal, "description"), "Answer \"Which timezone?\" and 1 more before you fix the flaky login test");
     let short = &text(&dead_end, "id")[28..];
     let rationale = text(goal, "rationale");
     assert!(rationale.starts_with("KNOW score 0.40 indicates knowledge gaps"), "{rationale}");
@@ -99,9 +96,9 @@ fn a_second_preflight_sets_anew_what_changed_and_keeps_what_was_worked_on() {
     repo.start("ada", "t");
     let first = repo.json(["preflight", "-v", "know=0.4,state=0.3,do=0.2"]);
     let id = |json: &Value, at: usize| text(&json["auto_generated_goals"][at], "id").to_owned();
-    // weakest first: do, state, know
+    // know, state, do
     repo.json(["goal", "sub", &id(&first, 1), "step"]);
-    let second = repo.json(["preflight", "-v", "know=0.5,state=0.35,do=0.2"]);
+    let second = repo.json(["preflight", "-v", "know=0.4,state=0.35,do=0.3"]);
     assert_eq!(id(&second, 0), id(&first, 0), "the same is set once");
     assert_eq!(id(&second, 1), id(&first, 1), "steps were added to it");
     assert_ne!(id(&second, 2), id(&first, 2));
@@ -336,7 +333,7 @@ fn an_assessment_ends_the_proposals_it_meets_when_something_was_learned() {
     let reached = list(&json["goals_reached"]);
     assert_eq!(
         reached.iter().map(|goal| (&goal["id"], text(goal, "evidence"))).collect::<Vec<_>>(),
-        [(&of("UNCERTAINTY"), "CHECK 4: uncertainty 0.30"), (&of("KNOW"), "CHECK 4: know 0.70")]
+        [(&of("KNOW"), "CHECK 4: know 0.70"), (&of("UNCERTAINTY"), "CHECK 4: uncertainty 0.30")]
     );
     let open = repo.json(["goal", "list", "--open"]);
     assert_eq!(list(&open["goals"]).iter().map(|goal| goal["id"].clone()).collect::<Vec<_>>(), [of("STATE"), of("DO")]);

@@ -80,3 +80,46 @@ fn who_comes_too_late_is_told_who_has_them_and_a_third_takes_them_in_another_clo
     assert_eq!((&goal["status"], &goal["evidence"]), (&"done".into(), &"all green".into()));
     assert_eq!((&goal["session_id"], &goal["progress"]), (&cy.as_str().into(), &"2/4 subtasks".into()));
 }
+
+#[test]
+fn suggested_goals_close_with_their_session_and_become_goals_when_somebody_takes_them() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let open = || repo.json(["goal", "list", "--open"])["total_found"].clone();
+    for ended in 0..3 {
+        repo.start("ada", "Fix the login");
+        let json = repo.json(["preflight", "-v", "know=.3,state=.2,uncertainty=.9,completion=0,change=0,impact=0"]);
+        assert_eq!(json["auto_generated_goals"].as_array().map(Vec::len), Some(3), "{json}");
+        assert_eq!(open(), 3 + ended);
+        repo.json(["goal", "add", "Ship it"]);
+        let handed = repo.json(["handoff", "-m", "Fix the login", "--finding", "x"]);
+        assert!(!handed["markdown"].to_string().contains("Map the present state"), "{handed}");
+        repo.json(["session", "end"]);
+        assert_eq!(open(), ended + 1, "those that ada set stay open");
+    }
+    let all = repo.json(["goal", "list"]);
+    let suggested = &all["goals"][10];
+    assert_eq!((&suggested["status"], &suggested["vector"]), (&"dropped".into(), &"state".into()), "{suggested}");
+    let closed = id(suggested);
+    let shown = repo.json(["goal", "show", &closed])["goal"].clone();
+    assert_eq!(
+        (&shown["status"], &shown["evidence"]),
+        (&"dropped".into(), &"suggested, and closed with its session".into())
+    );
+    for view in [&["bootstrap"][..], &["session", "show", "latest"], &["resume"], &["log"]] {
+        let told = repo.run(view).ok().out;
+        assert!(!told.contains("open: Map the present") && !told.contains("open   Map"), "{view:?}: {told}");
+    }
+    // a session's closed suggestions are offered one by one; one that is taken is a goal like any other
+    let bob = repo.start("bob", "Go on");
+    repo.json(["goal", "take", "latest:ada"]);
+    let none = repo.fails(1, ["goal", "take", "latest:ada"]);
+    assert!(texts(&none["recovery_commands"])[0].starts_with("git empirica goal take "), "{none}");
+    let taken = repo.json(["goal", "take", &closed[closed.len() - 8..]]);
+    assert_eq!((&taken["goals"][0]["status"], &taken["goals"][0]["session_id"]), (&"open".into(), &bob.into()));
+    repo.json(["session", "end"]);
+    assert_eq!(open(), 4, "it is the project's now");
+    repo.start("cy", "late");
+    repo.json(["goal", "done", &closed]);
+    repo.fails(1, ["goal", "take", &closed]);
+}

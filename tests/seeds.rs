@@ -109,7 +109,7 @@ fn improvement_2_preflight_generates_goals() {
     });
     like(&example, &answer, "");
     for goal in [
-        json!({"description": "Investigate what \"Map all 52 commands to handler functions\" rests on", "priority": "low",
+        json!({"description": "Find out what it takes to map all 52 commands to handler functions", "priority": "high",
                "rationale": "KNOW score 0.65 indicates knowledge gaps"}),
         json!({"description": null, "priority": "high",
                "rationale": "STATE score 0.45 indicates incomplete environment mapping"}),

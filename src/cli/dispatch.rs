@@ -290,7 +290,7 @@ impl<'a> Here<'a> {
                 (goal::Request::Drop { id, why }, who)
             }
             GoalCommand::Take { from, who, .. } => {
-                (goal::Request::Take { session: from }, args::Speaker { who, allow_secret: false })
+                (goal::Request::Take { from }, args::Speaker { who, allow_secret: false })
             }
             GoalCommand::List { open, filter, .. } => {
                 let (goals, warnings) = goal::list(&self.context(filter)?, open)?;

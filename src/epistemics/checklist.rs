@@ -1,7 +1,7 @@
 //! The checks before a handoff: the ten lines of the specification's two checklists, each as a rule (dual-agent handoff
 //! mechanisms, "Pre-Handoff Checks"), and what receivers missed before.
 
-mod imperative;
+pub mod imperative;
 
 use std::collections::BTreeSet;
 

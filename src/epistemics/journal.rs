@@ -88,13 +88,20 @@ pub struct Owned {
     pub session: Option<SessionId>,
     /// The goal.
     pub goal: GoalState,
+    /// Whether it was suggested to the session, nobody took it, and it closed when the session ended.
+    pub lapsed: bool,
 }
 
-/// All goals, oldest first, folded from records in order.
+/// What a suggested goal is dropped for when its session ends.
+const LAPSED: &str = "suggested, and closed with its session";
+
+/// All goals, oldest first, folded from records in order, of sessions with their ends. A suggested goal closes with its
+/// session; who takes it makes it a goal like any other.
 pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Owned> {
     let mut goals: BTreeMap<Id, Owned> = BTreeMap::new();
     // the goal of each step, and its place there
     let mut parents: BTreeMap<Id, (Id, usize)> = BTreeMap::new();
+    let mut suggested: BTreeMap<&Option<SessionId>, Vec<&Id>> = BTreeMap::new();
     for record in records {
         match &record.body {
             Body::Goal(goal) => {
@@ -109,8 +116,11 @@ pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Owned> {
                     rationale: goal.rationale.clone(),
                     vector: goal.vector.clone(),
                 };
-                let owned = Owned { session: record.head.session.clone(), goal: state };
+                let owned = Owned { session: record.head.session.clone(), goal: state, lapsed: false };
                 goals.insert(record.head.id.clone(), owned);
+                if goal.vector.is_some() {
+                    suggested.entry(&record.head.session).or_default().push(&record.head.id);
+                }
             }
             Body::Subtask(subtask) => {
                 if let Some(owned) = goals.get_mut(&subtask.of) {
@@ -130,6 +140,21 @@ pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Owned> {
                 for id in &take.of {
                     if let Some(owned) = goals.get_mut(id) {
                         owned.session = record.head.session.clone();
+                        owned.goal.vector = None;
+                        if std::mem::take(&mut owned.lapsed) {
+                            (owned.goal.status, owned.goal.evidence) = (GoalStatus::Open, None);
+                        }
+                    }
+                }
+            }
+            Body::SessionEnd(_) => {
+                for id in suggested.remove(&record.head.session).unwrap_or_default() {
+                    if let Some(Owned { goal, lapsed, .. }) = goals.get_mut(id)
+                        && goal.vector.is_some()
+                        && goal.status == GoalStatus::Open
+                    {
+                        *lapsed = true;
+                        (goal.status, goal.evidence) = (GoalStatus::Dropped, Some(LAPSED.to_owned()));
                     }
                 }
             }
@@ -147,6 +172,7 @@ fn set(
     evidence: &Option<String>,
 ) {
     if let Some(owned) = goals.get_mut(of) {
+        owned.lapsed = false;
         owned.goal.status = status;
         owned.goal.evidence = evidence.clone();
     } else if let Some((goal, at)) = parents.get(of)

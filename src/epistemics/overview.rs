@@ -300,8 +300,6 @@ fn open_goals<'a>(
                 count: 1,
             }
         })
-        // what was proposed to a session that is over is nobody's any more
-        .filter(|goal: &OpenGoal| goal.goal.vector.is_none() || goal.active)
         .collect();
     out.sort_by(|a, b| {
         let key = |goal: &OpenGoal| (!goal.own, goal.goal.vector.is_some(), goal.goal.priority, !goal.active);

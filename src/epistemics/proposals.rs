@@ -1,7 +1,9 @@
 //! The goals that a PREFLIGHT proposes: what to investigate, why, and what was tried before.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use super::checklist::imperative::begins_with_verb;
 use super::confidence::round4;
 use super::gate;
 use super::matching::{best, words};
@@ -15,10 +17,16 @@ const WEAK: f64 = 0.70;
 const WEAKER: f64 = 0.60;
 /// Below this it is high.
 const WEAKEST: f64 = 0.50;
+/// The vectors that recommend to investigate, in the order their goals lead.
+const LEADING: [Vector; 3] = [Vector::Know, Vector::Uncertainty, Vector::State];
+/// Near zero before work by nature: they ask for no goal.
+const SILENT: [Vector; 3] = [Vector::Completion, Vector::Change, Vector::Impact];
 /// The most goals.
 const MOST: usize = 5;
-/// The most unknowns a description quotes.
+/// The most unknowns that are looked for.
 const UNKNOWNS: usize = 3;
+/// The longest task or question that a goal names, in characters.
+const NAMED: usize = 90;
 /// The most dead ends a rationale names.
 const DEAD_ENDS: usize = 3;
 /// The most earlier sessions a rationale names.
@@ -62,28 +70,34 @@ pub struct AtHand {
     pub sessions: Vec<Earlier>,
 }
 
-/// One goal for each vector under 0.70 (uncertainty and density: above 0.30), weakest first, at most 5; those that
-/// recommend to investigate are always among them. Empty when nothing recommends it (DESIGN §3).
+/// One goal for each vector under 0.70 (uncertainty and density: above 0.30), at most 5: first know, uncertainty and state
+/// where they recommend to investigate, then the others, weakest first. Empty when nothing recommends it (DESIGN §3).
 pub fn goals(vectors: &Vectors, at_hand: &AtHand) -> Vec<(Vector, Goal)> {
     let triggers = gate::triggers(vectors);
     if triggers.is_empty() {
         return Vec::new();
     }
-    let mut weak: Vec<(bool, f64, Vector, f64)> = vectors
+    let lead = |vector: Vector| {
+        let place = LEADING.iter().position(|leading| *leading == vector);
+        place.filter(|_| triggers.contains(&vector)).unwrap_or(LEADING.len())
+    };
+    let mut weak: Vec<(usize, f64, Vector, f64)> = vectors
         .iter()
-        .map(|(vector, value)| (!triggers.contains(&vector), strength(vector, value), vector, value))
-        .filter(|(other, strength, ..)| !other || *strength < WEAK)
+        .map(|(vector, value)| (lead(vector), strength(vector, value), vector, value))
+        .filter(|(lead, strength, vector, _)| *lead < LEADING.len() || (*strength < WEAK && !SILENT.contains(vector)))
         .collect();
-    // what triggered has a place for certain
-    weak.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    weak.sort_by(|a, b| {
+        a.0.cmp(&b.0).then_with(|| if a.0 < LEADING.len() { Ordering::Equal } else { a.1.total_cmp(&b.1) })
+    });
     weak.truncate(MOST);
-    weak.sort_by(|a, b| a.1.total_cmp(&b.1));
     let known = Known::of(at_hand);
-    let make = |(at, (_, strength, vector, value)): (usize, (bool, f64, Vector, f64))| {
+    // what is open is asked once
+    let asks = if weak.iter().any(|weak| weak.2 == Vector::Uncertainty) { Vector::Uncertainty } else { Vector::Know };
+    let make = |(at, (lead, strength, vector, value)): (usize, (usize, f64, Vector, f64))| {
         let goal = Goal {
-            text: description(vector, at_hand, &known.unknowns),
+            text: description(vector, at_hand.task.as_deref(), if vector == asks { &known.unknowns } else { &[] }),
             criteria: vec![criterion(vector)],
-            priority: priority(strength),
+            priority: priority(lead < LEADING.len(), strength),
             rationale: Some(rationale(vector, value, &known, at == 0)),
             vector: Some(vector.name().to_owned()),
         };
@@ -104,9 +118,10 @@ fn strength(vector: Vector, value: f64) -> f64 {
     round4(if vector.less_is_better() { 1.0 - value } else { value })
 }
 
-fn priority(strength: f64) -> Priority {
+/// High for what recommends to investigate, as in the seed's example (know 0.65); of the others by how weak they are.
+fn priority(leads: bool, strength: f64) -> Priority {
     match strength {
-        s if s < WEAKEST => Priority::High,
+        s if leads || s < WEAKEST => Priority::High,
         s if s < WEAKER => Priority::Medium,
         _ => Priority::Low,
     }
@@ -141,26 +156,35 @@ impl<'a> Known<'a> {
     }
 }
 
-/// What is to be reached: in the words of the task, with the questions that are open.
-fn description(vector: Vector, at_hand: &AtHand, unknowns: &[&str]) -> String {
-    let task =
-        at_hand.task.as_deref().map_or_else(|| "the task".to_owned(), |task| format!("\"{}\"", short(task, QUOTED)));
-    let quoted: Vec<String> = unknowns.iter().map(|unknown| short(unknown, QUOTED)).collect();
-    let open = if quoted.is_empty() { String::new() } else { format!(": {}", quoted.join("; ")) };
-    match vector {
-        Vector::Engagement => format!("Say what {task} is for, and agree on what is wanted"),
-        Vector::Know => format!("Investigate what {task} rests on{open}"),
-        Vector::Do => format!("Try out the commands and tools that {task} needs"),
-        Vector::Context => format!("Map what surrounds {task}: callers, configuration, conventions"),
-        Vector::Clarity => format!("Write down the steps of {task}, and what done means"),
-        Vector::Coherence => format!("Find out what contradicts itself about {task}{open}"),
-        Vector::Signal => format!("Find first-hand evidence for {task}: code, tests, logs"),
-        Vector::Density => format!("Divide {task} into parts that can be understood one at a time"),
-        Vector::State => format!("Map the present state for {task}: what is there, what works, what fails"),
-        Vector::Change => format!("Find out what changed lately around {task}"),
-        Vector::Completion => format!("List what is left to do for {task}"),
-        Vector::Impact => format!("Find out what {task} will affect"),
-        Vector::Uncertainty => format!("Answer what is open about {task}{open}"),
+/// What is to be done, in an imperative that names the task, or the first of its open questions.
+fn description(vector: Vector, task: Option<&str>, unknowns: &[&str]) -> String {
+    let task = task.map(|task| short(task.lines().next().unwrap_or_default().trim(), NAMED));
+    let (to, before) = match task.filter(|task| !task.is_empty()) {
+        None => (" to do the task".to_owned(), " before you begin".to_owned()),
+        Some(task) if begins_with_verb(&task) => {
+            let mut letters = task.chars();
+            let task: String = letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect();
+            (format!(" to {task}"), format!(" before you {task}"))
+        }
+        Some(task) => (format!(": {task}"), format!(" first: {task}")),
+    };
+    match (vector, unknowns) {
+        (_, [question]) => format!("Answer \"{}\"{before}", short(question, NAMED)),
+        (_, [question, more @ ..]) => {
+            format!("Answer \"{}\" and {} more{before}", short(question, NAMED), more.len())
+        }
+        (Vector::Uncertainty, []) => format!("List what is unclear{before}"),
+        (Vector::Engagement, _) => format!("Agree on the aim{before}"),
+        (Vector::Know, _) => format!("Find out what it takes{to}"),
+        (Vector::Do, _) => format!("Try the tools you need{to}"),
+        (Vector::Context, _) => format!("Map the code around it{before}"),
+        (Vector::Clarity, _) => format!("Write down the steps{to}"),
+        (Vector::Coherence, _) => format!("Resolve the contradictions{before}"),
+        (Vector::Signal, _) => format!("Collect evidence from code, tests and logs{before}"),
+        (Vector::Density, _) => format!("Divide the work{before}"),
+        (Vector::State | Vector::Change | Vector::Completion | Vector::Impact, _) => {
+            format!("Map the present state{before}")
+        }
     }
 }
 
@@ -207,10 +231,7 @@ fn lack(vector: Vector) -> &'static str {
         Vector::Coherence => "contradictions",
         Vector::Signal => "weak evidence",
         Vector::Density => "more than can be taken in at once",
-        Vector::State => "incomplete environment mapping",
-        Vector::Change => "that recent changes are not understood",
-        Vector::Completion => "work that is not laid out yet",
-        Vector::Impact => "effects that are not understood",
+        Vector::State | Vector::Change | Vector::Completion | Vector::Impact => "incomplete environment mapping",
         Vector::Uncertainty => "open questions",
     }
 }
@@ -230,27 +251,67 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_for_each_weak_vector_weakest_first() {
+    fn what_triggers_leads_and_is_high() {
         assert_eq!(of("know=0.9,uncertainty=0.6,do=0.1"), [], "nothing recommends to investigate");
-        assert_eq!(of("know=0.6999"), [("know", "low")]);
-        assert_eq!(of("know=0.60"), [("know", "low")]);
-        assert_eq!(of("know=0.5999"), [("know", "medium")]);
-        assert_eq!(of("know=0.50"), [("know", "medium")]);
-        assert_eq!(of("know=0.4999"), [("know", "high")]);
-        assert_eq!(of("uncertainty=0.61,know=0.7"), [("uncertainty", "high")]);
+        assert_eq!(of("know=0.6999"), [("know", "high")]);
+        assert_eq!(of("know=0.7,uncertainty=0.6001"), [("uncertainty", "high")]);
         assert_eq!(
             of("know=0.65,state=0.45,density=0.35,uncertainty=0.3"),
-            [("state", "high"), ("know", "low"), ("density", "low")]
+            [("know", "high"), ("state", "high"), ("density", "low")]
+        );
+        assert_eq!(
+            of("state=0.1,uncertainty=0.95,know=0.6,do=0"),
+            [("know", "high"), ("uncertainty", "high"), ("state", "high"), ("do", "high")]
+        );
+        // state and uncertainty that do not trigger are weak as others are
+        assert_eq!(
+            of("know=0.5,state=0.6,uncertainty=0.5,do=0.5"),
+            [("know", "high"), ("do", "medium"), ("uncertainty", "medium"), ("state", "low")]
         );
     }
 
     #[test]
-    fn at_most_five_and_what_triggered_among_them() {
-        let of = of("know=0.69,do=0.1,context=0.2,clarity=0.3,coherence=0.15,signal=0.25");
+    fn the_others_follow_weakest_first_by_their_size() {
+        let of = |text: &str| of(&format!("know=0.6,{text}"))[1..].to_vec();
+        assert_eq!(of("do=0.7"), []);
+        assert_eq!(of("do=0.6999"), [("do", "low")]);
+        assert_eq!(of("do=0.60"), [("do", "low")]);
+        assert_eq!(of("do=0.5999"), [("do", "medium")]);
+        assert_eq!(of("do=0.50"), [("do", "medium")]);
+        assert_eq!(of("do=0.4999"), [("do", "high")]);
+        assert_eq!(of("density=0.3"), []);
+        assert_eq!(of("completion=0,change=0,impact=0"), [], "near zero before work by nature");
+        let five = of("do=0.1,context=0.2,clarity=0.3,coherence=0.15,signal=0.25");
+        assert_eq!(five.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["do", "coherence", "context", "signal"]);
+    }
+
+    #[test]
+    fn they_read_as_people_write_them() {
+        let texts = |task: Option<&str>, unknowns: &[&str]| -> Vec<String> {
+            let unknowns = unknowns.iter().map(|text| (*text).to_owned()).collect();
+            let at_hand = AtHand { task: task.map(str::to_owned), unknowns, ..AtHand::default() };
+            made("know=0.4,uncertainty=0.8,state=0.4", &at_hand).into_iter().map(|(_, goal)| goal.text).collect()
+        };
         assert_eq!(
-            of.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
-            ["do", "coherence", "context", "signal", "know"]
+            texts(Some("Fix the flaky login test"), &[]),
+            [
+                "Find out what it takes to fix the flaky login test",
+                "List what is unclear before you fix the flaky login test",
+                "Map the present state before you fix the flaky login test",
+            ]
         );
+        assert_eq!(
+            texts(Some("Login"), &["Which clock?"]),
+            [
+                "Find out what it takes: Login",
+                "Answer \"Which clock?\" first: Login",
+                "Map the present state first: Login"
+            ]
+        );
+        let sure = AtHand { unknowns: vec!["Why?".into()], ..AtHand::default() };
+        assert_eq!(made("know=0.4", &sure)[0].1.text, "Answer \"Why?\" before you begin");
+        assert_eq!(texts(None, &[])[1], "List what is unclear before you begin");
+        assert_eq!(texts(Some("fix it"), &["a?", "b?", "c?"])[1], "Answer \"c?\" and 2 more before you fix it");
     }
 
     #[test]
@@ -272,21 +333,20 @@ mod tests {
         };
         let goals = made("know=0.65,uncertainty=0.8", &at_hand);
         let texts: Vec<&str> = goals.iter().map(|(_, g)| g.text.as_str()).collect();
-        let open = "Which clock does it read?; Is the login test flaky on CI only?";
         assert_eq!(
             texts,
             [
-                format!("Answer what is open about \"fix the flaky login test\": {open}"),
-                format!("Investigate what \"fix the flaky login test\" rests on: {open}"),
+                "Find out what it takes to fix the flaky login test",
+                "Answer \"Which clock does it read?\" and 1 more before you fix the flaky login test",
             ]
         );
         let why: Vec<&str> = goals.iter().map(|(_, g)| g.rationale.as_deref().unwrap()).collect();
         assert_eq!(
             why,
             [
-                "UNCERTAINTY score 0.80 indicates open questions; dead end 00000002 of codex: sleeping in the login test \
-                 — too slow; earlier session 11111111 of ada: login tests",
-                "KNOW score 0.65 indicates knowledge gaps; dead end 00000002; earlier session 11111111",
+                "KNOW score 0.65 indicates knowledge gaps; dead end 00000002 of codex: sleeping in the login test — too \
+                 slow; earlier session 11111111 of ada: login tests",
+                "UNCERTAINTY score 0.80 indicates open questions; dead end 00000002; earlier session 11111111",
             ]
         );
     }

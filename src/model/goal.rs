@@ -159,6 +159,11 @@ pub struct GoalState {
 }
 
 impl GoalState {
+    /// Whether it was suggested and nobody went about it: nothing that a session hands over.
+    pub fn is_idle_suggestion(&self) -> bool {
+        self.vector.is_some() && self.status != GoalStatus::Done && self.subtasks.is_empty()
+    }
+
     /// "2/4 subtasks"; `None` without subtasks. Dropped ones do not count.
     pub fn progress(&self) -> Option<String> {
         self.steps().map(|(done, all)| format!("{done}/{all} subtasks"))

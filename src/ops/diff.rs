@@ -91,7 +91,7 @@ pub(super) fn compared(context: &Context<'_>, a: &Side, b: &Side, is_present: bo
     if let (true, false, Some(committed), Some(git)) = (is_present, way.elsewhere, &mut way.committed, &a.git) {
         committed.extend(ignored(context, &git.uncommitted_changes.paths));
     }
-    for Owned { session, goal } in goals(scan.records()) {
+    for Owned { session, goal, .. } in goals(scan.records()) {
         if goal.status != GoalStatus::Open {
             way.closed.insert(goal.id);
         } else if session == b.session {

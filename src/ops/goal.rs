@@ -16,11 +16,27 @@ use crate::store::{Scan, When};
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
 pub enum Request {
-    Add { text: String, criteria: Vec<String>, priority: Priority },
-    Sub { goal: String, text: String },
-    Done { id: String, evidence: Option<String> },
-    Drop { id: String, why: Option<String> },
-    Take { session: String },
+    Add {
+        text: String,
+        criteria: Vec<String>,
+        priority: Priority,
+    },
+    Sub {
+        goal: String,
+        text: String,
+    },
+    Done {
+        id: String,
+        evidence: Option<String>,
+    },
+    Drop {
+        id: String,
+        why: Option<String>,
+    },
+    /// A session's open goals, or one goal: a suggested one even when it closed with its session.
+    Take {
+        from: String,
+    },
 }
 
 /// What happened.
@@ -34,6 +50,9 @@ pub struct Outcome {
     pub goals: Vec<Owned>,
     pub stored: Stored,
 }
+
+/// How many closed suggestions an error names.
+const LAPSED_SHOWN: usize = 5;
 
 fn is_goal(record: &Record) -> bool {
     matches!(record.body, Body::Goal(_))
@@ -74,20 +93,23 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
             concerned.push(found.goal.clone());
             Body::GoalDrop(GoalDrop { concerns: found.others(&who), of: found.id, why })
         }
-        Request::Take { session } => {
+        Request::Take { from: given } => {
             // who takes last has them: by the id, which comes after all that were fetched
             warnings = context.store.settle();
-            let from = alias::session(context, &session)?.id;
-            if from == who.id {
+            let (from, single) = source(context, &given)?;
+            if from == who.id && single.is_none() {
                 return Err(Error::refused(format!("the session {} is the one that would take them", from.short()))
-                    .provided(session)
+                    .provided(given)
                     .reason("goals are taken over from another session")
                     .suggest("Name the session that left them open.")
                     .command("git empirica session list")
                     .command("git empirica goal list --open"));
             }
             let scan = context.store.index()?.session(&from)?;
-            let open = |owned: &Owned| owned.goal.status == GoalStatus::Open && owned.session.as_ref() == Some(&from);
+            let open = |owned: &Owned| match &single {
+                Some(id) => owned.goal.id == *id && (owned.lapsed || owned.goal.status == GoalStatus::Open),
+                None => owned.goal.status == GoalStatus::Open && owned.session.as_ref() == Some(&from),
+            };
             concerned = goals(scan.records()).into_iter().filter(open).map(|owned| owned.goal.id).collect();
             if concerned.is_empty() {
                 return Err(nothing_to_take(&scan, &from, &who.id));
@@ -121,6 +143,19 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     })
 }
 
+/// The session that goals are taken from, and the goal when a single one is named.
+fn source(context: &Context<'_>, given: &str) -> Result<(SessionId, Option<Id>)> {
+    let unknown = match alias::session(context, given) {
+        Ok(session) => return Ok((session.id, None)),
+        Err(error) => error,
+    };
+    let Ok(found) = find(context, given, is_goal) else { return Err(unknown) };
+    let found = found.open(given)?;
+    let scan = context.store.index()?.goals([&found.goal])?;
+    let session = goals(scan.records()).into_iter().find(|owned| owned.goal.id == found.goal).and_then(|o| o.session);
+    Ok((session.ok_or(unknown)?, Some(found.goal)))
+}
+
 /// Why a session has no goal that could be taken over: others took those it had, or there is none.
 fn nothing_to_take(scan: &Scan, from: &SessionId, who: &SessionId) -> Error {
     let error = Error::not_found(format!("the session {} has no open goal", from.short()));
@@ -130,12 +165,20 @@ fn nothing_to_take(scan: &Scan, from: &SessionId, who: &SessionId) -> Error {
         _ => false,
     };
     let own: Vec<&Record> = scan.records().filter(|record| record.head.session.as_ref() == Some(from)).collect();
-    let open = goals(scan.records()).into_iter().filter(|owned| owned.goal.status == GoalStatus::Open);
+    let all = goals(scan.records());
+    let lapsed = all.iter().filter(|owned| owned.lapsed && owned.session.as_ref() == Some(from));
+    let lapsed: Vec<String> = lapsed.map(|owned| format!("git empirica goal take {}", owned.goal.id.short())).collect();
+    let open = all.into_iter().filter(|owned| owned.goal.status == GoalStatus::Open);
     let gone = open.filter(|owned| own.iter().any(|record| had(record, &owned.goal.id)));
     let mut holders: Vec<SessionId> = gone.filter_map(|owned| owned.session).collect();
     holders.sort();
     holders.dedup();
     let list = "git empirica goal list --open";
+    if holders.iter().all(|holder| holder == who) && !lapsed.is_empty() {
+        let error =
+            error.reason("those that were suggested to it closed with it").suggest("Take one that you go about.");
+        return error.commands_of(lapsed.into_iter().take(LAPSED_SHOWN));
+    }
     if holders.is_empty() {
         return error.reason("it had none, or all are closed").suggest("List what is open.").command(list);
     }
@@ -204,7 +247,9 @@ pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Owned>, Vec<S
     let index = context.store.index()?;
     let scan = match open_only {
         true => index.goals(&index.open("goal", usize::MAX)?)?,
-        false => index.kinds(&["goal", "subtask", "goal_done", "goal_drop", "goal_take"], Only::default())?,
+        false => {
+            index.kinds(&["goal", "subtask", "goal_done", "goal_drop", "goal_take", "session_end"], Only::default())?
+        }
     };
     let mut agents: BTreeMap<SessionId, Option<String>> = BTreeMap::new();
     let mut all = goals(scan.records());

@@ -9,6 +9,7 @@ use crate::epistemics::report::duration;
 use crate::epistemics::tokens;
 use crate::epistemics::trajectory::{OVERALL, alone, deltas};
 use crate::error::Result;
+use crate::model::goal::GoalState;
 use crate::model::handoff::MadeIn;
 use crate::model::{Body, Handoff, Head, Id, Phase, Record};
 use crate::ops::handoff::{Listed, Outcome};
@@ -21,6 +22,10 @@ pub fn markdown(templates: &mut Templates, record: &Record, footer: Option<&str>
     let mut data = serde_json::to_value(handoff.as_ref()).unwrap_or_default();
     for (shown, goal) in data["goals"].as_array_mut().into_iter().flatten().zip(&handoff.goals) {
         shown["progress"] = json!(goal.progress());
+    }
+    if let Some(goals) = data["goals"].as_array_mut() {
+        let mut idle = handoff.goals.iter().map(GoalState::is_idle_suggestion);
+        goals.retain(|_| idle.next() != Some(true));
     }
     let document = handoff.payload.as_ref().filter(|_| handoff.kind == context::KIND);
     let text = templates.render(

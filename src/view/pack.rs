@@ -155,7 +155,7 @@ fn proof_text(proof: &Proof) -> String {
 }
 
 fn goals(handoff: &Handoff) -> Vec<&GoalState> {
-    let mut goals: Vec<&GoalState> = handoff.goals.iter().collect();
+    let mut goals: Vec<&GoalState> = handoff.goals.iter().filter(|goal| !goal.is_idle_suggestion()).collect();
     goals.sort_by_key(|goal| (goal.vector.is_some(), goal.status != GoalStatus::Open, goal.priority));
     goals
 }

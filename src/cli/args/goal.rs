@@ -63,10 +63,12 @@ pub enum GoalCommand {
         #[command(flatten)]
         form: Form,
     },
-    /// Take over the open goals of another session
+    /// Take over the open goals of another session, or a single goal
+    ///
+    /// A suggested goal closes with its session. Taken by its id, it is a goal of the project.
     Take {
-        /// The session they come from
-        #[arg(value_name = "SESSION")]
+        /// The session they come from, or a goal
+        #[arg(value_name = "SESSION|GOAL")]
         from: String,
         #[command(flatten)]
         who: Who,

@@ -80,19 +80,31 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     parts.into_iter().filter(|part| !part.trim().is_empty())
 }
 
+/// A word without what stands around it, in lower case.
+fn bare(word: &str) -> String {
+    word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('’', "'")
+}
+
+fn is_one(list: &str, word: &str) -> bool {
+    list.split(' ').any(|one| one == word)
+}
+
+/// Whether the first word is a verb in its base form.
+pub fn begins_with_verb(text: &str) -> bool {
+    text.split_whitespace().next().map(bare).is_some_and(|word| is_verb(&word) && !is_one(BEFORE, &word))
+}
+
+fn is_verb(word: &str) -> bool {
+    // what can be done can be done again
+    is_one(VERBS, word) || word.strip_prefix("re").is_some_and(|rest| is_one(VERBS, rest))
+}
+
 fn is_imperative(sentence: &str) -> bool {
-    let bare = |word: &str| {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        word.replace('’', "'")
-    };
-    let is_one = |list: &str, word: &str| list.split(' ').any(|one| one == word);
     let words = sentence.split_whitespace().map(bare).filter(|word| !word.is_empty());
     let mut rest = words.skip_while(|word| {
         let is_number = word.chars().all(|c| c.is_ascii_digit());
         is_number || ((word.ends_with("ly") || is_one(BEFORE, word)) && !is_one(VERBS, word))
     });
-    // what can be done can be done again
-    let is_verb = |word: &str| is_one(VERBS, word) || word.strip_prefix("re").is_some_and(|rest| is_one(VERBS, rest));
     rest.next().is_some_and(|word| is_verb(&word))
 }
 

@@ -9,7 +9,7 @@ use super::texts::Texts;
 use super::{Fault, Index};
 use crate::error::Result;
 use crate::git::Oid;
-use crate::model::{Id, Record, SessionId};
+use crate::model::{Body, Id, Record, SessionId};
 use crate::store::{Entry, Scan};
 use crate::wire;
 use crate::wire::lines;
@@ -210,7 +210,7 @@ impl Index<'_> {
         Ok(!self.fine(found)?.is_empty())
     }
 
-    /// Goals by their ids or those of their steps, with everything that was said of them.
+    /// Goals by their ids or those of their steps, with everything that was said of them and the ends of their sessions.
     pub fn goals<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Scan> {
         let mut out = self.ids(ids)?;
         let above: Vec<Id> =
@@ -220,6 +220,13 @@ impl Index<'_> {
         for _ in 0..2 {
             let known: Vec<Id> = out.records().map(|record| record.head.id.clone()).collect();
             out.merge(self.naming(&known, &["subtask", "goal_done", "goal_drop", "goal_take"])?);
+        }
+        // a suggested one closes with its session
+        let suggested = |record: &Record| matches!(&record.body, Body::Goal(goal) if goal.vector.is_some());
+        let sessions: BTreeSet<SessionId> =
+            out.records().filter(|record| suggested(record)).filter_map(|record| record.head.session.clone()).collect();
+        for session in &sessions {
+            out.merge(self.kinds(&["session_end"], Only { session: Some(session), newest: None })?);
         }
         Ok(out)
     }
