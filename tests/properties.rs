@@ -285,6 +285,7 @@ fn body() -> impl Strategy<Value = Body> {
                     vectors,
                     compared_with: vectors_from.clone(),
                     vectors_from,
+                    vector_sources: Default::default(),
                     said,
                     tags,
                     metadata: Default::default(),

@@ -163,7 +163,7 @@ fn each_part_says_what_is_so() {
     assert_eq!(
         json["investigation"]["exploration_paths"],
         json!([
-            "docs/architecture/INVESTIGATION_CYCLE_TRACKING.md → monitor_commands.py → dead end: Using CheckpointManager"
+            "docs/architecture/INVESTIGATION_CYCLE_TRACKING.md → monitor_commands.py; then dead end: Using CheckpointManager"
         ])
     );
     assert_eq!(json["reference_docs"]["pre_summaries"]["most_recent"]["impact"], 0.75);
@@ -293,4 +293,66 @@ fn checkpoints_of_earlier_versions_are_still_shown() {
     assert_eq!(json["git_state"]["commits_since_last_checkpoint"][0]["message"], "Begin");
     assert!(json.get("breadcrumbs").is_none());
     assert!(repo.run(["checkpoint", "show"]).ok().out.contains("know 0.50"));
+}
+
+#[test]
+fn a_snapshot_has_the_newest_value_of_each_vector_and_where_it_is_from() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("ada", "t");
+    let first = repo.json(["preflight", "-v", ALL])["checkpoint_id"].clone();
+    let second = repo.json(["check", "-v", "know=0.81,uncertainty=0.22"])["checkpoint_id"].clone();
+    let taken = repo.json(["checkpoint"]);
+    assert_eq!(taken["vectors"].as_object().map(serde_json::Map::len), Some(13), "{taken}");
+    assert_eq!((&taken["vectors"]["know"], &taken["vector_sources"]["know"]), (&json!(0.81), &second));
+    assert_eq!((&taken["vector_sources"]["do"], &taken["vectors_from"]), (&first, &second));
+    let text = repo.run(["checkpoint", "show"]).ok().out;
+    let short = |id: &Value| id.as_str().expect("an id")[28..].to_owned();
+    assert!(text.contains(&format!("(of assessment {}; change, clarity", short(&second))), "{text}");
+    // those given with it go before, and are of no assessment
+    let given = repo.json(["checkpoint", "-v", "know=0.9"]);
+    assert_eq!((&given["vectors"]["know"], &given["vector_sources"]["know"]), (&json!(0.9), &Value::Null));
+    assert_eq!((&given["vectors"]["uncertainty"], &given["vectors_from"]), (&json!(0.22), &Value::Null));
+    // what was not assessed anew since is not compared
+    let id = taken["checkpoint_id"].as_str().expect("an id");
+    repo.json(["check", "-v", "know=0.7,uncertainty=0.22"]);
+    assert_eq!(repo.json(["diff", id])["vector_deltas"], json!({"know": -0.11, "uncertainty": 0.0}));
+}
+
+#[test]
+fn the_round_is_the_same_at_each_place() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("ada", "t");
+    let rounds = |arguments: &[&str]| {
+        let json = repo.json(arguments);
+        let shown = repo.json(["checkpoint", "show", json["checkpoint_id"].as_str().expect("an id")]);
+        [&json["round"], &json["session"]["round"], &json["investigation"]["round"], &shown["session"]["round"]]
+            .map(|round| round.as_u64().unwrap_or_else(|| panic!("no round: {json}")))
+    };
+    assert_eq!(rounds(&["checkpoint"]), [1; 4]);
+    repo.json(["check", "-v", "know=.5"]);
+    repo.json(["check", "-v", "know=.5"]);
+    assert_eq!(rounds(&["checkpoint"]), [2; 4]);
+    assert_eq!(rounds(&["checkpoint"]), [2; 4]);
+    assert_eq!(rounds(&["checkpoint", "--round", "7"]), [7; 4]);
+    assert_eq!(rounds(&["checkpoint", "--phase", "ACT"]), [1; 4]);
+    assert_eq!(rounds(&["checkpoint", "--phase", "ACT"]), [1; 4]);
+}
+
+#[test]
+fn only_what_was_said_to_have_led_to_something_is_a_chain() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("ada", "t");
+    repo.json(["finding", "The clock is UTC"]);
+    let question = id(&repo.json(["unknown", "Who pays?"]));
+    repo.json(["finding", "The cache is cold"]);
+    repo.json(["decision", "Warm it", "--why", "cheap"]);
+    let chains = || repo.json(["checkpoint"])["investigation"]["breadcrumb_chains"].clone();
+    assert_eq!(chains(), json!([]));
+    repo.json(["resolve", &question, "The team"]);
+    let stated =
+        json!([{"finding": null, "led_to_unknown": "Who pays?", "led_to_finding": "The team", "led_to_fix": null}]);
+    assert_eq!(chains(), stated);
 }

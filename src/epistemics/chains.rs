@@ -1,4 +1,5 @@
-//! What led to what in a session: chains of finding, question, answer and fix, and the places an inquiry led through.
+//! What led to what in a session, as far as it was said: chains of finding, question, answer and fix; and the places it
+//! looked at before something ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,10 +25,9 @@ struct Link {
     from: Option<Id>,
 }
 
-/// The chains of a session's records, given in order, oldest first. Records are linked by `--led-from`; else by order: a
-/// question comes from the finding before it, a finding answers the last open question before it, a fix (a decision, a
-/// goal that was done, a file that was written or edited) follows from the last finding before it that has none. An
-/// answer counts as a finding when no finding answers the question.
+/// The chains of a session's records, given in order, oldest first. Only what was said links them: `--led-from`, the answer
+/// to a question, the evidence of a goal that names a record. A fix is a decision, a goal that was done, a file that was
+/// written or edited. An answer counts as a finding when no finding names the question.
 pub fn chains(records: &[&Record]) -> Vec<Chain> {
     let (links, children) = linked(records);
     let child = |of: &Id, role: Role| children.get(&(of.clone(), role)).map(|at| &links[*at]);
@@ -78,70 +78,37 @@ fn linked(records: &[&Record]) -> (Vec<Link>, Children) {
     let mut links: Vec<Link> = Vec::new();
     let mut children = Children::new();
     let goals = goal_texts(records);
-    let mut earlier = Earlier::default();
     for record in records {
         let (role, text, from) = match &record.body {
-            Body::Finding(b) => (Role::Finding, b.text.clone(), &b.led_from),
-            Body::Unknown(b) => (Role::Unknown, b.text.clone(), &b.led_from),
-            Body::Decision(b) => (Role::Fix, b.text.clone(), &b.led_from),
+            Body::Finding(b) => (Role::Finding, b.text.clone(), b.led_from.clone()),
+            Body::Unknown(b) => (Role::Unknown, b.text.clone(), b.led_from.clone()),
+            Body::Decision(b) => (Role::Fix, b.text.clone(), b.led_from.clone()),
             Body::Activity(b) if matches!(b.category.as_str(), "write" | "edit") => {
-                (Role::Fix, b.text.clone(), &b.led_from)
+                (Role::Fix, b.text.clone(), b.led_from.clone())
             }
-            Body::GoalDone(b) => (Role::Fix, goals.get(&b.of).copied().unwrap_or_default().to_owned(), &None),
+            Body::GoalDone(b) => {
+                let text = goals.get(&b.of).copied().unwrap_or_default().to_owned();
+                (Role::Fix, text, named(b.evidence.as_deref().unwrap_or_default(), &links))
+            }
             _ => continue,
         };
         if text.is_empty() {
             continue;
         }
-        let from = from.clone().or_else(|| earlier.before(&links, &children, role));
         if let Some(from) = &from {
             children.entry((from.clone(), role)).or_insert(links.len());
         }
-        earlier.add(role, links.len());
         links.push(Link { id: record.head.id.clone(), role, text, from });
     }
     (links, children)
 }
 
-/// The links so far that others may follow from, by their places. Those at the end that something follows from are
-/// dropped, as they never become free again; so each is looked at once, however many there are.
-#[derive(Default)]
-struct Earlier {
-    last_finding: Option<usize>,
-    /// Findings no fix is known to follow from.
-    findings: Vec<usize>,
-    /// Questions no finding is known to answer.
-    unknowns: Vec<usize>,
-}
-
-impl Earlier {
-    fn add(&mut self, role: Role, at: usize) {
-        match role {
-            Role::Finding => {
-                self.last_finding = Some(at);
-                self.findings.push(at);
-            }
-            Role::Unknown => self.unknowns.push(at),
-            Role::Fix => {}
-        }
-    }
-
-    /// The link a record of a role follows from by order; `None` when there is none before it.
-    fn before(&mut self, links: &[Link], children: &Children, role: Role) -> Option<Id> {
-        let free = match role {
-            Role::Unknown => return self.last_finding.map(|at| links[at].id.clone()),
-            Role::Finding => &mut self.unknowns,
-            Role::Fix => &mut self.findings,
-        };
-        while let Some(at) = free.last() {
-            let id = &links[*at].id;
-            if !children.contains_key(&(id.clone(), role)) {
-                return Some(id.clone());
-            }
-            free.pop();
-        }
-        None
-    }
+/// The first record that a text names by its id, short or whole.
+fn named(text: &str, links: &[Link]) -> Option<Id> {
+    let mut words = text.split(|c: char| !c.is_ascii_hexdigit() && c != '-').filter(|word| word.len() >= 8);
+    words
+        .find_map(|word| links.iter().find(|link| link.id.short() == word || link.id.as_str() == word))
+        .map(|link| link.id.clone())
 }
 
 /// The texts of goals and subtasks that an agent set, not of those that were proposed to it.
@@ -154,9 +121,9 @@ fn goal_texts<'r>(records: &[&'r Record]) -> BTreeMap<&'r Id, &'r str> {
     texts.collect()
 }
 
-/// The paths of a session's records, given in order, oldest first: the sources consulted and the files that activities and
-/// evidence name, each once, up to what ended the path: a dead end, a decision or a goal that was done. Of a long path the
-/// last places are named.
+/// The places that a session looked at, given its records in order, oldest first: the sources consulted and the files that
+/// activities and evidence name, each once, and what came then: a dead end, a decision or a goal that was done. That it
+/// came of them is not said. Of many places the last are named.
 pub fn paths(records: &[&Record]) -> Vec<String> {
     let mut out = Vec::new();
     let mut places: Vec<&str> = Vec::new();
@@ -194,7 +161,8 @@ pub fn paths(records: &[&Record]) -> Vec<String> {
 fn path(places: &[&str], end: Option<&str>) -> String {
     let from = places.len().saturating_sub(PLACES);
     let cut = (from > 0).then_some("…");
-    cut.into_iter().chain(places[from..].iter().copied()).chain(end).collect::<Vec<_>>().join(" → ")
+    let places = cut.into_iter().chain(places[from..].iter().copied()).collect::<Vec<_>>().join(" → ");
+    end.map_or(places.clone(), |end| format!("{places}; then {end}"))
 }
 
 #[cfg(test)]
@@ -238,25 +206,42 @@ mod tests {
     }
 
     #[test]
-    fn order_links_what_nobody_linked() {
+    fn what_only_came_after_something_did_not_come_of_it() {
         let records = [
             finding(1, "mismatch", None),
             unknown(2, "why does list work?", None),
             finding(3, "another logger", None),
             edit(4, "changed line 409", &[], None),
-            unknown(5, "who calls it?", None),
         ];
-        assert_eq!(
-            told(&records),
-            [
-                some(["mismatch", "why does list work?", "another logger", "changed line 409"]),
-                some(["another logger", "who calls it?", "", ""]),
-            ]
-        );
+        assert_eq!(told(&records), Vec::<[Option<String>; 4]>::new());
+        let linked = [
+            finding(1, "mismatch", None),
+            unknown(2, "why does list work?", Some(1)),
+            finding(3, "another logger", Some(2)),
+            edit(4, "changed line 409", &[], Some(3)),
+        ];
+        assert_eq!(told(&linked), [some(["mismatch", "why does list work?", "another logger", "changed line 409"])]);
     }
 
     #[test]
-    fn explicit_links_win_and_answers_stand_in_for_findings() {
+    fn a_goal_links_to_the_record_that_its_evidence_names() {
+        let goal = Goal {
+            text: "green".into(),
+            criteria: Vec::new(),
+            priority: Default::default(),
+            rationale: None,
+            vector: None,
+        };
+        let done = |evidence: &str| {
+            let done = GoalDone { of: id(1), evidence: Some(evidence.into()), concerns: Vec::new() };
+            told(&[record(1, Body::Goal(goal.clone())), finding(2, "UTC", None), record(3, Body::GoalDone(done))])
+        };
+        assert_eq!(done("as 00000002 says"), [some(["UTC", "", "", "green"])]);
+        assert!(done("all tests pass").is_empty());
+    }
+
+    #[test]
+    fn links_are_stated_and_answers_stand_in_for_findings() {
         let answer = Resolve { of: id(3), text: "in UTC".into(), concerns: Vec::new() };
         let records = [
             finding(1, "a", None),
@@ -291,7 +276,7 @@ mod tests {
         ];
         assert_eq!(
             paths(&records.iter().collect::<Vec<_>>()),
-            ["docs/a.md → src/a.rs → dead end: sleep", "… → 2 → 3 → 4 → 5 → 6 → 7 → done: green", "open",]
+            ["docs/a.md → src/a.rs; then dead end: sleep", "… → 2 → 3 → 4 → 5 → 6 → 7; then done: green", "open"]
         );
         assert!(paths(&[]).is_empty());
     }

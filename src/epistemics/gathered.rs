@@ -298,6 +298,19 @@ impl Gathered {
         self.assessments.last()
     }
 
+    /// The newest value of each vector, and the assessment it is from; `given` goes before what was assessed.
+    pub fn newest_vectors(&self, given: &Vectors) -> (Vectors, BTreeMap<String, Id>) {
+        let (mut vectors, mut sources) = (given.clone(), BTreeMap::new());
+        for (head, assessment) in self.assessments.iter().rev() {
+            for (vector, value) in assessment.vectors.iter() {
+                if vectors.get(vector).is_none() && vectors.set(vector, value) {
+                    sources.insert(vector.name().to_owned(), head.id.clone());
+                }
+            }
+        }
+        (vectors, sources)
+    }
+
     /// The round the next record of a phase has, from 1.
     pub fn next_round(&self, phase: Phase) -> u32 {
         let rounds = self.assessments.iter().filter(|(_, a)| a.phase == phase).map(|(_, a)| a.round);

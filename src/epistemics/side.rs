@@ -1,9 +1,11 @@
 //! A snapshot, an assessment or a handoff as one side of a comparison.
 
+use std::collections::BTreeMap;
+
 use super::gaps::answered;
 use crate::model::goal::{GoalState, GoalStatus};
 use crate::model::snapshot::{Chain, GitState, Snapshot};
-use crate::model::{Assessment, Checkpoint, Handoff, Head, Id, Phase, SessionId, Vectors};
+use crate::model::{Assessment, Checkpoint, Handoff, Head, Id, Phase, SessionId, Vector, Vectors};
 
 /// Things of one kind.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -73,6 +75,8 @@ pub struct Side {
     pub vectors: Vectors,
     /// The assessment they were taken from, when they were not given with it.
     pub vectors_from: Option<Id>,
+    /// The assessment each of them was taken from, by name, where that is known.
+    pub vector_sources: BTreeMap<String, Id>,
     /// The repository.
     pub git: Option<GitState>,
     /// Findings, open and answered unknowns, dead ends, mistakes, decisions.
@@ -130,11 +134,17 @@ impl Side {
         }
     }
 
+    /// The assessment that a vector was taken from; `None` when it was given with the side.
+    pub fn source(&self, vector: Vector) -> Option<&Id> {
+        self.vector_sources.get(vector.name()).or(self.vectors_from.as_ref())
+    }
+
     /// A checkpoint, or the present state as one.
     pub fn checkpoint(head: &Head, checkpoint: &Checkpoint) -> Self {
         let mut side = Side::of("checkpoint", head);
         side.vectors = checkpoint.vectors.clone();
         side.vectors_from = checkpoint.vectors_from.clone();
+        side.vector_sources = checkpoint.vector_sources.clone();
         side.git = checkpoint.git_state.clone();
         side.phase = checkpoint.phase;
         side.reasoning.extend(checkpoint.said.clone());

@@ -32,7 +32,7 @@ pub struct Place {
 #[allow(missing_docs)]
 pub struct Said {
     pub phase: Option<Phase>,
-    pub round: Option<u32>,
+    pub round: u32,
     pub reasoning: Option<String>,
     pub tags: Vec<String>,
     pub cycle: Option<u32>,
@@ -81,8 +81,7 @@ pub fn fold(
     let phase = said.phase.or(last.map(|assessment| assessment.phase));
     let cycle = said.cycle.or(last_said(gathered, |a| a.cycle, |s| s.cycle));
     let scope_depth = said.scope.or(last_said(gathered, |a| a.scope, |s| s.scope_depth));
-    let of_phase = gathered.assessments.iter().filter(|(_, a)| phase == Some(a.phase)).map(|(_, a)| a.round);
-    let round = said.round.or(of_phase.max());
+    let round = Some(said.round);
     let minutes = |from: &str| {
         let from = DateTime::parse_from_rfc3339(from).ok();
         from.map_or(0, |from| (now - from.to_utc()).num_minutes().max(0) as u64)

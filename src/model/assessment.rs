@@ -80,16 +80,19 @@ pub struct Checkpoint {
     /// Where in the workflow; `None` before the first assessment.
     #[serde(default, deserialize_with = "understood")]
     pub phase: Option<Phase>,
-    /// Which one of its phase, from 1.
+    /// Which one of its phase, from 1: of the last assessment of the phase unless it was said.
     pub round: u32,
     /// Why it was taken.
     pub trigger: Trigger,
     /// The values; possibly none.
     #[serde(default, deserialize_with = "understood")]
     pub vectors: Vectors,
-    /// The assessment the vectors were taken from, when they were not given with the checkpoint.
+    /// The newest assessment, when no vectors were given with the checkpoint.
     #[serde(default, deserialize_with = "understood", skip_serializing_if = "Option::is_none")]
     pub vectors_from: Option<Id>,
+    /// The assessment that each vector was taken from, by the vector's name; those given with the checkpoint are not there.
+    #[serde(default, deserialize_with = "understood", skip_serializing_if = "BTreeMap::is_empty")]
+    pub vector_sources: BTreeMap<String, Id>,
     /// The snapshot before the compaction that it was compared with; of a checkpoint after one.
     #[serde(default, deserialize_with = "understood", skip_serializing_if = "Option::is_none")]
     pub compared_with: Option<Id>,

@@ -268,7 +268,7 @@ pub struct SessionState {
     pub duration_minutes: u64,
     /// The phase of the checkpoint; `None` before the first assessment.
     pub cascade_phase: Option<Phase>,
-    /// Which one of its phase, from 1; `None` before the first assessment.
+    /// Which one of its phase, as the checkpoint has it; `None` in some of earlier versions.
     pub round: Option<u32>,
     /// The iteration of the investigation; `None` when it was never said.
     pub cycle: Option<u32>,

@@ -111,16 +111,17 @@ pub(super) fn take(
     asked: AskedGit,
 ) -> Result<(Checkpoint, Vec<String>)> {
     let last = gathered.last();
-    let (vectors, vectors_from) = match last {
-        Some((head, assessment)) if request.vectors.is_empty() => (assessment.vectors.clone(), Some(head.id.clone())),
-        _ => (request.vectors, None),
-    };
+    let vectors_from = last.filter(|_| request.vectors.is_empty()).map(|(head, _)| head.id.clone());
+    let (vectors, vector_sources) = gathered.newest_vectors(&request.vectors);
     // as it was said last, by an assessment or with a checkpoint
     let assessed = last.map(|(head, assessment)| (&head.id, assessment.phase));
     let taken = gathered.checkpoints.iter().rev().find_map(|(head, checkpoint)| Some((&head.id, checkpoint.phase?)));
     let known = [assessed, taken].into_iter().flatten().max_by_key(|(id, _)| *id);
     let phase = request.phase.or(known.map(|(_, phase)| phase));
-    let same_phase = gathered.checkpoints.iter().filter(|(_, c)| c.phase == phase).map(|(_, c)| c.round).max();
+    // that of the phase's last assessment, for a phase that is not assessed that of its last checkpoint
+    let assessed = gathered.assessments.iter().filter(|(_, a)| Some(a.phase) == phase).map(|(_, a)| a.round).max();
+    let taken = gathered.checkpoints.iter().filter(|(_, c)| c.phase == phase).map(|(_, c)| c.round).max();
+    let round = request.round.or(assessed).or(taken).unwrap_or(1);
     let earlier = gathered.checkpoints.last().map(|(head, _)| head);
     let newest: Option<&Head> =
         [earlier, last.map(|(head, _)| head)].into_iter().flatten().max_by_key(|h| h.id.clone());
@@ -135,7 +136,7 @@ pub(super) fn take(
     };
     let said = Said {
         phase,
-        round: request.round,
+        round,
         reasoning: request.reasoning.clone(),
         tags: request.tags.clone(),
         cycle: request.cycle,
@@ -156,10 +157,11 @@ pub(super) fn take(
     }
     let mut checkpoint = Checkpoint {
         phase,
-        round: request.round.unwrap_or(same_phase.unwrap_or(0).saturating_add(1)),
+        round,
         trigger: request.trigger,
         vectors,
         vectors_from,
+        vector_sources,
         compared_with: match request.trigger {
             Trigger::PostCompact => before(&index, gathered)?,
             Trigger::Manual | Trigger::PreCompact => None,

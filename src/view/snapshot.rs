@@ -1,11 +1,13 @@
 //! The answers about checkpoints: the snapshot as the seed's schema has it, and as people read it.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::{Answer, safe, words};
 use crate::epistemics::confidence::overall;
 use crate::model::snapshot::{Chain, GitState, Snapshot};
-use crate::model::{Body, Checkpoint, Head, Phase};
+use crate::model::{Body, Checkpoint, Head, Id, Phase};
 use crate::ops::checkpoint;
 use crate::ops::show::short_commit;
 
@@ -30,7 +32,7 @@ pub fn json_of(head: &Head, checkpoint: &Checkpoint) -> Map<String, Value> {
         json.extend(snapshot);
         json.entry("semantic_context").or_insert(Value::Null);
     }
-    for (key, absent) in [("vectors_from", Value::Null), ("metadata", json!({}))] {
+    for (key, absent) in [("vectors_from", Value::Null), ("vector_sources", json!({})), ("metadata", json!({}))] {
         json.entry(key).or_insert(absent);
     }
     json.insert("overall_confidence".to_owned(), json!(overall(&checkpoint.vectors)));
@@ -66,18 +68,30 @@ pub fn taken(outcome: &checkpoint::Outcome) -> Answer {
     let branch = c.git_state.as_ref().and_then(|state| state.branch.clone());
     let changes = c.git_state.as_ref().map(|state| &state.uncommitted_changes);
     let changed = changes.map_or(0, |c| c.files_added + c.files_deleted + c.files_modified);
-    let from = c.vectors_from.as_ref().map(|id| format!(" (of assessment {})", id.short())).unwrap_or_default();
     Answer::new(Value::Object(json_of(head, c)))
         .text(format!("{}\n", head.id.short()))
         .say(format!(
-            "Checkpoint {} of session {}{}: {}{from}, {} uncommitted.",
+            "Checkpoint {} of session {}{}: {}{}, {} uncommitted.",
             head.id.short(),
             outcome.session_id.short(),
             branch.map(|b| format!(" on {}", safe::line(&b))).unwrap_or_default(),
             words::vectors(&c.vectors),
+            origin(c),
             words::count(changed as usize, "file")
         ))
         .stored(&outcome.stored)
+}
+
+/// The assessments that the vectors are from: the newest, and older ones with what was last given there.
+fn origin(c: &Checkpoint) -> String {
+    let mut older: BTreeMap<&Id, Vec<&str>> = BTreeMap::new();
+    for (vector, id) in c.vector_sources.iter().filter(|(_, id)| Some(*id) != c.vectors_from.as_ref()) {
+        older.entry(id).or_default().push(vector);
+    }
+    let newest = c.vectors_from.iter().map(|id| format!("of assessment {}", id.short()));
+    let older = older.iter().rev().map(|(id, vectors)| format!("{} of {}", vectors.join(", "), id.short()));
+    let all: Vec<String> = newest.chain(older).collect();
+    if all.is_empty() { String::new() } else { format!(" ({})", all.join("; ")) }
 }
 
 /// A checkpoint as people read it.
@@ -92,8 +106,7 @@ pub fn text(head: &Head, c: &Checkpoint) -> String {
         format!("Taken:     {}", trigger.as_str().unwrap_or_default().replace('_', " ")),
         format!("Phase:     {} {}{}", c.phase.map_or("none yet", Phase::name), c.round, depth(c)),
     ];
-    let from = c.vectors_from.as_ref().map(|id| format!(" (of assessment {})", id.short())).unwrap_or_default();
-    lines.push(format!("Vectors:   {}{from}", words::vectors(&c.vectors)));
+    lines.push(format!("Vectors:   {}{}", words::vectors(&c.vectors), origin(c)));
     if let Some(said) = &c.said {
         lines.push(format!("Said:      {}", safe::indented(said, 11)));
     }

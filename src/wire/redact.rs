@@ -365,7 +365,7 @@ fn is_said(key: &str) -> bool {
 }
 
 /// Keys whose values give a record its structure.
-const STRUCTURE: [&str; 38] = [
+const STRUCTURE: [&str; 39] = [
     "as",
     "led_from",
     "regenerates",
@@ -381,6 +381,7 @@ const STRUCTURE: [&str; 38] = [
     "hash",
     "head_commit",
     "vectors_from",
+    "vector_sources",
     "compared_with",
     "timestamp",
     "started_at",

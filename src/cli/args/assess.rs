@@ -133,7 +133,7 @@ pub struct Checkpoint {
     /// Where in the workflow [default: as last said, by an assessment or a checkpoint]
     #[arg(long, value_name = "PHASE", ignore_case = true)]
     pub phase: Option<PhaseWord>,
-    /// Which one of its phase, from 1 [default: the next one]
+    /// Which one of its phase, from 1 [default: that of the phase's last assessment]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub round: Option<u32>,
     /// Why it is taken

@@ -197,16 +197,18 @@ impl Changes {
             return None;
         }
         // an assessment that is no newer than the earlier side's tells nothing about the time between
-        let seen = a.vectors_from.as_ref().or(a.id.as_ref());
-        let taken = b.vectors_from.as_ref().zip(seen).is_some_and(|(from, seen)| from <= seen);
-        if taken {
+        let is_new = |vector| {
+            let seen = a.source(vector).or(a.id.as_ref());
+            b.source(vector).zip(seen).is_none_or(|(from, seen)| from > seen)
+        };
+        if !b.vectors.iter().any(|(vector, _)| is_new(vector)) {
             return None;
         }
         let dimension = "vectors";
         self.compared.push(dimension);
         let both =
             a.vectors.iter().filter_map(|(vector, was)| Some((vector, round4(b.vectors.get(vector)? - was) + 0.0)));
-        let deltas: Vec<(Vector, f64)> = both.collect();
+        let deltas: Vec<(Vector, f64)> = both.filter(|(vector, _)| is_new(*vector)).collect();
         for (vector, delta) in &deltas {
             let better = if vector.less_is_better() { -delta } else { *delta };
             let way = if *delta < 0.0 { "fell" } else { "rose" };
@@ -252,7 +254,10 @@ impl Changes {
             return;
         }
         // a thread goes on: its end changes, not its beginning
-        let begins = |thread: &str| thread.split(" → ").next().unwrap_or_default().to_owned();
+        let begins = |thread: &str| {
+            let first = thread.split(" → ").next().and_then(|first| first.split("; then ").next());
+            first.unwrap_or_default().to_owned()
+        };
         let has = |threads: &[String], thread: &str| threads.iter().any(|other| begins(other) == begins(thread));
         let gone: Vec<String> = was.iter().filter(|thread| !has(is, thread)).cloned().collect();
         if !gone.is_empty() && is.len() < was.len() {

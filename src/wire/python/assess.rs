@@ -155,6 +155,7 @@ fn point(value: &Value, name: Option<&str>, round: Option<&str>) -> Body {
                 trigger: if name == Some("PRE_MEMORY_COMPACT") { Trigger::PreCompact } else { Trigger::Manual },
                 vectors: taken.known,
                 vectors_from: None,
+                vector_sources: BTreeMap::new(),
                 compared_with: None,
                 said: reasoning,
                 tags,
