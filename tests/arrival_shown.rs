@@ -27,7 +27,7 @@ fn an_answer_from_another_clone_settles_the_question_of_the_handoff() {
         }]);
         assert_eq!(session["arrival"]["resolved_unknowns"], resolved);
         assert_eq!(session["remaining_unknowns"], json!(["Why twice?"]));
-        assert_eq!(session["next_steps"], json!(["n", "Address 1 remaining unknowns"]));
+        assert_eq!(session["next_steps"], json!(["n"]));
         let text = reader.run(resume).ok().out;
         assert!(text.contains("answered: Who holds the lock? → The scheduler does (bob)"), "{text}");
         // the handoff itself stays as it was written

@@ -149,7 +149,7 @@ fn an_answer_that_was_fetched_counts_in_the_next_handoff() {
     let spec = "+refs/notes/empirica/data/*:refs/notes/empirica/remotes/other/data/*";
     repo.git(["fetch", "-q", from, spec]).ok();
     let markdown = repo.json(["handoff"])["markdown"].to_string();
-    assert!(markdown.contains("Which port?: Unknown → 8080"), "{markdown}");
+    assert!(markdown.contains("Which port? → 8080"), "{markdown}");
 }
 
 #[test]

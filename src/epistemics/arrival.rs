@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::recommend;
-use crate::model::handoff::Calibration;
 use crate::model::{Body, Handoff, Id, Record};
 
 /// What became of a file.
@@ -137,19 +135,10 @@ fn resolved<'a>(handoff: &Handoff, records: impl IntoIterator<Item = &'a Record>
     answered.collect()
 }
 
-/// The handoff as the next session needs it: without the questions that were answered since, neither among the unknowns
-/// nor in the number of those to address.
+/// The handoff as the next session needs it: without the questions that were answered since.
 pub fn remaining(handoff: &Handoff, arrival: &Arrival) -> Handoff {
     let mut out = handoff.clone();
-    if arrival.resolved_unknowns.is_empty() {
-        return out;
-    }
     out.unknowns.retain(|item| arrival.resolved_unknowns.iter().all(|resolved| item.id.as_ref() != Some(&resolved.id)));
-    let sentence = |unknowns: usize| recommend::steps(None, unknowns, Calibration::NotAssessable).into_iter().next();
-    let (before, after) = (sentence(handoff.unknowns.len()), sentence(out.unknowns.len()));
-    let said = std::mem::take(&mut out.recommendations).into_iter();
-    out.recommendations =
-        said.filter_map(|text| if Some(&text) == before.as_ref() { after.clone() } else { Some(text) }).collect();
     out
 }
 
@@ -205,20 +194,15 @@ mod tests {
     }
 
     #[test]
-    fn an_answered_question_leaves_the_unknowns_and_their_number() {
+    fn an_answered_question_leaves_the_unknowns() {
         let id = |n: u32| Id::parse(&format!("019ab000-0000-7000-8000-00000000000{n}")).unwrap();
         let item = |n: u32| Item { id: Some(id(n)), text: format!("q{n}") };
         let mut handoff = handoff(&[], &[]);
         handoff.unknowns = vec![item(1), item(2)];
-        handoff.recommendations = vec!["first".to_owned(), "Address 2 remaining unknowns".to_owned()];
         let mut out = judged(&handoff);
         assert_eq!(remaining(&handoff, &out), handoff);
         let resolved = |n| Resolved { id: id(n), question: "q".into(), answer: "a".into(), ai_id: "b".into() };
         out.resolved_unknowns = vec![resolved(1)];
-        let left = remaining(&handoff, &out);
-        assert_eq!(left.unknowns, [item(2)]);
-        assert_eq!(left.recommendations, ["first", "Address 1 remaining unknowns"]);
-        out.resolved_unknowns.push(resolved(2));
-        assert_eq!(remaining(&handoff, &out).recommendations, ["first"]);
+        assert_eq!(remaining(&handoff, &out).unknowns, [item(2)]);
     }
 }

@@ -44,9 +44,10 @@ pub fn series<'a>(all: impl IntoIterator<Item = &'a Vectors>) -> Vec<Option<f64>
     let tiered = || all.iter().filter(|vectors| overall(vectors).is_some());
     let (Some(first), Some(last)) = (tiered().next(), tiered().next_back()) else { return vec![None; all.len()] };
     let common = first.shared(last);
+    let counted = |vectors: &Vectors| vectors.iter().filter(|(vector, _)| vector.tier().is_some()).count();
     let comparable = |vectors: &&Vectors| {
         let own = vectors.shared(&common);
-        (own.iter().count() == common.iter().count()).then(|| overall(&own)).flatten()
+        (counted(&own) == counted(&common)).then(|| overall(&own)).flatten()
     };
     all.iter().map(comparable).collect()
 }
@@ -92,6 +93,7 @@ mod tests {
         let of = |texts: &[&str]| series(&texts.iter().map(|text| vectors(text)).collect::<Vec<_>>());
         assert_eq!(of(&["know=0.5,do=0.9", "know=0.6", "know=0.7,do=0.9"]), [Some(0.7), None, Some(0.8)]);
         assert_eq!(of(&["know=0.5,clarity=0.1", "know=0.6", "uncertainty=0.1"]), [Some(0.5), Some(0.6), None]);
+        assert_eq!(of(&["know=0.5,uncertainty=1", "know=0.6", "know=0.7,uncertainty=0"])[1], Some(0.6));
         assert_eq!(of(&["know=0.5", "do=0.7"]), [None, None]);
         assert_eq!(of(&["uncertainty=0.5"]), [None]);
         assert_eq!(of(&["uncertainty=0.5", "know=0.7"]), [None, Some(0.7)]);

@@ -9,7 +9,7 @@ const GAIN: f64 = 0.15;
 /// The fall in uncertainty from which the task's uncertainty counts as filled.
 const FALL: f64 = 0.20;
 /// What a finding that settles something is called.
-const FINDING: &str = "Investigation finding";
+pub const FINDING: &str = "Investigation finding";
 /// A finding with one of these whole words settles something.
 const SETTLING: &[&str] = &["learned", "discovered", "found", "validated"];
 

@@ -1,64 +1,86 @@
-//! Recommended next steps: the seed's sentences, from where the vectors ended.
+//! Next steps that follow from what a handoff leaves open, each naming the thing.
 
-use super::confidence::round4;
-use crate::model::handoff::Calibration;
-use crate::model::{Vector, Vectors};
+use crate::model::Handoff;
+use crate::model::goal::GoalStatus;
 
-/// The sentences that apply, verbatim, in the seed's order (`_generate_recommendations`). `after` is the last
-/// assessment; without one only the number of unknowns speaks.
-pub fn steps(after: Option<&Vectors>, unknowns: usize, calibration: Calibration) -> Vec<String> {
-    let value = |vector| after.and_then(|v| v.get(vector)).map(round4);
-    let (uncertainty, know) = (value(Vector::Uncertainty), value(Vector::Know));
-    let mut out = Vec::new();
-    if uncertainty.is_some_and(|u| u > 0.40) {
-        out.push("Continue investigation - uncertainty still elevated".to_owned());
-    }
-    if unknowns > 0 {
-        out.push(format!("Address {unknowns} remaining unknowns"));
-    }
-    match calibration {
-        Calibration::Overconfident => out.push("Validate assumptions - showing overconfidence pattern".to_owned()),
-        Calibration::Underconfident => out.push("Consider execution - showing underconfidence pattern".to_owned()),
-        Calibration::WellCalibrated | Calibration::NotAssessable => {}
-    }
-    if uncertainty.is_some_and(|u| u < 0.30) && know.is_some_and(|k| k > 0.80) {
-        out.push("Ready for execution - strong epistemic foundation".to_owned());
-    }
-    out
+/// The most steps of a rule.
+const MOST: usize = 3;
+/// How the sentences of the seed begin that fit every handoff; records of earlier versions and imported ones have them.
+const EMPTY: [&str; 4] = [
+    "Continue investigation - uncertainty still elevated",
+    "Validate assumptions - showing overconfidence pattern",
+    "Consider execution - showing underconfidence pattern",
+    "Ready for execution - strong epistemic foundation",
+];
+
+/// What is to be done besides the agent's own steps: the checks that failed last; when the agent named no step, also its
+/// unfinished goals and the open questions. At most 3. Advice that came with an imported handoff goes first.
+pub fn steps(handoff: &Handoff) -> Vec<String> {
+    let counts = |text: &str| text.starts_with("Address ") && text.ends_with(" remaining unknowns");
+    let said = handoff.recommendations.iter().filter(|text| !EMPTY.contains(&text.as_str()) && !counts(text));
+    let failing = handoff.evidence.iter().filter(|proof| proof.exit != 0);
+    let failing = failing.map(|proof| format!("Fix the failing check: {} (exit {})", proof.command, proof.exit));
+    let goals = handoff.goals.iter().filter(|goal| goal.status == GoalStatus::Open && goal.vector.is_none());
+    let goals = goals.map(|goal| {
+        let progress = goal.progress().map(|progress| format!(" ({progress})")).unwrap_or_default();
+        format!("Finish: {}{progress}", goal.text)
+    });
+    let questions = handoff.unknowns.iter().map(|unknown| {
+        let verb = if unknown.text.trim_end().ends_with('?') { "Answer" } else { "Clarify" };
+        format!("{verb}: {}", unknown.text)
+    });
+    let left = goals.chain(questions).filter(|_| handoff.next_steps.is_empty());
+    said.cloned().chain(failing.chain(left).take(MOST)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Id;
+    use crate::model::goal::{GoalState, Priority};
+    use crate::model::handoff::{Item, Proof};
 
-    fn at(text: &str) -> Vectors {
-        let mut v = Vectors::default();
-        v.add_pairs(text).unwrap();
-        v
+    fn goal(text: &str, status: GoalStatus, vector: Option<&str>) -> GoalState {
+        GoalState {
+            id: Id::at(1),
+            text: text.into(),
+            status,
+            priority: Priority::Medium,
+            criteria: Vec::new(),
+            subtasks: Vec::new(),
+            evidence: None,
+            rationale: None,
+            vector: vector.map(str::to_owned),
+        }
     }
 
     #[test]
-    fn each_sentence_on_both_sides_of_its_edge() {
-        let w = Calibration::WellCalibrated;
-        assert_eq!(
-            steps(Some(&at("uncertainty=0.4001")), 0, w),
-            ["Continue investigation - uncertainty still elevated"]
-        );
-        assert!(steps(Some(&at("uncertainty=0.40")), 0, w).is_empty());
-        assert_eq!(steps(None, 2, Calibration::NotAssessable), ["Address 2 remaining unknowns"]);
-        assert_eq!(
-            steps(Some(&at("uncertainty=0.29,know=0.81")), 0, w),
-            ["Ready for execution - strong epistemic foundation"]
-        );
-        assert!(steps(Some(&at("uncertainty=0.30,know=0.9")), 0, w).is_empty());
-        assert!(steps(Some(&at("uncertainty=0.1,know=0.80")), 0, w).is_empty());
-        assert_eq!(
-            steps(None, 0, Calibration::Overconfident),
-            ["Validate assumptions - showing overconfidence pattern"]
-        );
-        assert_eq!(
-            steps(None, 0, Calibration::Underconfident),
-            ["Consider execution - showing underconfidence pattern"]
-        );
+    fn a_step_names_the_thing_it_is_about() {
+        let proof = |command: &str, exit| Proof { command: command.into(), exit, files: Vec::new(), runs: 1 };
+        let mut handoff = Handoff {
+            evidence: vec![proof("cargo fmt", 0), proof("cargo test", 101)],
+            goals: vec![
+                goal("Green login", GoalStatus::Open, None),
+                goal("Old", GoalStatus::Done, None),
+                goal("Map it", GoalStatus::Open, Some("state")),
+            ],
+            unknowns: ["Which clock?", "The load"].map(|text| Item { id: None, text: text.into() }).to_vec(),
+            ..Handoff::default()
+        };
+        let all = ["Fix the failing check: cargo test (exit 101)", "Finish: Green login", "Answer: Which clock?"];
+        assert_eq!(steps(&handoff), all);
+        handoff.evidence.clear();
+        assert_eq!(steps(&handoff)[1..], ["Answer: Which clock?", "Clarify: The load"]);
+        handoff.evidence.push(proof("cargo test", 101));
+        handoff.next_steps = vec!["Release it".into()];
+        assert_eq!(steps(&handoff), all[..1]);
+        assert!(steps(&Handoff::default()).is_empty());
+    }
+
+    #[test]
+    fn sentences_that_fit_every_handoff_are_left_out() {
+        let mut recommendations: Vec<String> = EMPTY.map(str::to_owned).to_vec();
+        recommendations.extend(["Address 2 remaining unknowns".to_owned(), "Ask the owner".to_owned()]);
+        assert_eq!(steps(&Handoff { recommendations, ..Handoff::default() }), ["Ask the owner"]);
     }
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::gathered::{Gathered, add_new};
-use super::{calibration, gaps, recommend, trajectory};
+use super::{calibration, gaps, trajectory};
 use crate::model::Handoff;
 use crate::model::assessment::CommitLine;
 use crate::model::handoff::{Item, MadeIn};
@@ -56,7 +56,6 @@ pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -
     unknowns.extend(said.unknowns.iter().map(plain));
     let answered = gathered.answered.iter().map(|a| (a.question.as_str(), a.answer.as_str()));
     let gaps_filled = gaps::filled(before, after, answered, findings.iter().map(|f| f.text.as_str()));
-    let latest = after.or(gathered.last().map(|(_, a)| &a.vectors));
 
     let carried = |list: fn(&Handoff) -> &Vec<String>| earlier.map(list).cloned().unwrap_or_default();
     let mut accomplished = carried(|h| &h.accomplished);
@@ -89,7 +88,8 @@ pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -
         calibration_status,
         accomplished,
         commits: work.commits,
-        recommendations: recommend::steps(latest, unknowns.len(), calibration_status),
+        // what is left open says it
+        recommendations: Vec::new(),
         findings,
         gaps_filled,
         unknowns,

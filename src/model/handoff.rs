@@ -311,7 +311,7 @@ pub struct Handoff {
     pub context: String,
     /// The agent's own next steps.
     pub next_steps: Vec<String>,
-    /// What follows from the vectors, in the seed's words.
+    /// Advice that came with an imported handoff; earlier versions wrote sentences of the seed.
     pub recommendations: Vec<String>,
     /// Files made or changed.
     pub artifacts: Vec<String>,

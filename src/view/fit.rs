@@ -15,6 +15,8 @@ pub struct Entry {
     pub json: Value,
     /// As JSON with its texts only, for when the whole does not fit.
     pub(super) brief: Option<Value>,
+    /// Whether a rule added it, not the agent.
+    pub by_rule: bool,
     /// Whether it stays when everything else has gone.
     pub must: bool,
     /// The higher, the sooner it goes.
@@ -43,7 +45,7 @@ pub enum Form {
 }
 
 pub(super) fn entry(text: String, json: Value) -> Entry {
-    Entry { text, json, brief: None, must: false, rank: 0 }
+    Entry { text, json, brief: None, by_rule: false, must: false, rank: 0 }
 }
 
 pub(super) fn plain(text: &str) -> Entry {

@@ -5,12 +5,14 @@ use serde_json::{Map, Value, json};
 use super::template::Templates;
 use super::{Answer, managed, validate, words};
 use crate::epistemics::context;
+use crate::epistemics::gaps::FINDING;
+use crate::epistemics::recommend;
 use crate::epistemics::report::duration;
 use crate::epistemics::tokens;
 use crate::epistemics::trajectory::{OVERALL, alone, deltas};
 use crate::error::Result;
 use crate::model::goal::GoalState;
-use crate::model::handoff::MadeIn;
+use crate::model::handoff::{Gap, MadeIn};
 use crate::model::{Body, Handoff, Head, Id, Phase, Record};
 use crate::ops::handoff::{Listed, Outcome};
 use crate::ops::show::short_commit;
@@ -51,6 +53,7 @@ pub fn markdown(templates: &mut Templates, record: &Record, footer: Option<&str>
             "accomplished": accomplished(handoff),
             "tools": tools(handoff),
             "next_steps": next_steps(handoff),
+            "settled": settled(handoff).map(|(_, text)| text).collect::<Vec<_>>(),
             "footer": footer,
         }),
     )?;
@@ -136,9 +139,21 @@ pub fn tools(handoff: &Handoff) -> Vec<String> {
     out
 }
 
-/// What to do next: the agent's own steps, then the recommendations.
+/// What to do next: the agent's own steps, then those of the rules.
 pub fn next_steps(handoff: &Handoff) -> Vec<String> {
-    handoff.next_steps.iter().chain(&handoff.recommendations).cloned().collect()
+    handoff.next_steps.iter().cloned().chain(recommend::steps(handoff)).collect()
+}
+
+/// What was settled: questions with their answers, and findings that settle something. What only the vectors tell stands
+/// among the deltas.
+pub fn settled(handoff: &Handoff) -> impl Iterator<Item = (&Gap, String)> {
+    let told = handoff.gaps_filled.iter().filter(|gap| gap.confidence_change.is_none());
+    let text = |gap: &Gap| match (gap.gap.as_str(), gap.before.as_str()) {
+        (FINDING, _) => gap.after.clone(),
+        (gap_filled, "Unknown" | "") => format!("{gap_filled} → {}", gap.after),
+        (gap_filled, before) => format!("{gap_filled}: {before} → {}", gap.after),
+    };
+    told.map(move |gap| (gap, text(gap)))
 }
 
 /// The deltas by vector, overall confidence last.
@@ -189,6 +204,7 @@ fn whole(head: &Head, handoff: &Handoff) -> Value {
         "investigation_tools": tools(handoff),
         "next_session_context": handoff.context,
         "next_steps": next_steps(handoff),
+        "next_steps_by_rule": recommend::steps(handoff).len(),
         "artifacts_created": handoff.artifacts,
         "assessments": handoff.assessments,
         "git_state": handoff.git.as_ref().map(git_json),

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::fit::{Entry, List, brief, entry, list, must, plain};
-use super::handoff::{accomplished, delta_map, next_steps, tools};
+use super::handoff::{accomplished, delta_map, settled, tools};
 use super::{safe, words};
+use crate::epistemics::recommend;
 use crate::epistemics::report::duration;
 use crate::model::Handoff;
 use crate::model::goal::{GoalState, GoalStatus};
@@ -56,8 +57,8 @@ fn ranked(mut lists: Vec<List>) -> Vec<List> {
             _ => 0,
         };
         for (at, entry) in list.entries.iter_mut().enumerate() {
-            // recommendations are derived from what else is there
-            let base = if list.key == "next_steps" && !entry.must { DERIVED } else { base };
+            // they follow from what else is there
+            let base = if entry.by_rule { DERIVED } else { base };
             entry.rank += base + at * 20 + order;
         }
     }
@@ -67,12 +68,7 @@ fn ranked(mut lists: Vec<List>) -> Vec<List> {
 /// The lists of a handoff, those that matter most first.
 pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
     let own = handoff.next_steps.iter().map(|text| must(plain(text)));
-    let recommended = handoff.recommendations.iter().map(|text| plain(text));
-    let next = if handoff.next_steps.is_empty() {
-        next_steps(handoff).iter().map(|text| must(plain(text))).collect()
-    } else {
-        own.chain(recommended).collect()
-    };
+    let next = own.chain(recommend::steps(handoff).iter().map(|text| Entry { by_rule: true, ..plain(text) })).collect();
     let proof = |proof: &Proof| {
         let whole = entry(proof_text(proof), json!(proof));
         let mut shown = brief(whole, json!({"command": proof.command, "exit": proof.exit}));
@@ -129,7 +125,8 @@ pub fn each_text<'h>(handoff: &'h Handoff, tell: &mut dyn FnMut(&'static str, Co
     let item = |text: &'h String| safe::item(text);
     let handed = super::managed::lines(handoff);
     list("Handed over", &mut handed.iter().map(|text| Cow::Owned(safe::item(text).into_owned())));
-    list("Next steps", &mut handoff.next_steps.iter().chain(&handoff.recommendations).map(item));
+    list("Next steps", &mut handoff.next_steps.iter().map(item));
+    list("Next steps", &mut recommend::steps(handoff).iter().map(|step| Cow::Owned(safe::item(step).into_owned())));
     list("Remaining unknowns", &mut handoff.unknowns.iter().map(unknown_text).map(Cow::Owned));
     list("Evidence", &mut proofs(handoff).into_iter().map(proof_text).map(Cow::Owned));
     list("Learned", &mut handoff.findings.iter().map(|finding| safe::item(&finding.text)));
@@ -139,7 +136,7 @@ pub fn each_text<'h>(handoff: &'h Handoff, tell: &mut dyn FnMut(&'static str, Co
     list("Goals", &mut goals(handoff).into_iter().map(goal_text).map(Cow::Owned));
     list("Context", &mut Some(&handoff.context).filter(|context| !context.is_empty()).map(item).into_iter());
     list("Deltas", &mut delta_text(handoff).map(Cow::Owned).into_iter());
-    list("Gaps filled", &mut gaps(handoff).map(gap_text).map(Cow::Owned));
+    list("Gaps filled", &mut gaps(handoff).map(|(_, text)| Cow::Owned(safe::item_of(text))));
 }
 
 /// What failed comes first.
@@ -208,15 +205,10 @@ fn delta_text(handoff: &Handoff) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// A finding that fills a gap stands among the findings already.
-fn gaps(handoff: &Handoff) -> impl Iterator<Item = &Gap> {
+/// What was settled. A finding that settles something stands among the findings already.
+fn gaps(handoff: &Handoff) -> impl Iterator<Item = (&Gap, String)> {
     let known = |text: &str| handoff.findings.iter().any(|finding| finding.text == text);
-    handoff.gaps_filled.iter().filter(move |gap| !known(&gap.after))
-}
-
-fn gap_text(gap: &Gap) -> String {
-    let change = gap.confidence_change.map(|c| format!(" ({})", words::signed(Some(c)))).unwrap_or_default();
-    safe::item_of(format!("{}: {} → {}{change}", gap.gap, gap.before, gap.after))
+    settled(handoff).filter(move |(gap, _)| !known(&gap.after))
 }
 
 /// A goal as it stands. Why a PREFLIGHT proposed it is a matter of its session.
@@ -229,7 +221,7 @@ fn delta_entries(handoff: &Handoff) -> Vec<Entry> {
 }
 
 fn gap_entries(handoff: &Handoff) -> Vec<Entry> {
-    gaps(handoff).map(|gap| entry(gap_text(gap), json!(gap))).collect()
+    gaps(handoff).map(|(gap, text)| entry(safe::item_of(text), json!(gap))).collect()
 }
 
 fn assessment_entries(handoff: &Handoff) -> Vec<Entry> {

@@ -242,6 +242,10 @@ fn assembled(session: &Resumed, lists: Vec<List>, mut shortened: bool, how: Pres
         if (list.omitted == 0 || !list.entries.is_empty()) && !is_no_text {
             json.insert(list.key.to_owned(), value);
         }
+        let by_rule = list.entries.iter().filter(|entry| entry.by_rule).count();
+        if by_rule > 0 {
+            json.insert(format!("{}_by_rule", list.key), json!(by_rule));
+        }
         if list.omitted > 0 {
             let key = if brief && is_derived(list) { "derived" } else { list.key };
             let known = omitted.get(key).and_then(Value::as_u64).unwrap_or(0);

@@ -106,7 +106,7 @@ mod tests {
                 ("know", 0.2, Some(0.8), "▂▅▇".to_owned()),
                 ("do", 0.5, None, String::new()),
                 ("uncertainty", 0.9, Some(0.1), "█·▁".to_owned()),
-                ("overall_confidence", 0.35, Some(0.8), "▃▅▇".to_owned()),
+                ("overall_confidence", 0.2, Some(0.8), "▂▅▇".to_owned()),
             ]
         );
         assert!(rows(std::iter::empty()).is_empty());
