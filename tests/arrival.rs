@@ -20,7 +20,7 @@ pub fn arrival(repo: &Repo<'_>) -> Value {
 #[track_caller]
 pub fn told(repo: &Repo<'_>) -> String {
     let text = repo.run(["resume"]).ok().out;
-    let at = text.find("Calibration: ").expect("a head");
+    let at = text.find(" UTC, ").expect("a head");
     text[at..].lines().skip(1).take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 

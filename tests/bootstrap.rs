@@ -83,8 +83,8 @@ Active sessions:
 - <id> bob: Move the mail jobs (CHECK 1, confidence 0.67, worktree main, since 2026-03-01 12:00 UTC, last seen 2026-03-01 12:00 UTC)
 
 Team:
-- bob: Move the mail jobs; next: Mail jobs are moved (active session {bob}, not assessable, confidence 0.67, last seen 2026-03-01 12:00 UTC)
-- ada: Plan the move of the scheduler; next: Ask the owner (ended session {ada}, well calibrated, confidence 0.80, last seen 2026-03-01 12:00 UTC)
+- bob: Move the mail jobs; next: Mail jobs are moved (active session {bob}, no self-assessment, confidence 0.67, last seen 2026-03-01 12:00 UTC)
+- ada: Plan the move of the scheduler; next: Ask the owner (ended session {ada}, self-assessment consistent, confidence 0.80, last seen 2026-03-01 12:00 UTC)
 
 Goals:
 - <id> high, ada: Nothing is sent twice (1/2 subtasks, ended session {ada})
@@ -113,7 +113,7 @@ Decisions:
 - <id> ada: Key by tenant — tenants are small; rejected: key by user
 
 Handoffs:
-- <id> ada: Plan the move of the scheduler (2026-03-01 12:00 UTC, on {head}, well calibrated)
+- <id> ada: Plan the move of the scheduler (2026-03-01 12:00 UTC, on {head}, self-assessment consistent)
 "
     );
     let confidence = regex::Regex::new(r"confidence 0\.\d\d").expect("a pattern");

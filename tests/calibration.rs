@@ -193,7 +193,10 @@ fn one_session_or_one_agent_is_shown_alone() {
     assert_eq!(error["provided"], "ffffffff");
     let text = repo.run(["calibration", "--session", &first]).ok().out;
     assert!(
-        text.starts_with(&format!("Session {} by ada: Fix the login\n  Well calibrated: Δknow", &first[..8])),
+        text.starts_with(&format!(
+            "Session {} by ada: Fix the login\n  self-assessment consistent: Δknow",
+            &first[..8]
+        )),
         "{text}"
     );
     assert!(!text.contains("Brier"), "{text}");

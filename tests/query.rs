@@ -172,7 +172,7 @@ fn every_form_has_the_same_reports_and_growth_is_null_when_it_is_not_known() {
     let markdown = repo.run(["query", "--format", "markdown"]).ok().out;
     assert_eq!(markdown.matches("\n## Handoff ").count(), 3, "{markdown}");
     assert!(markdown.contains(": Draw (a+b)*\n") && markdown.contains("\n- Two\n"), "{markdown}");
-    assert!(markdown.contains("growth unknown, not assessable"), "{markdown}");
+    assert!(markdown.contains("growth unknown, no self-assessment"), "{markdown}");
 }
 
 #[test]

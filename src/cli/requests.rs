@@ -246,13 +246,13 @@ pub fn hook(word: args::HookWord) -> Option<hook::Name> {
     })
 }
 
-impl From<args::CalibrationWord> for Calibration {
-    fn from(word: args::CalibrationWord) -> Self {
+impl From<args::SelfAssessmentWord> for Calibration {
+    fn from(word: args::SelfAssessmentWord) -> Self {
         match word {
-            args::CalibrationWord::WellCalibrated => Calibration::WellCalibrated,
-            args::CalibrationWord::Overconfident => Calibration::Overconfident,
-            args::CalibrationWord::Underconfident => Calibration::Underconfident,
-            args::CalibrationWord::NotAssessable => Calibration::NotAssessable,
+            args::SelfAssessmentWord::Consistent => Calibration::WellCalibrated,
+            args::SelfAssessmentWord::Overconfident => Calibration::Overconfident,
+            args::SelfAssessmentWord::Underconfident => Calibration::Underconfident,
+            args::SelfAssessmentWord::NotAssessable => Calibration::NotAssessable,
         }
     }
 }
@@ -316,7 +316,7 @@ pub fn query(given: args::Query, as_json: bool) -> Result<(query::Request, Asked
         range: given.range,
         path: given.path,
         kind: given.kind.and_then(|kind| Some(kind.to_possible_value()?.get_name().to_owned())),
-        calibration: given.calibration.map(Calibration::from),
+        calibration: given.self_assessment.map(Calibration::from),
         limit: given.limit,
     };
     Ok((request, Asked { ai: given.ai, session: given.session, ..Default::default() }, format))

@@ -1,10 +1,11 @@
-//! Calibration of one session: did knowing and doubting move together?
+//! The self-assessment of one session: did knowing and doubting move together? Calibration, forecast against outcome, is
+//! `track.rs`.
 
 use super::confidence::round4;
 use crate::model::handoff::Calibration;
 use crate::model::{Vector, Vectors};
 
-/// The calibration of one session, and what it follows from.
+/// The self-assessment of one session, and what it follows from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explained {
     /// The word.

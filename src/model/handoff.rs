@@ -94,7 +94,7 @@ pub struct Trajectory {
     pub after: Option<f64>,
     /// after − before, rounded to 4 decimals; `None` unless both are known.
     pub delta: Option<f64>,
-    /// In a word: improved, declined, reduced, increased, unchanged, not assessed, or the calibration.
+    /// In a word: improved, declined, reduced, increased, unchanged, not assessed, or the self-assessment.
     pub status: String,
 }
 
@@ -202,7 +202,7 @@ pub struct ToolUse {
     pub count: u32,
 }
 
-/// Whether confidence and doubt moved together (DESIGN §3).
+/// The self-assessment of a session: whether know and uncertainty moved together (DESIGN §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -222,6 +222,24 @@ impl Calibration {
             Calibration::Overconfident => "overconfident",
             Calibration::Underconfident => "underconfident",
             Calibration::NotAssessable => "not_assessable",
+        }
+    }
+
+    /// The word shown: calibration is what a forecast is held against its outcome for.
+    pub fn word(self) -> &'static str {
+        match self {
+            Calibration::WellCalibrated => "consistent",
+            Calibration::Overconfident => "overconfident",
+            Calibration::Underconfident => "underconfident",
+            Calibration::NotAssessable => "not assessable",
+        }
+    }
+
+    /// The same among other words of a line.
+    pub fn phrase(self) -> String {
+        match self {
+            Calibration::NotAssessable => "no self-assessment".to_owned(),
+            other => format!("self-assessment {}", other.word()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Asking the history for handoffs: by agent, time, task, session, commits, path, type and calibration.
+//! Asking the history for handoffs: by agent, time, task, session, commits, path, type and self-assessment.
 
 pub mod filter;
 
@@ -30,7 +30,7 @@ pub struct Request {
     pub path: Option<String>,
     /// A type of handoff.
     pub kind: Option<String>,
-    /// A calibration status.
+    /// A self-assessment.
     pub calibration: Option<Calibration>,
     /// At most so many are listed; 0 lists none.
     pub limit: usize,

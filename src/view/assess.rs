@@ -195,7 +195,7 @@ pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
     }
     if let Some(calibration) = outcome.calibration_status {
         json["calibration_status"] = json!(calibration);
-        text.push_str(&format!("Calibration: {}\n", calibration.name().replace('_', " ")));
+        text.push_str(&format!("Self-assessment: {}\n", calibration.word()));
     }
     // the handoff is stored after the assessment: it says where both are
     let mut answer = Answer::new(json).stored(&outcome.stored);

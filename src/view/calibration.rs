@@ -194,10 +194,10 @@ fn one_text(one: &One) -> String {
     };
     let outcome = entry.ending.outcome().map_or("unknown", |reached| if reached { "1" } else { "0" });
     format!(
-        "Session {} by {}{task}\n  {}: {}\n  forecast {forecast}, outcome {outcome}: {}\n",
+        "Session {} by {}{task}\n  self-assessment {}: {}\n  forecast {forecast}, outcome {outcome}: {}\n",
         session.id.short(),
         safe::line(&session.ai),
-        words::words(one.calibration.status.name()),
+        one.calibration.status.word(),
         one.calibration.why,
         entry.ending.why()
     )

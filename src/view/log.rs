@@ -91,7 +91,7 @@ pub fn one_line(found: &Annotated, paint: Paint, text: &mut String) -> Result<()
                 safe::line(&record.head.ai),
                 safe::line(&handoff.task),
                 words::signed(growth(handoff)),
-                handoff.calibration_status.name().replace('_', " ")
+                handoff.calibration_status.phrase()
             ));
         }
     }
@@ -162,7 +162,7 @@ fn built_in(found: &Annotated, out: &mut String) {
             safe::line(&record.head.ai),
             session(record),
             duration(handoff.duration_seconds),
-            handoff.calibration_status.name().replace('_', " "),
+            handoff.calibration_status.phrase(),
             task(&handoff.task),
         ));
         let mut within = "";
@@ -286,7 +286,7 @@ fn handoff_view(record: &Record) -> Option<Value> {
         "ai": record.head.ai,
         "session": record.head.session.as_ref().map(|id| id.short()),
         "duration": duration(handoff.duration_seconds),
-        "calibration": handoff.calibration_status.name().replace('_', " "),
+        "calibration": handoff.calibration_status.phrase(),
         "task": handoff.task,
         "lists": lists,
     }))

@@ -242,7 +242,7 @@ fn member(member: &Member) -> Entry {
         task(session.task.as_deref()),
         aside([
             Some(format!("{} session {}", status(session.is_active()), session.id.short())),
-            Some(member.calibration_status.name().replace('_', " ")),
+            Some(member.calibration_status.phrase()),
             confidence(member.overall_confidence),
             Some(format!("last seen {}", words::date(&member.last_seen))),
         ]),
@@ -342,11 +342,7 @@ fn handoff(handed: &HandedOver) -> Entry {
         head.id.short(),
         agent(&head.ai, handed.own),
         task(Some(handed.task.as_str()).filter(|task| !task.is_empty())),
-        aside([
-            Some(words::date(&head.at)),
-            on(head.commit.as_deref()),
-            Some(handed.calibration_status.name().replace('_', " ")),
-        ]),
+        aside([Some(words::date(&head.at)), on(head.commit.as_deref()), Some(handed.calibration_status.phrase()),]),
     );
     let whole = json!({
         "handoff_id": head.id,

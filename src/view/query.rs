@@ -72,8 +72,8 @@ fn grown(listed: &Listed) -> String {
     if growth.is_some() { words::signed(growth) } else { "unknown".to_owned() }
 }
 
-fn calibrated(listed: &Listed) -> String {
-    listed.handoff.calibration_status.name().replace('_', " ")
+fn self_assessed(listed: &Listed) -> String {
+    listed.handoff.calibration_status.word().to_owned()
 }
 
 /// A report as a section of Markdown.
@@ -87,7 +87,7 @@ fn section(listed: &Listed) -> String {
         words::date(&head.at),
         safe::words(&head.ai),
         grown(listed),
-        calibrated(listed),
+        listed.handoff.calibration_status.phrase(),
     );
     if !handoff.findings.is_empty() {
         text.push('\n');
@@ -110,7 +110,7 @@ const COLUMNS: [Column; 5] = [
     Column { title: "TIME", cell: |listed| words::date(&listed.head.at), gives_way: 1 },
     Column { title: "AGENT", cell: |listed| safe::line(&listed.head.ai), gives_way: 0 },
     Column { title: "GROWTH", cell: grown, gives_way: 2 },
-    Column { title: "CALIBRATION", cell: calibrated, gives_way: 3 },
+    Column { title: "SELF-ASSESSMENT", cell: self_assessed, gives_way: 3 },
 ];
 
 /// The reports in columns, the task last, and below each what was found. Nothing for no reports.
@@ -249,8 +249,8 @@ mod tests {
             assert_eq!(text.lines().count(), 1 + 1 + SHOWN + 1, "{text}");
         }
         let titles = |width| table(&reports, Some(width)).lines().next().map(str::to_owned).unwrap_or_default();
-        assert!(titles(120).contains("CALIBRATION"), "{}", titles(120));
-        assert!(!titles(100).contains("CALIBRATION") && titles(100).contains("GROWTH"), "{}", titles(100));
+        assert!(titles(120).contains("SELF-ASSESSMENT"), "{}", titles(120));
+        assert!(!titles(100).contains("SELF-ASSESSMENT") && titles(100).contains("GROWTH"), "{}", titles(100));
         assert!(!titles(90).contains("GROWTH") && titles(90).contains("TIME"), "{}", titles(90));
         assert!(!titles(60).contains("TIME") && titles(60).contains("TASK"), "{}", titles(60));
     }

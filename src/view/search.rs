@@ -225,7 +225,7 @@ fn alike_text(alike: &Alike, width: usize) -> String {
     let task = alike.task.as_deref().map_or_else(|| "no task said".to_owned(), safe::line);
     let (name, state) = match (&alike.handoff, alike.active) {
         (Some(listed), _) => {
-            (format!("handoff {}", listed.head.id.short()), words::words(listed.handoff.calibration_status.name()))
+            (format!("handoff {}", listed.head.id.short()), words::words(listed.handoff.calibration_status.word()))
         }
         (None, true) => (format!("session {}", alike.session_id.short()), "still active".to_owned()),
         (None, false) => (format!("session {}", alike.session_id.short()), "wrote no handoff".to_owned()),

@@ -4,6 +4,7 @@ use chrono::DateTime;
 
 use crate::epistemics::questions;
 use crate::epistemics::trajectory::OVERALL;
+use crate::model::handoff::Calibration;
 use crate::model::{Accept, Body, Digest, Record, Vectors};
 
 /// An RFC 3339 time as `2026-01-31 12:34 UTC`; other text is shown as it is.
@@ -31,8 +32,10 @@ pub fn vector(name: &str) -> String {
     if name == OVERALL { "Overall Confidence".to_owned() } else { name.to_uppercase() }
 }
 
-/// A status word in a table: underscores become spaces, the first letter a capital.
+/// A status word in a table: underscores become spaces, the first letter a capital. How the self-assessment is stored is not
+/// how it is called.
 pub fn words(text: &str) -> String {
+    let text = if text == Calibration::WellCalibrated.name() { Calibration::WellCalibrated.word() } else { text };
     let text = text.replace('_', " ");
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())

@@ -34,7 +34,7 @@ pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resol
 pub use mcp::{Mcp, ToolsWord};
 pub use metrics::{Metrics, PeriodWord};
 pub use portable::{Export, Import};
-pub use query::{CalibrationWord, Query, QueryFormat, TypeWord};
+pub use query::{Query, QueryFormat, SelfAssessmentWord, TypeWord};
 pub use read::{Bootstrap, DetailWord, Diff, FormatWord, Log, Resume, Show};
 pub use redact::Redact;
 pub use repair::Repair;

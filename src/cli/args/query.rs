@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::Form;
 
-/// Find handoffs by agent, time, task, session, commits, path, type and calibration
+/// Find handoffs by agent, time, task, session, commits, path, type and self-assessment
 ///
 /// All that is asked must fit. The newest come first; of a session only the handoff in force is there. DATE is an ISO date or anything git
 /// knows ("7 days ago", yesterday, "last friday"); an ISO day without a time is the whole day, in your time zone.
@@ -37,9 +37,9 @@ pub struct Query {
     /// Only those of this type
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<TypeWord>,
-    /// Only those whose session's confidence was this
-    #[arg(long, alias = "calibration-status", value_name = "STATUS")]
-    pub calibration: Option<CalibrationWord>,
+    /// Only those whose session's self-assessment is this: whether know and uncertainty moved together
+    #[arg(long, aliases = ["calibration", "calibration-status"], value_name = "STATUS")]
+    pub self_assessment: Option<SelfAssessmentWord>,
     /// At most so many; 0 lists none, and total_found still counts all
     #[arg(long, value_name = "N", default_value = "10")]
     pub limit: usize,
@@ -64,13 +64,13 @@ pub enum TypeWord {
     Escalation,
 }
 
-/// The words for a calibration.
+/// The words for a self-assessment.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
 #[allow(missing_docs)]
-pub enum CalibrationWord {
-    #[value(alias = "well-calibrated")]
-    WellCalibrated,
+pub enum SelfAssessmentWord {
+    #[value(aliases = ["well_calibrated", "well-calibrated"])]
+    Consistent,
     Overconfident,
     Underconfident,
     #[value(alias = "not-assessable")]

@@ -76,7 +76,7 @@ pub struct Resume {
 
 /// Show what a new context needs to know about the project: who is at work, what is open, what failed
 ///
-/// Active sessions, each agent's task, calibration and next step, open goals and unknowns, findings by importance, dead
+/// Active sessions, each agent's task, self-assessment and next step, open goals and unknowns, findings by importance, dead
 /// ends, mistakes, decisions and the last handoff of each agent, fitted into a budget of tokens. Open goals, unknowns
 /// and mistakes stay longest; what does not fit is counted, with the command that shows it. What the session that asks
 /// said comes first.

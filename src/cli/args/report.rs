@@ -9,7 +9,7 @@ use super::Form;
 /// Write a page that shows the project: who worked when, how sure, what is open and known
 ///
 /// One file that needs nothing else: no network, no script to read it, light and dark. It has a timeline of agents with
-/// their handoffs, how each vector went in each session, the calibration, open questions and goals, and what is known of
+/// their handoffs, how each vector went in each session, forecasts and outcomes, open questions and goals, and what is known of
 /// which files. The newest is shown; where there is more, the page names the command that shows it.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]

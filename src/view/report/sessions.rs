@@ -50,7 +50,7 @@ pub fn session(told: &Told, here: &BTreeSet<&SessionId>) -> Value {
         "ai": safe::line(&session.ai),
         "task": session.task.as_deref().map_or_else(|| "no task was named".to_owned(), |task| crate::epistemics::short::short(&safe::line(task), 160)),
         "sure": sure(gathered),
-        "calibration": if is_assessable { told.calibration.status.name().replace('_', " ") } else if session.is_active() { "active".to_owned() } else { String::new() },
+        "calibration": if is_assessable { told.calibration.status.phrase() } else if session.is_active() { "active".to_owned() } else { String::new() },
         "why": is_assessable.then(|| told.calibration.why.clone()),
         "lasted": if session.is_active() { format!("active, last heard of after {lasted}") } else { format!("lasted {lasted}") },
         "kind": session.kind.as_deref().map(safe::line),
