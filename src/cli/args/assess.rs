@@ -60,8 +60,9 @@ pub struct Noted {
 
 /// Say how sure you are before the work
 ///
-/// Recommends to investigate when uncertainty is above 0.6, know below 0.7 or state below 0.6, and then sets a goal for
-/// each vector below 0.7, with what was tried before.
+/// Recommends to investigate when uncertainty is above 0.6, know below 0.7 or state below 0.6, and then suggests goals: for
+/// these first, then for other vectors below 0.7, at most 5, with what was tried before. They close with the session, unless
+/// someone takes them (goal take).
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Preflight {
@@ -73,8 +74,10 @@ pub struct Preflight {
 
 /// Say how sure you are before you act
 ///
-/// Compares with the last assessments: confidence that rises while nothing is learned, or falls, is drift. On severe
-/// drift it says stop and exits with 3; the assessment is stored all the same.
+/// Says proceed when the confidence (--confidence, else the overall confidence) is 0.70 or more, the uncertainty given last is
+/// 0.6 or less, and drift is not severe. Drift is a fall against the last assessments, or a gain while nothing is learned; a
+/// gain above 0.30 is moderate drift unless evidence passed or 3 claims support it. On severe drift it says stop and exits
+/// with 3; the assessment is stored all the same.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Check {
@@ -89,8 +92,9 @@ pub struct Check {
 
 /// Say how sure you are after the work, and hand over
 ///
-/// Stores the assessment and then the handoff, as 'git empirica handoff' would. When the handoff fails, the assessment
-/// stands, with a warning.
+/// Compares with the first PREFLIGHT, over the vectors that both give, and says whether know and uncertainty moved together:
+/// the self-assessment. Then it stores the handoff, as 'git empirica handoff' would; when that fails, the assessment stands, with
+/// a warning.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Postflight {
@@ -121,7 +125,7 @@ pub struct Drift {
 
 /// Record where the work stands: vectors, repository, reasoning, findings, goals, everything that can be lost
 ///
-/// Without vectors, those of the last assessment are taken and marked so. Lists hold the 5 newest entries, and all of it
+/// Of each vector that is not given, the newest value that an assessment of the session gave is taken and marked so. Lists hold the 5 newest entries, and all of it
 /// at most 16 KiB; the records themselves are whole. After a compaction (--trigger post_compact) it prints what a new
 /// context needs, and what was lost since the checkpoint before it.
 #[derive(Debug, Args)]
