@@ -27,8 +27,11 @@ fn growth_is_over_the_vectors_that_both_assessments_give() {
     // the lines of a session, and the page
     let session = repo.run(["session", "show"]).ok().out;
     let line = session.lines().find(|line| line.trim_start().starts_with("overall")).expect("its line").to_owned();
-    assert!(line.contains("0.80") && line.ends_with("+0.00"), "{line}");
+    assert!(line.contains("0.80") && line.ends_with("+0.00 (know alone)"), "{line}");
+    assert!(repo.run(["resume"]).ok().out.contains("overall confidence +0.00 (know alone)"));
+    assert!(repo.run(["query"]).ok().out.contains("+0.00 (know alone)"));
     let page = repo.run(["report", "--html", "-"]).ok().out;
+    assert!(page.contains("overall confidence (know alone)"));
     assert!(page.contains("0.80 → 0.80") && !page.contains("0.40 → 0.80"), "the page shows a growth");
 }
 

@@ -37,6 +37,16 @@ pub fn compared(before: &Vectors, after: &Vectors) -> Option<(f64, f64)> {
     Some((overall(&before.shared(after))?, overall(&after.shared(before))?))
 }
 
+/// The vector that the series of overall confidences rests on, when it is a single one and there are several of them.
+pub fn alone<'a>(all: impl IntoIterator<Item = &'a Vectors>) -> Option<Vector> {
+    let tiered = |vectors: &&Vectors| overall(vectors).is_some();
+    let all: Vec<&Vectors> = all.into_iter().filter(tiered).collect();
+    let [first, .., last] = all.as_slice() else { return None };
+    let common = first.shared(last);
+    let mut tiered = common.iter().filter(|(vector, _)| vector.tier().is_some());
+    tiered.next().filter(|_| tiered.next().is_none()).map(|(vector, _)| vector)
+}
+
 /// The overall confidences of a session's assessments, to be compared with each other: over the vectors that the first
 /// and the last one with any share. One that lacks any of these has none; a single one is as it is.
 pub fn series<'a>(all: impl IntoIterator<Item = &'a Vectors>) -> Vec<Option<f64>> {
@@ -95,6 +105,10 @@ mod tests {
         assert_eq!(of(&["know=0.5,clarity=0.1", "know=0.6", "uncertainty=0.1"]), [Some(0.5), Some(0.6), None]);
         assert_eq!(of(&["know=0.5,uncertainty=1", "know=0.6", "know=0.7,uncertainty=0"])[1], Some(0.6));
         assert_eq!(of(&["know=0.5", "do=0.7"]), [None, None]);
+        let alone = |texts: &[&str]| alone(&texts.iter().map(|text| vectors(text)).collect::<Vec<_>>());
+        assert_eq!(alone(&["know=0.5,do=0.5", "uncertainty=1,know=0.6"]), Some(Vector::Know));
+        assert_eq!(alone(&["know=0.5,do=0.5", "do=0.1,know=0.6"]), None);
+        assert_eq!(alone(&["know=0.5"]), None);
         assert_eq!(of(&["uncertainty=0.5"]), [None]);
         assert_eq!(of(&["uncertainty=0.5", "know=0.7"]), [None, Some(0.7)]);
     }

@@ -8,7 +8,7 @@ use super::template::Templates;
 use super::{Answer, safe, words};
 use crate::epistemics::drift::Drift;
 use crate::epistemics::gate::Gate;
-use crate::epistemics::trajectory::{self, NOTHING_SHARED, OVERALL};
+use crate::epistemics::trajectory::{self, NOTHING_SHARED};
 use crate::error::Result;
 use crate::model::Phase;
 use crate::model::goal::{GoalDone, GoalState};
@@ -68,12 +68,10 @@ fn drift_lines(drift: &Drift) -> String {
     }
     let deltas: Vec<String> =
         drift.deltas.iter().map(|(vector, delta)| format!("{vector} {}", words::signed(Some(*delta)))).collect();
-    let learned = if drift.learned.is_nothing() {
-        "; nothing was learned since the last one"
-    } else if drift.is_undersupported {
-        "; a gain above 0.30 needs a check that passed or 3 claims"
-    } else {
-        ""
+    let learned = match (drift.is_undersupported && drift.is_safe(), drift.learned.is_nothing()) {
+        (true, _) => "; a gain above 0.30 needs evidence that passed or 3 claims",
+        (false, true) => "; nothing was learned since the last one",
+        (false, false) => "",
     };
     if deltas.is_empty() {
         return format!("{line}: no vector that counts is in the newest assessment and in one before it\n");
@@ -179,18 +177,12 @@ pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
     }
     if outcome.phase != Phase::Preflight {
         json["confidence"] = json!(outcome.confidence);
-        let deltas = trajectory::deltas(&outcome.since);
-        let shown = deltas.iter().map(|(name, delta)| {
-            let delta = words::signed(Some(*delta));
-            match trajectory::alone(&outcome.since).filter(|_| name == OVERALL) {
-                Some(vector) => format!("overall confidence {delta} ({vector} alone)"),
-                None => format!("{} {delta}", name.replace('_', " ")),
-            }
-        });
-        let shown = if deltas.is_empty() { NOTHING_SHARED.to_owned() } else { shown.collect::<Vec<_>>().join(", ") };
         if !outcome.since.is_empty() {
+            let deltas = words::deltas(&outcome.since);
+            let shown = if deltas.is_empty() { NOTHING_SHARED } else { &deltas };
             text.push_str(&format!("Since PREFLIGHT: {shown}\n"));
         }
+        let deltas = trajectory::deltas(&outcome.since);
         json["deltas"] = deltas.into_iter().map(|(name, delta)| (name, json!(delta))).collect::<Map<_, _>>().into();
     }
     if let Some(calibration) = outcome.calibration_status {

@@ -183,26 +183,7 @@ fn unknown_text(unknown: &Item) -> String {
 }
 
 fn delta_text(handoff: &Handoff) -> Option<String> {
-    let known: Vec<(&str, f64)> =
-        handoff.trajectory.iter().filter_map(|row| Some((row.vector.as_str(), row.delta?))).collect();
-    // of a vector that is there twice, its first place and its last value, as in a map
-    let mut shown: Vec<(&str, f64)> = Vec::with_capacity(known.len());
-    for (name, delta) in known {
-        match shown.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, shown)) => *shown = delta,
-            None => shown.push((name, delta)),
-        }
-    }
-    let mut text = String::new();
-    for (name, delta) in shown {
-        if !text.is_empty() {
-            text.push_str(", ");
-        }
-        text.extend(name.chars().map(|c| if c == '_' { ' ' } else { c }));
-        text.push(' ');
-        text.push_str(&words::signed(Some(delta)));
-    }
-    (!text.is_empty()).then_some(text)
+    Some(words::deltas(&handoff.trajectory)).filter(|text| !text.is_empty())
 }
 
 /// What was settled. A finding that settles something stands among the findings already.

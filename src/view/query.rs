@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::handoff::growth;
 use super::{Answer, safe, words};
+use crate::epistemics::trajectory::alone;
 use crate::ops::handoff::Listed;
 use crate::ops::query::Outcome;
 use crate::ops::show::short_commit;
@@ -69,7 +70,10 @@ fn report(listed: &Listed) -> Value {
 
 fn grown(listed: &Listed) -> String {
     let growth = growth(&listed.handoff);
-    if growth.is_some() { words::signed(growth) } else { "unknown".to_owned() }
+    match growth {
+        Some(_) => words::signed(growth) + &words::only(alone(&listed.handoff.trajectory)),
+        None => "unknown".to_owned(),
+    }
 }
 
 fn self_assessed(listed: &Listed) -> String {

@@ -8,9 +8,10 @@ use super::sparkline;
 use super::template::Templates;
 use super::{Answer, safe, words};
 use crate::epistemics::collected::Known;
-use crate::epistemics::confidence::overall;
+use crate::epistemics::confidence::{alone, overall};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::{Said, Work, duration, report};
+use crate::epistemics::trajectory::OVERALL;
 use crate::error::Result;
 use crate::model::Body;
 use crate::model::session::Session;
@@ -136,12 +137,14 @@ fn transcript_json(known: &Known) -> Value {
 /// The lines that draw how each vector went, in columns; none without an assessment.
 fn trajectory(gathered: &Gathered) -> Vec<String> {
     let rows = sparkline::rows(gathered.assessments.iter().map(|(_, assessment)| assessment));
+    let alone = words::only(alone(gathered.assessments.iter().map(|(_, assessment)| &assessment.vectors)));
     let name = |row: &sparkline::Row| row.name.replace("overall_confidence", "overall");
     let marks = rows.iter().map(|row| row.line.chars().count()).max().unwrap_or(0);
     let line = |row: sparkline::Row| match row.last {
         Some(last) => {
             let change = words::signed(Some(last - row.first));
-            format!("{:<11} {:.2} {:<marks$} {last:.2}  {change}", name(&row), row.first, row.line)
+            let alone = if row.name == OVERALL { alone.as_str() } else { "" };
+            format!("{:<11} {:.2} {:<marks$} {last:.2}  {change}{alone}", name(&row), row.first, row.line)
         }
         None => format!("{:<11} {:.2}", name(&row), row.first),
     };

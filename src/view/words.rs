@@ -3,9 +3,9 @@
 use chrono::DateTime;
 
 use crate::epistemics::questions;
-use crate::epistemics::trajectory::OVERALL;
-use crate::model::handoff::Calibration;
-use crate::model::{Accept, Body, Digest, Record, Vectors};
+use crate::epistemics::trajectory::{self, OVERALL};
+use crate::model::handoff::{Calibration, Trajectory};
+use crate::model::{Accept, Body, Digest, Record, Vector, Vectors};
 
 /// An RFC 3339 time as `2026-01-31 12:34 UTC`; other text is shown as it is.
 pub fn date(text: &str) -> String {
@@ -25,6 +25,29 @@ pub fn signed(number: Option<f64>) -> String {
     // a delta that rounds to nothing has no sign
     let round = |n: f64| if n.abs() < 0.005 { 0.0 } else { n };
     number.map_or_else(|| "–".to_owned(), |n| format!("{:+.2}", round(n)))
+}
+
+/// The deltas on one line: `know +0.25, overall confidence +0.25 (know alone)`; empty without any.
+pub fn deltas(rows: &[Trajectory]) -> String {
+    // of a vector that is there twice, its first place and its last value, as in a map
+    let mut shown: Vec<(String, f64)> = Vec::new();
+    for (name, delta) in trajectory::deltas(rows) {
+        match shown.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, shown)) => *shown = delta,
+            None => shown.push((name, delta)),
+        }
+    }
+    let alone = trajectory::alone(rows);
+    let text = shown.into_iter().map(|(name, delta)| {
+        let alone = alone.filter(|_| name == OVERALL);
+        format!("{} {}{}", name.replace('_', " "), signed(Some(delta)), only(alone))
+    });
+    text.collect::<Vec<_>>().join(", ")
+}
+
+/// That an overall confidence rests on a single vector.
+pub fn only(vector: Option<Vector>) -> String {
+    vector.map(|vector| format!(" ({vector} alone)")).unwrap_or_default()
 }
 
 /// The name of a vector in a table.

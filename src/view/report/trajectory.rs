@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::svg::{at, line, number, picture, scrolling};
-use crate::epistemics::confidence::series;
+use crate::epistemics::confidence::{alone, series};
 use crate::epistemics::gathered::Gathered;
 use crate::model::Vector;
 use crate::model::vectors::Tier;
@@ -58,7 +58,8 @@ pub fn cells(session: &Gathered) -> Vec<Cell> {
     let cells = vectors
         .into_iter()
         .filter_map(|vector| cell(vector.name(), tier(vector), vector.less_is_better(), &of(vector)));
-    cell("overall confidence", "overall", false, &all).into_iter().chain(cells).collect()
+    let name = format!("overall confidence{}", words::only(alone(assessments().map(|a| &a.vectors))));
+    cell(&name, "overall", false, &all).into_iter().chain(cells).collect()
 }
 
 fn cell(name: &str, tier: &'static str, less_is_better: bool, values: &[Option<f64>]) -> Option<Cell> {
