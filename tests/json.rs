@@ -37,7 +37,7 @@ const WORKS: &[Row] = &[
     (&["postflight", "-v", "know=0.9"], ASSESSED, "POSTFLIGHT", "hint: "),
     (&["postflight", "-v", "know=0.9"], &["deltas", "calibration_status", "/handoff/handoff_id", "/handoff/markdown"], "Self-assessment", "hint: "),
     (&["postflight", "-v", "know=0.9", "--no-handoff"], &["deltas", "calibration_status", "handoff"], "Self-assessment", "hint: "),
-    (&["preflight", "-v", "know=0.6"], &["auto_generated_goals", "/auto_generated_goals/0/id", "/auto_generated_goals/0/description", "/auto_generated_goals/0/priority", "/auto_generated_goals/0/rationale"], "Goals:", "hint: "),
+    (&["preflight", "-v", "know=0.6"], &["auto_generated_goals", "/auto_generated_goals/0/id", "/auto_generated_goals/0/description", "/auto_generated_goals/0/priority", "/auto_generated_goals/0/rationale"], "Suggested goals:", "hint: "),
     (&["check", "-v", "know=0.5"], &["drift_analysis", "/drift_analysis/detected", "/drift_analysis/type", "/drift_analysis/pattern", "/drift_analysis/severity", "/drift_analysis/window_size", "/drift_analysis/assessments_analyzed", "/drift_analysis/vector_deltas/know", "safe_to_proceed", "decision", "recommendation"], "Drift: ", "hint: "),
     (&["drift"], &["session_id", "ai_id", "drift_analysis", "safe_to_proceed", "decision", "recommendation"], "Drift: ", ""),
     (&["checkpoint", "--trigger", "pre_compact"], &["checkpoint_id", "session_id", "phase", "round", "trigger", "vectors", "vectors_from", "git_state"], "", "Checkpoint "),

@@ -30,7 +30,7 @@ fn goal_lines(goals: &[GoalState]) -> String {
         format!("  {} {:<6} {}{why}\n", goal.id.short(), goal.priority.name(), safe::line(&goal.text))
     };
     let list: String = goals.iter().map(line).collect();
-    if list.is_empty() { list } else { format!("Goals:\n{list}") }
+    if list.is_empty() { list } else { format!("Suggested goals:\n{list}") }
 }
 
 /// Drift as JSON.

@@ -68,7 +68,13 @@ fn ranked(mut lists: Vec<List>) -> Vec<List> {
 /// The lists of a handoff, those that matter most first.
 pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
     let own = handoff.next_steps.iter().map(|text| must(plain(text)));
-    let next = own.chain(recommend::steps(handoff).iter().map(|text| Entry { by_rule: true, ..plain(text) })).collect();
+    // beside the agent's own, a short answer says only once what failed
+    let by_rule = if detail == Detail::Summary && !handoff.next_steps.is_empty() {
+        Vec::new()
+    } else {
+        recommend::steps(handoff)
+    };
+    let next = own.chain(by_rule.iter().map(|text| Entry { by_rule: true, ..plain(text) })).collect();
     let proof = |proof: &Proof| {
         let whole = entry(proof_text(proof), json!(proof));
         let mut shown = brief(whole, json!({"command": proof.command, "exit": proof.exit}));
