@@ -30,7 +30,15 @@ const VARIABLES: &[&str] = &[
     "CLAUDE_ENV_FILE",
     "CURSOR_VERSION",
     "GEMINI_SESSION_ID",
+    "GEMINI_CLI",
     "COPILOT_CLI",
+    "COPILOT_AGENT_SESSION_ID",
+    "CLAUDECODE",
+    "CODEX_THREAD_ID",
+    "CODEX_SANDBOX",
+    "CODEX_CI",
+    "OPENCODE",
+    "CURSOR_AGENT",
     "CLAUDE_PROJECT_DIR",
     "CURSOR_PROJECT_DIR",
     "GEMINI_PROJECT_DIR",
@@ -41,6 +49,17 @@ const VARIABLES: &[&str] = &[
     "GIT_PAGER_IN_USE",
     "TMPDIR",
     "PATH",
+];
+
+/// The agents that set a variable for what they run, with these variables. An agent is often started from the shell of Claude Code
+/// or Cursor, so these come last.
+pub const AGENTS: &[(&str, &[&str])] = &[
+    ("codex", &["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"]),
+    ("gemini", &["GEMINI_CLI"]),
+    ("opencode", &["OPENCODE"]),
+    ("copilot", &["COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"]),
+    ("claude-code", &["CLAUDECODE"]),
+    ("cursor", &["CURSOR_AGENT"]),
 ];
 
 /// The environment a command runs in.
@@ -64,6 +83,12 @@ impl Env {
     /// The value of a variable; `None` when it is unset or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)
+    }
+
+    /// The agent that runs the command, by the variables it sets; `None` without any.
+    pub fn agent(&self) -> Option<&'static str> {
+        let is_set = |names: &[&str]| names.iter().any(|name| self.get(name).is_some());
+        AGENTS.iter().find(|(_, names)| is_set(names)).map(|(agent, _)| *agent)
     }
 
     /// The same without a variable.

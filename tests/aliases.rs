@@ -152,7 +152,7 @@ fn an_agents_second_session_is_the_current_one_until_it_ends() {
     assert_eq!(repo.json(["session", "end"])["session_id"], *second);
     assert_eq!(repo.json(["finding", "F"])["session_id"], *first);
     assert_eq!(repo.json(["session", "end"])["session_id"], *first);
-    repo.fails(1, ["finding", "F"]);
+    repo.fails(1, ["drift"]);
     repo.fails(1, ["session", "end", "--session", &first]);
     let json = repo.fails(1, ["postflight", "-v", "know=0.5", "--session", &first]);
     assert!(json["error"].as_str().is_some_and(|text| text.contains("ended")), "{json}");
@@ -198,7 +198,7 @@ fn the_sessions_of_linked_worktrees_are_apart_and_their_records_shared() {
     repo.git(["worktree", "add", "-q", "../linked"]).ok();
     let linked = place.at("linked");
     let here = start_at(&repo, 1, &["--ai", "ada"]);
-    linked.fails(1, ["finding", "F"]);
+    linked.fails(1, ["drift"]);
     let there = start_at(&linked, 2, &["--ai", "ada"]);
     assert_eq!(linked.json(["finding", "F"])["session_id"], *there);
     assert_eq!(repo.json(["finding", "F"])["session_id"], *here);
@@ -207,7 +207,7 @@ fn the_sessions_of_linked_worktrees_are_apart_and_their_records_shared() {
     assert_eq!(repo.json(["session", "show", "latest"])["session_id"], *there, "a name reaches across");
     linked.json(["session", "end"]);
     assert_eq!(repo.json(["finding", "F"])["session_id"], *here);
-    linked.fails(1, ["finding", "F"]);
+    linked.fails(1, ["drift"]);
 }
 
 #[test]
@@ -237,10 +237,10 @@ fn losing_the_current_session_file_changes_nothing() {
     assert_eq!(repo.json(["finding", "F"])["session_id"], *first);
     repo.json(["session", "end"]);
     forget_if_there(&repo);
-    repo.fails(1, ["finding", "F"]);
+    repo.fails(1, ["drift"]);
     assert_ne!(ended, first);
     let other = place.clone(&repo, "other", true);
-    other.fails(1, ["finding", "F"]);
+    other.fails(1, ["drift"]);
     assert_eq!(other.json(["session", "show", "latest:active"])["session_id"], *there, "another clone's can be named");
 }
 

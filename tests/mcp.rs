@@ -143,9 +143,7 @@ fn a_session_from_its_beginning_to_its_handoff() {
     assert_eq!(resumed["sessions"][0]["task"], "made it fast");
     assert_eq!(resumed["token_estimate"], resumed["token_count"]);
     client.ok("end_session", json!({}));
-    assert!(
-        client.fails("log_finding", json!({"finding": "too late"}))["recovery_commands"][0] == "bootstrap_session()"
-    );
+    assert!(client.fails("execute_postflight", json!({}))["recovery_commands"][0] == "bootstrap_session()");
     assert_eq!(client.end(), (Vec::new(), 0));
     // the command line sees the same
     assert_eq!(repo.json(["query"])["reports"][0]["handoff_id"], report["handoff_id"]);

@@ -27,12 +27,12 @@ fn sessions_that_start_at_once_are_all_remembered() {
 }
 
 #[test]
-fn an_agent_without_a_session_is_told_whose_session_it_speaks_in() {
+fn an_agent_without_a_session_begins_its_own() {
     let place = Place::new();
     let repo = place.repo("r");
-    repo.start("ada", "t");
-    let json = repo.json(["finding", "x", "--ai", "bob"]);
-    assert!(json["warning"].as_str().is_some_and(|text| text.contains("bob") && text.contains("ada")), "{json}");
+    let ada = repo.start("ada", "t");
+    assert_eq!(repo.json(["drift", "--ai", "bob"])["session_id"], ada);
+    assert_ne!(repo.json(["finding", "x", "--ai", "bob"])["session_id"], ada);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_worktree_may_be_called_main_or_like_a_log_that_was_taken() {
         let path = place.path().join("trees").join(name);
         repo.git(["worktree", "add", "-q", "-b", &format!("b-{}", name.len()), path.to_str().expect("UTF-8")]).ok();
         let tree = Repo { place: &place, path };
-        assert_eq!(tree.fails(1, ["finding", "x"])["error"], "there is no active session here");
+        assert_eq!(tree.fails(1, ["drift"])["error"], "there is no active session here");
         let other = tree.start("other", "t");
         tree.run(["finding", name]).ok();
         repo.run(["flush"]).ok();

@@ -9,6 +9,7 @@ mod arrival;
 mod arrival_shown;
 mod bad_input;
 mod bad_names;
+mod begin;
 mod bootstrap;
 mod bootstrap_budget;
 mod calibration;

@@ -79,7 +79,7 @@ fn sessions_of_worktrees_are_apart() {
     let main = place.repo("main");
     let other = linked(&place, &main, "other");
     main.start("a", "in main");
-    other.fails(1, ["finding", "whose?"]);
+    other.fails(1, ["drift"]);
     other.start("a", "in other");
     let first = main.json(["finding", "of main"]);
     let second = other.json(["finding", "of other"]);

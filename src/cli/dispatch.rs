@@ -149,7 +149,7 @@ impl<'a> Here<'a> {
     fn session(&mut self, command: SessionCommand) -> Result<Answer> {
         Ok(match command {
             SessionCommand::Start(given) => {
-                let asked = Asked { ai: given.ai, session: None, allow_secret: given.allow_secret };
+                let asked = Asked { ai: given.ai, allow_secret: given.allow_secret, ..Default::default() };
                 let context = self.context(asked)?;
                 let request = session::Start {
                     task: Input::new(self.output.stdin()).optional(given.task)?,

@@ -58,13 +58,7 @@ impl<'a> Here<'a> {
             (None, Some(own)) if ai.is_none() => Some(self.own(own)?),
             (session, _) => session,
         };
-        if session.is_none() && ai.is_none() {
-            let context = self.reading(None, None)?;
-            let at_work = current::remembered(&context);
-            let of_client = self.client().filter(|client| at_work.iter().any(|active| active.ai == *client));
-            return if of_client.is_some() { self.reading(of_client, None) } else { Ok(context) };
-        }
-        self.reading(ai, session)
+        Context::new(self.env, self.repo, &BuiltIn, Asked { ai, session, client: self.client(), ..Default::default() })
     }
 
     /// The session this client began; one that has ended meanwhile is an error: what is said in it now, nobody would see.

@@ -52,15 +52,15 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     for (name, list) in [("question", &request.questions), ("gap", &request.gaps)] {
         list.iter().try_for_each(|text| context.text(name, text).map(drop))?;
     }
-    let who = context.working()?;
     if request.resolution.is_some() && request.decision == Some(Verdict::Escalate) {
         return Err(Error::usage("what is resolved is not escalated as well")
             .provided("--decision ESCALATE")
             .reason("a resolution lets the task go on, and ESCALATE holds it up")
             .suggest("Give one of both."));
     }
-    let _turn = request.resolution.as_ref().map(|_| context.store.turn());
+    let turn = request.resolution.as_ref().map(|_| context.store.turn());
     let handoff = named(context, &request.handoff)?;
+    let who = if turn.is_some() { context.writing_in_turn()? } else { context.writing()? };
     let mut bodies = match (&request.resolution, &handoff.body) {
         (Some(resolution), Body::Handoff(escalated)) => learned(context, &handoff.head, escalated, resolution)?,
         _ => Vec::new(),

@@ -28,7 +28,6 @@ pub struct Outcome {
 /// place of an older one.
 pub fn run(context: &Context<'_>, given: &str, text: &str) -> Result<Outcome> {
     context.text("answer", text)?;
-    let who = context.working()?;
     let (name, number) = match given.trim().rsplit_once('.') {
         Some((name, number)) => {
             (name, Some(number.parse::<u32>().map_err(|_| unknown(given, "what follows the stop is no number"))?))
@@ -45,6 +44,7 @@ pub fn run(context: &Context<'_>, given: &str, text: &str) -> Result<Outcome> {
     let at = chosen(given, &asked, number, &questions)?;
     let question = questions.remove(at);
     questions.retain(|question| question.answer.is_none());
+    let who = context.writing()?;
     let mut concerns: Vec<SessionId> =
         asked.session.into_iter().chain(accept.concerns).filter(|id| *id != who.id).collect();
     concerns.sort();

@@ -82,7 +82,6 @@ pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over:
     if request.vectors.is_empty() {
         return Err(no_vectors());
     }
-    let who = context.working()?;
     for text in &request.findings {
         context.text("finding", text)?;
     }
@@ -91,6 +90,7 @@ pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over:
     }
     context.optional("task", request.task.as_deref())?;
     context.optional("reasoning", request.reasoning.as_deref())?;
+    let who = context.writing()?;
     let scan = context.store.session(&who.id)?;
     let gathered = gather_from(&scan, &who.id)?;
     if !gathered.session.is_active() {

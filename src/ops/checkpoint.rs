@@ -25,7 +25,7 @@ pub struct Outcome {
 /// marked so; without any, it has none.
 pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     context.optional("reasoning", request.reasoning.as_deref())?;
-    let who = context.working()?;
+    let who = context.writing()?;
     let asked = AskedGit::ask(context);
     let gathered = gather(context, &who.id)?;
     let (body, mut warnings) = take(context, &gathered, &who.ai, request, asked)?;

@@ -1,10 +1,13 @@
 //! What every use case starts from: repository, store, and whose session it is.
 
-use super::current::Current;
-use super::{Stored, alias};
+use std::cell::RefCell;
+
+use super::current::{Active, Current};
+use super::{Stored, alias, session};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::git::Repository;
+use crate::model::transcript::Agent;
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::store::{Render, Replaced, Store, When, secrets};
 
@@ -15,6 +18,8 @@ pub struct Asked {
     pub ai: Option<String>,
     /// `--session`.
     pub session: Option<String>,
+    /// The agent that a client of the MCP server says it is.
+    pub client: Option<String>,
     /// `--allow-secret`: what looks like a secret is stored as it is.
     pub allow_secret: bool,
 }
@@ -33,6 +38,8 @@ pub struct Context<'a> {
     named: Option<String>,
     /// The rules that saw a secret in it, which is stored without.
     in_name: Vec<&'static str>,
+    /// The session that this command began by itself.
+    began: RefCell<Option<session::Started>>,
 }
 
 /// The session a command works in.
@@ -49,8 +56,15 @@ pub struct Working {
 impl<'a> Context<'a> {
     /// A context over an opened repository.
     pub fn new(env: &'a Env, repo: &'a Repository, render: &'a dyn Render, asked: Asked) -> Result<Self> {
-        let mut context =
-            Context { env, repo, store: Store::new(repo, env, render)?, asked, named: None, in_name: Vec::new() };
+        let mut context = Context {
+            env,
+            repo,
+            store: Store::new(repo, env, render)?,
+            asked,
+            named: None,
+            in_name: Vec::new(),
+            began: RefCell::new(None),
+        };
         if context.asked.allow_secret {
             context.store.allow_secrets();
         }
@@ -72,54 +86,116 @@ impl<'a> Context<'a> {
         self.named.as_deref()
     }
 
-    /// Who speaks: as named, else the session's own agent, else `empirica.ai`, else `user.name`, else `unknown`.
+    /// Who speaks: as named, else the session's own agent, else the agent that runs the command, else `empirica.ai`, else
+    /// `user.name`, else `unknown`.
     pub fn author(&self, of_session: Option<&str>) -> String {
         let configured = || self.repo.config("empirica.ai").or_else(|| self.repo.config("user.name"));
         self.named_ai()
             .or(of_session)
+            .or(self.running())
             .map(str::to_owned)
             .or_else(configured)
             .filter(|name| !name.trim().is_empty())
             .unwrap_or_else(|| "unknown".to_owned())
     }
 
-    /// The session the command works in: as named by `--session` or `EMPIRICA_SESSION`, else the newest active one of
-    /// the named agent in this worktree, else the only agent's active here.
+    /// The agent that runs the command: the client of an MCP server, else as its environment says.
+    fn running(&self) -> Option<&str> {
+        self.asked.client.as_deref().or(self.env.agent())
+    }
+
+    /// The session the command reads of: as named by `--session` or `EMPIRICA_SESSION`, else the newest active one of
+    /// the speaking agent in this worktree, else the only agent's active here.
     pub fn working(&self) -> Result<Working> {
-        if let Some(given) = self.asked.session.as_deref().or(self.env.get("EMPIRICA_SESSION")) {
-            let session = alias::session(self, given)?;
-            return Ok(Working { ai: self.author(Some(&session.ai)), id: session.id, note: None });
+        if let Some(named) = self.named_session()? {
+            return Ok(named);
         }
         let active = Current::load(self)?.active;
+        if let Some(session) = self.own(&active).or_else(|| only_agent(&active)) {
+            return Ok(self.speaking_in(session));
+        }
+        Err(self.none_or_several(&active))
+    }
+
+    /// The session the command writes to: as for reading, but another agent's is left to that agent. Where there is none, one begins.
+    pub fn writing(&self) -> Result<Working> {
+        self.written(|| self.store.turn())
+    }
+
+    /// The same for who has the turn already.
+    pub fn writing_in_turn(&self) -> Result<Working> {
+        self.written(|| None::<()>)
+    }
+
+    fn written<T>(&self, turn: impl FnOnce() -> Option<T>) -> Result<Working> {
+        if let Some(named) = self.named_session()? {
+            return Ok(named);
+        }
+        if let Some(session) = self.open(&Current::load(self)?.active)? {
+            return Ok(self.speaking_in(&session));
+        }
+        // another process may be about to begin it
+        let _turn = turn();
+        if let Some(session) = self.open(&Current::load(self)?.active)? {
+            return Ok(self.speaking_in(&session));
+        }
+        let started = session::start(self, session::Start::default())?;
+        let who = Working { id: started.session_id.clone(), ai: started.ai_id.clone(), note: None };
+        self.began.replace(Some(started));
+        Ok(who)
+    }
+
+    fn named_session(&self) -> Result<Option<Working>> {
+        let Some(given) = self.asked.session.as_deref().or(self.env.get("EMPIRICA_SESSION")) else { return Ok(None) };
+        let session = alias::session(self, given)?;
+        Ok(Some(Working { ai: self.author(Some(&session.ai)), id: session.id, note: None }))
+    }
+
+    /// The newest session of the speaking agent.
+    fn own<'s>(&self, active: &'s [Active]) -> Option<&'s Active> {
+        let of = |ai: &str| active.iter().rev().find(|session| session.ai == ai);
+        self.named_ai().or(self.running()).and_then(of)
+    }
+
+    /// The session that what is said now belongs to: the speaker's own, else one that may be it. A session is another's when the
+    /// speaker is named otherwise, or when it is of another agent that is known.
+    fn open(&self, active: &[Active]) -> Result<Option<Active>> {
+        let is_other = |session: &&Active| {
+            self.named_ai().is_some() || self.running().is_some() && Agent::parse(&session.ai).is_some()
+        };
+        let own = self.own(active).or_else(|| only_agent(active).filter(|session| !is_other(session)));
+        if own.is_some() || active.is_empty() || self.named_ai().or(self.running()).is_some() {
+            return Ok(own.cloned());
+        }
+        let ai = self.author(None);
+        let own = active.iter().rev().find(|session| session.ai == ai);
+        own.cloned().map(Some).ok_or_else(|| self.none_or_several(active))
+    }
+
+    fn speaking_in(&self, session: &Active) -> Working {
+        let ai = self.author(Some(&session.ai));
+        let other = self.named_ai().filter(|named| *named != session.ai);
+        let note = other.map(|named| {
+            format!("{named} has no active session here; {}'s session {} is meant", session.ai, session.id.short())
+        });
+        Working { ai, id: session.id.clone(), note }
+    }
+
+    /// The error of a worktree without an active session, or with those of several agents.
+    fn none_or_several(&self, active: &[Active]) -> Error {
         let newest_of = |ai: &str| active.iter().rev().find(|session| session.ai == ai);
         let mut agents: Vec<&str> = active.iter().map(|session| session.ai.as_str()).collect();
         agents.sort_unstable();
         agents.dedup();
-        let chosen = self.named_ai().and_then(newest_of).or(match agents.as_slice() {
-            [only] => newest_of(only),
-            _ => None,
-        });
-        if let Some(session) = chosen {
-            let ai = self.author(Some(&session.ai));
-            let other = self.named_ai().filter(|named| *named != session.ai);
-            let note = other.map(|named| {
-                format!(
-                    "{named} has no active session here and speaks in {}'s session {}",
-                    session.ai,
-                    session.id.short()
-                )
-            });
-            return Ok(Working { ai, id: session.id.clone(), note });
-        }
         if agents.is_empty() {
-            return Err(Error::not_found("there is no active session here")
+            return Error::not_found("there is no active session here")
                 .reason(format!(
                     "no session was started in the worktree '{}', or all have ended",
                     self.store.paths().worktree()
                 ))
-                .suggest("Start one, or name a session with --session.")
+                .suggest("The first record begins one; or name a session with --session.")
                 .command(alias::start_command(self.named_ai()))
-                .command("git empirica session list"));
+                .command("git empirica session list");
         }
         let named: Vec<String> = agents
             .iter()
@@ -136,7 +212,7 @@ impl<'a> Context<'a> {
                 .alternative(session.id.as_str())
                 .command(format!("git empirica session end --session {}", session.id.short()));
         }
-        Err(error)
+        error
     }
 
     /// Stores what one session says, and what is left to say about that.
@@ -146,6 +222,10 @@ impl<'a> Context<'a> {
         written.redacted.extend(self.in_name.iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
         let mut stored = Stored { warnings: who.note.iter().cloned().collect(), ..Default::default() };
         stored.add(&mut written);
+        if let Some(began) = self.began.borrow_mut().as_mut() {
+            stored.session_started = Some((began.session_id.clone(), began.ai_id.clone()));
+            stored.after(std::mem::take(&mut began.stored));
+        }
         Ok((written.records, stored))
     }
 
@@ -173,4 +253,9 @@ impl<'a> Context<'a> {
     pub fn led_from(&self, given: Option<&str>) -> Result<Option<Id>> {
         given.map(|given| self.record(given, "record", &Shelf::ALL, |_| true).map(|record| record.head.id)).transpose()
     }
+}
+
+/// The newest session, where all are of one agent.
+fn only_agent(active: &[Active]) -> Option<&Active> {
+    active.last().filter(|last| active.iter().all(|session| session.ai == last.ai))
 }

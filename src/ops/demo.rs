@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::env::Env;
+use crate::env::{AGENTS, Env};
 use crate::error::{Error, Result};
 use crate::git::process::git;
 use crate::git::remotes::refspecs;
@@ -139,7 +139,10 @@ impl Play<'_> {
             "EMPIRICA_AI",
             "EMPIRICA_NOW",
             "GIT_CONFIG_GLOBAL",
-        ] {
+        ]
+        .iter()
+        .chain(AGENTS.iter().flat_map(|(_, names)| *names))
+        {
             command.env_remove(name);
         }
         command

@@ -64,7 +64,7 @@ fn is_goal_or_subtask(record: &Record) -> bool {
 
 /// Records what is to happen to goals in the session the command works in.
 pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
-    let who = context.working()?;
+    let who;
     let mut concerned: Vec<Id> = Vec::new();
     let mut warnings = Vec::new();
     let body = match request {
@@ -73,30 +73,35 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
                 context.text("criterion", criterion)?;
             }
             let text = context.text("goal", &text)?.to_owned();
+            who = context.writing()?;
             Body::Goal(Goal { text, criteria, priority, rationale: None, vector: None })
         }
         Request::Sub { goal, text } => {
             context.text("subtask", &text)?;
             let found = find(context, &goal, is_goal)?;
             concerned.push(found.goal.clone());
+            who = context.writing()?;
             Body::Subtask(Subtask { concerns: found.others(&who), of: found.id, text })
         }
         Request::Done { id, evidence } => {
             context.optional("evidence", evidence.as_deref())?;
             let found = find(context, &id, is_goal_or_subtask)?.open(&id)?;
             concerned.push(found.goal.clone());
+            who = context.writing()?;
             Body::GoalDone(GoalDone { concerns: found.others(&who), of: found.id, evidence })
         }
         Request::Drop { id, why } => {
             context.optional("reason", why.as_deref())?;
             let found = find(context, &id, is_goal_or_subtask)?.open(&id)?;
             concerned.push(found.goal.clone());
+            who = context.writing()?;
             Body::GoalDrop(GoalDrop { concerns: found.others(&who), of: found.id, why })
         }
         Request::Take { from: given } => {
             // who takes last has them: by the id, which comes after all that were fetched
             warnings = context.store.settle();
             let (from, single) = source(context, &given)?;
+            who = context.writing()?;
             if from == who.id && single.is_none() {
                 return Err(Error::refused(format!("the session {} is the one that would take them", from.short()))
                     .provided(given)

@@ -93,7 +93,7 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
     // what is decided by the chain of a task is decided by one at a time
     let is_managed = request.managed.kind.is_some() || request.managed.document.is_some();
     let decides = is_managed || request.managed.task_id.is_some() || request.regenerate.is_some();
-    let _turn = (decides && !request.dry_run).then(|| context.store.turn());
+    let turn = (decides && !request.dry_run).then(|| context.store.turn());
     let again = request.regenerate.as_deref().map(|given| regenerate::prepared(context, given)).transpose()?;
     let managed = match &again {
         Some(again) => again.managed(context, &mut request.managed)?,
@@ -106,7 +106,10 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
     let who = match (&again, &collected) {
         (Some(again), _) => again.who.clone(),
         (_, Some(collected)) => collected.who.clone(),
-        _ => context.working()?,
+        // without a word of its own it says what a session did
+        _ if request.dry_run || !request.edit && !is_managed && request.said == Said::default() => context.working()?,
+        _ if turn.is_some() => context.writing_in_turn()?,
+        _ => context.writing()?,
     };
     let since = match request.incremental {
         true => since_last(context, &who, &managed)?,

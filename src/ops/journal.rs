@@ -1,7 +1,7 @@
 //! The journal: one entry said along the way.
 
 use super::Stored;
-use super::context::{Context, Working};
+use super::context::Context;
 use crate::error::{Error, Result};
 use crate::model::journal::{self, Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
 use crate::model::{Body, Id, SessionId, Shelf};
@@ -34,8 +34,11 @@ pub struct Logged {
 
 /// Stores one entry in the session the command works in.
 pub fn log(context: &Context<'_>, entry: Entry) -> Result<Logged> {
-    let who = context.working()?;
-    let body = body(context, &who, entry)?;
+    let mut body = body(context, entry)?;
+    let who = context.writing()?;
+    if let Body::Resolve(resolve) = &mut body {
+        resolve.concerns.retain(|owner| *owner != who.id);
+    }
     let kind = body.kind();
     let (records, stored) = context.store(&who, vec![body], When::Later)?;
     let record = records.into_iter().next().ok_or_else(Error::unstored)?;
@@ -43,7 +46,7 @@ pub fn log(context: &Context<'_>, entry: Entry) -> Result<Logged> {
 }
 
 /// The body of an entry.
-fn body(context: &Context<'_>, who: &Working, entry: Entry) -> Result<Body> {
+fn body(context: &Context<'_>, entry: Entry) -> Result<Body> {
     let text = |name: &str, text: String| context.text(name, &text).map(str::to_owned);
     let optional = |name: &str, given: Option<String>| given.map(|given| text(name, given)).transpose();
     let each =
@@ -60,7 +63,7 @@ fn body(context: &Context<'_>, who: &Working, entry: Entry) -> Result<Body> {
         Entry::Resolve { of, text: answer } => {
             let answer = text("answer", answer)?;
             let about = context.record(&of, "unknown", &[Shelf::Journal], |r| matches!(r.body, Body::Unknown(_)))?;
-            let concerns = about.head.session.filter(|owner| *owner != who.id).into_iter().collect();
+            let concerns = about.head.session.into_iter().collect();
             Body::Resolve(Resolve { of: about.head.id, text: answer, concerns })
         }
         Entry::DeadEnd { approach, why, led_from: led } => Body::DeadEnd(DeadEnd {

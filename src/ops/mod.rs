@@ -59,6 +59,7 @@ pub mod validate;
 
 pub use context::{Asked, Context};
 
+use crate::model::SessionId;
 use crate::store::{Replaced, Storage, Written};
 
 /// What storing something left to say.
@@ -72,6 +73,8 @@ pub struct Stored {
     pub remedies: Vec<(String, Vec<String>)>,
     /// What the user should know, a sentence each.
     pub warnings: Vec<String>,
+    /// The session that began with it, and its agent.
+    pub session_started: Option<(SessionId, String)>,
     /// The secrets that were replaced.
     pub redacted: Vec<Replaced>,
     /// The secrets that were stored as they are.
@@ -81,6 +84,7 @@ pub struct Stored {
 impl Stored {
     /// Puts before this what storing something earlier in the same command left to say.
     pub fn after(&mut self, earlier: Stored) {
+        self.session_started = earlier.session_started.or(self.session_started.take());
         self.warnings.splice(0..0, earlier.warnings);
         self.redacted.splice(0..0, earlier.redacted);
         self.allowed.splice(0..0, earlier.allowed);
@@ -88,6 +92,7 @@ impl Stored {
 
     /// Puts behind this what storing something later in the same command left to say.
     pub fn before(&mut self, later: Stored) {
+        self.session_started = self.session_started.take().or(later.session_started);
         self.warnings.extend(later.warnings);
         self.redacted.extend(later.redacted);
         self.allowed.extend(later.allowed);

@@ -85,6 +85,10 @@ impl Answer {
         self.json.insert("degraded_mode".to_owned(), json!(stored.degraded_mode));
         self.json.insert("storage".to_owned(), json!(stored.storage.map(Storage::name)));
         self.json.remove("recovery_commands");
+        if let Some((session, ai)) = &stored.session_started {
+            self.json.insert("session_started".to_owned(), json!({"session_id": session, "ai_id": ai}));
+            self.said.insert(0, format!("Began session {} of {ai}.", session.short()));
+        }
         if stored.degraded_mode {
             self.advise(&stored.remedies);
         }

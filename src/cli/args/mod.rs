@@ -176,7 +176,8 @@ pub struct Form {
 /// Who speaks, in which session.
 #[derive(Debug, Clone, Args)]
 pub struct Who {
-    /// The agent that speaks [default: EMPIRICA_AI, else the session's agent, else empirica.ai, else user.name]
+    /// The agent that speaks [default: EMPIRICA_AI, else the session's agent, else the agent that runs
+    /// the command, else empirica.ai, else user.name]
     #[arg(long, value_name = "ID")]
     pub ai: Option<String>,
     /// The session: an id, 4 or more characters of one, latest, latest:active, latest:<ai>, latest:active:<ai>, or the

@@ -21,7 +21,8 @@ pub enum SessionCommand {
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Start {
-    /// The agent that works [default: EMPIRICA_AI, else empirica.ai, else user.name]
+    /// The agent that works [default: EMPIRICA_AI, else the agent that runs the command, else empirica.ai,
+    /// else user.name]
     #[arg(long, value_name = "ID")]
     pub ai: Option<String>,
     /// What it is going to do

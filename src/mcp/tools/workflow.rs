@@ -59,6 +59,7 @@ pub struct SubmitPreflight {
     /// 0 to 1: engagement know do context clarity coherence signal density state change completion impact uncertainty
     vectors: Values,
     reasoning: Option<String>,
+    #[serde(alias = "prompt")]
     task: Option<String>,
 }
 
@@ -71,7 +72,7 @@ impl Call for SubmitPreflight {
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
         let vectors = vectors(&self.vectors)?;
-        let said = here.said(context.working()?.id.as_str(), Phase::Preflight);
+        let said = here.said(context.writing()?.id.as_str(), Phase::Preflight);
         let request =
             Request { vectors, reasoning: self.reasoning, task: self.task.or(said.task), ..Request::default() };
         submitted(here, assess::run(&context, Phase::Preflight, request, None)?)
@@ -134,7 +135,7 @@ impl Call for SubmitCheck {
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
         let vectors = vectors(&self.vectors)?;
         let confidence = unit("confidence_to_proceed", self.confidence_to_proceed)?;
-        let said = here.said(context.working()?.id.as_str(), Phase::Check);
+        let said = here.said(context.writing()?.id.as_str(), Phase::Check);
         let request = Request {
             vectors,
             confidence: confidence.or(said.confidence),
@@ -190,7 +191,7 @@ impl Call for SubmitPostflight {
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
         let vectors = vectors(&self.vectors)?;
-        let kept = here.said(context.working()?.id.as_str(), Phase::Postflight);
+        let kept = here.said(context.writing()?.id.as_str(), Phase::Postflight);
         let task = self.task_summary.or(kept.task);
         let said = HandedOver { task: task.clone(), ..HandedOver::default() };
         handoff::check(&context, &said)?;
@@ -235,11 +236,14 @@ pub struct Drift {
 impl Call for Drift {
     const NAME: &'static str = "check_drift_monitor";
     const EFFECT: Effect = Effect::Reads;
-    const RETURNS: &'static str = "session_id drift_analysis:object safe_to_proceed:boolean";
+    const RETURNS: &'static str = "session_id drift_detected:boolean drift_analysis:object safe_to_proceed:boolean";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let window = self.window_size.map_or(Ok(WINDOW), |window| least("window_size", window, 2))?;
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        Ok(view::assess::drifted(&drift::run(&context, window)?))
+        let outcome = drift::run(&context, window)?;
+        let mut answer = view::assess::drifted(&outcome);
+        answer.json.insert("drift_detected".to_owned(), outcome.gate.drift.detected.into());
+        Ok(answer)
     }
 }

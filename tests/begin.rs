@@ -1,0 +1,148 @@
+//! A session that begins by itself with the first record, whose it is, and what never begins one.
+
+use crate::harness::{Place, Repo};
+use crate::mcp::Client;
+
+/// The sessions stored, each with its agent.
+fn agents(repo: &Repo<'_>) -> Vec<String> {
+    let listed = repo.json(["session", "list"]);
+    let all = listed["sessions"].as_array().expect("a list").iter();
+    all.map(|session| session["ai_id"].as_str().expect("an agent").to_owned()).collect()
+}
+
+#[test]
+fn the_first_record_begins_a_session_and_says_which() {
+    let place = Place::new();
+    for (n, line) in [
+        "finding x",
+        "unknown x",
+        "deadend x --why y",
+        "decision x --why y",
+        "mistake x",
+        "source README.md",
+        "evidence true --exit 0",
+        "activity shell x",
+        "goal add x",
+        "preflight -v know=0.8,uncertainty=0.2",
+        "check -v know=0.8,uncertainty=0.2",
+        "postflight -v know=0.8,uncertainty=0.2 --finding x",
+        "checkpoint",
+        "handoff --finding x",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let repo = place.repo(&format!("r{n}"));
+        let json = repo.json(line.split(' '));
+        assert_eq!(json["session_started"]["ai_id"], "Test", "{line}: {json}");
+        let id = json["session_started"]["session_id"].as_str().expect("an id");
+        assert_eq!(json["session_id"], id, "{line}: {json}");
+        assert_eq!(repo.json(["session", "show", id])["session_id"], id, "{line}");
+        let second = repo.json(["finding", "more"]);
+        assert_eq!((&second["session_id"], second.get("session_started")), (&json["session_id"], None), "{line}");
+    }
+    let repo = place.repo("told");
+    let said = repo.run(["finding", "x"]).ok();
+    assert!(said.err.starts_with("Began session ") && said.err.contains(" of Test.\n"), "{}", said.err);
+    assert!(!repo.run(["finding", "y"]).ok().err.contains("Began"));
+}
+
+#[test]
+fn what_reads_or_is_refused_begins_none() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    for line in ["status", "resume", "search x", "log", "session list", "bootstrap"] {
+        repo.run(line.split(' ')).ok();
+    }
+    for line in
+        ["finding x --session abcdef", "drift", "session end", "handoff", "goal done abcdef", "resolve abcdef x"]
+    {
+        assert_ne!(repo.run(line.split(' ')).code, 0, "{line}");
+    }
+    repo.fails(2, ["activity", "telepathy", "x"]);
+    repo.fails(2, ["preflight", "-v", "know=0.5", "--reasoning", " "]);
+    assert_eq!(agents(&repo).len(), 0);
+}
+
+#[test]
+fn two_processes_at_once_begin_one_session() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let all: Vec<_> = (0..6)
+        .map(|n| {
+            let mut command = repo.program();
+            command.args(["finding", &format!("finding {n}"), "--json"]).stdout(std::process::Stdio::piped());
+            command.spawn().expect("it starts")
+        })
+        .collect();
+    let answers: Vec<serde_json::Value> = all
+        .into_iter()
+        .map(|child| serde_json::from_slice(&child.wait_with_output().expect("it ends").stdout).expect("a document"))
+        .collect();
+    assert!(answers.iter().all(|answer| answer["session_id"] == answers[0]["session_id"]), "{answers:?}");
+    assert_eq!(answers.iter().filter(|answer| answer.get("session_started").is_some()).count(), 1);
+    assert_eq!(agents(&repo), ["Test"]);
+}
+
+const ENVIRONMENTS: [(&str, &str); 8] = [
+    ("CLAUDECODE", "claude-code"),
+    ("CODEX_THREAD_ID", "codex"),
+    ("CODEX_SANDBOX", "codex"),
+    ("CODEX_CI", "codex"),
+    ("GEMINI_CLI", "gemini"),
+    ("OPENCODE", "opencode"),
+    ("COPILOT_CLI", "copilot"),
+    ("CURSOR_AGENT", "cursor"),
+];
+
+#[test]
+fn an_agent_is_known_by_its_environment() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.git(["config", "empirica.ai", "configured"]).ok();
+    let mut sessions = std::collections::BTreeMap::new();
+    for (variable, agent) in ENVIRONMENTS {
+        let json = repo.json_with_env(&[(variable, "1")], ["finding", variable]);
+        let own = sessions.entry(agent).or_insert_with(|| json["session_id"].clone());
+        // each agent goes to its own session, whoever else is at work in the worktree
+        assert_eq!(json["session_id"], *own, "{variable}");
+        let shown = repo.json(["show", json["id"].as_str().expect("an id")]);
+        assert!(shown.to_string().contains(&format!("\"{agent}\"")), "{variable}: {shown}");
+    }
+    assert_eq!(agents(&repo).len(), 6);
+    // named beats seen, and the variables of what an agent starts beat those of its shell
+    let named = repo.json_with_env(&[("CLAUDECODE", "1"), ("EMPIRICA_AI", "me")], ["finding", "x"]);
+    assert_eq!(named["session_started"]["ai_id"], "me");
+    let named = repo.json_with_env(&[("CLAUDECODE", "1")], ["finding", "x", "--ai", "you"]);
+    assert_eq!(named["session_started"]["ai_id"], "you");
+    let inner = repo.json_with_env(&[("CLAUDECODE", "1"), ("CODEX_CI", "1")], ["finding", "x"]);
+    assert_eq!(inner["session_id"], sessions["codex"]);
+}
+
+#[test]
+fn a_session_of_a_name_of_its_own_is_that_of_the_agent_at_work() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let own = repo.start("my-bot", "t");
+    let json = repo.json_with_env(&[("CLAUDECODE", "1")], ["finding", "x"]);
+    assert_eq!(json["session_id"], own);
+    let person = place.repo("person");
+    let own = person.json(["finding", "x"])["session_id"].clone();
+    person.json_with_env(&[("EMPIRICA_AI", "codex")], ["finding", "x"]);
+    assert_eq!(person.json(["finding", "x"])["session_id"], own);
+}
+
+#[test]
+fn a_tool_begins_a_session_for_its_client() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let mut server = Client::new(&repo, &[]);
+    let found = server.ok("log_finding", serde_json::json!({"finding": "x"}));
+    assert!(found["session_started"]["session_id"].is_string(), "{found}");
+    let submitted = server.ok(
+        "submit_preflight_assessment",
+        serde_json::json!({"prompt": "the task", "vectors": {"know": 0.8, "uncertainty": 0.2}}),
+    );
+    assert_eq!(submitted["session_id"], found["session_id"], "{submitted}");
+    assert_eq!(agents(&repo).len(), 1);
+}
