@@ -40,9 +40,10 @@ fn without_a_vector_in_common_there_is_no_delta_and_that_is_said() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Fix it");
-    repo.json(["preflight", "-v", "know=.3"]);
-    let told = repo.run(["check", "-v", "do=.9"]).ok().out;
-    assert!(told.contains("Since PREFLIGHT: no vector in common"), "{told}");
+    repo.json(["preflight", "-v", "know=.3,uncertainty=.5"]);
+    let told = repo.run(["check", "-v", "do=.9,uncertainty=.4"]).ok().out;
+    let expected = "Since PREFLIGHT: uncertainty -0.10, overall confidence: no vector in common\n";
+    assert!(told.contains(expected), "{told}");
     let json = repo.json(["postflight", "-v", "do=.9"]);
     assert_eq!(json["deltas"], serde_json::json!({}));
     assert_eq!(json["calibration_status"], "not_assessable");

@@ -21,22 +21,15 @@ pub fn rows(before: Option<&Vectors>, after: Option<&Vectors>, calibration: Cali
             (b.is_some() || a.is_some()).then(|| row(vector.name(), b, a, |delta| word(vector, delta)))
         })
         .collect();
+    let own = (before.and_then(overall), after.and_then(overall));
     let both = before.zip(after).and_then(|(b, a)| compared(b, a));
-    if let Some((b, a)) = both {
-        out.push(row(OVERALL, Some(b), Some(a), |_| calibration.name()));
-        return out;
-    }
-    let (b, a) = (before.and_then(overall), after.and_then(overall));
-    if let (Some(_), Some(_)) = (b, a) {
-        out.push(Trajectory {
-            vector: OVERALL.to_owned(),
-            before: b,
-            after: a,
-            delta: None,
-            status: NOTHING_SHARED.to_owned(),
-        });
-    } else if b.is_some() || a.is_some() {
-        out.push(row(OVERALL, b, a, |_| calibration.name()));
+    let (b, a) = both.map_or(own, |(b, a)| (Some(b), Some(a)));
+    if b.is_some() || a.is_some() {
+        let mut last = row(OVERALL, b, a, |_| calibration.name());
+        if both.is_none() && last.delta.take().is_some() {
+            last.status = NOTHING_SHARED.to_owned();
+        }
+        out.push(last);
     }
     out
 }

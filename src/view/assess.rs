@@ -8,7 +8,7 @@ use super::template::Templates;
 use super::{Answer, safe, words};
 use crate::epistemics::drift::Drift;
 use crate::epistemics::gate::Gate;
-use crate::epistemics::trajectory::{self, NOTHING_SHARED};
+use crate::epistemics::trajectory;
 use crate::error::Result;
 use crate::model::Phase;
 use crate::model::goal::{GoalDone, GoalState};
@@ -177,9 +177,8 @@ pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
     }
     if outcome.phase != Phase::Preflight {
         json["confidence"] = json!(outcome.confidence);
-        if !outcome.since.is_empty() {
-            let deltas = words::deltas(&outcome.since);
-            let shown = if deltas.is_empty() { NOTHING_SHARED } else { &deltas };
+        let shown = words::deltas(&outcome.since);
+        if !shown.is_empty() {
             text.push_str(&format!("Since PREFLIGHT: {shown}\n"));
         }
         let deltas = trajectory::deltas(&outcome.since);

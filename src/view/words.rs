@@ -3,7 +3,7 @@
 use chrono::DateTime;
 
 use crate::epistemics::questions;
-use crate::epistemics::trajectory::{self, OVERALL};
+use crate::epistemics::trajectory::{self, NOTHING_SHARED, OVERALL};
 use crate::model::handoff::{Calibration, Trajectory};
 use crate::model::{Accept, Body, Digest, Record, Vector, Vectors};
 
@@ -42,7 +42,9 @@ pub fn deltas(rows: &[Trajectory]) -> String {
         let alone = alone.filter(|_| name == OVERALL);
         format!("{} {}{}", name.replace('_', " "), signed(Some(delta)), only(alone))
     });
-    text.collect::<Vec<_>>().join(", ")
+    let nothing = rows.iter().any(|row| row.vector == OVERALL && row.status == NOTHING_SHARED);
+    let nothing = nothing.then(|| format!("overall confidence: {NOTHING_SHARED}"));
+    text.chain(nothing).collect::<Vec<_>>().join(", ")
 }
 
 /// That an overall confidence rests on a single vector.
