@@ -366,3 +366,16 @@ fn the_block_keeps_to_its_budget_and_no_snapshot_is_said() {
     repo.run(["checkpoint", "--budget", "300"]).code(2);
     repo.run(["checkpoint", "--trigger", "post_compact", "--budget", "199"]).code(2);
 }
+
+#[test]
+fn suggested_goals_are_not_missing_in_a_handoff() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("ada", "t");
+    repo.json(["preflight", "-v", "know=0.4,uncertainty=0.8"]);
+    let before = id(&repo.json(["checkpoint"]), "checkpoint_id");
+    let handoff = id(&repo.json(["handoff", "--finding", "x"]), "handoff_id");
+    let json = repo.json(["diff", &before, &handoff]);
+    assert_eq!(told(&json, "lost"), Vec::<String>::new(), "{json}");
+    assert_eq!(repo.json(["show", &handoff])["goals"], json!([]));
+}

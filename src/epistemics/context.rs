@@ -95,7 +95,7 @@ fn drawn(handoff: &Handoff, source: &Source<'_>) -> Lists {
         samples: tool.samples.clone(),
     };
     let mut pending: Vec<String> = Vec::new();
-    for goal in gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open) {
+    for goal in gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open && !goal.is_idle_suggestion()) {
         let open = goal.subtasks.iter().filter(|step| step.status == GoalStatus::Open);
         add_new(&mut pending, std::slice::from_ref(&goal.text));
         add_new(&mut pending, &open.map(|step| format!("{}: {}", goal.text, step.text)).collect::<Vec<_>>());

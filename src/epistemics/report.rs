@@ -97,7 +97,7 @@ pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -
         mistakes: gathered.mistakes.clone(),
         decisions: gathered.decisions.clone(),
         evidence: gathered.evidence.clone(),
-        goals: gathered.goals.iter().filter(|goal| !goal.is_idle_suggestion()).cloned().collect(),
+        goals: gathered.goals.clone(),
         tools: gathered.tools.clone(),
         sources: gathered.sources.clone(),
         context: said.context.or_else(|| earlier.map(|h| h.context.clone())).unwrap_or_default(),

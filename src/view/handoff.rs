@@ -200,7 +200,7 @@ fn whole(head: &Head, handoff: &Handoff) -> Value {
         "decisions": handoff.decisions,
         "mistakes": handoff.mistakes,
         "evidence": handoff.evidence,
-        "goals": handoff.goals,
+        "goals": handoff.goals.iter().filter(|goal| !goal.is_idle_suggestion()).collect::<Vec<_>>(),
         "investigation_tools": tools(handoff),
         "next_session_context": handoff.context,
         "next_steps": next_steps(handoff),
