@@ -186,8 +186,7 @@ fn commands_and_flags_that_do_not_exist_get_a_suggestion_and_a_help_that_works()
     means(&refused(&repo, 2, &["activity", "shel", "ls"]), "shell");
     assert!(says(&refused(&repo, 2, &["activity", "zzzzzzz", "ls"]), "reason", "shell, read, write"));
     for given in [
-        &[][..],
-        &["session"],
+        &["session"][..],
         &["goal"],
         &["session", "start", "surplus"],
         &["finding"],
@@ -199,7 +198,6 @@ fn commands_and_flags_that_do_not_exist_get_a_suggestion_and_a_help_that_works()
         &["goal", "take"],
         &["goal", "show"],
         &["finding", "F", "--led-from"],
-        &["finding", "F", "surplus"],
         &["handoff", "--bogus"],
         &["flush", "x"],
     ] {

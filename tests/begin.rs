@@ -146,3 +146,73 @@ fn a_tool_begins_a_session_for_its_client() {
     assert_eq!(submitted["session_id"], found["session_id"], "{submitted}");
     assert_eq!(agents(&repo).len(), 1);
 }
+
+/// The commands that the bare command names.
+fn next(repo: &Repo<'_>) -> Vec<String> {
+    let json = repo.json::<[&str; 0], &str>([]);
+    let all = json["next_commands"].as_array().expect("a list").iter();
+    all.map(|next| next["command"].as_str().expect("a command").to_owned()).collect()
+}
+
+#[test]
+fn the_bare_command_says_what_makes_sense_next() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    assert_eq!(next(&repo), ["git empirica init", "git empirica finding \"<what you learned>\""]);
+    repo.run(["init"]).ok();
+    repo.run(["finding", "x"]).ok();
+    assert_eq!(next(&repo), ["git empirica handoff"]);
+    let text = repo.run::<[&str; 0], &str>([]).ok().out;
+    assert!(text.contains("Next\n  git empirica handoff  (") && text.contains("1 finding"), "{text}");
+    repo.run(["handoff", "--next", "go on"]).ok();
+    repo.run(["session", "end"]).ok();
+    assert_eq!(next(&repo), ["git empirica resume"]);
+    place.clone(&repo, "elsewhere", false);
+    repo.git(["remote", "add", "origin", "../elsewhere"]).ok();
+    assert_eq!(next(&repo), ["git empirica resume", "git empirica sync"]);
+    assert_eq!(repo.json(["status"]), repo.json::<[&str; 0], &str>([]));
+}
+
+#[test]
+fn outside_a_repository_the_bare_command_is_the_help_and_a_record_is_refused() {
+    let place = Place::new();
+    let outside = place.at(".");
+    let help = outside.run::<[&str; 0], &str>([]).ok();
+    assert!(help.out.contains("finding") && help.err.is_empty(), "{help:?}");
+    for line in ["checkpoint", "finding x", "preflight -v know=0.5", "project-bootstrap"] {
+        let json = outside.fails(128, line.split(' '));
+        assert_eq!(json["recovery_commands"][0], "git init", "{line}: {json}");
+    }
+    assert!(!place.path().join("home/.local").exists() && !place.path().join(".empirica").exists());
+}
+
+#[test]
+fn words_without_quotes_are_one_text() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let text = |line: &str| {
+        let id = repo.json(line.split(' '))["id"].as_str().expect("an id").to_owned();
+        repo.json(["show", &id]).to_string()
+    };
+    assert!(text("finding the cache is stale --impact 0.5").contains("\"the cache is stale\""));
+    assert!(text("mistake forgot the @lock file").contains("\"forgot the @lock file\""));
+
+    let unknown = repo.json(["unknown", "why", "is", "it", "slow?"])["id"].as_str().expect("an id").to_owned();
+    assert!(text(&format!("resolve {unknown} the cache was cold")).contains("\"the cache was cold\""));
+    assert!(text("goal add reach the end").contains("\"reach the end\""));
+}
+
+#[test]
+fn calls_of_the_python_tool_do_what_they_mean() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let id = repo.start("a", "t");
+    let json = |line: &str| repo.run(line.replace("SID", &id).split(' ')).ok().json();
+    assert_eq!(json("project-bootstrap --session-id SID --output json")["own_session_id"], id.as_str());
+    assert_eq!(json("finding-log --session-id SID --finding F --output json")["kind"], "finding");
+    assert_eq!(json("preflight --prompt P -v know=0.8 --output=json")["phase"], "PREFLIGHT");
+    assert_eq!(json("checkpoint-list --output json")["ok"], true);
+    assert_eq!(json("assess-state --session-id SID --prompt P --output json")["kind"], "checkpoint");
+    assert_eq!(json("goals-create --session-id SID --objective O --output json")["kind"], "goal");
+    assert_eq!(json("sessions-list --output json")["sessions"][0]["session_id"], id.as_str());
+}

@@ -361,11 +361,11 @@ fn an_empty_repository_is_told_how_to_begin() {
     let place = Place::new();
     for repo in [place.repo("r"), place.init("unborn")] {
         let ran = repo.run(["bootstrap"]).ok();
-        assert!(ran.out.contains("git empirica session start") && ran.err.is_empty(), "{ran:?}");
+        assert!(ran.out.contains("git empirica finding") && ran.err.is_empty(), "{ran:?}");
         assert!(ran.out.starts_with("# Project: 0 agents, 0 sessions, 0 active\n"), "{}", ran.out);
         for budget in ["100", "1000"] {
             let json = repo.json(["bootstrap", "--budget", budget]);
-            assert!(json["message"].as_str().is_some_and(|text| text.contains("session start")), "{json}");
+            assert!(json["message"].as_str().is_some_and(|text| text.contains("git empirica finding")), "{json}");
         }
         let json = all(&repo, &[]);
         assert!(LISTS.iter().all(|list| json[list] == serde_json::json!([])), "{json}");

@@ -48,8 +48,7 @@ fn a_session_as_people_see_it() {
     at(&mut place, "12:00");
     let repo = Repo { place: &place, path: repo_path.clone() };
     both("status-empty.txt", &repo, &["status"]);
-    both("finding-without-session.txt", &repo, &["finding", "x"]);
-    repo.run(["session", "end"]).ok();
+    both("first-finding.txt", &place.repo("fresh"), &["finding", "x"]);
     both("start.txt", &repo, &["session", "start", "--ai", "ada", "--task", "fix the flaky login test"]);
     both("preflight.txt", &repo, &["preflight", "-v", "know=0.45,context=0.5,density=0.6,uncertainty=0.7"]);
     both("wrong-vector.txt", &repo, &["check", "-v", "uncertanty=0.3"]);

@@ -74,7 +74,6 @@ impl<'a> Here<'a> {
     fn answer(&mut self, command: Command) -> Result<Option<Answer>> {
         Ok(Some(match command {
             Command::Session(command) => self.session(command)?,
-            Command::SessionsList(given) => self.session(SessionCommand::List(given))?,
             Command::Preflight(given) => self.assessed(Phase::Preflight, given.noted, given.about, None)?,
             Command::Check(given) => self.assessed(Phase::Check, given.noted, given.about, given.confidence)?,
             Command::Postflight(given) => self.postflight(given)?,
@@ -103,12 +102,6 @@ impl<'a> Here<'a> {
                 let outcome = resume::run(&context, &resume::Request { last: given.last as usize })?;
                 view::resume::answer(&outcome, wanted, &mut self.terminal)?
             }
-            Command::Bootstrap(given) => {
-                let form = if self.output.as_json { Form::Json } else { Form::Text };
-                let context = self.context(Asked { ai: given.ai, session: given.session, ..Default::default() })?;
-                let outcome = bootstrap::run(&context, &bootstrap::Request::default())?;
-                view::bootstrap::answer(&outcome, given.budget as usize, form, &mut self.terminal)?
-            }
             Command::Log(given) => return self.log(given),
             Command::Query(given) => {
                 let (request, asked, format) = requests::query(given, self.output.as_json)?;
@@ -120,9 +113,16 @@ impl<'a> Here<'a> {
             Command::Calibration(given) => view::calibration::answer(&calibration::run(&self.context(given.filter)?)?),
             Command::Metrics(given) => self.metrics(given)?,
             Command::Report(given) => self.report(given)?,
-            Command::Status(_) => {
-                let outcome = status::run(&self.context(Asked::default())?)?;
-                view::status::answer(&outcome, &mut self.terminal)?
+            Command::Status(given) => {
+                let context = self.context(Asked { ai: given.ai, session: given.session, ..Default::default() })?;
+                match given.budget.or(given.all.then_some(view::bootstrap::BUDGET)) {
+                    Some(budget) => {
+                        let form = if self.output.as_json { Form::Json } else { Form::Text };
+                        let outcome = bootstrap::run(&context, &bootstrap::Request::default())?;
+                        view::bootstrap::answer(&outcome, budget as usize, form, &mut self.terminal)?
+                    }
+                    None => view::status::answer(&status::run(&context)?, &mut self.terminal)?,
+                }
             }
             Command::Sync(given) => self.sync(given)?,
             Command::Export(given) => return self.export(given),
@@ -271,14 +271,14 @@ impl<'a> Here<'a> {
         let (request, who) = match command {
             GoalCommand::Add { text, criterion, priority, who, .. } => {
                 let request = goal::Request::Add {
-                    text: input.text(text)?,
+                    text: input.words(text)?,
                     criteria: input.each(criterion)?,
                     priority: priority.into(),
                 };
                 (request, who)
             }
             GoalCommand::Sub { goal, text, who, .. } => {
-                let text = input.text(text)?;
+                let text = input.words(text)?;
                 (goal::Request::Sub { goal, text }, who)
             }
             GoalCommand::Done { id, evidence, who, .. } => {
@@ -330,7 +330,7 @@ impl<'a> Here<'a> {
         let (entry, who) = match command {
             Command::Finding(given) => {
                 let entry = Entry::Finding {
-                    text: input.text(given.text)?,
+                    text: input.words(given.text)?,
                     impact: given.impact,
                     memory: given.memory,
                     led_from: given.led_from,
@@ -338,16 +338,16 @@ impl<'a> Here<'a> {
                 (entry, given.who)
             }
             Command::Unknown(given) => {
-                let entry = Entry::Unknown { text: input.text(given.text)?, led_from: given.led_from };
+                let entry = Entry::Unknown { text: input.words(given.text)?, led_from: given.led_from };
                 (entry, given.who)
             }
             Command::Resolve(given) => {
-                let entry = Entry::Resolve { of: given.id, text: input.text(given.text)? };
+                let entry = Entry::Resolve { of: given.id, text: input.words(given.text)? };
                 (entry, given.who)
             }
             Command::Deadend(given) => {
                 let entry = Entry::DeadEnd {
-                    approach: input.text(given.approach)?,
+                    approach: input.words(given.approach)?,
                     why: input.text(given.why)?,
                     led_from: given.led_from,
                 };
@@ -355,7 +355,7 @@ impl<'a> Here<'a> {
             }
             Command::Mistake(given) => {
                 let entry = Entry::Mistake {
-                    text: input.text(given.text)?,
+                    text: input.words(given.text)?,
                     prevention: input.optional(given.prevention)?,
                     led_from: given.led_from,
                 };
@@ -363,7 +363,7 @@ impl<'a> Here<'a> {
             }
             Command::Decision(given) => {
                 let entry = Entry::Decision {
-                    text: input.text(given.text)?,
+                    text: input.words(given.text)?,
                     why: input.text(given.why)?,
                     alternatives: input.each(given.alternative)?,
                     led_from: given.led_from,
@@ -383,7 +383,7 @@ impl<'a> Here<'a> {
             Command::Activity(given) => {
                 let entry = Entry::Activity {
                     category: given.category,
-                    text: input.text(given.text)?,
+                    text: input.words(given.text)?,
                     failed: given.failed,
                     files: given.file,
                     led_from: given.led_from,

@@ -57,6 +57,14 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// The same for one that may be given in several words: more than one are the text itself.
+    pub fn words(&mut self, words: Vec<String>) -> Result<String> {
+        match <[String; 1]>::try_from(words) {
+            Ok([one]) => self.text(one),
+            Err(words) => Ok(words.join(" ")),
+        }
+    }
+
     /// The same for an argument that may be absent.
     pub fn optional(&mut self, argument: Option<String>) -> Result<Option<String>> {
         argument.map(|argument| self.text(argument)).transpose()

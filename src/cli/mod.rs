@@ -6,6 +6,7 @@ mod ask;
 mod care;
 mod dispatch;
 mod editor;
+mod forms;
 mod handoffs;
 mod hooks;
 mod input;
@@ -55,6 +56,8 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: &dy
         let written = writeln!(streams.out, "git-empirica {}", env!("CARGO_PKG_VERSION"));
         return u8::from(written.and_then(|()| streams.out.flush()).is_err());
     }
+    let is_bare = arguments.len() <= 1;
+    let arguments = forms::understood(arguments);
     let as_json = usage::wants_json(&arguments);
     let cli = match Cli::quickly(&arguments).map_or_else(|| Cli::try_parse_from(&arguments), Ok) {
         Ok(cli) => cli,
@@ -72,6 +75,13 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: &dy
     match dispatch::run(cli.command, env, &mut output) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => 0,
+        Err(error) if is_bare && error.kind() == Kind::NoRepository => {
+            // nobody asked about a repository
+            let help = <Cli as clap::CommandFactory>::command().render_help();
+            let mut streams = output.into_streams();
+            let _ = write!(streams.out, "{help}").and_then(|()| streams.out.flush());
+            0
+        }
         Err(error) => {
             // what is wrong with an argument is explained by the help of its command
             let bare = error.kind() == Kind::Usage && error.commands().is_empty();

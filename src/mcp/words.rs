@@ -39,7 +39,7 @@ const fn spelling(
 }
 
 /// The longer commands first.
-static SPELLINGS: [Spelling; 25] = [
+static SPELLINGS: [Spelling; 24] = [
     spelling("session start", "bootstrap_session", "", &[AI, ("--task", "task")]),
     spelling("session list", "list_sessions", "", &[AI]),
     spelling("session end", "end_session", "", &[SESSION, AI]),
@@ -55,8 +55,7 @@ static SPELLINGS: [Spelling; 25] = [
     spelling("check", "execute_check", "", &[SESSION]),
     spelling("postflight", "execute_postflight", "", &[SESSION]),
     spelling("resume", "resume_previous_session", "", &[SESSION, AI]),
-    spelling("bootstrap", "bootstrap_project", "", &[SESSION, AI, ("--budget", "budget")]),
-    spelling("status", "bootstrap_project", "", &[]),
+    spelling("status", "bootstrap_project", "", &[SESSION, AI, ("--budget", "budget")]),
     spelling("search", "search_history", "query", &[AI]),
     spelling("query", "query_handoff_reports", "", &[SESSION, AI]),
     spelling("calibration", "get_calibration_report", "", &[SESSION, AI]),
@@ -300,7 +299,7 @@ mod tests {
             ("git empirica session end --session 12345678", "end_session(session_id='12345678')"),
             ("git empirica preflight -v know=<0..1>,uncertainty=<0..1>", "execute_preflight()"),
             ("git empirica handoff --session 'a b'", "generate_handoff_report(session_id='a b')"),
-            ("git empirica bootstrap --budget 3000 --json", "bootstrap_project(budget=3000)"),
+            ("git empirica status --budget 3000 --json", "bootstrap_project(budget=3000)"),
             ("git empirica sync origin", "sync_notes(remote='origin')"),
             ("git empirica accept abcd", "accept_handoff(handoff_id='abcd')"),
             ("git empirica goal list --open", "query_goal_orchestrator()"),

@@ -4,6 +4,7 @@ use super::backlog::{self, Unsynced, Waiting};
 use super::context::Context;
 use super::current::Current;
 use super::drift::gate;
+use super::init::record::Record;
 use super::session::gather_from;
 use crate::epistemics::drift::WINDOW;
 use crate::epistemics::gate::Gate;
@@ -38,8 +39,57 @@ pub struct Outcome {
     pub waiting: Waiting,
     /// The records that have not reached a remote; `None` when none is set to go anywhere, or it cannot be told.
     pub unsynced: Option<Unsynced>,
+    /// Whether `init` set the clone up.
+    pub is_set_up: bool,
+    /// The commands that make sense next, at most two, each with why.
+    pub next: Vec<(String, String)>,
     /// What the user should know.
     pub warnings: Vec<String>,
+}
+
+/// How many commands are named.
+const NEXT: usize = 2;
+
+/// What makes sense next: first what is not done at all, then what others need.
+fn next(outcome: &Outcome) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    let mut add = |command: &str, why: String| out.push((command.to_owned(), why));
+    if !outcome.is_set_up {
+        add("git empirica init", "hooks and remotes are not set up in this clone".to_owned());
+    }
+    match outcome.sessions.first() {
+        Some(AtWork { gathered, .. }) => {
+            let said = gathered.findings.len() + gathered.decisions.len() + gathered.dead_ends.len();
+            let is_told = gathered.session.task.is_some()
+                || gathered.assessments.iter().any(|(_, assessment)| assessment.task.is_some());
+            let lacks = [
+                (said > 0, "a finding, decision or dead end"),
+                (is_told, "the task (-m)"),
+                (false, "next steps (--next)"),
+            ];
+            let lacks: Vec<&str> = lacks.iter().filter(|(there, _)| !there).map(|(_, what)| *what).collect();
+            match said {
+                0 => add(
+                    "git empirica finding \"<what you learned>\"",
+                    "the session has nothing to hand over yet".to_owned(),
+                ),
+                _ if gathered.in_force() > 0 => {}
+                _ => add("git empirica handoff", format!("hands the session over; add {}", lacks.join(", "))),
+            }
+        }
+        None if outcome.handoffs > 0 => {
+            add("git empirica resume", "work was handed over, and no session has begun here".to_owned())
+        }
+        None => add("git empirica finding \"<what you learned>\"", "the first record begins a session".to_owned()),
+    }
+    let lacking = outcome.unsynced.as_ref().is_some_and(|unsynced| unsynced.records > 0);
+    let remote = outcome.unsynced.is_some() && outcome.total_sessions == 0;
+    if lacking || remote {
+        let why = if remote { "nothing was fetched from the remote yet" } else { "the remote lacks records of yours" };
+        add("git empirica sync", why.to_owned());
+    }
+    out.truncate(NEXT);
+    out
 }
 
 /// Looks at everything once.
@@ -63,7 +113,11 @@ pub fn run(context: &Context<'_>) -> Result<Outcome> {
         None
     });
     let head = context.store.head();
-    Ok(Outcome {
+    let set_up = Record::load(&context.repo.common_dir()).unwrap_or_else(|error| {
+        warnings.push(error.in_one_line());
+        None
+    });
+    let mut outcome = Outcome {
         branch: head.branch.clone(),
         commit: head.commit.map(|id| id.to_string()),
         worktree: context.store.paths().worktree().to_owned(),
@@ -72,6 +126,10 @@ pub fn run(context: &Context<'_>) -> Result<Outcome> {
         handoffs: index.count_handoffs()?,
         waiting: Waiting::look(context),
         unsynced,
+        is_set_up: set_up.is_some_and(|record| record.is_set_up()),
+        next: Vec::new(),
         warnings,
-    })
+    };
+    outcome.next = next(&outcome);
+    Ok(outcome)
 }

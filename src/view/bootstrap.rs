@@ -10,9 +10,10 @@ use crate::epistemics::tokens;
 use crate::error::Result;
 use crate::ops::bootstrap::Outcome;
 
+/// The tokens of the answer where nothing else is said.
+pub const BUDGET: u32 = 1000;
 /// What to say when there is nothing to know yet.
-const NOTHING: &str = "Nothing is stored here yet. Begin with: git empirica session start --task \"<what you are going \
-     to do>\". Others' records come with: git empirica sync";
+const NOTHING: &str = "Nothing is stored here yet. The first record begins a session: git empirica finding \"<what you learned>\". Others' records come with: git empirica sync";
 
 /// The fewest tokens an entry takes: its dash, its id, a word.
 const LEAST: usize = 4;
@@ -130,7 +131,7 @@ fn command(outcome: &Outcome, budget: usize, form: Form) -> String {
     let own = outcome.overview.own.as_ref().filter(|_| outcome.named);
     let session = own.map(|(id, _)| format!(" --session {}", id.short())).unwrap_or_default();
     let json = if form == Form::Json { " --json" } else { "" };
-    format!("git empirica bootstrap --budget {budget}{session}{json}")
+    format!("git empirica status --budget {budget}{session}{json}")
 }
 
 impl Fit<'_> {
@@ -312,7 +313,7 @@ mod tests {
         let text = fitted(&outcome(200), 0, Form::Text, &mut terminal).unwrap().text;
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "# Project: 1 agent, 1 session, 0 active");
-        assert!(lines[2].starts_with("Left out: 200 entries. All of it: git empirica bootstrap --budget "), "{text}");
+        assert!(lines[2].starts_with("Left out: 200 entries. All of it: git empirica status --budget "), "{text}");
         assert_eq!(lines.len(), 3);
     }
 

@@ -173,6 +173,8 @@ pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
         "unflushed": outcome.waiting.counted.all(),
         "waiting": waiting_json(&outcome.waiting),
         "unsynced": outcome.unsynced.as_ref().map(unsynced_json),
+        "set_up": outcome.is_set_up,
+        "next_commands": outcome.next.iter().map(|(command, why)| json!({"command": command, "reason": why})).collect::<Vec<_>>(),
     });
     let data = json!({
         "branch": outcome.branch,
@@ -184,6 +186,7 @@ pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
         "waiting": waiting_text(&outcome.waiting),
         "unsynced": outcome.unsynced.as_ref().and_then(unsynced_text),
         "sessions": outcome.sessions.iter().map(session_view).collect::<Vec<_>>(),
+        "next": outcome.next,
     });
     let text = terminal.render("status.txt", data)?.trim_end().to_owned() + "\n";
     let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
@@ -191,9 +194,5 @@ pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
         let commands = obstacle.commands().iter().cloned();
         answer.hints.extend(std::iter::once(obstacle.suggestion_text().to_owned()).chain(commands));
     }
-    Ok(if outcome.sessions.is_empty() {
-        answer.hint("start a session: git empirica session start --task \"<what you are going to do>\"")
-    } else {
-        answer
-    })
+    Ok(answer)
 }

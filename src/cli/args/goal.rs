@@ -11,8 +11,8 @@ pub enum GoalCommand {
     /// Set a goal
     Add {
         /// What is to be reached; - reads standard input, @FILE a file
-        #[arg(value_name = "TEXT")]
-        text: String,
+        #[arg(value_name = "TEXT", required = true)]
+        text: Vec<String>,
         /// How one knows that it is reached; can be given several times
         #[arg(long, value_name = "TEXT")]
         criterion: Vec<String>,
@@ -30,8 +30,8 @@ pub enum GoalCommand {
         #[arg(value_name = "GOAL")]
         goal: String,
         /// The step; - reads standard input, @FILE a file
-        #[arg(value_name = "TEXT")]
-        text: String,
+        #[arg(value_name = "TEXT", required = true)]
+        text: Vec<String>,
         #[command(flatten)]
         who: Speaker,
         #[command(flatten)]

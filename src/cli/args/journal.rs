@@ -10,8 +10,8 @@ use crate::model::journal::{CATEGORIES, MEMORY};
 #[allow(missing_docs)]
 pub struct Finding {
     /// What you learned; - reads standard input, @FILE a file
-    #[arg(value_name = "TEXT")]
-    pub text: String,
+    #[arg(value_name = "TEXT", required = true)]
+    pub text: Vec<String>,
     /// How much it matters, from 0 to 1
     #[arg(long, value_name = "X", value_parser = unit)]
     pub impact: Option<f64>,
@@ -32,8 +32,8 @@ pub struct Finding {
 #[allow(missing_docs)]
 pub struct Unknown {
     /// The question; - reads standard input, @FILE a file
-    #[arg(value_name = "TEXT")]
-    pub text: String,
+    #[arg(value_name = "TEXT", required = true)]
+    pub text: Vec<String>,
     /// The record that led to it
     #[arg(long, value_name = "ID")]
     pub led_from: Option<String>,
@@ -51,8 +51,8 @@ pub struct Resolve {
     #[arg(value_name = "ID")]
     pub id: String,
     /// The answer; - reads standard input, @FILE a file
-    #[arg(value_name = "TEXT")]
-    pub text: String,
+    #[arg(value_name = "TEXT", required = true)]
+    pub text: Vec<String>,
     #[command(flatten)]
     pub who: Speaker,
     #[command(flatten)]
@@ -64,8 +64,8 @@ pub struct Resolve {
 #[allow(missing_docs)]
 pub struct DeadEnd {
     /// What you tried; - reads standard input, @FILE a file
-    #[arg(value_name = "APPROACH")]
-    pub approach: String,
+    #[arg(value_name = "APPROACH", required = true)]
+    pub approach: Vec<String>,
     /// Why it failed
     #[arg(long, value_name = "TEXT", required = true)]
     pub why: String,
@@ -83,8 +83,8 @@ pub struct DeadEnd {
 #[allow(missing_docs)]
 pub struct Mistake {
     /// What went wrong; - reads standard input, @FILE a file
-    #[arg(value_name = "TEXT")]
-    pub text: String,
+    #[arg(value_name = "TEXT", required = true)]
+    pub text: Vec<String>,
     /// How to prevent it
     #[arg(long, value_name = "TEXT")]
     pub prevention: Option<String>,
@@ -102,8 +102,8 @@ pub struct Mistake {
 #[allow(missing_docs)]
 pub struct Decision {
     /// What you decided; - reads standard input, @FILE a file
-    #[arg(value_name = "TEXT")]
-    pub text: String,
+    #[arg(value_name = "TEXT", required = true)]
+    pub text: Vec<String>,
     /// Why
     #[arg(long, value_name = "TEXT", required = true)]
     pub why: String,
@@ -166,8 +166,8 @@ pub struct Activity {
     #[arg(value_name = "CATEGORY", help = category_help())]
     pub category: String,
     /// What you did; - reads standard input, @FILE a file
-    #[arg(value_name = "TEXT")]
-    pub text: String,
+    #[arg(value_name = "TEXT", required = true)]
+    pub text: Vec<String>,
     /// It failed
     #[arg(long)]
     pub failed: bool,

@@ -35,12 +35,12 @@ pub use mcp::{Mcp, ToolsWord};
 pub use metrics::{Metrics, PeriodWord};
 pub use portable::{Export, Import};
 pub use query::{Query, QueryFormat, SelfAssessmentWord, TypeWord};
-pub use read::{Bootstrap, DetailWord, Diff, FormatWord, Log, Resume, Show};
+pub use read::{DetailWord, Diff, FormatWord, Log, Resume, Show};
 pub use redact::Redact;
 pub use repair::Repair;
 pub use report::Report;
 pub use search::{KindWord, Search, Similar};
-pub use session::{List as ListSessions, SessionCommand};
+pub use session::SessionCommand;
 pub use sync::Sync;
 pub use task::{Accept, AnswerTo, TaskCommand, VerdictWord};
 
@@ -75,23 +75,16 @@ pub struct Cli {
 pub enum Command {
     #[command(subcommand)]
     Session(SessionCommand),
-    /// List sessions, newest first: session list
-    #[command(hide = true)]
-    SessionsList(ListSessions),
     Preflight(Preflight),
     Check(Check),
     Postflight(Postflight),
     Drift(Drift),
     #[command(visible_aliases = ["checkpoint-create", "assess-state"])]
     Checkpoint(Checkpoint),
-    #[command(visible_alias = "finding-log")]
     Finding(Finding),
-    #[command(visible_alias = "unknown-log")]
     Unknown(Unknown),
     Resolve(Resolve),
-    #[command(visible_alias = "deadend-log")]
     Deadend(DeadEnd),
-    #[command(visible_alias = "mistake-log")]
     Mistake(Mistake),
     Decision(Decision),
     Source(Source),
@@ -108,8 +101,6 @@ pub enum Command {
     Show(Show),
     Diff(Diff),
     Resume(Resume),
-    #[command(visible_alias = "project-bootstrap")]
-    Bootstrap(Bootstrap),
     Log(Log),
     Query(Query),
     Search(Search),
@@ -148,11 +139,11 @@ impl Cli {
         }
         let words = arguments.get(1..)?;
         let command = match words.first()?.to_str()? {
-            "finding" | "finding-log" => Command::Finding(parsed(words)?),
-            "unknown" | "unknown-log" => Command::Unknown(parsed(words)?),
+            "finding" => Command::Finding(parsed(words)?),
+            "unknown" => Command::Unknown(parsed(words)?),
             "resolve" => Command::Resolve(parsed(words)?),
-            "deadend" | "deadend-log" => Command::Deadend(parsed(words)?),
-            "mistake" | "mistake-log" => Command::Mistake(parsed(words)?),
+            "deadend" => Command::Deadend(parsed(words)?),
+            "mistake" => Command::Mistake(parsed(words)?),
             "decision" => Command::Decision(parsed(words)?),
             "source" => Command::Source(parsed(words)?),
             "evidence" => Command::Evidence(parsed(words)?),
@@ -232,15 +223,13 @@ mod tests {
     fn the_quick_parser_understands_what_the_whole_one_does() {
         for line in [
             "finding text --impact 0.5 --as pattern --led-from abcd --ai a --session latest --json",
-            "finding-log text",
+            "finding text of more words --impact 0.5",
+            "resolve abcd text of more",
             "finding -- --text",
             "unknown text --json",
-            "unknown-log text",
             "resolve abcd text",
             "deadend text --why because",
-            "deadend-log text --why because",
             "mistake text --prevention next",
-            "mistake-log text",
             "decision text --why because --alternative one --alternative=two",
             "source README.md",
             "evidence cargo --exit 0 --file a --file b",
@@ -256,7 +245,7 @@ mod tests {
             assert_eq!(quick, whole.ok(), "{line}");
             assert!(quick.is_some(), "{line}");
         }
-        for line in ["finding", "finding --help", "finding text more", "finding text --impact 2", "status", "", "-h"] {
+        for line in ["finding", "finding --help", "finding text --impact 2", "status", "", "-h"] {
             let words: Vec<OsString> =
                 std::iter::once("git-empirica").chain(line.split(' ')).map(OsString::from).collect();
             assert!(Cli::quickly(&words).is_none(), "{line}");

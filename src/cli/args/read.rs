@@ -1,4 +1,4 @@
-//! Reading: `show`, `diff`, `resume`, `bootstrap`, `log`.
+//! Reading: `show`, `diff`, `resume`, `log`.
 
 use clap::{Args, ValueEnum};
 
@@ -70,28 +70,6 @@ pub struct Resume {
     pub budget: Option<u32>,
     #[command(flatten)]
     pub filter: Filter,
-    #[command(flatten)]
-    pub form: Form,
-}
-
-/// Show what a new context needs to know about the project: who is at work, what is open, what failed
-///
-/// Active sessions, each agent's task, self-assessment and next step, open goals and unknowns, findings by importance, dead
-/// ends, mistakes, decisions and the last handoff of each agent, fitted into a budget of tokens. Open goals, unknowns
-/// and mistakes stay longest; what does not fit is counted, with the command that shows it. What the session that asks
-/// said comes first.
-#[derive(Debug, Args)]
-#[allow(missing_docs)]
-pub struct Bootstrap {
-    /// The most tokens of the whole answer, 100 or more
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = clap::value_parser!(u32).range(100..))]
-    pub budget: u32,
-    /// The agent that asks: its session here, else its newest, comes first [default: EMPIRICA_AI]
-    #[arg(long, value_name = "ID", conflicts_with = "session")]
-    pub ai: Option<String>,
-    /// The session that asks [default: EMPIRICA_SESSION, else the active session of this worktree]
-    #[arg(long, alias = "session-id", value_name = "ALIAS")]
-    pub session: Option<String>,
     #[command(flatten)]
     pub form: Form,
 }

@@ -112,7 +112,7 @@ fn rendered(data: Value) -> Result<String> {
     let broken = |error: minijinja::Error| {
         Error::refused("the page cannot be made")
             .suggest("This is a fault of the program; what is stored is whole. Look at it another way.")
-            .command("git empirica bootstrap")
+            .command("git empirica status --all")
             .caused_by(error)
     };
     environment.add_template("report.html", TEMPLATE).map_err(broken)?;

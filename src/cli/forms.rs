@@ -1,0 +1,157 @@
+//! Calls as people type them who know the Python tool, and the bare command, rewritten as the commands that remain.
+
+use std::ffi::OsString;
+
+/// Names of commands that are another's today.
+const NAMES: &[(&str, &[&str])] = &[
+    ("bootstrap", &["status", "--all"]),
+    ("project-bootstrap", &["status", "--all"]),
+    ("session-create", &["session", "start"]),
+    ("session-end", &["session", "end"]),
+    ("sessions-list", &["session", "list"]),
+    ("sessions-show", &["session", "show"]),
+    ("sessions-resume", &["resume"]),
+    ("preflight-submit", &["preflight"]),
+    ("check-submit", &["check"]),
+    ("postflight-submit", &["postflight"]),
+    ("checkpoint-list", &["checkpoint", "list"]),
+    ("checkpoint-load", &["checkpoint", "show"]),
+    ("checkpoint-diff", &["diff"]),
+    ("handoff-create", &["handoff"]),
+    ("handoff-query", &["query"]),
+    ("finding-log", &["finding"]),
+    ("unknown-log", &["unknown"]),
+    ("unknown-resolve", &["resolve"]),
+    ("deadend-log", &["deadend"]),
+    ("mistake-log", &["mistake"]),
+    ("decision-log", &["decision"]),
+    ("goals-create", &["goal", "add"]),
+    ("goals-list", &["goal", "list"]),
+    ("goals-add-subtask", &["goal", "sub"]),
+    ("goals-complete", &["goal", "done"]),
+    ("goals-complete-subtask", &["goal", "done"]),
+];
+
+/// Options of a command that are another's today, or, without a name, its arguments in this order.
+const OPTIONS: &[(&str, &[(&str, Option<&str>)])] = &[
+    ("finding", &[("--finding", None)]),
+    ("unknown", &[("--unknown", None)]),
+    ("deadend", &[("--approach", None), ("--why-failed", Some("--why"))]),
+    ("mistake", &[("--mistake", None)]),
+    ("decision", &[("--choice", None), ("--rationale", Some("--why"))]),
+    ("resolve", &[("--unknown-id", None), ("--resolved-by", None), ("--resolution", None)]),
+    ("goal add", &[("--objective", None), ("--success-criteria", Some("--criterion"))]),
+    ("goal sub", &[("--goal-id", None), ("--description", None)]),
+    ("goal done", &[("--goal-id", None), ("--subtask-id", None)]),
+    ("preflight", &[("--prompt", Some("--task"))]),
+    ("check", &[("--prompt", Some("--task"))]),
+    ("checkpoint", &[("--prompt", Some("--reasoning"))]),
+    ("assess-state", &[("--prompt", Some("--reasoning"))]),
+    ("checkpoint-create", &[("--prompt", Some("--reasoning"))]),
+];
+
+/// The arguments of the command that is meant; where nothing of the kind is said, as they are.
+pub fn understood(arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut given = arguments.into_iter();
+    let mut out: Vec<OsString> = given.next().into_iter().collect();
+    let mut rest: Vec<OsString> = given.collect();
+    // options that say only how to answer make no command
+    if rest.iter().all(|word| word == "--json") {
+        rest.insert(0, "status".into());
+    }
+    let mut rest = rest.into_iter().peekable();
+    let Some(first) = rest.next() else { return out };
+    let known = NAMES.iter().find(|(name, _)| first == *name).map(|(_, command)| *command);
+    let mut words: Vec<String> = match known {
+        Some(command) => command.iter().map(|word| (*word).to_owned()).collect(),
+        None => vec![first.to_string_lossy().into_owned()],
+    };
+    match known {
+        Some(command) => out.extend(command.iter().map(OsString::from)),
+        None => out.push(first),
+    }
+    if words[0] == "goal"
+        && known.is_none()
+        && let Some(second) = rest.peek()
+    {
+        words.push(second.to_string_lossy().into_owned());
+    }
+    let name = words.join(" ");
+    let options = OPTIONS.iter().find(|(command, _)| *command == name).map_or(&[][..], |(_, options)| options);
+    let mut texts: Vec<(usize, OsString)> = Vec::new();
+    while let Some(word) = rest.next() {
+        if word == "--" {
+            out.push(word);
+            break;
+        }
+        let text = word.to_string_lossy();
+        let (option, value) = text.split_once('=').map_or((&*text, None), |(option, value)| (option, Some(value)));
+        let is_json = |value: &str| value == "json";
+        if option == "--output"
+            && (value.is_some_and(is_json) || value.is_none() && rest.peek().is_some_and(|v| v == "json"))
+        {
+            if value.is_none() {
+                rest.next();
+            }
+            out.push("--json".into());
+            continue;
+        }
+        let option = if option == "--ai-id" {
+            Some((0, Some("--ai")))
+        } else {
+            options.iter().position(|(name, _)| *name == option).map(|at| (at, options[at].1))
+        };
+        let Some((at, today)) = option else {
+            out.push(word);
+            continue;
+        };
+        let Some(value) = value.map(OsString::from).or_else(|| rest.next()) else {
+            out.push(word);
+            continue;
+        };
+        match today {
+            // joined, as the value may begin with a dash
+            Some(today) => {
+                let mut joined = OsString::from(format!("{today}="));
+                joined.push(value);
+                out.push(joined);
+            }
+            None => texts.push((at, value)),
+        }
+    }
+    if !texts.is_empty() && !out.iter().any(|word| word == "--") {
+        texts.sort_by_key(|(at, _)| *at);
+        out.push("--".into());
+    }
+    out.extend(texts.into_iter().map(|(_, text)| text));
+    out.extend(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_users_of_the_python_tool_call_is_understood_and_nothing_else_is_touched() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        for (line, meant) in [
+            ("x", "x status"),
+            ("x --json", "x status --json"),
+            ("x project-bootstrap --session-id S --output json", "x status --all --session-id S --json"),
+            ("x finding-log --session-id S --finding F --impact 0.7", "x finding --session-id S --impact 0.7 -- F"),
+            ("x finding --finding=-F", "x finding -- -F"),
+            ("x goals-create --objective O --ai-id a", "x goal add --ai=a -- O"),
+            ("x goals-add-subtask --description D --goal-id G", "x goal sub -- G D"),
+            ("x preflight --prompt P -v know=1", "x preflight --task=P -v know=1"),
+            ("x assess-state --prompt P --output=json", "x assess-state --reasoning=P --json"),
+            ("x deadend-log --approach A --why-failed W", "x deadend --why=W -- A"),
+            ("x handoff --finding F", "x handoff --finding F"),
+            ("x finding -- --finding F", "x finding -- --finding F"),
+            ("x export --output file", "x export --output file"),
+            ("x finding --finding", "x finding --finding"),
+        ] {
+            assert_eq!(understood(words(line)), words(meant), "{line}");
+        }
+    }
+}
