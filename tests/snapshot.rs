@@ -162,9 +162,7 @@ fn each_part_says_what_is_so() {
     );
     assert_eq!(
         json["investigation"]["exploration_paths"],
-        json!([
-            "docs/architecture/INVESTIGATION_CYCLE_TRACKING.md → monitor_commands.py; then dead end: Using CheckpointManager"
-        ])
+        json!(["docs/architecture/INVESTIGATION_CYCLE_TRACKING.md → monitor_commands.py"])
     );
     assert_eq!(json["reference_docs"]["pre_summaries"]["most_recent"]["impact"], 0.75);
     // without vectors, those of the last assessment are taken and marked

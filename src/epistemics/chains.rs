@@ -1,5 +1,5 @@
 //! What led to what in a session, as far as it was said: chains of finding, question, answer and fix; and the places it
-//! looked at before something ended.
+//! looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -122,47 +122,20 @@ fn goal_texts<'r>(records: &[&'r Record]) -> BTreeMap<&'r Id, &'r str> {
 }
 
 /// The places that a session looked at, given its records in order, oldest first: the sources consulted and the files that
-/// activities and evidence name, each once, and what came then: a dead end, a decision or a goal that was done. That it
-/// came of them is not said. Of many places the last are named.
-pub fn paths(records: &[&Record]) -> Vec<String> {
-    let mut out = Vec::new();
-    let mut places: Vec<&str> = Vec::new();
+/// activities and evidence name, each once, the last few on a line. `None` when it named none.
+pub fn path(records: &[&Record]) -> Option<String> {
     let mut known: BTreeSet<&str> = BTreeSet::new();
-    let goals = goal_texts(records);
-    for record in records {
-        let end = match &record.body {
-            Body::Source(b) => {
-                places.extend(known.insert(&b.location).then_some(b.location.as_str()));
-                continue;
-            }
-            Body::Activity(Activity { files, .. }) | Body::Evidence(Evidence { files, .. }) => {
-                places.extend(files.iter().map(String::as_str).filter(|file| known.insert(file)));
-                continue;
-            }
-            Body::DeadEnd(b) => format!("dead end: {}", b.approach),
-            Body::Decision(b) => format!("decided: {}", b.text),
-            Body::GoalDone(b) => match goals.get(&b.of) {
-                Some(text) => format!("done: {text}"),
-                None => continue,
-            },
-            _ => continue,
-        };
-        if !places.is_empty() {
-            out.push(path(&std::mem::take(&mut places), Some(&end)));
-            known.clear();
-        }
-    }
-    if !places.is_empty() {
-        out.push(path(&places, None));
-    }
-    out
-}
-
-fn path(places: &[&str], end: Option<&str>) -> String {
+    let of = |record: &&'_ Record| match &record.body {
+        Body::Source(b) => vec![b.location.clone()],
+        Body::Activity(Activity { files, .. }) | Body::Evidence(Evidence { files, .. }) => files.clone(),
+        _ => Vec::new(),
+    };
+    let all: Vec<String> = records.iter().flat_map(of).collect();
+    let places: Vec<&str> = all.iter().map(String::as_str).filter(|place| known.insert(place)).collect();
     let from = places.len().saturating_sub(PLACES);
     let cut = (from > 0).then_some("…");
-    let places = cut.into_iter().chain(places[from..].iter().copied()).collect::<Vec<_>>().join(" → ");
-    end.map_or(places.clone(), |end| format!("{places}; then {end}"))
+    let shown: Vec<&str> = cut.into_iter().chain(places[from..].iter().copied()).collect();
+    (!shown.is_empty()).then(|| shown.join(" → "))
 }
 
 #[cfg(test)]
@@ -255,29 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn paths_lead_from_place_to_place_to_what_ended_them() {
-        let goal = Goal {
-            text: "green".into(),
-            criteria: Vec::new(),
-            priority: Default::default(),
-            rationale: None,
-            vector: None,
-        };
-        let dead_end = DeadEnd { approach: "sleep".into(), why: "slow".into(), led_from: None };
-        let many = ["1", "2", "3", "4", "5", "6", "7"];
-        let records = [
-            record(1, Body::Goal(goal)),
-            record(2, Body::Source(Source { location: "docs/a.md".into(), led_from: None })),
-            edit(3, "e", &["src/a.rs", "docs/a.md"], None),
-            record(4, Body::DeadEnd(dead_end)),
-            edit(5, "e", &many, None),
-            record(6, Body::GoalDone(GoalDone { of: id(1), evidence: None, concerns: Vec::new() })),
-            edit(7, "e", &["open"], None),
-        ];
-        assert_eq!(
-            paths(&records.iter().collect::<Vec<_>>()),
-            ["docs/a.md → src/a.rs; then dead end: sleep", "… → 2 → 3 → 4 → 5 → 6 → 7; then done: green", "open"]
-        );
-        assert!(paths(&[]).is_empty());
+    fn a_path_names_the_last_places_once() {
+        let source = |n: u32| record(n, Body::Source(Source { location: "docs/a.md".into(), led_from: None }));
+        let of = |records: &[Record]| path(&records.iter().collect::<Vec<_>>());
+        let few = [source(1), edit(2, "e", &["src/a.rs", "docs/a.md"], None)];
+        assert_eq!(of(&few).as_deref(), Some("docs/a.md → src/a.rs"));
+        let many = [source(1), edit(2, "e", &["1", "2", "3", "4", "5", "6"], None)];
+        assert_eq!(of(&many).as_deref(), Some("… → 1 → 2 → 3 → 4 → 5 → 6"));
+        assert_eq!(of(&[finding(1, "f", None)]), None);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use super::chains::{chains, paths};
+use super::chains::{chains, path};
 use super::gathered::Gathered;
 use super::journal::answers;
 use super::{drift, gate};
@@ -114,7 +114,7 @@ pub fn fold(
             round,
             scope_depth,
             breadcrumb_chains: newest(chains(&own), RECENT),
-            exploration_paths: newest(paths(&own), RECENT),
+            exploration_paths: path(&own).into_iter().collect(),
         },
         reference_docs: reference_docs(&own, gathered),
         semantic_context: None,

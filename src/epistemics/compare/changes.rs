@@ -254,10 +254,7 @@ impl Changes {
             return;
         }
         // a thread goes on: its end changes, not its beginning
-        let begins = |thread: &str| {
-            let first = thread.split(" → ").next().and_then(|first| first.split("; then ").next());
-            first.unwrap_or_default().to_owned()
-        };
+        let begins = |thread: &str| thread.split(" → ").next().unwrap_or_default().to_owned();
         let has = |threads: &[String], thread: &str| threads.iter().any(|other| begins(other) == begins(thread));
         let gone: Vec<String> = was.iter().filter(|thread| !has(is, thread)).cloned().collect();
         if !gone.is_empty() && is.len() < was.len() {
