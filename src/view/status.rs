@@ -43,7 +43,7 @@ fn session_json(AtWork { gathered, gate }: &AtWork) -> Value {
 }
 
 /// How many goals and unknowns the screen names, each.
-const NAMED: usize = 5;
+const NAMED: usize = 4;
 /// How much of their texts, in characters.
 const NAMED_TEXT: usize = 160;
 
