@@ -216,3 +216,45 @@ fn calls_of_the_python_tool_do_what_they_mean() {
     assert_eq!(json("goals-create --session-id SID --objective O --output json")["kind"], "goal");
     assert_eq!(json("sessions-list --output json")["sessions"][0]["session_id"], id.as_str());
 }
+
+#[test]
+fn what_is_of_two_kinds_is_refused_and_both_are_named() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let session = repo.start("ada", "the task");
+    let id = repo.json(["finding", "the cache is stale"])["id"].as_str().expect("an id").to_owned();
+    repo.run(["flush"]).ok();
+    // another session, whose id begins as the short form of the finding
+    let short = &id[28..];
+    let other = format!("{short}{}", &session[8..]);
+    let lines = repo.lines("journal");
+    let start = lines.iter().find(|line| line.contains("\"session_start\"")).expect("a session");
+    let own = start.split('"').find(|word| word.len() == 36).expect("an id");
+    let last = if own.ends_with('0') { "1" } else { "0" };
+    let copied = start.replace(own, &format!("{}{last}", &own[..35])).replace(&session, &other);
+    let note: String = lines.iter().chain([&copied]).map(|line| format!("{line}\n")).collect();
+    repo.set_note("refs/notes/empirica/data/journal", &repo.head(), note.as_bytes());
+    for given in [&short[..4], short] {
+        let json = repo.fails(1, ["show", given]);
+        let reason = json["reason"].as_str().expect("a reason");
+        assert!(reason.contains(&format!("finding {short}: the cache is stale")), "{json}");
+        assert!(reason.contains(&format!("session {short} of ada")), "{json}");
+        assert_eq!(json["alternatives"], serde_json::json!([other, id]));
+    }
+    // the whole of one of them is meant
+    assert_eq!(repo.json(["show", &id])["id"], id.as_str());
+    assert_eq!(repo.json(["show", &other])["session_id"], other.as_str());
+}
+
+#[test]
+fn hints_are_left_out_where_nobody_wants_them() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let check = ["preflight", "-v", "know=0.3,uncertainty=0.8"];
+    assert!(repo.run(check).ok().err.contains("hint: "));
+    assert_eq!(repo.run([&check[..], &["-q"]].concat()).ok().err, "");
+    repo.git(["config", "empirica.hints", "false"]).ok();
+    assert!(!repo.run(check).ok().err.contains("hint: "));
+    // an error says what to do all the same
+    assert!(repo.run(["finding", "x", "--session", "nobody"]).err.contains("hint: "));
+}

@@ -33,21 +33,28 @@ const NAMES: &[(&str, &[&str])] = &[
 ];
 
 /// Options of a command that are another's today, or, without a name, its arguments in this order.
-const OPTIONS: &[(&str, &[(&str, Option<&str>)])] = &[
-    ("finding", &[("--finding", None)]),
-    ("unknown", &[("--unknown", None)]),
-    ("deadend", &[("--approach", None), ("--why-failed", Some("--why"))]),
-    ("mistake", &[("--mistake", None)]),
-    ("decision", &[("--choice", None), ("--rationale", Some("--why"))]),
-    ("resolve", &[("--unknown-id", None), ("--resolved-by", None), ("--resolution", None)]),
-    ("goal add", &[("--objective", None), ("--success-criteria", Some("--criterion"))]),
-    ("goal sub", &[("--goal-id", None), ("--description", None)]),
-    ("goal done", &[("--goal-id", None), ("--subtask-id", None)]),
-    ("preflight", &[("--prompt", Some("--task"))]),
-    ("check", &[("--prompt", Some("--task"))]),
-    ("checkpoint", &[("--prompt", Some("--reasoning"))]),
-    ("assess-state", &[("--prompt", Some("--reasoning"))]),
-    ("checkpoint-create", &[("--prompt", Some("--reasoning"))]),
+const OPTIONS: &[(&str, &str, Option<&str>)] = &[
+    ("finding", "--finding", None),
+    ("unknown", "--unknown", None),
+    ("deadend", "--approach", None),
+    ("deadend", "--why-failed", Some("--why")),
+    ("mistake", "--mistake", None),
+    ("decision", "--choice", None),
+    ("decision", "--rationale", Some("--why")),
+    ("resolve", "--unknown-id", None),
+    ("resolve", "--resolved-by", None),
+    ("resolve", "--resolution", None),
+    ("goal add", "--objective", None),
+    ("goal add", "--success-criteria", Some("--criterion")),
+    ("goal sub", "--goal-id", None),
+    ("goal sub", "--description", None),
+    ("goal done", "--goal-id", None),
+    ("goal done", "--subtask-id", None),
+    ("preflight", "--prompt", Some("--task")),
+    ("check", "--prompt", Some("--task")),
+    ("checkpoint", "--prompt", Some("--reasoning")),
+    ("assess-state", "--prompt", Some("--reasoning")),
+    ("checkpoint-create", "--prompt", Some("--reasoning")),
 ];
 
 /// The arguments of the command that is meant; where nothing of the kind is said, as they are.
@@ -77,7 +84,7 @@ pub fn understood(arguments: Vec<OsString>) -> Vec<OsString> {
         words.push(second.to_string_lossy().into_owned());
     }
     let name = words.join(" ");
-    let options = OPTIONS.iter().find(|(command, _)| *command == name).map_or(&[][..], |(_, options)| options);
+    let options: Vec<_> = OPTIONS.iter().filter(|(command, ..)| *command == name).collect();
     let mut texts: Vec<(usize, OsString)> = Vec::new();
     while let Some(word) = rest.next() {
         if word == "--" {
@@ -99,7 +106,7 @@ pub fn understood(arguments: Vec<OsString>) -> Vec<OsString> {
         let option = if option == "--ai-id" {
             Some((0, Some("--ai")))
         } else {
-            options.iter().position(|(name, _)| *name == option).map(|at| (at, options[at].1))
+            options.iter().position(|(_, name, _)| *name == option).map(|at| (at, options[at].2))
         };
         let Some((at, today)) = option else {
             out.push(word);

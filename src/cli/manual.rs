@@ -36,6 +36,9 @@ empirica.digest
 Whether a commit made in a session gets a digest of what was learned, decided and verified. Default: true, unless empirica.sync
 is handoffs.
 .TP
+empirica.hints
+Whether commands say what to do next, on standard error. Default: true.
+.TP
 empirica.index
 Whether an index over the notes is kept in the git directory. Default: true. Without it every question about the whole
 history reads all notes; answers are the same.

@@ -71,7 +71,7 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: &dy
     if let args::Command::Mcp(given) = &cli.command {
         return serve(given.tools == args::ToolsWord::All);
     }
-    let mut output = Output::new(streams, as_json);
+    let mut output = Output::new(streams, as_json, usage::wants_quiet(&arguments));
     match dispatch::run(cli.command, env, &mut output) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => 0,

@@ -17,6 +17,8 @@ pub struct Output {
     pager: Option<Child>,
     /// Whether a JSON document is wanted.
     pub as_json: bool,
+    /// Whether only the answer and warnings are wanted.
+    pub quiet: bool,
 }
 
 /// Whether the reader of our output has gone.
@@ -44,8 +46,8 @@ pub fn painted(line: &str, paint: Paint) -> String {
 
 impl Output {
     /// An output over the process's streams.
-    pub fn new(streams: Streams, as_json: bool) -> Self {
-        Output { streams, pager: None, as_json }
+    pub fn new(streams: Streams, as_json: bool, quiet: bool) -> Self {
+        Output { streams, pager: None, as_json, quiet }
     }
 
     /// The streams, after a pager has ended.
@@ -158,10 +160,11 @@ impl Output {
         self.write(&paint.text(&answer.text))?;
         self.flush()?;
         self.close();
-        for line in &answer.said {
+        for line in if self.quiet { &[][..] } else { &answer.said } {
             self.say(line)?;
         }
-        self.aside(&answer.warnings, &answer.hints)
+        let wanted = !self.quiet && repo.and_then(|repo| repo.config_bool("empirica.hints")) != Some(false);
+        self.aside(&answer.warnings, if wanted { &answer.hints } else { &[] })
     }
 
     /// Warnings, then hints.

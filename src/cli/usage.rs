@@ -18,6 +18,11 @@ pub fn wants_json(arguments: &[OsString]) -> bool {
     given.iter().any(|argument| *argument == "--json") || (given.first().is_some_and(|c| *c == "query") && formatted())
 }
 
+/// Whether the arguments ask for the answer and warnings only.
+pub fn wants_quiet(arguments: &[OsString]) -> bool {
+    arguments.iter().skip(1).take_while(|argument| *argument != "--").any(|word| word == "-q" || word == "--quiet")
+}
+
 /// A parser's error with its own words, its tips and the command that shows the help.
 pub fn error(error: &clap::Error, arguments: &[OsString]) -> Error {
     let rendered = error.render().to_string();

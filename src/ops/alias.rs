@@ -2,9 +2,11 @@
 
 use super::context::Context;
 use super::current;
-use crate::error::{Error, Result, quote};
+use crate::epistemics::short::short;
+use crate::error::{Error, Kind, Result, quote};
 use crate::model::session::Session;
 use crate::model::{Id, Record, SessionId, Shelf};
+use crate::store::index::words;
 
 /// The fewest characters of an abbreviated id.
 const SHORTEST: usize = 4;
@@ -16,6 +18,78 @@ pub struct Named {
     pub id: SessionId,
     /// Its agent.
     pub ai: String,
+}
+
+/// How many of what an ambiguous id could be are named, with how much of their text, in characters.
+const SHOWN: usize = 5;
+const WORDS: usize = 40;
+
+/// A session or a record.
+#[derive(Debug)]
+pub enum Thing {
+    /// A session.
+    Session(Named),
+    /// A record.
+    Record(Box<Record>),
+}
+
+/// Resolves what may be a session or a record that `fits`. One that is both is refused, unless it is the whole of one of them.
+pub fn thing(
+    context: &Context<'_>,
+    given: &str,
+    what: &str,
+    shelves: &[Shelf],
+    fits: impl Fn(&Record) -> bool,
+) -> Result<Thing> {
+    let name = given.trim().to_ascii_lowercase();
+    match (session(context, given), record(context, given, what, shelves, fits)) {
+        (Ok(session), Err(record)) if record.kind() == Kind::Refused && session.id.as_str().starts_with(&name) => {
+            Err(record.alternative(session.id.as_str()))
+        }
+        (Ok(session), Err(_)) => Ok(Thing::Session(session)),
+        (Err(session), Ok(_)) if session.kind() == Kind::Refused => Err(session),
+        (Err(_), Ok(record)) => Ok(Thing::Record(Box::new(record))),
+        (Ok(session), Ok(record)) => {
+            let is_session = session.id.as_str() == name || !session.id.as_str().starts_with(&name);
+            match is_session {
+                true => Ok(Thing::Session(session)),
+                false if record.head.id.as_str() == name => Ok(Thing::Record(Box::new(record))),
+                false => {
+                    let listed = [format!("session {} of {}", session.id.short(), session.ai), told_record(&record)];
+                    Err(ambiguous(given, &listed)
+                        .alternative(session.id.as_str())
+                        .alternative(record.head.id.as_str())
+                        .command(format!("git empirica session show {}", session.id.as_str()))
+                        .command(format!("git empirica show {}", record.head.id.as_str())))
+                }
+            }
+        }
+        // an ambiguous name is worth more than an unknown one
+        (Err(session), Err(record)) => Err(if session.kind() == Kind::Refused { session } else { record }),
+    }
+}
+
+/// The error of an abbreviation that several things have.
+pub fn ambiguous(given: &str, listed: &[String]) -> Error {
+    Error::refused(format!("'{given}' is ambiguous"))
+        .provided(given)
+        .reason(could_be(listed))
+        .suggest("Give more characters.")
+}
+
+fn could_be(listed: &[String]) -> String {
+    format!("it could be {}", listed.join("; "))
+}
+
+fn told_session(session: &Session) -> String {
+    let task = session.task.as_deref().map(|task| format!(": {}", short(task, WORDS))).unwrap_or_default();
+    format!("session {} of {}{task}", session.id.short(), session.ai)
+}
+
+/// A record as it is named where it could be meant: its kind, its short id, its first words.
+pub fn told_record(record: &Record) -> String {
+    let words = words::of(&record.body).map(|text| format!(": {}", short(&text, WORDS))).unwrap_or_default();
+    format!("{} {}{words}", record.body.kind().replace('_', " "), record.head.id.short())
 }
 
 /// Resolves a session: a full UUID, a unique prefix of 4 characters or more, `latest`, `latest:active`, `latest:<ai>`,
@@ -68,9 +142,10 @@ pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
         [only] => Ok(only),
         [] => Err(unknown(all, given, "no session's id begins with it")),
         many => {
+            let listed: Vec<String> = many.iter().take(SHOWN).map(|session| told_session(session)).collect();
             let mut error = Error::refused(format!("'{given}' is the beginning of {} sessions", many.len()))
                 .provided(given)
-                .reason("an abbreviated id must be unique")
+                .reason(could_be(&listed))
                 .suggest("Give more characters.");
             for session in many.iter().take(5) {
                 error = error.alternative(session.id.as_str());
@@ -185,9 +260,10 @@ pub fn record(
             )))
         }
         many => {
+            let listed: Vec<String> = many.iter().take(SHOWN).map(told_record).collect();
             let mut error = Error::refused(format!("'{given}' stands for {} records", many.len()))
                 .provided(given.clone())
-                .reason("an abbreviated id must be unique")
+                .reason(could_be(&listed))
                 .suggest("Give more characters.");
             for record in many.iter().take(5) {
                 error = error.alternative(record.head.id.as_str());

@@ -1,6 +1,6 @@
 //! Two snapshots or handoffs compared in all dimensions; what is not named is the present state.
 
-use super::alias;
+use super::alias::{self, Thing};
 use super::context::Context;
 use super::session::gather;
 use super::snapshot::{AskedGit, Request as Taken, take};
@@ -126,19 +126,18 @@ fn side(record: &Record) -> Option<Side> {
 
 fn named(context: &Context<'_>, index: &Index<'_>, given: &str) -> Result<Side> {
     let fits = |record: &Record| side(record).is_some();
-    let record = match context.record(given, "checkpoint or handoff", &[Shelf::Checkpoints, Shelf::Handoffs], fits) {
-        Ok(record) => Some(record),
-        Err(error) => {
-            // a session, then: when it is none either, what was said of the record is nearer
-            let session = match alias::session(context, given) {
-                Ok(session) => session,
-                Err(missing) if given.trim().starts_with("latest") => return Err(missing),
-                Err(_) => return Err(error),
-            };
-            let of_session = |record: &&Record| record.head.session.as_ref() == Some(&session.id) && fits(record);
-            index.session(&session.id)?.records().rev().find(of_session).cloned()
-        }
-    };
+    let record =
+        match alias::thing(context, given, "checkpoint or handoff", &[Shelf::Checkpoints, Shelf::Handoffs], fits) {
+            Ok(Thing::Record(record)) => Some(*record),
+            Ok(Thing::Session(session)) => {
+                let of_session = |record: &&Record| record.head.session.as_ref() == Some(&session.id) && fits(record);
+                index.session(&session.id)?.records().rev().find(of_session).cloned()
+            }
+            Err(error) if given.trim().starts_with("latest") => {
+                return Err(alias::session(context, given).err().unwrap_or(error));
+            }
+            Err(error) => return Err(error),
+        };
     record.as_ref().and_then(side).ok_or_else(|| {
         Error::not_found(format!("the session '{given}' has nothing that can be compared"))
             .provided(given)

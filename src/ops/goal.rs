@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::Stored;
-use super::alias;
+use super::alias::{self, Thing};
 use super::context::{Context, Working};
 use crate::epistemics::journal::{Owned, goals};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::model::goal::{Goal, GoalDone, GoalDrop, GoalStatus, GoalTake, Priority, Subtask};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::store::index::Only;
@@ -150,11 +150,13 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
 
 /// The session that goals are taken from, and the goal when a single one is named.
 fn source(context: &Context<'_>, given: &str) -> Result<(SessionId, Option<Id>)> {
-    let unknown = match alias::session(context, given) {
-        Ok(session) => return Ok((session.id, None)),
-        Err(error) => error,
+    let unknown = match alias::thing(context, given, "goal", &[Shelf::Journal], is_goal) {
+        Ok(Thing::Session(session)) => return Ok((session.id, None)),
+        Ok(Thing::Record(_)) => alias::no_record(given, "session", "the goal is of none"),
+        Err(error) if error.kind() == Kind::Refused => return Err(error),
+        Err(error) => return Err(alias::session(context, given).err().unwrap_or(error)),
     };
-    let Ok(found) = find(context, given, is_goal) else { return Err(unknown) };
+    let found = find(context, given, is_goal)?;
     let found = found.open(given)?;
     let scan = context.store.index()?.goals([&found.goal])?;
     let session = goals(scan.records()).into_iter().find(|owned| owned.goal.id == found.goal).and_then(|o| o.session);

@@ -1,16 +1,17 @@
 //! Sessions: begin, end, list, show.
 
+use super::alias::{self, Thing};
 use super::compose::What;
 use super::context::{Context, Working};
 use super::current::{self, Active, Current};
 use super::managed::Managed;
-use super::{Stored, accept, alias, handoff, task};
+use super::{Stored, handoff, task};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::Said;
 use crate::epistemics::standing::Status;
 use crate::error::{Error, Kind, Result};
 use crate::model::session::{Session, SessionEnd, SessionStart};
-use crate::model::{Body, Id, Record, SessionId};
+use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::store::{Scan, When};
 
 /// How large the context of a session is that is continued, in tokens: as `handoff --type context` makes it.
@@ -154,11 +155,10 @@ fn of_hook<'a>(active: &'a [Active], ai: &str, since_ms: u64) -> Option<&'a Acti
 /// The session or handoff of that name, to be continued by an agent. Of a session that has none, the handoff of its context is
 /// written, in that session.
 fn continued(context: &Context<'_>, given: &str, by: &str, stored: &mut Stored) -> Result<Continued> {
-    let as_session = alias::session(context, given);
-    let as_handoff = accept::named(context, given);
-    let (id, named) = match (as_session, as_handoff) {
-        (Ok(session), _) => (session.id, None),
-        (Err(_), Ok(handoff)) => match handoff.head.session.clone() {
+    let is_handoff = |record: &Record| matches!(record.body, Body::Handoff(_));
+    let (id, named) = match alias::thing(context, given, "handoff", &[Shelf::Handoffs], is_handoff) {
+        Ok(Thing::Session(session)) => (session.id, None),
+        Ok(Thing::Record(handoff)) => match handoff.head.session.clone() {
             Some(session) => (session, Some(handoff.head.id)),
             None => {
                 return Err(Error::refused(format!("the handoff {} is of no session", handoff.head.id.short()))
@@ -168,17 +168,14 @@ fn continued(context: &Context<'_>, given: &str, by: &str, stored: &mut Stored) 
                     .command(format!("git empirica accept {}", handoff.head.id.short())));
             }
         },
-        (Err(session), Err(handoff)) => {
-            // an ambiguous name is worth more than an unknown one
-            let refused = [session, handoff].into_iter().find(|error| error.kind() == Kind::Refused);
-            return Err(refused.unwrap_or_else(|| {
-                Error::not_found(format!("'{given}' is no session and no handoff"))
-                    .provided(given)
-                    .reason("no stored id begins or ends with it")
-                    .suggest("Use an id from a list.")
-                    .command("git empirica session list")
-                    .command("git empirica handoff list")
-            }));
+        Err(error) if error.kind() == Kind::Refused => return Err(error),
+        Err(_) => {
+            return Err(Error::not_found(format!("'{given}' is no session and no handoff"))
+                .provided(given)
+                .reason("no stored id begins or ends with it")
+                .suggest("Use an id from a list.")
+                .command("git empirica session list")
+                .command("git empirica handoff list"));
         }
     };
     let gathered = gather(context, &id)?;

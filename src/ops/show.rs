@@ -1,15 +1,16 @@
 //! One thing, whole: a handoff, a session, or what stands on a commit.
 
 use super::accept::Received;
+use super::alias::{self, Thing};
 use super::committer::{self, Committed, Committers};
 use super::context::Context;
 use super::handoff::{Listed, in_force, of_session};
 use super::session::gather;
 use super::sign::{self, Verification};
-use super::{accept, alias, arrival};
+use super::{accept, arrival};
 use crate::epistemics::arrival::Arrival;
 use crate::epistemics::gathered::Gathered;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::parse_oid;
 use crate::model::{Body, Id, Record, Shelf};
 use crate::store::Homes;
@@ -73,30 +74,43 @@ fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Strin
                 .command("git empirica session list")),
         };
     };
-    let as_session = alias::session(context, given);
-    let as_record = context.record(given, "record", &Shelf::ALL, |_| true);
+    let thing = alias::thing(context, given, "record", &Shelf::ALL, |_| true);
     let as_commit = context.repo.resolve_commit(given);
-    let shown = match (as_session, as_record, as_commit) {
-        (Ok(named), ..) => {
+    if let (Ok(thing), Some(commit)) = (&thing, as_commit)
+        && commit.to_string().starts_with(&given.trim().to_ascii_lowercase())
+    {
+        let (told, id) = match thing {
+            Thing::Session(session) => {
+                (format!("session {} of {}", session.id.short(), session.ai), session.id.as_str())
+            }
+            Thing::Record(record) => (alias::told_record(record), record.head.id.as_str()),
+        };
+        let subject = context.repo.subject(commit).unwrap_or_default();
+        let listed = [told, format!("commit {}: {subject}", commit.to_hex_with_len(8))];
+        let error = alias::ambiguous(given, &listed).alternative(id).alternative(commit.to_string());
+        return Err(error.command(format!("git empirica show {id}")));
+    }
+    let shown = match (thing, as_commit) {
+        (Ok(Thing::Session(named)), _) => {
             let gathered = gather(context, &named.id)?;
             let own = of_session(context, &named.id)?;
             let committers = committer::of_session(context, &named.id)?;
             Shown::Session(Box::new(gathered), own.map(Box::new), committers)
         }
-        (_, Ok(record), _) => match &record.body {
+        (Ok(Thing::Record(record)), _) => match &record.body {
             Body::Handoff(_) => {
                 let placed = context.store.index()?.placed(std::slice::from_ref(&record.head.id))?.pop();
-                let Record { head, body: Body::Handoff(written) } = placed.unwrap_or(record) else {
+                let Record { head, body: Body::Handoff(written) } = placed.unwrap_or(*record) else {
                     return Err(nothing(given));
                 };
                 handoff(context, Listed { head, handoff: *written }, &mut warnings)?
             }
             _ => {
                 let committed = committer::of(context, &record.head.id, record.head.session.as_ref())?;
-                Shown::Record(Box::new(record), committed)
+                Shown::Record(record, committed)
             }
         },
-        (_, _, Some(commit)) => {
+        (Err(_), Some(commit)) => {
             let index = context.store.index()?;
             let mut here = index.on(commit)?;
             let ids: Vec<Id> = here.records().map(|record| record.head.id.clone()).collect();
@@ -115,11 +129,8 @@ fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Strin
                 records,
             }
         }
-        (Err(session), Err(record), None) => {
-            // an ambiguous name is worth more than an unknown one
-            let refused = [session, record].into_iter().find(|e| e.kind() == crate::error::Kind::Refused);
-            return Err(refused.unwrap_or_else(|| nothing(given)));
-        }
+        (Err(error), None) if error.kind() == Kind::Refused => return Err(error),
+        (Err(_), None) => return Err(nothing(given)),
     };
     Ok((shown, warnings))
 }

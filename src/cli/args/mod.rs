@@ -162,6 +162,9 @@ pub struct Form {
     /// Answer with exactly one JSON document on standard output, also on failure
     #[arg(long)]
     pub json: bool,
+    /// Say nothing beside the answer and warnings
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 /// Who speaks, in which session.
