@@ -258,3 +258,21 @@ fn hints_are_left_out_where_nobody_wants_them() {
     // an error says what to do all the same
     assert!(repo.run(["finding", "x", "--session", "nobody"]).err.contains("hint: "));
 }
+
+#[test]
+fn a_misspelled_session_or_agent_gets_its_neighbour() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("claude-code", "t");
+    for (given, near) in [
+        ("latst", "latest"),
+        ("latest:claud-code", "latest:claude-code"),
+        ("latest:active:claude-cod", "latest:active:claude-code"),
+    ] {
+        let json = repo.fails(1, ["resume", "--session", given]);
+        assert_eq!(json["alternatives"][0], near, "{json}");
+        assert_eq!(json["suggestion"], format!("Did you mean '{near}'?"), "{json}");
+    }
+    let far = repo.fails(1, ["resume", "--session", "latest:nobody"]);
+    assert!(!far["alternatives"].to_string().contains("claude-code"), "{far}");
+}

@@ -156,10 +156,13 @@ pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
 }
 
 fn unknown(all: &[Session], given: &str, why: &str) -> Error {
-    let error = Error::not_found(format!("there is no session '{given}'"))
-        .provided(given)
-        .reason(why)
-        .suggest("Use an id from the list, or latest, latest:active, latest:<ai>, latest:active:<ai>.");
+    const FORMS: &[&str] = &["latest", "latest:active"];
+    let near = similar::get_close_matches(given, FORMS, 1, 0.7).first().copied().filter(|_| !given.ends_with(':'));
+    let error = Error::not_found(format!("there is no session '{given}'")).provided(given).reason(why);
+    let error = match near {
+        Some(near) => error.suggest(format!("Did you mean '{near}'?")).alternative(near),
+        None => error.suggest("Use an id from the list, or latest, latest:active, latest:<ai>, latest:active:<ai>."),
+    };
     newest(all, error).command("git empirica session list")
 }
 
@@ -176,6 +179,12 @@ fn none_of(all: &[Session], given: &str, active: bool, ai: Option<&str>) -> Erro
         ));
     if let Some(ai) = ai.filter(|ai| active && all.iter().any(|session| session.ai == *ai)) {
         error = error.alternative(format!("latest:{ai}"));
+    }
+    let agents: Vec<&str> = all.iter().map(|session| session.ai.as_str()).collect();
+    let near = ai.and_then(|ai| similar::get_close_matches(ai, &agents, 1, 0.6).first().copied());
+    if let Some(near) = near.filter(|near| ai != Some(*near)) {
+        let near = if active { format!("latest:active:{near}") } else { format!("latest:{near}") };
+        error = error.suggest(format!("Did you mean '{near}'?")).alternative(near);
     }
     if ai.is_some() && all.iter().any(Session::is_active) {
         error = error.alternative("latest:active");
