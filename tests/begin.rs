@@ -128,7 +128,9 @@ fn a_session_of_a_name_of_its_own_is_that_of_the_agent_at_work() {
     assert_eq!(json["session_id"], own);
     let person = place.repo("person");
     let own = person.json(["finding", "x"])["session_id"].clone();
-    person.json_with_env(&[("EMPIRICA_AI", "codex")], ["finding", "x"]);
+    for env in [("EMPIRICA_AI", "codex"), ("CLAUDECODE", "1")] {
+        assert_ne!(person.json_with_env(&[env], ["finding", "x"])["session_id"], own);
+    }
     assert_eq!(person.json(["finding", "x"])["session_id"], own);
 }
 

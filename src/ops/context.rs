@@ -158,10 +158,13 @@ impl<'a> Context<'a> {
     }
 
     /// The session that what is said now belongs to: the speaker's own, else one that may be it. A session is another's when the
-    /// speaker is named otherwise, or when it is of another agent that is known.
+    /// speaker is named otherwise, or when an agent speaks and it is the user's or of another agent that is known.
     fn open(&self, active: &[Active]) -> Result<Option<Active>> {
         let is_other = |session: &&Active| {
-            self.named_ai().is_some() || self.running().is_some() && Agent::parse(&session.ai).is_some()
+            self.named_ai().is_some()
+                || self.running().is_some()
+                    && (Agent::parse(&session.ai).is_some()
+                        || self.repo.config("user.name").as_ref() == Some(&session.ai))
         };
         let own = self.own(active).or_else(|| only_agent(active).filter(|session| !is_other(session)));
         if own.is_some() || active.is_empty() || self.named_ai().or(self.running()).is_some() {
