@@ -114,7 +114,7 @@ fn between_agents(run: &mut dyn FnMut(&[&str]) -> Value) {
     ]);
     run(&["show", context["handoff_id"].as_str().expect("an id")]);
     run(&["handoff", "--type", "context", "-m", "We learned to search", "--to", "bob"]);
-    run(&["handoff", "--type", "context", "--to", "bob", "--incremental"]);
+    run(&["handoff", "--type", "context", "--to", "bob", "--incremental", "--finding", "more"]);
     run(&["session", "start", "--ai", "carl", "--from", "c0dex"]);
     run(&["session", "show", "c0dex"]);
     run(&["session", "end", "--ai", "carl"]);

@@ -95,6 +95,7 @@ mod similar;
 mod snapshot;
 mod snapshots;
 mod states;
+mod substance;
 mod sync;
 mod sync_epochs;
 mod sync_hazards;

@@ -38,6 +38,7 @@ pub mod short;
 pub mod side;
 pub mod snapshot;
 pub mod standing;
+pub mod substance;
 pub mod task;
 pub mod terms;
 pub mod tokens;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::calibration;
 use super::confidence::{overall, round4};
 use super::journal::{Owned, answers, by_session, goals, superseded};
+use super::substance::Substance;
 use crate::model::goal::{GoalState, GoalStatus};
 use crate::model::handoff::Calibration;
 use crate::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknown};
@@ -349,9 +350,14 @@ fn in_force<'a>(records: impl IntoIterator<Item = &'a Record>, aside: &BTreeSet<
 }
 
 fn last_of_each(handoffs: &[(&Head, &Handoff)], is_own: impl Fn(Option<&SessionId>) -> bool) -> Vec<HandedOver> {
+    let mut ordered: Vec<&(&Head, &Handoff)> = handoffs.iter().collect();
+    // the sort is stable: of each agent the newest that hands over work
+    ordered.sort_by_key(|(_, handoff)| Substance::of(handoff) < Substance::Work);
     let mut seen = BTreeSet::new();
-    let last = handoffs.iter().filter(|(head, _)| seen.insert(&head.ai));
+    let mut last: Vec<_> = ordered.into_iter().filter(|(head, _)| seen.insert(&head.ai)).collect();
+    last.sort_by(|a, b| b.0.id.cmp(&a.0.id));
     let mut out: Vec<HandedOver> = last
+        .into_iter()
         .map(|(head, handoff)| HandedOver {
             head: (*head).clone(),
             task: handoff.task.clone(),

@@ -80,6 +80,7 @@ pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -
         left_out: Vec::new(),
         since: None,
         git: work.git,
+        automatic: false,
         task: task.unwrap_or_default(),
         started_at: gathered.session.started_at.clone(),
         duration_seconds: started.map_or(0, |t| (now - t.with_timezone(&Utc)).num_seconds().max(0) as u64),

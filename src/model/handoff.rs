@@ -249,6 +249,11 @@ fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> R
     Ok(T::deserialize(Value::deserialize(deserializer)?).ok())
 }
 
+/// A flag of another kind than expected is not set.
+fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    Ok(lenient(deserializer)?.unwrap_or_default())
+}
+
 /// What a session hands over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default)]
@@ -289,6 +294,9 @@ pub struct Handoff {
     /// The state of git then; `None` when git could not be asked.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub git: Option<MadeIn>,
+    /// Whether a hook made it, not the agent.
+    #[serde(deserialize_with = "flag", skip_serializing_if = "std::ops::Not::not")]
+    pub automatic: bool,
     /// What was to be done.
     pub task: String,
     /// When the session began, RFC 3339 UTC.

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::alias;
 use super::context::Context;
 use super::current::Current;
+use super::handoff::newest as newest_handoff;
 use crate::epistemics::memory::{self, Memory};
 use crate::epistemics::overview::{Overview, overview};
 use crate::error::Result;
+use crate::model::SessionId;
 use crate::model::journal::MEMORY;
-use crate::model::{Id, SessionId};
 use crate::store::index::{HandoffsWanted, Only};
 use crate::store::{Index, Scan};
 
@@ -82,8 +83,7 @@ fn at_hand(index: &Index<'_>, own: Option<&SessionId>) -> Result<Scan> {
     }
     for (ai, _) in newest {
         let last = HandoffsWanted { ai: Some(ai), ..HandoffsWanted::default() };
-        let ids: Vec<Id> = index.handoffs(&last, 1, None)?.0.into_iter().map(|row| row.id).collect();
-        out.merge(index.ids(&ids)?);
+        out.merge(index.ids(newest_handoff(index, &last)?.iter().map(|listed| &listed.head.id))?);
     }
     Ok(out)
 }

@@ -41,6 +41,8 @@ pub struct What {
     pub budget: Option<usize>,
     /// The handoff since which it tells what changed.
     pub since: Option<Since>,
+    /// Whether a hook makes it.
+    pub automatic: bool,
 }
 
 impl What {
@@ -96,6 +98,7 @@ pub fn composed(
 ) -> Result<Handoff> {
     let mut handoff = report(gathered, work, said, context.store.now());
     what.put_in(&mut handoff);
+    handoff.automatic = what.automatic;
     handoff.since = what.since.as_ref().map(|since| since.id.clone());
     let is_context = handoff.kind == document::KIND;
     if is_context || handoff.kind == "initialization" {

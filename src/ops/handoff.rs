@@ -15,6 +15,7 @@ use super::{missed, task, validate};
 use crate::epistemics::checklist::{Check, Level};
 use crate::epistemics::journal::superseded;
 use crate::epistemics::report::{Said, missing};
+use crate::epistemics::substance::Substance;
 use crate::error::{Error, Result};
 use crate::git::Oid;
 use crate::git::status::{self};
@@ -118,7 +119,7 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
     let is_stored = !request.dry_run;
     let transcript = collected.as_ref().map(|collected| collected.transcript.clone());
     let new = collected.as_ref().map(|collected| collected.records.clone()).unwrap_or_default();
-    let mut what = What { managed, again, transcript, new, budget: request.budget, since };
+    let mut what = What { managed, again, transcript, new, budget: request.budget, since, automatic: false };
     let mut said = request.said;
     if request.edit {
         let draft = drafted(context, &who, said.clone(), &What::default())?;
@@ -129,6 +130,7 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
     let mut checks = None;
     if request.validate || request.dry_run {
         let mut draft = drafted(context, &who, said.clone(), &what)?;
+        refuse_nothing(&draft.handoff, &who, &what)?;
         if request.validate {
             checks = Some(validate::checks(context, &draft)?);
         }
@@ -238,13 +240,14 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) 
     let (work, warnings, seen) = work(context, &gathered, what.since.as_ref(), asked);
     stored.warnings.extend(warnings.into_iter().chain(what.warnings(who)));
     let mut handoff = composed(context, who, &gathered, work, said, what)?;
+    refuse_nothing(&handoff, who, what)?;
     stored.warnings.extend(missed::warnings(context, &handoff)?);
     let doubtful: Vec<String> = handoff.named_artifacts.iter().chain(&gathered.touched_files).cloned().collect();
     handoff.uncommitted = uncommitted::of(context, &handoff, &doubtful, &seen);
     let lacking = lacking(&handoff);
     let record = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff)));
     let is_managed = matches!(&record.body, Body::Handoff(handoff) if handoff.payload.is_some());
-    let mut aside = if is_managed { Vec::new() } else { set_aside(&scan, who) };
+    let mut aside = if is_managed { Vec::new() } else { set_aside(&scan, &record) };
     if let Some(again) = &what.again
         && aside.iter().all(|(id, _)| *id != again.head.id)
     {
@@ -260,19 +263,42 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) 
     Ok(Outcome { record, is_stored: true, missing: lacking, checks: None, signature: None, stored })
 }
 
+/// Refuses a handoff that says nothing. A session that is continued hands over its context, however little that is.
+fn refuse_nothing(handoff: &Handoff, who: &Working, what: &What) -> Result<()> {
+    if Substance::of(handoff) > Substance::Nothing || what.automatic && handoff.payload.is_some() {
+        return Ok(());
+    }
+    let session = who.id.short();
+    let error = match &what.since {
+        Some(since) => {
+            format!("cannot hand over session {session}: it said nothing since handoff {}", since.id.short())
+        }
+        None => format!("cannot hand over session {session}: it said nothing yet"),
+    };
+    Err(Error::refused(error)
+        .reason("it has no claim, commit or assessment, and the handoff has no words of its own")
+        .suggest("Say what was done, what was learned, or what is next.")
+        .command("git empirica handoff --next \"<what to do next>\""))
+}
+
 /// What a handoff still lacks. A managed one has what its format wants.
 fn lacking(handoff: &Handoff) -> Vec<(&'static str, &'static str)> {
     if handoff.payload.is_some() { Vec::new() } else { missing(handoff) }
 }
 
-/// The session's earlier handoffs that the new one takes the place of, and where they stand.
-fn set_aside(scan: &Scan, who: &Working) -> Vec<(Id, BTreeSet<Oid>)> {
+/// The session's earlier handoffs that the new one takes the place of, and where they stand: those that say no more.
+fn set_aside(scan: &Scan, new: &Record) -> Vec<(Id, BTreeSet<Oid>)> {
+    let Body::Handoff(handoff) = &new.body else { return Vec::new() };
+    let says = Substance::of(handoff);
     let aside = superseded(scan.records().filter(|record| matches!(record.body, Body::Supersede(_))));
-    let epistemic = |entry: &&Entry| match &entry.record.body {
-        Body::Handoff(handoff) => handoff.kind == "epistemic" && entry.record.head.session.as_ref() == Some(&who.id),
+    let is_replaced = |entry: &&Entry| match &entry.record.body {
+        Body::Handoff(earlier) => {
+            let is_own = entry.record.head.session == new.head.session;
+            is_own && earlier.kind == "epistemic" && Substance::of(earlier) <= says
+        }
         _ => false,
     };
-    let earlier = scan.entries().filter(epistemic).filter(|entry| !aside.contains(&entry.record.head.id));
+    let earlier = scan.entries().filter(is_replaced).filter(|entry| !aside.contains(&entry.record.head.id));
     earlier.map(|entry| (entry.record.head.id.clone(), entry.on.clone())).collect()
 }
 
@@ -323,8 +349,22 @@ pub fn whole(index: &Index<'_>, ids: &[Id]) -> Result<Vec<Listed>> {
     Ok(whole.collect())
 }
 
-/// The handoff of a session that is in force; of several, the newest.
+/// The handoff of a session that is in force; of several, the newest that says most.
 pub fn of_session(context: &Context<'_>, session: &SessionId) -> Result<Option<Listed>> {
-    let wanted = Wanted { session: Some(session.clone()), ..Wanted::default() };
-    Ok(in_force(context, &wanted, 1)?.pop())
+    newest(&context.store.index()?, &Wanted { session: Some(session.clone()), ..Wanted::default() })
+}
+
+/// The newest handoff in force that is wanted and hands over work, else the newest.
+pub fn newest(index: &Index<'_>, wanted: &Wanted) -> Result<Option<Listed>> {
+    let mut first = None;
+    for most in [1, 20, usize::MAX] {
+        let found = listed(index, &index.handoffs(wanted, most, None)?.0)?;
+        let all = found.len() < most;
+        first = first.or_else(|| found.first().cloned());
+        let work = found.into_iter().find(|listed| Substance::of(&listed.handoff) == Substance::Work);
+        if work.is_some() || all {
+            return Ok(work.or(first));
+        }
+    }
+    Ok(first)
 }

@@ -10,6 +10,7 @@ use crate::epistemics::arrival::{Arrival, remaining};
 use crate::epistemics::collected::Known;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::{Said, Work, report};
+use crate::epistemics::substance::Substance;
 use crate::error::Result;
 use crate::model::{Handoff, Head, SessionId};
 
@@ -44,6 +45,12 @@ pub struct Resumed {
 }
 
 impl Resumed {
+    /// The handoff as it is stored; `None` for a summary.
+    fn listed(&self) -> Option<Listed> {
+        let head = self.head.clone()?;
+        Some(Listed { head, handoff: self.handoff.clone() })
+    }
+
     /// What is still to be taken up of the handoff: without what others have answered since.
     pub fn remaining(&self) -> Cow<'_, Handoff> {
         match &self.arrival {
@@ -58,24 +65,28 @@ impl Resumed {
 #[allow(missing_docs)]
 pub struct Outcome {
     pub sessions: Vec<Resumed>,
+    /// The newest session after them that only assessed itself.
+    pub assessed_since: Option<Resumed>,
     /// The agent whose sessions alone were asked for.
     pub ai: Option<String>,
     pub warnings: Vec<String>,
 }
 
 /// The session named by `--session`, or the newest ones, those of `--ai` only when it is given. A session that has said
-/// nothing yet is passed over, unless it is named.
+/// nothing yet is passed over, unless it is named; one that only assessed itself, unless no other says more.
 pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     let mut warnings = context.store.settle();
     let index = context.store.index()?;
-    let (mut out, mut handed_over) = (Vec::new(), Vec::new());
+    let (mut out, mut less): (Vec<Resumed>, Vec<(Resumed, bool)>) = (Vec::new(), Vec::new());
     let mut take = |id: &SessionId, named: bool| -> Result<bool> {
         let gathered = gather_from(&index.session(id)?, id)?;
-        let handoff = of_session(context, id)?;
         let silent = gathered.entries == 0 && (gathered.session.is_active() || gathered.assessments.is_empty());
-        if handoff.is_some() || !silent || named {
-            out.push(resumed(gathered, handoff.as_ref(), context));
-            handed_over.extend(handoff);
+        let session = resumed(gathered, of_session(context, id)?.as_ref(), context);
+        if named || Substance::of(&session.handoff) == Substance::Work {
+            out.push(session);
+        } else if out.is_empty() {
+            let silent = silent && session.head.is_none();
+            less.push((session, silent));
         }
         Ok(out.len() < request.last)
     };
@@ -97,11 +108,19 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
             }
         }
     }
+    let mut assessed_since = None;
+    if out.is_empty() {
+        out.extend(less.into_iter().filter(|(_, silent)| !silent).map(|(session, _)| session).take(request.last));
+    } else {
+        let with_vectors = |session: &Resumed| !session.handoff.assessments.is_empty();
+        assessed_since = less.into_iter().map(|(session, _)| session).find(with_vectors);
+    }
+    let handed_over: Vec<Listed> = out.iter().filter_map(Resumed::listed).collect();
     let (arrivals, troubles) = arrival::of(context, &handed_over.iter().collect::<Vec<_>>())?;
     warnings.extend(troubles);
     let with_handoff = out.iter_mut().filter(|resumed: &&mut Resumed| resumed.head.is_some());
     with_handoff.zip(arrivals).for_each(|(resumed, arrival)| resumed.arrival = Some(arrival));
-    Ok(Outcome { sessions: out, ai: context.asked.ai.clone(), warnings })
+    Ok(Outcome { sessions: out, assessed_since, ai: context.asked.ai.clone(), warnings })
 }
 
 /// A session as it is resumed from, before anything is known of what became of its handoff.
@@ -130,7 +149,8 @@ pub(super) fn resumed(gathered: Gathered, handoff: Option<&Listed>, context: &Co
                 head: None,
                 timestamp: gathered.last_at.clone(),
                 since_handoff: 0,
-                handoff: report(&gathered, Work::default(), Said::default(), until),
+                // its task was not handed over
+                handoff: Handoff { automatic: true, ..report(&gathered, Work::default(), Said::default(), until) },
                 arrival: None,
                 active,
                 transcript_tokens,

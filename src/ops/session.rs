@@ -192,7 +192,8 @@ fn continued(context: &Context<'_>, given: &str, by: &str, stored: &mut Stored) 
         Some(handoff) => handoff,
         None => {
             let owner = Working { id: id.clone(), ai: session.ai.clone(), note: None };
-            let what = What { managed: Managed::context(Some(by)), budget: Some(CONTEXT), ..Default::default() };
+            let managed = Managed::context(Some(by));
+            let what = What { managed, budget: Some(CONTEXT), automatic: true, ..What::default() };
             let written = handoff::write(context, &owner, Said::default(), &what)?;
             stored.before(written.stored);
             written.record.head.id
@@ -225,6 +226,8 @@ pub struct Ended {
     pub duration_seconds: u64,
     /// Whether a handoff of it is stored.
     pub has_handoff: bool,
+    /// Whether it said anything that a handoff could be made of.
+    pub said_something: bool,
     pub stored: Stored,
 }
 
@@ -256,6 +259,7 @@ pub fn end(context: &Context<'_>, reason: Option<String>) -> Result<Ended> {
         ai_id: who.ai,
         ended_at,
         has_handoff: !gathered.handoffs.is_empty(),
+        said_something: !gathered.said.is_empty(),
         stored,
     })
 }

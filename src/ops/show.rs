@@ -4,7 +4,7 @@ use super::accept::Received;
 use super::alias::{self, Thing};
 use super::committer::{self, Committed, Committers};
 use super::context::Context;
-use super::handoff::{Listed, in_force, of_session};
+use super::handoff::{Listed, newest, of_session};
 use super::session::gather;
 use super::sign::{self, Verification};
 use super::{accept, arrival};
@@ -65,8 +65,7 @@ pub fn run(context: &Context<'_>, given: Option<&str>, verify: bool) -> Result<(
 fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<String>)> {
     let mut warnings = context.store.settle();
     let Some(given) = given else {
-        let newest = in_force(context, &HandoffsWanted::default(), 1)?.pop();
-        return match newest {
+        return match newest(&context.store.index()?, &HandoffsWanted::default())? {
             Some(listed) => Ok((handoff(context, listed, &mut warnings)?, warnings)),
             None => Err(Error::not_found("no handoff is stored here")
                 .reason("no session has handed over here yet")

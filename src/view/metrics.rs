@@ -30,7 +30,8 @@ struct Cost {
 impl Cost {
     /// Of what `resume --session` prints, at this level of detail.
     fn of(resumed: &Resumed, detail: Detail, exact: bool, terminal: &mut Templates) -> Result<Self> {
-        let outcome = ops::resume::Outcome { sessions: vec![resumed.clone()], ai: None, warnings: Vec::new() };
+        let sessions = vec![resumed.clone()];
+        let outcome = ops::resume::Outcome { sessions, assessed_since: None, ai: None, warnings: Vec::new() };
         let mut printed = |form: Form| resume::answer(&outcome, Wanted { detail, budget: None, form }, terminal);
         let count = |text: &str| if exact { tokens::exact(text) } else { Some(tokens::estimate(text)) };
         let text = count(&printed(Form::Text)?.text);

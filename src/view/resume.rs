@@ -7,8 +7,10 @@ use super::handoff::markdown;
 use super::pack::{Detail, is_derived, lists, session_duration};
 use super::template::Templates;
 use super::{Answer, safe, words};
+use crate::epistemics::confidence::overall;
 use crate::epistemics::tokens;
 use crate::error::Result;
+use crate::model::handoff::Assessed;
 use crate::model::{Body, Record};
 use crate::ops::resume::{Outcome, Resumed};
 use crate::ops::show::short_commit;
@@ -45,8 +47,9 @@ pub fn answer(outcome: &Outcome, wanted: Wanted, terminal: &mut Templates) -> Re
     // short texts can take a little more than estimated
     let asked = wanted.budget.map_or(usize::MAX, |budget| budget - budget / 25 - 2);
     let most = asked.min(wanted.detail.budget() * all.max(1));
+    let since = assessed_since(outcome);
     let frame = match wanted.form {
-        Form::Text => 0,
+        Form::Text => tokens::estimate(&since),
         Form::Json => tokens::estimate(&safe::json(&document(outcome, wanted, Vec::new(), 0).document())) + 2,
     };
     let room = most.saturating_sub(frame);
@@ -65,7 +68,7 @@ pub fn answer(outcome: &Outcome, wanted: Wanted, terminal: &mut Templates) -> Re
         Form::Text if shown.is_empty() && missing > 0 => (left_out(missing) + "\n", Vec::new()),
         Form::Text => {
             let rest = if missing > 0 { format!("\n{}\n", left_out(missing)) } else { String::new() };
-            (text(&shown, terminal, &nothing(outcome))? + &rest, Vec::new())
+            (text(&shown, terminal, &nothing(outcome))? + &since + &rest, Vec::new())
         }
         Form::Json => (String::new(), shown.into_iter().map(|s| Value::Object(s.json)).collect::<Vec<_>>()),
     };
@@ -89,6 +92,26 @@ fn left_out(sessions: usize) -> String {
     format!("Left out: {}. All of them: git empirica session list", words::count(sessions, "session"))
 }
 
+/// The newest assessment of a later session that handed nothing over.
+fn last_assessed(outcome: &Outcome) -> Option<(&Resumed, &Assessed)> {
+    let session = outcome.assessed_since.as_ref()?;
+    Some((session, session.handoff.assessments.last()?))
+}
+
+/// The same in a line.
+fn assessed_since(outcome: &Outcome) -> String {
+    let Some((session, last)) = last_assessed(outcome) else { return String::new() };
+    let vectors = last.vectors.iter().take(3).map(|(vector, value)| format!("{} {value:.2}", vector.name()));
+    format!(
+        "\nSince then {} assessed itself: {} {}, {}. All of it: git empirica session show {}\n",
+        safe::line(&shortened(&session.ai_id)),
+        last.phase.name(),
+        last.round,
+        vectors.collect::<Vec<_>>().join(", "),
+        session.session_id.short()
+    )
+}
+
 /// That there is nothing, or nothing of the agent that was asked for.
 fn nothing(outcome: &Outcome) -> String {
     match &outcome.ai {
@@ -103,6 +126,16 @@ fn document(outcome: &Outcome, wanted: Wanted, sessions: Vec<Value>, missing: us
         "total_sessions": outcome.sessions.len(),
         "detail_level": wanted.detail.name(),
     });
+    if let Some((session, last)) = last_assessed(outcome) {
+        json["assessed_since"] = json!({
+            "session_id": session.session_id,
+            "ai_id": shortened(&session.ai_id),
+            "timestamp": last.at,
+            "phase": last.phase.name(),
+            "round": last.round,
+            "overall_confidence": overall(&last.vectors),
+        });
+    }
     if outcome.sessions.is_empty() {
         json["message"] = json!(nothing(outcome));
     }

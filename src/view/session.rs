@@ -70,7 +70,7 @@ pub fn ended(outcome: &Ended) -> Answer {
     let answer = Answer::new(json)
         .text(format!("Session {} ended after {}.\n", outcome.session_id.short(), duration(outcome.duration_seconds)))
         .stored(&outcome.stored);
-    if outcome.has_handoff {
+    if outcome.has_handoff || !outcome.said_something {
         return answer;
     }
     answer.hint(format!(

@@ -245,7 +245,12 @@ fn ends(context: &mut Context<'_>, told: &Told, reason: &str) -> Result<Option<I
     let gathered = session::gather(context, &id)?;
     if gathered.handoffs.is_empty() && has_something(&gathered) {
         let who = Working { ai: context.author(Some(&gathered.session.ai)), id, note: None };
-        handoff::write(context, &who, Said::default(), &What::default())?;
+        let what = What { automatic: true, ..What::default() };
+        match handoff::write(context, &who, Said::default(), &what) {
+            // it would say nothing
+            Err(error) if error.kind() == Kind::Refused => {}
+            written => drop(written?),
+        }
     }
     session::end(context, Some(reason.to_owned()).filter(|reason| !reason.trim().is_empty()))?;
     Ok(None)
