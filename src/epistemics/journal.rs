@@ -188,16 +188,15 @@ fn set(
 /// more than the one named for it, then, of the rest of each session, all but the newest of those that say most. One of
 /// each session always stays.
 pub fn superseded<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Id> {
-    let mut of_session: BTreeMap<&SessionId, Vec<&Id>> = BTreeMap::new();
+    let mut of_session: BTreeMap<&SessionId, BTreeSet<&Id>> = BTreeMap::new();
     let mut says: BTreeMap<&Id, Substance> = BTreeMap::new();
     let mut named: Vec<(&Id, &Id)> = Vec::new();
     for record in records {
         match (&record.body, &record.head.session) {
             (Body::Supersede(supersede), _) => named.push((&supersede.of, &supersede.by)),
             (Body::Handoff(handoff), Some(session)) if handoff.kind == "epistemic" => {
-                if says.insert(&record.head.id, Substance::of(handoff)).is_none() {
-                    of_session.entry(session).or_default().push(&record.head.id);
-                }
+                says.insert(&record.head.id, Substance::of(handoff));
+                of_session.entry(session).or_default().insert(&record.head.id);
             }
             _ => {}
         }
