@@ -37,17 +37,20 @@ fn what_went_back_is_said_in_a_sentence_and_by_name() {
     repo.git(["checkout", "-q", "README.md"]).ok();
     std::fs::remove_dir_all(repo.path.join("src")).expect("a folder");
     let json = repo.json(["diff"]);
-    assert_eq!(json["summary"], "2 files went back; the vectors are compared at the next assessment");
+    assert_eq!(
+        json["summary"],
+        "2 files went back (1 uncommitted line); the vectors are compared at the next assessment"
+    );
     assert_eq!(
         json["lost"],
-        json!([{"dimension": "git_state", "what": "2 files went back", "items": ["README.md", "src/"]}])
+        json!([{"dimension": "git_state", "what": "2 files went back (1 uncommitted line)", "items": ["README.md", "src/"]}])
     );
     assert_eq!((&json["a"]["id"], &json["b"]["kind"], &json["b"]["id"]), (&json!(before), &json!("now"), &Value::Null));
     let dimensions =
         ["breadcrumbs", "git_state", "goals", "reasoning", "session", "investigation", "reference_docs", "project"];
     assert_eq!(json["compared"], json!(dimensions), "all but the vectors, which were not given anew");
     let text = repo.run(["diff"]).ok().out;
-    assert!(text.contains("\n2 files went back; ") && text.contains("- README.md"), "{text}");
+    assert!(text.contains("\n2 files went back (1 uncommitted line); ") && text.contains("- README.md"), "{text}");
     // committed, they did not go back
     repo.write("README.md", "hello\nmore\n");
     repo.commit("src/new.rs", "fn a() {}\n", "Add it");
@@ -242,6 +245,31 @@ fn hostile_texts_stay_texts() {
 }
 
 #[test]
+fn a_change_that_was_reset_with_the_commit_below_it_is_lost() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Fix the login");
+    repo.commit("a.txt", "one\n", "Add it");
+    repo.commit("a.txt", "one\ntwo\n", "Change it");
+    repo.write("a.txt", "one\ntwo\nthree\n");
+    repo.json(["checkpoint", "--trigger", "pre_compact"]);
+    repo.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
+    let json = repo.json(["checkpoint", "--trigger", "post_compact"])["compaction"].clone();
+    let lost = ["1 commit is no longer in HEAD's history", "1 file went back (1 uncommitted line)"];
+    assert_eq!((told(&json, "lost"), told(&json, "changed")), (lost.map(str::to_owned).to_vec(), vec![]), "{json}");
+    assert_eq!(json["lost"][1]["items"], json!(["a.txt"]));
+    assert!(repo.run(["checkpoint", "--trigger", "post_compact"]).ok().out.contains("- a.txt"));
+    // what an amend takes in is committed, and only that
+    repo.write("a.txt", "one\nmore\n");
+    repo.write("README.md", "hello\nmore\n");
+    let before = id(&repo.json(["checkpoint"]), "checkpoint_id");
+    repo.git(["commit", "-q", "--amend", "-m", "Add more", "a.txt"]).ok();
+    repo.git(["checkout", "-q", "README.md"]).ok();
+    let json = repo.json(["diff", &before]);
+    assert_eq!((&json["lost"][1]["items"], &json["lost"][2]), (&json!(["README.md"]), &Value::Null), "{json}");
+}
+
+#[test]
 fn after_a_compaction_one_block_tells_what_was_lost_and_what_is_needed() {
     let place = Place::new();
     let repo = place.repo("r");
@@ -254,12 +282,12 @@ fn after_a_compaction_one_block_tells_what_was_lost_and_what_is_needed() {
     let json = repo.json(["checkpoint", "--trigger", "post_compact"]);
     assert_eq!(json["trigger"], "post_compact");
     assert_eq!((&json["compared_with"], &json["compaction"]["pre_checkpoint_id"]), (&json!(pre), &json!(pre)));
-    assert_eq!(told(&json["compaction"], "lost"), ["1 file went back"]);
+    assert_eq!(told(&json["compaction"], "lost"), ["1 file went back (1 uncommitted line)"]);
     assert_eq!(json["bootstrap"]["own_session_id"], session.as_str());
     assert_eq!(json["bootstrap"]["unknowns"][0]["text"], "Which clock?");
     let block = json["context"].as_str().expect("a text");
     for text in [
-        "# After the compaction: 1 file went back; the vectors are compared at the next assessment\n",
+        "# After the compaction: 1 file went back (1 uncommitted line); the vectors are compared at the next assessment\n",
         "- README.md",
         "Then: PREFLIGHT 1, cycle 2.",
         "- Fix the login",

@@ -78,7 +78,7 @@ fn the_work_tree_of_another_worktree_is_not_compared() {
     assert_eq!(told(&json, "lost"), Vec::<String>::new(), "{json}");
     // where it was taken, it is
     repo.git(["checkout", "-q", "README.md"]).ok();
-    assert_eq!(told(&repo.json(["diff", &taken]), "lost"), ["1 file went back"]);
+    assert_eq!(told(&repo.json(["diff", &taken]), "lost"), ["1 file went back (uncommitted lines: +1 −1)"]);
 }
 
 #[test]

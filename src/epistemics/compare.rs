@@ -66,7 +66,7 @@ pub struct Way {
     pub added: Option<u64>,
     /// Commits that only the earlier side's HEAD has.
     pub gone: Option<u64>,
-    /// Files that were committed in between, on either side, and those that are still there though git no longer names
+    /// Files that the later side's commits changed, and those that are still there though git no longer names
     /// them; `None` when it is not known, and no file is said to have gone back.
     pub committed: Option<BTreeSet<String>>,
     /// Whether the sides saw different work trees: what is not committed is not compared.

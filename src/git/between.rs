@@ -13,7 +13,7 @@ pub struct Between {
     pub gone: Option<u64>,
     /// How many commits only the second one has; `None` as above.
     pub added: Option<u64>,
-    /// The files that differ, sorted; a rename is two files.
+    /// The files that differ and that the commits of the second one changed, sorted; a rename is two files.
     pub files: BTreeSet<String>,
 }
 
@@ -27,8 +27,8 @@ pub fn between(repo: &Repository, first: Option<Oid>, second: Option<Oid>) -> Op
             return Some(Between { gone: Some(0), added, files });
         }
         (Some(first), None) => {
-            let (gone, files) = whole(repo, first)?;
-            return Some(Between { gone, added: Some(0), files });
+            let (gone, _) = whole(repo, first)?;
+            return Some(Between { gone, added: Some(0), files: BTreeSet::new() });
         }
         (Some(first), Some(second)) => (first, second),
     };
@@ -45,11 +45,21 @@ pub fn between(repo: &Repository, first: Option<Oid>, second: Option<Oid>) -> Op
     let (gone, added): (u64, u64) = (numbers.next()??, numbers.next()??);
     // where history is cut off, what lies beyond it may well belong to both
     let known = gone == 0 || !repo.is_shallow();
+    let mut files =
+        if added == 0 { BTreeSet::new() } else { differing(repo, &[first, second].map(|id| id.to_string()))? };
+    // without a common ancestor everything may be of the second one
+    if gone > 0
+        && let Some(own) = differing(repo, &[format!("{first}...{second}")])
+    {
+        files.retain(|file| own.contains(file));
+    }
+    Some(Between { gone: known.then_some(gone), added: known.then_some(added), files })
+}
+
+fn differing(repo: &Repository, sides: &[String]) -> Option<BTreeSet<String>> {
     let mut command = git(repo.cwd());
     command.args(["-c", "diff.relative=false", "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff"]);
-    command.args([first.to_string(), second.to_string(), "--".to_owned()]);
-    let names = output(&mut command).ok()?;
-    Some(Between { gone: known.then_some(gone), added: known.then_some(added), files: paths(&names) })
+    output(command.args(sides).arg("--")).ok().map(|names| paths(&names))
 }
 
 /// How many commits can be reached from one, and the files it has.

@@ -133,8 +133,9 @@ impl Changes {
         };
         let has = |paths: &[String], path: &str| paths.iter().any(|other| like(path, other));
         let committed = |path: &str| way.committed.as_ref().is_none_or(|all| all.iter().any(|other| like(path, other)));
-        let back = before.paths.iter().filter(|path| !has(&after.paths, path) && !committed(path));
-        let mut back: Vec<String> = back.cloned().collect();
+        let (saved, back): (Vec<String>, Vec<String>) =
+            before.paths.iter().filter(|path| !has(&after.paths, path)).cloned().partition(|path| committed(path));
+        let mut back = back;
         // of new files, git may name the folder: their number falls when they are no longer staged
         let count = |c: &crate::model::snapshot::Uncommitted| c.files_modified.saturating_add(c.files_deleted);
         let unnamed = before.paths_omitted > 0 || after.paths_omitted > 0;
@@ -145,8 +146,16 @@ impl Changes {
         }
         let fallen = count(before).saturating_sub(count(after)) * u64::from(still && unnamed);
         let gone = fallen.max(back.len() as u64);
+        // what was committed takes its lines along
+        let fell = (before.insertions.checked_sub(after.insertions)).zip(before.deletions.checked_sub(after.deletions));
+        let lost = fell.filter(|fell| gone > 0 && saved.is_empty() && !unnamed && *fell != (0, 0));
         if gone > 0 {
-            let what = if gone == 1 { "1 file went back".to_owned() } else { format!("{gone} files went back") };
+            let lines = match lost {
+                Some((added, 0)) => format!(" ({})", counted(added, ("uncommitted line", "uncommitted lines"))),
+                Some((added, removed)) => format!(" (uncommitted lines: +{added} −{removed})"),
+                None => String::new(),
+            };
+            let what = format!("{} went back{lines}", counted(gone, ("file", "files")));
             self.add(dimension, Turn::Lost, what, back);
         }
         let new: Vec<String> = after.paths.iter().filter(|path| !has(&before.paths, path)).cloned().collect();
@@ -155,7 +164,9 @@ impl Changes {
             self.add(dimension, Turn::Gained, what, new);
         }
         let lines = |c: &crate::model::snapshot::Uncommitted| format!("+{} −{}", c.insertions, c.deletions);
-        self.differ(dimension, "uncommitted lines", Some(lines(before)), Some(lines(after)));
+        if lost.is_none() {
+            self.differ(dimension, "uncommitted lines", Some(lines(before)), Some(lines(after)));
+        }
     }
 
     pub fn reasoning(&mut self, a: &Side, b: &Side) {
