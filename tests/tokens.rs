@@ -3,6 +3,10 @@
 use std::path::Path;
 
 use git_empirica::epistemics::tokens::{estimate, truncate_to};
+use serde_json::{Value, json};
+
+use crate::harness::Place;
+use crate::mcp::Client;
 
 /// How far an estimate may lie below and above the count, in per cent.
 const BOUNDS: std::ops::RangeInclusive<f64> = -2.0..=10.0;
@@ -207,4 +211,49 @@ fn cutting_prefers_the_end_of_a_word() {
     let chinese = documents("chinese").remove(0);
     let (prefix, cut) = truncate_to(&chinese, 20);
     assert!(cut && prefix.chars().count() > 15);
+}
+
+/// The count is at least what the document takes, and within 15 % of it.
+#[track_caller]
+fn counted(document: &str) -> usize {
+    let json: Value = serde_json::from_str(document).expect("one document");
+    let real = tiktoken_rs::o200k_base_singleton().encode_ordinary(document.trim_end()).len();
+    let said = json["token_count"].as_u64().expect("a count") as usize;
+    assert!(said >= real && said * 100 <= real * 115, "token_count {said}, really {real}:\n{document}");
+    real
+}
+
+#[test]
+fn each_count_is_that_of_the_answer() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let session = repo.start("ada", "Mend the cache of the login");
+    for n in 0..30 {
+        repo.json(["finding", &format!("Finding {n}: the cache is filled before the clock is read")]);
+        repo.json(["decision", &format!("Decision {n} of them all"), "--why", "it is one of many"]);
+    }
+    let all = "engagement=.5,know=.61,do=.52,context=.43,clarity=.54,coherence=.65,signal=.76,density=.37,state=.48,\
+        change=.59,completion=.6,impact=.71,uncertainty=.42";
+    repo.json(["preflight", "-v", all, "--reasoning", &"because of the clock ".repeat(100)]);
+    let answers = |arguments: &[&str]| repo.run([arguments, &["--json"]].concat()).ok().out;
+    for detail in ["summary", "detailed", "full"] {
+        counted(&answers(&["handoff", "--type", "context", "--to", "bob", "--detail", detail]));
+        counted(&answers(&["resume", "--detail", detail]));
+    }
+    counted(&answers(&["handoff"]));
+    counted(&answers(&["checkpoint", "--trigger", "pre_compact"]));
+    counted(&answers(&["checkpoint", "--trigger", "post_compact"]));
+    let mut client = Client::new(&repo, &[]);
+    let told = |document: &Value| counted(&document.to_string());
+    let taken = client.ok(
+        "create_git_checkpoint",
+        json!({"session_id": session, "reasoning": "a long reason ".repeat(200), "metadata": {"note": "n".repeat(900)}}),
+    );
+    assert!(told(&taken) <= 450, "{taken}");
+    assert_eq!(taken["vectors"].as_object().map(serde_json::Map::len), Some(13));
+    let whole = client.ok("load_git_checkpoint", json!({"session_id": session}));
+    assert_eq!(whole["checkpoint_id"], taken["checkpoint_id"]);
+    assert!(whole["breadcrumbs"].is_object() && whole["metadata"]["note"].is_string(), "{whole}");
+    told(&client.ok("generate_handoff_report", json!({"session_id": session, "next_steps": ["mend it"]})));
+    told(&client.ok("resume_previous_session", json!({"detail_level": "detailed"})));
 }

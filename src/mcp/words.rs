@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
+use crate::view::answer::count;
+
 /// A command with its arguments, within a sentence: words that follow it without being arguments are the sentence's.
 static COMMAND: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let value = r#"(?:"[^"]*"|'[^']*'|<[^>]*>|[^\s.;,:()]+)"#;
@@ -255,6 +257,7 @@ pub fn failed(mut document: Value, offered: &dyn Fn(&str) -> bool) -> Value {
         }
         recovery(map, offered);
         map.entry("status").or_insert(json!("error"));
+        count(map);
     }
     document
 }
@@ -279,6 +282,7 @@ pub fn done(mut document: Value, offered: &dyn Fn(&str) -> bool) -> Value {
             }
         }
         map.entry("status").or_insert(json!("success"));
+        count(map);
     }
     document
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::safe;
+use crate::epistemics::tokens;
 use crate::error::Error;
 use crate::ops::Stored;
 use crate::store::Storage;
@@ -64,6 +66,12 @@ impl Answer {
     /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// Says how many tokens the document takes.
+    pub fn counted(mut self) -> Self {
+        self.json.insert("token_count".to_owned(), Value::Null);
         self
     }
 
@@ -136,7 +144,19 @@ impl Answer {
             out.insert("warning".to_owned(), json!(self.warnings.join("; ")));
             out.insert("warnings".to_owned(), json!(self.warnings));
         }
+        count(&mut out);
         Value::Object(out)
+    }
+}
+
+/// Sets `token_count` and `token_estimate`, where a document has them, to the tokens of that document, themselves included.
+pub fn count(document: &mut Map<String, Value>) {
+    let keys = ["token_count", "token_estimate"].into_iter().filter(|key| document.contains_key(*key));
+    let keys: Vec<&str> = keys.collect();
+    let mut tokens = 1000;
+    for _ in 0..=2 * usize::from(!keys.is_empty()) {
+        keys.iter().for_each(|key| drop(document.insert((*key).to_owned(), json!(tokens))));
+        tokens = tokens::estimate(&safe::json(&Value::Object(document.clone())));
     }
 }
 
@@ -164,7 +184,7 @@ pub fn told(text: &str) -> String {
 
 /// A failure as people read it: what happened, why, what to do.
 pub fn failure_text(error: &Error) -> String {
-    let shown = |text: &str| super::safe::lines(&told(text));
+    let shown = |text: &str| safe::lines(&told(text));
     let mut out = format!("error: {}\n", shown(&error.to_string()));
     let causes = error.causes();
     out.push_str(&format!("reason: {}\n", shown(&error.reason_text())));

@@ -29,16 +29,7 @@ pub struct Fitted {
 
 /// Fits the project into a budget and answers: for text the text, for JSON the whole document.
 pub fn answer(outcome: &Outcome, budget: usize, form: Form, terminal: &mut Templates) -> Result<Answer> {
-    let document = |json: Map<String, Value>| {
-        let mut answer = Answer::new(Value::Object(json)).warn(outcome.warnings.clone());
-        // the count is part of what is counted
-        let mut tokens = 1000;
-        for _ in 0..2 {
-            answer.json.insert("token_count".to_owned(), json!(tokens));
-            tokens = tokens::estimate(&safe::json(&answer.document()));
-        }
-        answer
-    };
+    let document = |json: Map<String, Value>| Answer::new(Value::Object(json)).warn(outcome.warnings.clone()).counted();
     let frame = match form {
         Form::Text => 0,
         Form::Json => cost(&safe::json(&document(Map::new()).document())),

@@ -39,7 +39,6 @@ pub fn answer(taken: &Taken, outcome: &Outcome, budget: usize, form: Form, termi
         });
         answer.json.insert("compaction".to_owned(), json!(compaction));
         answer.json.insert("bootstrap".to_owned(), Value::Object(project));
-        answer.json.insert("token_count".to_owned(), json!(tokens::estimate(&block)));
         answer.json.insert("context".to_owned(), json!(block));
     }
     Ok(answer)

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
+use super::answer::count;
 use super::template::Templates;
 use super::{Answer, managed, validate, words};
 use crate::epistemics::context;
 use crate::epistemics::gaps::FINDING;
 use crate::epistemics::recommend;
 use crate::epistemics::report::duration;
-use crate::epistemics::tokens;
 use crate::epistemics::trajectory::{OVERALL, alone, deltas};
 use crate::error::Result;
 use crate::model::goal::GoalState;
@@ -247,11 +247,11 @@ pub fn compact(head: &Head, handoff: &Handoff) -> Value {
 }
 
 /// The keys of a written or drafted handoff.
-pub fn outcome_json(outcome: &Outcome, markdown: &str) -> Value {
+pub fn outcome_json(outcome: &Outcome, markdown: &str) -> Map<String, Value> {
     let head = &outcome.record.head;
     let missing: Vec<Value> =
         outcome.missing.iter().map(|(what, command)| json!({"missing": what, "command": command})).collect();
-    json!({
+    let json = json!({
         "handoff_id": head.id,
         "report_id": head.id,
         "session_id": head.session,
@@ -261,19 +261,22 @@ pub fn outcome_json(outcome: &Outcome, markdown: &str) -> Value {
         "iteration": outcome.handoff().and_then(|handoff| handoff.iteration),
         "storage_location": outcome.is_stored.then(|| outcome.storage_location()),
         "stored": outcome.is_stored,
-        "token_count": tokens::estimate(markdown),
+        "token_count": null,
         "markdown": markdown,
         "missing": missing,
         "regenerates": outcome.handoff().and_then(|handoff| handoff.regenerates.as_ref()),
         "signature_id": outcome.signature,
         "validation": outcome.checks.as_deref().map(validate::json_of),
-    })
+    });
+    let Value::Object(mut json) = json else { return Map::new() };
+    count(&mut json);
+    json
 }
 
 /// The answer of `handoff`.
 pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
     let built_in = markdown(&mut Templates::built_in(), &outcome.record, None)?;
-    let mut answer = Answer::new(outcome_json(outcome, &built_in)).stored(&outcome.stored);
+    let mut answer = Answer::new(outcome_json(outcome, &built_in).into()).stored(&outcome.stored);
     let name = outcome.handoff().map_or("handoff.md", template);
     let shown = if terminal.is_built_in(name) { None } else { Some(markdown(terminal, &outcome.record, None)) };
     answer = match shown {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::handoff::{json_of, markdown};
+use super::handoff::{compact, markdown};
 use super::template::Templates;
 use super::{Answer, safe, words};
 use crate::error::Result;
@@ -57,7 +57,8 @@ pub fn imported(outcome: &Imported) -> Answer {
     answer
 }
 
-/// The two files of a session: its handoffs with the built-in template, one below the other, and as one JSON document.
+/// The two files of a session: its handoffs with the built-in template, one below the other, and in
+/// their compact form.
 pub fn page(handoffs: &[Listed]) -> Result<Page> {
     let mut templates = Templates::built_in();
     let mut texts = Vec::new();
@@ -69,7 +70,7 @@ pub fn page(handoffs: &[Listed]) -> Result<Page> {
     let json = json!({
         "session_id": newest.and_then(|head| head.session.as_ref()),
         "ai_id": newest.map(|head| &head.ai),
-        "handoffs": handoffs.iter().map(|listed| json_of(&listed.head, &listed.handoff)).collect::<Vec<_>>(),
+        "handoffs": handoffs.iter().map(|listed| compact(&listed.head, &listed.handoff)).collect::<Vec<_>>(),
     });
     Ok(Page { markdown: texts.join("\n\n") + "\n", json: safe::json(&json) + "\n" })
 }

@@ -80,6 +80,31 @@ pub fn taken(outcome: &checkpoint::Outcome) -> Answer {
             words::count(changed as usize, "file")
         ))
         .stored(&outcome.stored)
+        .counted()
+}
+
+/// The keys of it that tell a tool that it is done; the whole is what a checkpoint is loaded for.
+const DONE: [&str; 13] = [
+    "checkpoint_id",
+    "session_id",
+    "timestamp",
+    "commit",
+    "phase",
+    "round",
+    "vectors",
+    "overall_confidence",
+    "degraded_mode",
+    "storage",
+    "session_started",
+    "recovery_commands",
+    "token_count",
+];
+
+/// The same, short.
+pub fn done(outcome: &checkpoint::Outcome) -> Answer {
+    let mut answer = taken(outcome);
+    answer.json.retain(|key, _| DONE.contains(&key.as_str()));
+    answer
 }
 
 /// The assessments that the vectors are from: the newest, and older ones with what was last given there.

@@ -58,7 +58,7 @@ pub struct Create {
 impl Call for Create {
     const NAME: &'static str = "create_git_checkpoint";
     const EFFECT: Effect = Effect::Adds;
-    const RETURNS: &'static str = "session_id checkpoint_id degraded_mode:boolean";
+    const RETURNS: &'static str = "session_id checkpoint_id degraded_mode:boolean token_count:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -72,7 +72,7 @@ impl Call for Create {
             ..Request::default()
         };
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        Ok(view::snapshot::taken(&checkpoint::run(&context, request)?))
+        Ok(view::snapshot::done(&checkpoint::run(&context, request)?))
     }
 }
 
