@@ -41,7 +41,7 @@ fn a_handoff_with_an_error_is_not_stored_and_the_exit_code_is_3() {
     let json = ran.json();
     assert_eq!(
         (&json["ok"], &json["stored"], &json["validation"]["passed"]),
-        (&json!(true), &json!(false), &json!(false))
+        (&json!(false), &json!(false), &json!(false))
     );
     assert_eq!((count(&repo), json["validation"]["checks"].as_array().unwrap().len()), (0, 11));
     for name in ["tests_reported", "validation_steps"] {

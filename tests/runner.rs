@@ -107,6 +107,7 @@ mod team;
 mod tokens;
 mod trust;
 mod unborn;
+mod values;
 mod vectors_compared;
 mod workflow;
 mod workflow_attacks;

@@ -152,7 +152,7 @@ fn what_a_good_handoff_lacks_is_named_with_a_command_that_works() {
     let place = Place::new();
     let repo = place.repo("a");
     repo.json(["session", "start", "--ai", "ada"]);
-    let outcome = repo.json(["handoff"]);
+    let outcome = repo.json(["handoff", "--next", "Begin"]);
     let lacks = |outcome: &Value| -> Vec<String> {
         outcome["missing"].as_array().expect("a list").iter().map(|one| id(one, "missing")).collect()
     };

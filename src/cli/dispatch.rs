@@ -342,7 +342,7 @@ impl<'a> Here<'a> {
                 (entry, given.who)
             }
             Command::Resolve(given) => {
-                let entry = Entry::Resolve { of: given.id, text: input.words(given.text)? };
+                let entry = Entry::Resolve { of: given.id, text: input.words(given.text)?, again: given.again };
                 (entry, given.who)
             }
             Command::Deadend(given) => {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::here::{Here, Remembered};
 use super::{prompts, resources, tools, words};
 use crate::env::Env;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::view::answer::{failure, told};
 use crate::view::template::Templates;
@@ -89,8 +89,8 @@ fn refused(error: &Error) -> ErrorData {
     let data = Some(words::failed(failure(error), &|_| true));
     let message = told(&error.in_one_line());
     match error.kind() {
-        crate::error::Kind::NotFound => ErrorData::resource_not_found(message, data),
-        crate::error::Kind::Usage => ErrorData::invalid_params(message, data),
+        Kind::NotFound => ErrorData::resource_not_found(message, data),
+        Kind::Usage => ErrorData::invalid_params(message, data),
         _ => ErrorData::internal_error(message, data),
     }
 }
@@ -121,14 +121,24 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let given = request.arguments.unwrap_or_default();
-        let done = match tools::find(&request.name, self.all) {
+        let tool = tools::find(&request.name, self.all);
+        let example = tool.as_ref().ok().map(|tool| tool.example());
+        let done = match tool {
             Ok(tool) => self.work(&context, move |here| Ok((tool.run)(here, given)?.document())).await,
             Err(error) => Err(error),
         };
         let offered = |name: &str| tools::find(name, self.all).is_ok();
         let document = match done {
             Ok(document) => words::done(document, &offered),
-            Err(error) => words::failed(failure(&error), &offered),
+            Err(error) => {
+                let mut document = words::failed(failure(&error), &offered);
+                let example =
+                    example.filter(|_| error.kind() == Kind::Usage && document["recovery_commands"] == json!([]));
+                if let Some(example) = example {
+                    document["recovery_commands"] = json!([example]);
+                }
+                document
+            }
         };
         Ok(result(document).into())
     }

@@ -126,6 +126,18 @@ impl Tool {
             .with_raw_output_schema(Arc::new(schema::of_result(self.returns)))
             .with_annotations(annotations)
     }
+
+    /// A call with what it must be given, for who gave something else.
+    pub fn example(&self) -> String {
+        let schema = (self.schema)().0;
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let value = |name: &str| match schema["properties"][name]["type"].as_str() {
+            Some("integer") => format!("{name}=0"),
+            Some("object") => format!("{name}={{'know': 0.7, 'uncertainty': 0.3}}"),
+            _ => format!("{name}='<{name}>'"),
+        };
+        format!("{}({})", self.name, required.map(value).collect::<Vec<_>>().join(", "))
+    }
 }
 
 fn offered(all: bool) -> impl Iterator<Item = &'static Tool> {

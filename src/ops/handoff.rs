@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::Stored;
 use super::collect;
 use super::compose::{What, composed, drafted, since_last, work};
 use super::context::{Context, Working};
@@ -11,7 +10,7 @@ use super::managed::{self};
 use super::regenerate::{self};
 use super::session::gather;
 use super::uncommitted::{self, Seen};
-use super::{missed, task, validate};
+use super::{Stored, absent, missed, task, validate};
 use crate::epistemics::checklist::{Check, Level};
 use crate::epistemics::journal::superseded;
 use crate::epistemics::report::{Said, missing};
@@ -136,7 +135,8 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
         }
         let stops = checks.iter().flatten().any(|check| check.level == Level::Error);
         if request.dry_run || stops {
-            let mut warnings = [std::mem::take(&mut draft.warnings), what.warnings(&who)].concat();
+            let absent = absent::files(context, "artifact", &said.artifacts);
+            let mut warnings = [std::mem::take(&mut draft.warnings), what.warnings(&who), absent].concat();
             if let Some(collected) = &collected {
                 draft.warnings.extend(collected.warnings.clone());
             }
@@ -217,7 +217,7 @@ pub fn check(context: &Context<'_>, said: &Said) -> Result<()> {
 pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) -> Result<Outcome> {
     // git looks at the work tree while the records are read
     let asked = status::ask(context.repo);
-    let mut stored = Stored::default();
+    let mut stored = Stored { warnings: absent::files(context, "artifact", &said.artifacts), ..Stored::default() };
     let mut entries: Vec<Body> = Vec::new();
     if !said.findings.is_empty() || !said.unknowns.is_empty() {
         // said again, as when a handoff is tried a second time, is said once

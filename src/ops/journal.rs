@@ -1,10 +1,11 @@
 //! The journal: one entry said along the way.
 
-use super::Stored;
 use super::context::Context;
-use crate::error::{Error, Result};
+use super::{Stored, absent};
+use crate::epistemics::short::short;
+use crate::error::{Error, Result, quote};
 use crate::model::journal::{self, Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
-use crate::model::{Body, Id, SessionId, Shelf};
+use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::store::When;
 
 /// What is said.
@@ -13,7 +14,7 @@ use crate::store::When;
 pub enum Entry {
     Finding { text: String, impact: Option<f64>, memory: Option<String>, led_from: Option<String> },
     Unknown { text: String, led_from: Option<String> },
-    Resolve { of: String, text: String },
+    Resolve { of: String, text: String, again: bool },
     DeadEnd { approach: String, why: String, led_from: Option<String> },
     Mistake { text: String, prevention: Option<String>, led_from: Option<String> },
     Decision { text: String, why: String, alternatives: Vec<String>, led_from: Option<String> },
@@ -34,16 +35,40 @@ pub struct Logged {
 
 /// Stores one entry in the session the command works in.
 pub fn log(context: &Context<'_>, entry: Entry) -> Result<Logged> {
+    let again = matches!(entry, Entry::Resolve { again: true, .. });
     let mut body = body(context, entry)?;
+    let mut warnings = match &body {
+        Body::Source(source) => absent::source(context, &source.location),
+        Body::Evidence(run) => absent::files(context, "file", &run.files),
+        Body::Resolve(resolve) if !again => refuse_resolved(context, resolve).map(|()| Vec::new())?,
+        _ => Vec::new(),
+    };
     let who = context.writing()?;
     if let Body::Resolve(resolve) = &mut body {
         resolve.concerns.retain(|owner| *owner != who.id);
     }
     let kind = body.kind();
-    let (records, stored) = context.store(&who, vec![body], When::Later)?;
+    let (records, mut stored) = context.store(&who, vec![body], When::Later)?;
+    stored.warnings.append(&mut warnings);
     let record = records.into_iter().next().ok_or_else(Error::unstored)?;
     Ok(Logged { id: record.head.id, kind, session_id: who.id, stored })
 }
+
+/// Refuses a second answer: an unknown is resolved once, unless another answer is wanted.
+fn refuse_resolved(context: &Context<'_>, resolve: &Resolve) -> Result<()> {
+    let answers = context.store.index()?.naming([&resolve.of], &["resolve"])?;
+    let Some(Record { head, body: Body::Resolve(earlier) }) = answers.records().next_back() else { return Ok(()) };
+    let at = head.at.get(..16).unwrap_or(&head.at).replace('T', " ");
+    let unknown = resolve.of.short();
+    Err(Error::refused(format!("cannot resolve unknown {unknown}: {} resolved it on {at} UTC", head.ai))
+        .provided(&*resolve.text)
+        .reason(format!("its answer is: {}", short(&earlier.text, ANSWER)))
+        .suggest("Add another answer with --again.")
+        .command(format!("git empirica resolve {unknown} {} --again", quote(&resolve.text))))
+}
+
+/// How much of an answer is quoted, in characters.
+const ANSWER: usize = 300;
 
 /// The body of an entry.
 fn body(context: &Context<'_>, entry: Entry) -> Result<Body> {
@@ -60,7 +85,7 @@ fn body(context: &Context<'_>, entry: Entry) -> Result<Body> {
         Entry::Unknown { text: unknown, led_from: led } => {
             Body::Unknown(Unknown { text: text("unknown", unknown)?, led_from: led_from(led)? })
         }
-        Entry::Resolve { of, text: answer } => {
+        Entry::Resolve { of, text: answer, .. } => {
             let answer = text("answer", answer)?;
             let about = context.record(&of, "unknown", &[Shelf::Journal], |r| matches!(r.body, Body::Unknown(_)))?;
             let concerns = about.head.session.into_iter().collect();

@@ -1,5 +1,6 @@
 //! One use case per file: what is asked → what came of it. Prints nothing; every face shares it.
 
+mod absent;
 pub mod accept;
 pub mod alias;
 pub mod answer;

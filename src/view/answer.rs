@@ -130,7 +130,8 @@ impl Answer {
 
     /// The exit code of the command.
     pub fn exit_code(&self) -> u8 {
-        self.failed.as_ref().map_or(if self.stops { GATE } else { 0 }, |error| error.kind().exit_code())
+        let failed = self.failed.as_ref().map_or(0, |error| error.kind().exit_code());
+        if self.stops { GATE } else { failed }
     }
 
     /// The one document.

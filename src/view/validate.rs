@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
 use crate::epistemics::checklist::{Check, Level};
+use crate::error::Error;
 
 fn count(checks: &[Check], level: Level) -> usize {
     checks.iter().filter(|check| check.level == level).count()
@@ -25,12 +26,22 @@ pub fn json_of(checks: &[Check]) -> Value {
     })
 }
 
-/// Adds to the answer of `handoff` what they found, and that a gate says stop when one has an error.
+/// Adds to the answer of `handoff` what they found, and that it failed at a gate when one has an error.
 pub fn added(mut answer: Answer, checks: &[Check]) -> Answer {
+    const AGAIN: &str = "git empirica handoff --validate --dry-run";
     for check in checks.iter().filter(|check| check.level >= Level::Warning) {
         answer = answer.say(format!("{} {}: {}", check.level.name(), check.name, safe::line(&check.message)));
     }
-    answer.stops |= stops(Some(checks));
+    if let Some(first) = checks.iter().find(|check| check.level == Level::Error) {
+        answer.stops = true;
+        answer.failed = Some(
+            Error::refused(format!("cannot store the handoff: the check {} has an error", first.name))
+                .reason(&*first.message)
+                .suggest("Mend what the checks name, and check again.")
+                .command(AGAIN),
+        );
+        answer = answer.hint(format!("Mend what the checks name, and check again: {AGAIN}"));
+    }
     let (errors, warnings) = (count(checks, Level::Error), count(checks, Level::Warning));
     answer.say(format!(
         "Checked: {}, {} of {}.",

@@ -53,6 +53,9 @@ pub struct Resolve {
     /// The answer; - reads standard input, @FILE a file
     #[arg(value_name = "TEXT", required = true)]
     pub text: Vec<String>,
+    /// Add another answer to one that is resolved
+    #[arg(long)]
+    pub again: bool,
     #[command(flatten)]
     pub who: Speaker,
     #[command(flatten)]

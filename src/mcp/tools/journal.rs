@@ -93,6 +93,8 @@ pub struct ResolveUnknown {
     unknown_id: String,
     #[serde(alias = "resolution")]
     answer: String,
+    #[serde(default)]
+    again: bool,
 }
 
 impl Call for ResolveUnknown {
@@ -102,11 +104,11 @@ impl Call for ResolveUnknown {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        log(here, self.session_id, Entry::Resolve { of: self.unknown_id, text: self.answer })
+        log(here, self.session_id, Entry::Resolve { of: self.unknown_id, text: self.answer, again: self.again })
     }
 }
 
-/// Log what was tried and failed, so that nobody tries it again.
+/// Log what failed, so that nobody tries it again.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogDeadEnd {
@@ -147,7 +149,7 @@ impl Call for LogMistake {
     }
 }
 
-/// Log what you decided, why, and instead of what.
+/// Log a decision, why, and instead of what.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogDecision {
