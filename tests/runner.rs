@@ -77,6 +77,7 @@ mod query;
 mod query_oracle;
 mod recovery;
 mod redact;
+mod redact_alone;
 mod redact_attacks;
 mod redact_clones;
 mod regressions;

@@ -167,7 +167,7 @@ fn places(context: &Context<'_>) -> Result<Vec<(Place, bool)>> {
     Ok(out)
 }
 
-/// Exchanges notes with a remote that has some, which are ours then: without what was redacted.
+/// Redacts on a remote what it has of ours, and takes in what it has; nothing else leaves.
 fn publish(
     context: &Context<'_>,
     place: &Place,
@@ -180,7 +180,7 @@ fn publish(
     let mut exchange = || -> Result<Remote> {
         let leaves = Leaves::configured(context.repo)?;
         let manner = Manner { shown: request.shown, ..Default::default() };
-        let trip = Trip { store: &context.store, place, manner, leaves, allow_secret: false };
+        let trip = Trip { store: &context.store, place, manner, leaves, allow_secret: false, redactions_alone: true };
         match trip.look(&mut Vec::new()) {
             Ok(seen) if seen.first => return Ok(told(State::NoNotes, None)),
             Err(error) if !is_known => return Ok(told(State::NotAsked, Some(error.in_one_line()))),

@@ -223,7 +223,8 @@ pub fn run(context: &Context<'_>, request: &Request, say: &mut dyn FnMut(&str)) 
             plain_ssh: request.unattended && push::has_plain_ssh(context),
             ..Default::default()
         };
-        let trip = Trip { store, place: &place, manner, leaves, allow_secret: request.allow_secret };
+        let trip =
+            Trip { store, place: &place, manner, leaves, allow_secret: request.allow_secret, redactions_alone: false };
         let synced =
             if request.dry_run { trip.look(&mut outcome.warnings) } else { trip.travel(&mut outcome.warnings, say) };
         match synced {

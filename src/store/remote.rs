@@ -1,18 +1,18 @@
 //! Our refs beside those of a remote: what each lacks, uniting them, and remembering what the remote has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::epoch::Epoch;
+use super::epoch::{Epoch, NAME};
 use super::merge::form_of;
 use super::{Form, PREFIX, Store, data_ref, log, our_refs, tracking_ref};
 use crate::error::{Error, Result};
-use crate::git::difference::differences;
+use crate::git::difference::{Other, differences};
 use crate::git::reach::is_ancestor;
 use crate::git::references;
 use crate::git::transfer::Update;
-use crate::git::{Oid, RefUpdate, UpdateError};
+use crate::git::{Oid, RefUpdate, UpdateError, notes};
 use crate::model::Shelf;
-use crate::wire::lines;
+use crate::wire::{blocks, lines};
 
 /// One of our refs beside the same ref of a remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,11 +48,7 @@ pub struct Travelling {
 impl Store<'_> {
     /// All of our refs beside those of the remote whose tracking refs these are. `present` are those that the remote has,
     /// if that is known.
-    pub fn standing(
-        &self,
-        tracking: &str,
-        present: Option<&std::collections::BTreeSet<String>>,
-    ) -> Result<Vec<Standing>> {
+    pub fn standing(&self, tracking: &str, present: Option<&BTreeSet<String>>) -> Result<Vec<Standing>> {
         let stand = |(name, _): (String, Form)| {
             let tracked = tracking_ref(tracking, &name);
             let there = present.is_none_or(|present| present.contains(&tracked));
@@ -65,6 +61,72 @@ impl Store<'_> {
         our_refs().into_iter().map(stand).collect()
     }
 
+    /// The same with the remote's notes as redactions of ours make them for our tip: nothing that was never sent is in it. Equal
+    /// when the remote knows of all redactions. To be called when its notes are united with ours.
+    pub fn redaction_alone(&self, standing: Standing) -> Result<Standing> {
+        let nothing = |standing| Ok(Standing { equal: true, ..standing });
+        let (Some(ours), Some(theirs)) = (standing.ours, standing.theirs) else { return nothing(standing) };
+        let epoch = Epoch::of(self.repo, Some(ours))?;
+        if Epoch::of(self.repo, Some(theirs))?.unaware_of(&epoch).redacted.is_empty() {
+            return nothing(standing);
+        }
+        let form = form_of(&standing.name);
+        let (first, second) = (self.repo.tree_of(ours)?, self.repo.tree_of(theirs)?);
+        let mut edits = BTreeMap::new();
+        for (on, [ours, theirs]) in differences(self.repo, first, second)?.notes {
+            if theirs.is_empty() {
+                continue;
+            }
+            let note = self.redacted(form, &self.note(&theirs)?, &self.note(&ours)?, &epoch);
+            edits.insert(on, if note.is_empty() { None } else { Some(self.repo.write_blob(&note)?) });
+        }
+        let others = [(NAME.as_bytes().to_vec(), Other::file(self.repo.write_blob(epoch.text().as_bytes())?))];
+        let tree = notes::rebuilt(self.repo, second, &edits, &others, form.unite(), false)?;
+        let seconds = self.repo.commit_seconds(ours)?;
+        // neither history: theirs has the text, ours what was never sent
+        let tip = self.repo.write_merge(tree, Vec::new(), "Notes redacted by 'git empirica'\n", seconds)?;
+        Ok(Standing { ours: Some(tip), ..standing })
+    }
+
+    /// A note of theirs with what ours has of the records that were redacted, and else without the texts that are gone.
+    fn redacted(&self, form: Form, theirs: &[u8], ours: &[u8], epoch: &Epoch) -> Vec<u8> {
+        let texts = self.forgotten.borrow();
+        let is_redacted = |id: &str| epoch.redacted.contains_key(id);
+        match form {
+            Form::Lines => {
+                let (known, rest): (Vec<&[u8]>, Vec<&[u8]>) =
+                    lines::split(theirs).partition(|line| lines::id(line).is_some_and(is_redacted));
+                let known: BTreeSet<&str> = known.into_iter().filter_map(lines::id).collect();
+                let is_known =
+                    |line: &&[u8]| lines::id(line).is_some_and(|id| known.contains(id)) && epoch.counts(line);
+                let rest =
+                    rest.into_iter().map(|line| texts.without(line).map_or(line.to_vec(), |without| without.line));
+                let rest: Vec<Vec<u8>> = rest.collect();
+                lines::canonical(lines::split(ours).filter(is_known).chain(rest.iter().map(Vec::as_slice)))
+            }
+            Form::Blocks => {
+                let rest = blocks::with_texts(theirs, |text| texts.passage(text)).unwrap_or_else(|| theirs.to_vec());
+                let rest = blocks::without(&rest, is_redacted).unwrap_or(rest);
+                let known: BTreeSet<String> = blocks::texts(theirs).into_iter().filter_map(|(id, _)| id).collect();
+                let is_known =
+                    |id: &Option<String>| id.as_ref().is_some_and(|id| is_redacted(id) && known.contains(id));
+                let own = blocks::texts(ours).into_iter().filter(|(id, _)| is_known(id)).map(|(_, text)| text);
+                let own: Vec<String> = own.collect();
+                blocks::union_all(own.iter().map(String::as_bytes).chain([rest.as_slice()]))
+            }
+        }
+    }
+
+    /// A note that a tree may list twice.
+    fn note(&self, blobs: &[Oid]) -> Result<Vec<u8>> {
+        let mut text = Vec::new();
+        for blob in blobs {
+            text.extend(self.repo.read_blob(*blob)?.unwrap_or_default());
+            text.push(b'\n');
+        }
+        Ok(text)
+    }
+
     /// What the remote has and we have not, and what we have (the log included) and the remote has not.
     pub fn travelling(&self, standing: &Standing) -> Result<(Travelling, Travelling)> {
         let tree = |tip: Option<Oid>| tip.map_or_else(|| Ok(self.repo.empty_tree()), |tip| self.repo.tree_of(tip));
@@ -73,15 +135,7 @@ impl Store<'_> {
         let mut lines: [BTreeMap<Vec<u8>, Line>; 2] = Default::default();
         let mut notes = [0usize; 2];
         for blobs in found.notes.values() {
-            let read = |blobs: &[Oid]| -> Result<Vec<u8>> {
-                let mut text = Vec::new();
-                for blob in blobs {
-                    text.extend(self.repo.read_blob(*blob)?.unwrap_or_default());
-                    text.push(b'\n');
-                }
-                Ok(text)
-            };
-            let texts = [read(&blobs[0])?, read(&blobs[1])?];
+            let texts = [self.note(&blobs[0])?, self.note(&blobs[1])?];
             if !is_lines {
                 let unite = Form::Blocks.unite();
                 let both = unite(&texts[0], &texts[1]);
@@ -89,7 +143,7 @@ impl Store<'_> {
                 (0..2).for_each(|side| notes[side] += usize::from(both != unite(&texts[1 - side], b"")));
                 continue;
             }
-            let sets = [0, 1].map(|side| lines::split(&texts[side]).collect::<std::collections::BTreeSet<&[u8]>>());
+            let sets = [0, 1].map(|side| lines::split(&texts[side]).collect::<BTreeSet<&[u8]>>());
             for side in 0..2 {
                 let mut only = sets[side].difference(&sets[1 - side]).peekable();
                 notes[side] += usize::from(only.peek().is_some());

@@ -88,9 +88,12 @@ fn sync(
     }
     let manner =
         Manner { in_hook: true, plain_ssh: has_plain_ssh(context), shown: false, deadline: Some(began + time) };
-    let synced = Trip { store, place: &place, manner, leaves, allow_secret: false }.travel(warnings, &mut |words| {
-        said.push(words.to_owned());
-    });
+    let synced = Trip { store, place: &place, manner, leaves, allow_secret: false, redactions_alone: false }.travel(
+        warnings,
+        &mut |words| {
+            said.push(words.to_owned());
+        },
+    );
     synced.map(Some)
 }
 

@@ -29,6 +29,8 @@ pub struct Trip<'t, 's> {
     pub leaves: Leaves,
     /// Whether what looks like a secret leaves as well.
     pub allow_secret: bool,
+    /// Whether only redactions leave, and nothing else that was not sent before.
+    pub redactions_alone: bool,
 }
 
 /// What travels, by ref.
@@ -107,7 +109,10 @@ impl Trip<'_, '_> {
                 warnings.extend(store.unite_with(&standings, may)?);
             }
             fault::step("sync: united");
-            let standings = store.standing(&self.place.tracking, Some(&fetched.present))?;
+            let mut standings = store.standing(&self.place.tracking, Some(&fetched.present))?;
+            if self.redactions_alone {
+                standings = standings.into_iter().map(|s| store.redaction_alone(s)).collect::<Result<_>>()?;
+            }
             let held = self.held(&standings, &mut secret, warnings)?;
             let held_tips =
                 standings.iter().filter(|s| held.contains(&s.name)).filter_map(|s| Some((s.name.clone(), s.ours?)));
