@@ -35,44 +35,30 @@ fn files(json: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn it_has_all_examples_rows_and_questions_of_the_criteria() {
+fn it_takes_few_tokens_and_says_when_to_log_what() {
     let place = Place::new();
     let repo = place.repo("project");
-    let text = text(&repo, &["instructions"]);
-    for said in [
-        "if UNCERTAINTY > 0.6, use Empirica",
-        "\"Refactor authentication system\" (unknown codebase structure)",
-        "\"Debug intermittent test failure\" (unknown root cause)",
-        "Multi-day feature implementation",
-        "Large refactoring broken into phases",
-        "Production deployment scripts",
-        "Security-critical code",
-        "Data migration scripts",
-        "Minimax does testing, you do implementation",
-        "Handoff to Rovo Dev for specialized task",
-        "\"What's the syntax for Python list comprehension?\"",
-        "\"Show me the git command to undo last commit\"",
-        "\"Fix typo in README.md line 42\"",
-        "\"Add import statement to file.py\"",
-        "\"Run npm install\"",
-        "\"Show git status\"",
-        "| UNCERTAINTY > 0.6 | Any | YES |",
-        "| KNOW < 0.7 | Any | YES |",
-        "| High stakes | Any | YES |",
-        "| Multi-session | Any | YES |",
-        "| UNCERTAINTY < 0.3 AND KNOW > 0.8 | <30 min | NO (optional) |",
-        "| UNCERTAINTY < 0.3 AND KNOW > 0.8 | >30 min | OPTIONAL |",
-        "**Do I know how to do this?**",
-        "**Am I uncertain about the approach?**",
-        "**What happens if I'm wrong?**",
-        "**Will this take multiple sessions?**",
-        "When in doubt, use Empirica",
-    ] {
-        assert!(text.contains(said), "{said}");
+    let table = tiktoken_rs::o200k_base().expect("the table");
+    for agent in
+        [None, Some("claude-code"), Some("codex"), Some("gemini"), Some("copilot"), Some("minimax"), Some("rovodev")]
+    {
+        let given: Vec<&str> = ["instructions"].into_iter().chain(agent.iter().flat_map(|a| ["--agent", *a])).collect();
+        let count = table.encode_ordinary(&text(&repo, &given)).len();
+        assert!(count <= 400, "{agent:?}: {count}");
     }
-    assert!(text.lines().count() < 100, "it is short");
+    let text = text(&repo, &["instructions"]);
+    for tool in git_empirica::mcp::listed(false) {
+        let name = tool["name"].as_str().expect("a name");
+        assert!(text.contains(&format!("`{name}`")) || name == "bootstrap_session", "every tool of a day: {name}");
+    }
+    assert!(!text.contains("know="), "nothing of it needs a vector");
     assert_eq!(repo.run(["instructions"]).ok().out, text);
     assert_eq!(repo.git_out(["status", "--porcelain"]), "", "printing writes nothing");
+    // when it is worth it is told to people
+    let page = include_str!("../docs/agents.md");
+    for said in ["Refactor authentication system", "Fix typo in README.md line 42", "KNOW < 0.7", "When in doubt"] {
+        assert!(page.contains(said), "{said}");
+    }
 }
 
 #[test]
@@ -87,9 +73,6 @@ fn every_command_it_names_is_one() {
         assert!(name == "COMMAND" || commands.find_subcommand(name).is_some(), "{name}");
         seen += 1;
     }
-    for name in ["finding", "unknown", "resolve", "deadend", "mistake", "decision", "evidence", "source"] {
-        assert!(text.contains(&format!("`{name}`")) && commands.find_subcommand(name).is_some(), "{name}");
-    }
     assert!(seen > 8, "{seen}");
 }
 
@@ -101,7 +84,7 @@ fn the_words_are_those_of_the_agent_where_they_differ() {
     assert!(general.contains("--ai NAME"), "{general}");
     for name in ["claude-code", "gemini", "copilot", "qwen", "minimax", "rovodev"] {
         let text = text(&repo, &["instructions", "--agent", name]);
-        assert!(text.contains(&format!("--ai {name} ")) && !text.contains("NAME"), "{name}");
+        assert!(text.contains(&format!("`--ai {name}`")) && !text.contains("NAME"), "{name}");
         assert_eq!(text.contains("mcp__empirica__"), name == "claude-code", "{name}");
     }
     for name in ["codex", "cursor", "opencode"] {
@@ -205,7 +188,7 @@ fn what_others_write_around_the_block_stays_and_an_older_block_is_replaced() {
     assert_eq!(read(&repo, "AGENTS.md"), block);
     repo.write("AGENTS.md", "");
     repo.json(["instructions", "--write"]);
-    let edited = block.replace("Definite YES", "Always");
+    let edited = block.replace("Log at once", "Log");
     repo.write("AGENTS.md", &edited);
     let json = repo.json(["deinit"]);
     assert!(json["warnings"][0].as_str().expect("a text").contains("was edited by hand; it is kept"), "{json}");

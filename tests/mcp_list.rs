@@ -2,7 +2,10 @@
 
 use std::sync::OnceLock;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::harness::Place;
+use crate::mcp::Client;
 
 fn count(text: &str) -> usize {
     static BPE: OnceLock<tiktoken_rs::CoreBPE> = OnceLock::new();
@@ -20,6 +23,26 @@ fn the_list_costs_few_tokens() {
     let (core, all) = (tokens(false), tokens(true));
     assert!(core <= 2500, "core: {core}");
     assert!(all <= 6000, "all: {all}");
+    assert_eq!(git_empirica::mcp::listed(false).len(), 10);
+}
+
+#[test]
+fn core_lists_ten_tools_and_answers_the_others() {
+    let place = Place::new();
+    let repo = place.repo("work");
+    let mut client = Client::new(&repo, &["--tools", "core"]);
+    let listed = client.ask("tools/list", json!({}))["result"]["tools"].clone();
+    assert_eq!(listed.as_array().map(Vec::len), Some(10));
+    assert!(count(&listed.to_string()) <= 2500, "as it is sent");
+    client.ok("log_finding", json!({"finding": "the first record begins a session"}));
+    // one that a prompt knows and the list has not
+    let vectors = json!({"know": 0.4, "uncertainty": 0.7});
+    let stored = client.ok("submit_preflight_assessment", json!({"vectors": vectors}));
+    let next = stored["next_step"].as_str().expect("a step");
+    assert!(next.contains("git empirica") && !next.contains("()"), "no call of a tool that is not listed: {next}");
+    let refused = client.fails("log_findings", json!({}));
+    assert_eq!(refused["alternatives"][0], "log_finding", "{refused}");
+    assert_eq!(client.end(), (Vec::new(), 0));
 }
 
 fn keys(schema: &Value) -> Vec<String> {

@@ -20,8 +20,8 @@ use crate::env::Env;
 use frames::Frames;
 use server::Server;
 
-/// Serves one client on these streams until its input ends, and what it asked for is answered. With `all`, every tool; else
-/// those that one session needs. Returns the exit code: 0, or 1 when the conversation could not begin.
+/// Serves one client on these streams until its input ends, and what it asked for is answered. With `all`, every tool is listed;
+/// else the few that a day's work needs. Returns the exit code: 0, or 1 when the conversation could not begin.
 pub fn serve(env: &Env, all: bool, input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> u8 {
     // one client at a time: one thread, and one more for what is at work
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build() else {

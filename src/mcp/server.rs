@@ -20,12 +20,15 @@ use crate::view::answer::{failure, told};
 use crate::view::template::Templates;
 
 /// What the client's model is told once.
-const INSTRUCTIONS: &str = "Keeps what you learn, doubt, try and decide in this repository's git notes. Begin with \
-    bootstrap_session, or resume_previous_session to continue earlier work. Before the work: \
-    submit_preflight_assessment; before acting: submit_check_assessment; after it: submit_postflight_assessment and \
-    generate_handoff_report. Log as you go: log_finding, log_unknown, log_dead_end, log_decision. session_id takes an \
-    id, 4 or more of its first characters, latest, latest:active, latest:<ai>, latest:active:<ai>, or your own session \
-    id; left out, it is the session you began. A failure has ok: false with what to do.";
+const INSTRUCTIONS: &str = "Keeps what you learn, doubt, try and decide in this repository's git notes. \
+    resume_previous_session says what came before. Log as you go: log_finding, log_unknown, log_dead_end, log_decision, \
+    log_evidence; the first record begins a session, bootstrap_session names its task. Before you stop: \
+    generate_handoff_report. session_id takes an id, 4 or more of its first characters, latest, latest:active, \
+    latest:<ai>, latest:active:<ai>, or your own session id; left out, it is the session you began. A failure has \
+    ok: false with what to do.";
+/// What is said besides where all tools are listed.
+const ASSESSING: &str = " To say how sure you are: submit_preflight_assessment before the work, \
+    submit_check_assessment before acting, submit_postflight_assessment after it.";
 
 /// The server of one client.
 #[derive(Clone)]
@@ -37,7 +40,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server with all tools, or with those that one session needs.
+    /// A server that lists all tools, or the few that a day's work needs.
     pub fn new(env: Env, all: bool) -> Self {
         let began_ms = env.now().timestamp_millis().max(0) as u64;
         let remembered = Remembered { began_ms, ..Remembered::default() };
@@ -100,7 +103,7 @@ impl ServerHandler for Server {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("git-empirica", env!("CARGO_PKG_VERSION")).with_title("git empirica"))
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(format!("{INSTRUCTIONS}{}", if self.all { ASSESSING } else { "" }))
     }
 
     async fn list_tools(
@@ -127,7 +130,7 @@ impl ServerHandler for Server {
             Ok(tool) => self.work(&context, move |here| Ok((tool.run)(here, given)?.document())).await,
             Err(error) => Err(error),
         };
-        let offered = |name: &str| tools::find(name, self.all).is_ok();
+        let offered = |name: &str| tools::is_listed(name, self.all);
         let document = match done {
             Ok(document) => words::done(document, &offered),
             Err(error) => {

@@ -37,7 +37,7 @@ pub trait Call: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     /// What it does.
     const EFFECT: Effect;
-    /// Whether one session needs it.
+    /// Whether it is one of the few that a day's work needs.
     const CORE: bool = false;
     /// The main keys of its result, as [`schema::of_result`] takes them.
     const RETURNS: &'static str;
@@ -149,16 +149,18 @@ pub fn listed(all: bool) -> Vec<Listed> {
     offered(all).map(Tool::listed).collect()
 }
 
-/// The tool of a name.
+/// Whether the list has a tool.
+pub fn is_listed(name: &str, all: bool) -> bool {
+    offered(all).any(|tool| tool.name == name)
+}
+
+/// The tool of a name, whether it is listed or not: a client may know it from elsewhere. An error names tools of the list.
 pub fn find(name: &str, all: bool) -> Result<&'static Tool> {
-    offered(all).find(|tool| tool.name == name).ok_or_else(|| {
+    ALL.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let names: Vec<&str> = offered(all).map(|tool| tool.name).collect();
         let name: &str = &name.chars().take(100).collect::<String>();
         let out = Error::not_found(format!("there is no tool '{name}'")).provided(name);
-        let out = match ALL.iter().any(|tool| tool.name == name) {
-            true => out.reason("the server was started with --tools core").suggest("Start it with --tools all."),
-            false => out.reason("it is not among the tools of this server").suggest("Use a tool of the list."),
-        };
+        let out = out.reason(format!("the tools are {}", names.join(", "))).suggest("Use a tool of the list.");
         similar::get_close_matches(name, &names, 3, 0.5).into_iter().fold(out, |out, near| out.alternative(near))
     })
 }

@@ -154,12 +154,12 @@ fn call(command: &str) -> Option<String> {
     (!lacks).then(|| format!("{}({})", spelling.tool, arguments.join(", ")))
 }
 
-/// A sentence in which commands and options have the names of tools and arguments.
-fn sentence(text: &str) -> String {
+/// A sentence in which commands and options have the names of tools and arguments; a command whose tool is not offered stays.
+fn sentence(text: &str, offered: &dyn Fn(&str) -> bool) -> String {
     let replaced = COMMAND.as_ref().map(|pattern| {
         pattern.replace_all(text, |found: &regex::Captures<'_>| {
             let words: Vec<&str> = found[0].split(' ').skip(2).collect();
-            match spelled(&words) {
+            match spelled(&words).filter(|(spelling, _)| offered(spelling.tool)) {
                 Some((spelling, used)) if used == words.len() => spelling.tool.to_owned(),
                 Some((spelling, _)) => call(&found[0]).unwrap_or_else(|| spelling.tool.to_owned()),
                 None => found[0].to_owned(),
@@ -207,13 +207,13 @@ fn sorted(commands: &Value, offered: &dyn Fn(&str) -> bool) -> (Vec<Value>, Vec<
     (calls, shell)
 }
 
-fn in_place(map: &mut Map<String, Value>, key: &str) {
+fn in_place(map: &mut Map<String, Value>, key: &str, offered: &dyn Fn(&str) -> bool) {
     match map.get_mut(key) {
-        Some(Value::String(text)) => *text = sentence(text),
+        Some(Value::String(text)) => *text = sentence(text, offered),
         Some(Value::Array(list)) => {
             for item in list {
                 if let Value::String(text) = item {
-                    *text = sentence(text);
+                    *text = sentence(text, offered);
                 }
             }
         }
@@ -222,11 +222,11 @@ fn in_place(map: &mut Map<String, Value>, key: &str) {
 }
 
 /// What was left out is named with the call that shows it.
-fn omitted(map: &mut Map<String, Value>) {
+fn omitted(map: &mut Map<String, Value>, offered: &dyn Fn(&str) -> bool) {
     if let Some(Value::Object(omitted)) = map.get_mut("omitted")
         && let Some(command) = omitted.get("command").and_then(Value::as_str).map(str::to_owned)
     {
-        if let Some(call) = call(&command) {
+        if let Some(call) = call(&command).filter(|call| offered(call.split('(').next().unwrap_or_default())) {
             omitted.insert("command".to_owned(), json!(call));
         } else if let Some(id) = command.strip_prefix("git empirica show ") {
             omitted.shift_remove("command");
@@ -249,7 +249,7 @@ fn recovery(map: &mut Map<String, Value>, offered: &dyn Fn(&str) -> bool) {
 pub fn failed(mut document: Value, offered: &dyn Fn(&str) -> bool) -> Value {
     if let Value::Object(map) = &mut document {
         for key in ["reason", "suggestion"] {
-            in_place(map, key);
+            in_place(map, key, offered);
         }
         if let Some(Value::String(error)) = map.get_mut("error") {
             // what was given is quoted in it: only what is surely ours is said otherwise
@@ -269,12 +269,12 @@ pub fn done(mut document: Value, offered: &dyn Fn(&str) -> bool) -> Value {
     }
     if let Value::Object(map) = &mut document {
         for key in ["next_step", "message", "warning", "warnings"] {
-            in_place(map, key);
+            in_place(map, key, offered);
         }
         recovery(map, offered);
-        omitted(map);
+        omitted(map, offered);
         if let Some(Value::Array(sessions)) = map.get_mut("sessions") {
-            sessions.iter_mut().filter_map(Value::as_object_mut).for_each(omitted);
+            sessions.iter_mut().filter_map(Value::as_object_mut).for_each(|session| omitted(session, offered));
         }
         if let Some(Value::Array(missing)) = map.get_mut("missing") {
             for lack in missing.iter_mut().filter_map(Value::as_object_mut) {
@@ -354,7 +354,9 @@ mod tests {
             ),
             ("git empirica doctor knows more; --ai is not it", "git empirica doctor knows more; --ai is not it"),
         ] {
-            assert_eq!(sentence(text), expected);
+            assert_eq!(sentence(text, &|_| true), expected);
         }
+        let text = "Act; then run: git empirica postflight -v know=<0..1>";
+        assert_eq!(sentence(text, &|_| false), text, "a tool that is not listed is no help");
     }
 }

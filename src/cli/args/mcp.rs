@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Mcp {
-    /// Which tools: core has what one session needs, in fewer tokens
+    /// Which tools to list: core has the 10 that a day's work needs; a call to another one is done all the same
     #[arg(long, value_name = "SET", default_value = "all")]
     pub tools: ToolsWord,
 }

@@ -189,6 +189,7 @@ pub struct LogEvidence {
 impl Call for LogEvidence {
     const NAME: &'static str = "log_evidence";
     const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

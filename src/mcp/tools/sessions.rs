@@ -60,7 +60,6 @@ pub struct EndSession {
 impl Call for EndSession {
     const NAME: &'static str = "end_session";
     const EFFECT: Effect = Effect::Adds;
-    const CORE: bool = true;
     const RETURNS: &'static str = "session_id ended_at handoff:boolean";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -83,7 +82,6 @@ pub struct ListSessions {
 impl Call for ListSessions {
     const NAME: &'static str = "list_sessions";
     const EFFECT: Effect = Effect::Reads;
-    const CORE: bool = true;
     const RETURNS: &'static str = "sessions:array total_sessions:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

@@ -42,7 +42,6 @@ fn submitted(here: &mut Here<'_>, outcome: assess::Outcome) -> Result<Answer> {
 impl Call for ExecutePreflight {
     const NAME: &'static str = "execute_preflight";
     const EFFECT: Effect = Effect::Reads;
-    const CORE: bool = true;
     const RETURNS: &'static str = "session_id vectors:array task:string?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -66,7 +65,6 @@ pub struct SubmitPreflight {
 impl Call for SubmitPreflight {
     const NAME: &'static str = "submit_preflight_assessment";
     const EFFECT: Effect = Effect::Adds;
-    const CORE: bool = true;
     const RETURNS: &'static str = "session_id checkpoint_id recommendation next_step auto_generated_goals:array";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -94,7 +92,6 @@ pub struct ExecuteCheck {
 impl Call for ExecuteCheck {
     const NAME: &'static str = "execute_check";
     const EFFECT: Effect = Effect::Adds;
-    const CORE: bool = true;
     const RETURNS: &'static str = "session_id vectors:array drift_analysis:object safe_to_proceed:boolean";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -128,7 +125,6 @@ pub struct SubmitCheck {
 impl Call for SubmitCheck {
     const NAME: &'static str = "submit_check_assessment";
     const EFFECT: Effect = Effect::Adds;
-    const CORE: bool = true;
     const RETURNS: &'static str = "session_id checkpoint_id decision safe_to_proceed:boolean next_step";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -161,7 +157,6 @@ pub struct ExecutePostflight {
 impl Call for ExecutePostflight {
     const NAME: &'static str = "execute_postflight";
     const EFFECT: Effect = Effect::Reads;
-    const CORE: bool = true;
     const RETURNS: &'static str = "session_id vectors:array task:string?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -185,7 +180,6 @@ pub struct SubmitPostflight {
 impl Call for SubmitPostflight {
     const NAME: &'static str = "submit_postflight_assessment";
     const EFFECT: Effect = Effect::Adds;
-    const CORE: bool = true;
     const RETURNS: &'static str = "session_id checkpoint_id deltas:object calibration_status handoff:object?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
