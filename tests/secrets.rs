@@ -264,3 +264,23 @@ fn an_imported_line_that_allows_itself_is_told() {
         "{imported}"
     );
 }
+
+#[test]
+fn what_is_assigned_to_a_name_for_secrets_is_replaced_unless_it_is_a_placeholder() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Configure it");
+    for name in ["password", "passwd", "pwd", "secret", "token", "api_key", "DB_PASSWORD", "apiKey", "api-key"] {
+        for (before, after) in [("=", ""), (": ", ""), ("='", "'"), ("=", " in the file .env")] {
+            let value = ["hunter2", "secret"].concat();
+            let json = repo.json(["finding", &format!("set {name}{before}{value}{after}")]);
+            let shown = repo.json(["show", json["id"].as_str().expect("an id")]);
+            assert_eq!(shown["text"], format!("set {name}{before}[redacted:assigned-secret]{after}"), "{json}");
+            assert_eq!(json["redacted"][0]["field"], "text");
+        }
+        for value in ["<your-password1a>", "${DB_PASSWORD_2A}", "changeme2you", "xxxxxxxx2x", "required"] {
+            let said = repo.json(["finding", &format!("set {name}={value}")]);
+            assert_eq!(said["redacted"], Value::Null, "{name}={value}");
+        }
+    }
+}

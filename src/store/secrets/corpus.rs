@@ -172,7 +172,7 @@ impl Author {
 #[test]
 fn most_of_what_another_author_wrote_is_found_and_none_of_the_harmless_lines() {
     let Found { percent: [tokens, named], missed, lines, alarms } = OTHER.measured();
-    assert!(tokens >= 98.0 && named >= 81.0, "{tokens} {named}: {missed:#?}");
+    assert!(tokens >= 98.0 && named >= 82.0, "{tokens} {named}: {missed:#?}");
     assert!(lines > 2_500 && alarms.is_empty(), "{} of {lines}: {alarms:#?}", alarms.len());
 }
 
@@ -180,6 +180,6 @@ fn most_of_what_another_author_wrote_is_found_and_none_of_the_harmless_lines() {
 #[test]
 fn of_what_a_third_author_wrote_most_is_found_though_no_rule_was_made_for_it() {
     let Found { percent: [tokens, named], missed, lines, alarms } = THIRD.measured();
-    assert!(tokens >= 94.0 && named >= 72.0, "{tokens} {named}: {missed:#?}");
+    assert!(tokens >= 94.0 && named >= 72.5, "{tokens} {named}: {missed:#?}");
     assert!(lines > 1_900 && alarms.is_empty(), "{} of {lines}: {alarms:#?}", alarms.len());
 }

@@ -44,6 +44,8 @@ pub(super) fn assigned(text: &str) -> Vec<Range<usize>> {
         let tail = bytes[begun..at].to_ascii_lowercase();
         let names_password =
             [&b"password"[..], b"passwd", b"passphrase", b"passcode", b"pwd", b"_pass", b"_pw"].contains(&&tail[..]);
+        let names_secret =
+            names_password || [&b"secret"[..], b"token", b"api_key", b"apikey", b"api-key"].contains(&&tail[..]);
         let quoted = skip(at, &|byte| b"\\\"'`".contains(&byte));
         let before = skip(if quoted > at { skip(quoted, &|byte| byte == b']') } else { at }, &is_blank);
         let after = skip(before, &|byte| b":=>".contains(&byte));
@@ -83,6 +85,7 @@ pub(super) fn assigned(text: &str) -> Vec<Range<usize>> {
             "_key" => is_variable && bytes[start..begun].len() > 1 && is_key(value),
             _ if names_password && !is_placeholder(value) && is_told(value, is_variable || quote.is_some()) => true,
             _ if names_password && is_variable && is_phrase(value) => true,
+            _ if names_secret && !is_flag && !is_placeholder(value) && is_mixed(value) => true,
             "_pass" | "_pw" => false,
             _ => is_secret(value, name, quote.is_some(), is_variable),
         };
@@ -166,6 +169,16 @@ pub(super) fn is_told(value: &str, no_name: bool) -> bool {
         && !is_uuid(bytes)
         && !is_object_id(bytes)
         && !TRADE.iter().any(|word| lower.contains(word))
+}
+
+/// Whether a value that is assigned to a name for secrets is none itself: of names, few are one
+/// word with a digit inside.
+fn is_mixed(value: &str) -> bool {
+    let inner = value.trim_end_matches(|c: char| c.is_ascii_digit());
+    value.len() > 7
+        && !value.contains(['_', '-'])
+        && inner.contains(|c: char| c.is_ascii_digit())
+        && is_told(value, true)
 }
 
 /// Whether it is words and digits strung together by dashes, as programs for passwords propose them.
