@@ -89,6 +89,7 @@ mod rewrites;
 mod schema;
 mod search;
 mod secrets;
+mod secrets_corpus;
 mod secrets_kept;
 mod secrets_leave;
 mod seeds;
@@ -106,6 +107,7 @@ mod sync_remotes;
 
 mod team;
 mod tokens;
+mod transcripts_hostile;
 mod trust;
 mod unborn;
 mod values;

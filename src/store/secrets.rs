@@ -326,16 +326,4 @@ fn look(text: &str) -> (u32, bool) {
 }
 
 #[cfg(test)]
-mod corpus;
-#[cfg(test)]
-mod draw;
-#[cfg(test)]
-mod kinds;
-#[cfg(test)]
-mod ordinary;
-#[cfg(test)]
-mod others;
-#[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod third;

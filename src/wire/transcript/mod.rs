@@ -275,6 +275,4 @@ fn recognised<R: BufRead>(
 }
 
 #[cfg(test)]
-mod hostile;
-#[cfg(test)]
 mod tests;

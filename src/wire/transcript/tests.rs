@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::transcript::{Role, ToolSummary};
 
-pub(super) fn fixture(name: &str) -> PathBuf {
+fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/transcripts").join(name)
 }
 

@@ -68,7 +68,7 @@ impl Draw {
     }
 
     /// The same with passwords out of these, if there are any.
-    pub fn fill_with(&mut self, template: &str, passwords: &[&str]) -> (String, String) {
+    pub fn fill_with(&mut self, template: &str, passwords: &[String]) -> (String, String) {
         let (mut out, mut rest) = (String::new(), template);
         let (mut from, mut to) = (None, None);
         while let Some(one) = rest.chars().next() {
@@ -97,7 +97,7 @@ impl Draw {
     }
 
     /// What `{inner}` stands for, if it is of that form.
-    fn filler(&mut self, inner: &str, passwords: &[&str]) -> Option<String> {
+    fn filler(&mut self, inner: &str, passwords: &[String]) -> Option<String> {
         let password = |draw: &mut Draw| match passwords {
             [] => draw.password(),
             some => (*draw.one(some)).to_owned(),
