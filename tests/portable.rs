@@ -12,26 +12,26 @@ fn reference(name: &str) -> String {
     format!("refs/notes/empirica/{name}")
 }
 
-fn tips(repo: &Repo<'_>) -> Vec<String> {
+pub fn tips(repo: &Repo<'_>) -> Vec<String> {
     REFS.iter().map(|name| repo.git(["rev-parse", "-q", "--verify", &reference(name)]).out).collect()
 }
 
-fn trees(repo: &Repo<'_>) -> Vec<String> {
+pub fn trees(repo: &Repo<'_>) -> Vec<String> {
     let tree = |name: &&str| repo.git_out(["rev-parse", &format!("{}^{{tree}}", reference(name))]);
     REFS.iter().map(tree).collect()
 }
 
-fn export(repo: &Repo<'_>) -> String {
+pub fn export(repo: &Repo<'_>) -> String {
     repo.run(["export", "--jsonl"]).ok().out
 }
 
 #[track_caller]
-fn import(repo: &Repo<'_>, text: &str) -> Value {
+pub fn import(repo: &Repo<'_>, text: &str) -> Value {
     repo.run_with_input(["import", "--jsonl", "-", "--json"], text.as_bytes()).ok().json()
 }
 
 /// Sessions, goals, assessments, superseded handoffs and attachments, on several commits.
-fn lived(place: &Place) -> Repo<'_> {
+pub fn lived(place: &Place) -> Repo<'_> {
     let repo = place.set_up("project");
     repo.start("ada", "Find it");
     repo.json(["preflight", "-v", "know=0.5,uncertainty=0.7"]);

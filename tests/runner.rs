@@ -70,6 +70,7 @@ mod mcp;
 mod mcp_list;
 mod metrics;
 mod portable;
+mod portable_forms;
 mod properties;
 mod protocol;
 mod protocol_attacks;

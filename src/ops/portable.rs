@@ -148,7 +148,7 @@ fn read(context: &Context<'_>, input: &mut dyn BufRead, name: &str) -> Result<(V
     Err(Error::usage(format!("line {first} of {name} cannot be imported"))
         .reason(wrong.join("; "))
         .suggest(
-            "Mend or remove these lines, then import again: nothing was stored. A line is as export --jsonl writes it.",
+            "Mend or remove these lines, then import again: nothing was stored. A line says what export --jsonl writes.",
         )
         .command("git empirica export --jsonl"))
 }
@@ -157,7 +157,8 @@ fn waiting(context: &Context<'_>, read: Portable) -> Result<Waiting, String> {
     let digits = context.repo.hex_len();
     let on = parse_oid(&read.commit).filter(|_| read.commit.len() == digits);
     let on = on.ok_or_else(|| format!("the commit is not {digits} hex digits, as object ids are here"))?;
-    Ok(Waiting { shelf: read.shelf, on, line: read.line })
+    let line = portable::canonical(&read.line).unwrap_or(read.line);
+    Ok(Waiting { shelf: read.shelf, on, line })
 }
 
 /// The error of an input that cannot be read.

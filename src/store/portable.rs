@@ -1,6 +1,6 @@
 //! Out and in: every stored line with where it stands, and such lines united into the notes, one commit a ref.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::epoch::{Epoch, NAME};
 use super::flush::{Beside, Change};
@@ -197,10 +197,18 @@ impl Store<'_> {
                 let Some(on) = of_note.first().map(|line| line.on) else { continue };
                 let note = tree.get(on)?.unwrap_or_default();
                 let here: HashSet<&[u8]> = lines::split(&note).collect();
+                let by_id: HashMap<&str, &[u8]> =
+                    lines::split(&note).filter_map(|l| Some((lines::id(l)?, l))).collect();
+                // what is stored need not be as we would write it
+                let is_said = |line: &[u8]| {
+                    let known = lines::id(line).and_then(|id| by_id.get(id));
+                    known.is_some_and(|known| portable::is_same(known, line))
+                };
                 for line in of_note {
                     let is_redacted = || !epoch.counts(&line.line);
-                    let is_known =
-                        here.contains(line.line.as_slice()) || waiting.contains(&(shelf, on, line.line.as_slice()));
+                    let is_known = here.contains(line.line.as_slice())
+                        || waiting.contains(&(shelf, on, line.line.as_slice()))
+                        || is_said(&line.line);
                     let new = if is_known { Some(false) } else { (!is_redacted()).then_some(true) };
                     match new {
                         Some(true) => *imported.new.entry(portable::kind(&line.line)).or_default() += 1,

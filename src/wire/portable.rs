@@ -1,11 +1,13 @@
 //! A stored line as a line of an export, and back: the bytes of a record are copied, never encoded anew.
 
+use std::collections::BTreeSet;
+
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::lines;
-use super::record::decode;
-use crate::model::Shelf;
+use super::record::{decode, encode, read_json};
+use crate::model::{Id, Record, Shelf};
 
 /// A line of an export, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +57,10 @@ pub enum Read {
 /// Reads a line of an export. The error says what is wrong with it, in a sentence without its content.
 pub fn read(text: &[u8]) -> Result<Read, String> {
     std::str::from_utf8(text).map_err(|_| "it is not UTF-8".to_owned())?;
-    let members = members(text).ok_or("it is not one JSON object")?;
+    let members = members(text).ok_or_else(|| match serde_json::from_slice::<IgnoredAny>(text.trim_ascii()) {
+        Err(error) => format!("it is not one JSON object: {}", error.to_string().replace("line 1 ", "")),
+        Ok(_) => "it is not one JSON object".to_owned(),
+    })?;
     if members.iter().any(|(key, _)| key == "epoch") {
         return read_epoch(&members);
     }
@@ -101,9 +106,81 @@ fn read_line(members: Vec<(String, &[u8])>) -> Result<Portable, String> {
     if line.is_empty() || line.contains(&b'\n') {
         return Err("what it holds is not exactly one line".to_owned());
     }
-    let shelf = shelf.or_else(|| shelf_of(&line));
-    let shelf = shelf.ok_or("the shelf does not follow from what it holds, and it has no key \"shelf\"")?;
+    let follows = |record: Record| record.body.shelf();
+    let shelf = match (shelf, read_json(&line)) {
+        (Some(shelf), _) => shelf,
+        (None, Ok(record)) => follows(record).ok_or("it has no key \"shelf\", and may lie on any")?,
+        (None, Err(why)) => return Err(format!("{why}; and it has no key \"shelf\"")),
+    };
     Ok(Portable { commit, shelf, line })
+}
+
+/// The line that is stored for a record that was given as other JSON that says the same: other white space, keys in another order, other
+/// escapes and forms of numbers. `None` for what is stored as it is: foreign lines, and what stands as records stand and
+/// has more in it than this program understands.
+pub fn canonical(line: &[u8]) -> Option<Vec<u8>> {
+    if decode(line).is_some_and(|record| encode(&record).as_bytes() == line) {
+        return None;
+    }
+    let members = members(line)?;
+    let keys: BTreeSet<&String> = members.iter().map(|(key, _)| key).collect();
+    if keys.len() < members.len() {
+        return None;
+    }
+    let said = |key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value);
+    let version: u64 = serde_json::from_slice(said("v")?).ok()?;
+    let id = Id::parse(&serde_json::from_slice::<String>(said("id")?).ok()?)?;
+    let own: Map<String, Value> = read_json(line)
+        .map(|record| encode(&record))
+        .map_or_else(|_| Map::new(), |own| serde_json::from_str(&own).unwrap_or_default());
+    let is_own = |key: &str, value: &[u8]| own.get(key).filter(|own| says(own, value)).map(Value::to_string);
+    let understood = members.iter().all(|(key, value)| is_own(key, value).is_some());
+    if !understood && lines::id(line).is_some() {
+        return None;
+    }
+    let mut out = vec![format!("\"v\":{version}"), format!("\"id\":\"{id}\"")];
+    let mut add = |key: &str, value: &[u8]| {
+        let value = is_own(key, value).unwrap_or_else(|| compact(value));
+        out.push(format!("{}:{value}", Value::from(key)));
+    };
+    let is_rest = |key: &str| !["v", "id"].contains(&key);
+    own.keys().filter(|key| is_rest(key)).for_each(|key| said(key).into_iter().for_each(|value| add(key, value)));
+    let more = members.iter().filter(|(key, _)| is_rest(key) && !own.contains_key(key));
+    more.for_each(|(key, value)| add(key, value));
+    Some(format!("{{{}}}", out.join(",")).into_bytes())
+}
+
+/// Whether two texts are JSON that says the same.
+pub fn is_same(a: &[u8], b: &[u8]) -> bool {
+    serde_json::from_slice(a).is_ok_and(|a: Value| says(&a, b))
+}
+
+fn says(value: &Value, text: &[u8]) -> bool {
+    serde_json::from_slice(text).is_ok_and(|other: Value| equal(value, &other))
+}
+
+fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b)))
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// A value as it is, without white space between its tokens.
+fn compact(json: &[u8]) -> String {
+    let (mut out, mut in_string, mut escaped) = (Vec::with_capacity(json.len()), false, false);
+    for byte in json {
+        if in_string || !byte.is_ascii_whitespace() {
+            out.push(*byte);
+        }
+        in_string ^= *byte == b'"' && !escaped;
+        escaped = in_string && *byte == b'\\' && !escaped;
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// The kind that a line says it is of; `None` for a line that is no record.

@@ -159,12 +159,22 @@ pub fn decode(line: &[u8]) -> Option<Record> {
 }
 
 fn decode_in_any_order(line: &[u8]) -> Option<Record> {
-    let head: HeadWire = serde_json::from_slice(line).ok()?;
+    read_json(line).ok()
+}
+
+/// Reads a record out of any JSON object that says the same; the error is why it is none that this program understands.
+pub fn read_json(json: &[u8]) -> Result<Record, String> {
+    // where in the record it is, tells nobody where in the file
+    let said = |error: serde_json::Error| error.to_string().split(" at line ").next().unwrap_or_default().to_owned();
+    let head: HeadWire = serde_json::from_slice(json).map_err(|error| format!("it is no record: {}", said(error)))?;
     if head.v != VERSION {
-        return None;
+        return Err(format!("it is a record of version {}", head.v));
     }
-    let body = body_from_json(&head.kind, line)?;
-    Some(Record { head: head.into(), body })
+    let body = read_body(&head.kind, &mut serde_json::Deserializer::from_slice(json));
+    match body.map_err(|error| format!("it is no {}: {}", head.kind, said(error)))? {
+        Some(body) => Ok(Record { head: head.into(), body }),
+        None => Err(format!("the kind '{}' is not known", head.kind)),
+    }
 }
 
 impl From<HeadWire> for Head {

@@ -36,8 +36,8 @@ pub struct Export {
 /// annotate, with their own times and, under the key foreign, all that was said. Its notes stay as they are. A second time
 /// changes nothing, and clones that both import have the same records. What is not understood is listed.
 ///
-/// With --jsonl, takes in what export wrote: all lines or, when one is wrong, none. Lines are stored as the bytes they are, in one
-/// commit a ref, and the Markdown of handoffs is rendered.
+/// With --jsonl, takes in what export wrote: all lines or, when one is wrong, none. Any JSON that says the same will do:
+/// records are stored as this program writes them, other lines as they are, in one commit a ref, and the Markdown of handoffs is rendered.
 ///
 /// What is here already changes nothing. The commits that records stand on need not be here.
 #[derive(Debug, Args)]
