@@ -58,7 +58,14 @@ impl<'a> Here<'a> {
             (None, Some(own)) if ai.is_none() => Some(self.own(own)?),
             (session, _) => session,
         };
-        Context::new(self.env, self.repo, &BuiltIn, Asked { ai, session, client: self.client(), ..Default::default() })
+        let is_named = session.is_some();
+        let asked = Asked { ai, session, client: self.client(), ..Default::default() };
+        let context = Context::new(self.env, self.repo, &BuiltIn, asked)?;
+        if is_named {
+            // a wrong session is said before what is wrong with other ids
+            context.working()?;
+        }
+        Ok(context)
     }
 
     /// The session this client began; one that has ended meanwhile is an error: what is said in it now, nobody would see.

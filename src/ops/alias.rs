@@ -215,6 +215,7 @@ pub fn no_record(given: &str, what: &str, why: &str) -> Error {
         "handoff" => &["git empirica handoff list"],
         "acknowledgement" => &["git empirica log"],
         "checkpoint" => &["git empirica checkpoint list"],
+        "unknown" => &["git empirica search kind:unknown"],
         "checkpoint or handoff" => &["git empirica checkpoint list", "git empirica handoff list"],
         _ => &["git empirica log --journal"],
     };

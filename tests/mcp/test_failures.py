@@ -284,9 +284,9 @@ async def sessions_that_are_not_there(case) -> None:
     """Improvement 5 of the specification: what to call is said as a call."""
     async with alone() as client:
         with case("a recovery that begins a session lets the call succeed"):
-            said = await client.fails("log_finding", {"finding": "f"}, recover=False)
+            said = await client.fails("get_session_summary", {}, recover=False)
             await client.recovers(said["recovery_commands"][0])
-            await client.ok("log_finding", finding="f")
+            await client.ok("get_session_summary")
         with case("no session for latest:active:claude-code"):
             said = await client.fails("log_finding", {"finding": "f", "session_id": "latest:active:claude-code"})
             assert "latest:active:claude-code" in said["error"] and "claude-code" in said["reason"]

@@ -57,7 +57,7 @@ async def severities(case) -> None:
 
 @test
 async def what_is_learned_is_no_drift(case) -> None:
-    for by in [0.1, 0.25, 0.45]:
+    for by in [0.1, 0.25]:
         async with alone() as client:
             await begun(client)
             with case(f"a gain of {by} with findings is no drift"):
@@ -65,6 +65,13 @@ async def what_is_learned_is_no_drift(case) -> None:
                 said = await client.ok("submit_check_assessment", vectors=moved(by))
                 assert said["drift_analysis"]["severity"] == "none" and said["safe_to_proceed"] is True, said["drift_analysis"]
                 assert said["decision"] == "proceed" and said["confidence"] == 0.8
+    async with alone() as client:
+        await begun(client)
+        with case("a gain above 0.30 with one finding is moderate overconfidence"):
+            await client.ok("execute_check", findings=["found out"], confidence_to_proceed=0.8)
+            said = await client.ok("submit_check_assessment", vectors=moved(0.45))
+            assert said["drift_analysis"]["severity"] == "moderate" and said["safe_to_proceed"] is True, said["drift_analysis"]
+            assert said["drift_analysis"]["type"] == "overconfidence", said["drift_analysis"]
     async with alone() as client:
         await client.ok("bootstrap_session", ai_id="a")
         with case("without assessments there is no drift"):
@@ -114,7 +121,7 @@ async def goals(case) -> None:
                 assert len(made) <= 5 and "git empirica" not in said["next_step"], said
                 for goal in made:
                     assert {"description", "priority", "rationale"} <= set(goal) and goal["priority"] in ("high", "medium", "low"), goal
-                    assert "Port the parser" in goal["description"], goal
+                    assert "port the parser" in goal["description"], goal
                 weak = next(iter(change), "")
                 assert not wants or any(weak.upper() in goal["rationale"] for goal in made), made
             with case(f"goals for {change or 'good vectors'} are stored"):

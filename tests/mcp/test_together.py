@@ -182,7 +182,7 @@ async def worktrees(case) -> None:
         async with connected(repo) as one, connected(repo, cwd=other) as two:
             first = (await one.ok("bootstrap_session", ai_id="a"))["session_id"]
             with case("a session of another worktree is not the active one"):
-                await two.fails("log_finding", {"finding": "f"}, recover=False)
+                await two.fails("get_session_summary", {}, recover=False)
             second = (await two.ok("bootstrap_session", ai_id="b"))["session_id"]
             with case("each is active in its own"):
                 assert (await one.ok("log_finding", finding="f"))["session_id"] == first
