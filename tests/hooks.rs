@@ -121,11 +121,11 @@ fn a_digest_tells_what_was_said_since_the_last_commit() {
     assert!(note.contains("the second one") && !note.contains("keyed by user"), "{note}");
     let third = repo.commit("c.txt", "c\n", "C");
     assert_eq!(repo.note(HANDOFFS, &third), "", "nothing new was said");
-    let log = repo.json(["log", "--handoffs"]);
+    let log = repo.json(["log", "--digests"]);
     assert_eq!(log["commits"][0]["digests"][0]["findings"][0]["text"], "the second one");
-    let text = repo.run(["log", "--handoffs"]).ok().out;
+    let text = repo.run(["log", "--digests"]).ok().out;
     assert!(text.contains("learned: the second one"), "{text}");
-    assert!(repo.run(["log", "--handoffs", "--oneline"]).ok().out.contains("digest of port the cache"));
+    assert!(repo.run(["log", "--digests", "--oneline"]).ok().out.contains("digest of port the cache"));
     repo.fsck();
 }
 

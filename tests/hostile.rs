@@ -131,7 +131,7 @@ fn errors_show_hostile_arguments_as_text() {
         &["finding", &format!("@{text}")],
         &["query", "--since", "\x1bnonsense\u{202e}"],
         &["query", "--task", &format!("({text}")],
-        &["log", &text],
+        &["log", &format!("^{text}")],
         &["activity", &text, "x"],
         &[&text],
     ] {

@@ -82,6 +82,21 @@ fn order_and_selection_are_those_of_git_log() {
         &["--", "x"],
         &["--all", "--", "c", "e"],
         &["HEAD", "--", "no-such-path"],
+        &["x"],
+        &["main..apart", "-3"],
+        &["--merges"],
+        &["--no-merges", "--all"],
+        &["--branches"],
+        &["--branches=ap*", "--not", "main"],
+        &["--tags"],
+        &["-i", "--grep", "^t"],
+        &["--invert-grep", "--grep=Three"],
+        &["--committer=T"],
+        &["--topo-order"],
+        &["-S", "5"],
+        &["--all", "--", "--all"],
+        &["--grep", "--all"],
+        &["--after=2026-03-01T08:03:30Z", "--before", "2026-03-01T08:05:30Z"],
     ] {
         let git = repo.git_out([&["log", "--format=%H", "--exclude=refs/notes/*"], selection].concat());
         let expected: Vec<&str> = git.lines().filter(|id| annotated.contains(id)).collect();
@@ -92,7 +107,74 @@ fn order_and_selection_are_those_of_git_log() {
     let all = listed(&repo.json(["log", "--all"]));
     assert_eq!(all.len(), 6, "the commits of the notes are nobody's history");
     assert_eq!(listed(&repo.json(["log", "-n", "2"])), listed(&repo.json(["log"]))[..2], "-n counts annotated commits");
+    assert_eq!(listed(&repo.json(["log", "-2"])), listed(&repo.json(["log"]))[..2], "as git's own -2");
     assert_eq!(listed(&repo.json(["log", "--max-count", "0"])), Vec::<String>::new());
+    let mut newest = listed(&repo.json(["log", "-n2"]));
+    newest.reverse();
+    assert_eq!(listed(&repo.json(["log", "--reverse", "-n2"])), newest, "git takes the newest, then reverses");
+    let text = repo.run(["log", "--reverse", "-2", "--oneline"]).ok().out;
+    let commits: Vec<&str> = text.lines().filter(|line| !line.starts_with(' ')).collect();
+    assert!(commits.len() == 2 && newest[1].starts_with(&commits[1][..7]), "{text}");
+}
+
+#[test]
+fn a_limit_counts_the_records_that_are_asked_for() {
+    let place = Place::new();
+    let repo = place.set_up("a");
+    for n in 0..3 {
+        for who in ["ada", "bob"] {
+            repo.start(who, &format!("task {n}"));
+            repo.json(["finding", &format!("{who} saw {n}"), "--ai", who]);
+            repo.json(["handoff", "--ai", who, "--next", &format!("{who} step {n}")]);
+            repo.json(["session", "end", "--ai", who]);
+        }
+        repo.start("eve", "on the side");
+        repo.json(["finding", &format!("digested {n}"), "--ai", "eve"]);
+        repo.commit("f", &format!("{n}"), &format!("Commit {n}"));
+    }
+    let of = |given: &[&str], key: &str| -> Vec<String> {
+        let json = repo.json([&["log"], given].concat());
+        let commits = json["commits"].as_array().expect("a list").clone();
+        let all = |commit: &Value| commit[key].as_array().cloned().unwrap_or_default();
+        let text = |record: &Value| record["ai_id"].as_str().expect("an agent").to_owned();
+        commits.iter().flat_map(all).map(|record| text(&record)).collect()
+    };
+    assert_eq!(of(&["--handoffs"], "handoffs").len(), 6);
+    for n in [1, 3, 5] {
+        let limit = n.to_string();
+        assert_eq!(of(&["--handoffs", "-n", &limit], "handoffs").len(), n);
+        assert_eq!(of(&["--journal", "-n", &limit], "journal").len(), n);
+        assert_eq!(of(&["--journal", "-n", &limit, "--reverse"], "journal").len(), n);
+    }
+    let newest = repo.json(["log", "--handoffs", "-n1"]);
+    assert_eq!(newest["commits"][0]["handoffs"][0]["task"], "task 2");
+    assert_eq!(of(&["--handoffs", "-n1"], "handoffs"), ["bob"], "the newest of its commit");
+    assert_eq!(of(&["--handoffs"], "digests"), Vec::<String>::new(), "digests have a switch of their own");
+    let digests = of(&["--digests"], "digests");
+    assert!(!digests.is_empty() && of(&["--digests"], "handoffs").is_empty());
+    assert_eq!(of(&[], "digests"), digests, "both without a switch");
+    assert_eq!(of(&["--ai", "ada"], "handoffs"), ["ada", "ada", "ada"]);
+    assert_eq!(of(&["--ai", "ada", "-1"], "handoffs"), ["ada"]);
+    assert!(of(&["--ai", "nobody"], "handoffs").is_empty());
+    let text = repo.run(["log", "--handoffs", "-n", "3"]).ok().out;
+    assert_eq!(text.lines().filter(|line| line.starts_with("Handoff ")).count(), 3, "{text}");
+    assert!(!text.contains("Digest"), "{text}");
+    assert_eq!(repo.run(["log", "--checkpoints"]).ok().out, "", "nothing is shown of an empty kind");
+}
+
+#[test]
+fn what_git_log_alone_can_show_is_refused_with_its_command() {
+    let place = Place::new();
+    let repo = place.repo("a");
+    for option in ["--stat", "-p", "--format=%h", "--patch", "--left-right", "--skip=1", "--walk-reflogs"] {
+        let json = repo.fails(2, ["log", option, "HEAD"]);
+        let name = option.split('=').next().expect("a name");
+        let command = format!("git log --notes=empirica/handoffs {name}");
+        assert_eq!(json["recovery_commands"][0], *command, "{json}");
+    }
+    assert!(repo.fails(2, ["log", "--onelin"])["suggestion"].to_string().contains("--oneline"));
+    let bad = repo.run(["log", "--author"]);
+    assert!(bad.code == 1 && bad.err.contains("Option '--author' requires a value"), "{}", bad.err);
 }
 
 #[test]
@@ -194,6 +276,14 @@ fn colours_follow_the_configuration_the_terminal_and_no_color() {
     assert!(!coloured(&[("GIT_PAGER_IN_USE", "true")], &["log"]));
     repo.git(["config", "color.ui", "auto"]).ok();
     assert!(coloured(&[("GIT_PAGER_IN_USE", "true"), ("TERM", "xterm")], &["log"]), "git's own pager shows colours");
+    for on in [&["log", "--color"][..], &["log", "--color=always", "--oneline"]] {
+        assert!(coloured(&[("NO_COLOR", "1")], on), "{on:?}: what is asked for is stronger than the environment");
+    }
+    repo.git(["config", "color.ui", "always"]).ok();
+    for off in [&["log", "--no-color"][..], &["log", "--color=never"], &["log", "--color=auto"]] {
+        assert!(!coloured(&[], off), "{off:?}");
+    }
+    repo.fails(2, ["log", "--color"]);
 }
 
 #[test]
@@ -226,7 +316,7 @@ fn a_bad_revision_is_refused_in_gits_own_words() {
     let place = Place::new();
     let repo = place.repo("a");
     for bad in ["no-such", "HEAD~99", "main..no-such", "main:no-such", "@{99999999}"] {
-        let git = repo.git(["log", "--end-of-options", bad, "--"]);
+        let git = repo.git(["log", bad]);
         assert_eq!(git.code, 128, "{bad}");
         let words = git.err.lines().next().unwrap_or_default().trim_start_matches("fatal: ").to_owned();
         let ran = repo.run(["log", bad]).code(1);

@@ -110,7 +110,7 @@ fn a_session_as_people_see_it() {
     both("bootstrap.txt", &repo, &["bootstrap"]);
     both("log.txt", &repo, &["log", "--handoffs"]);
     both("log-oneline.txt", &repo, &["log", "--handoffs", "--checkpoints", "--journal", "--oneline"]);
-    both("log-journal.txt", &repo, &["log", "--journal", "--checkpoints", "-n", "1"]);
+    both("log-journal.txt", &repo, &["log", "--journal", "--checkpoints", "-4"]);
     both("query.txt", &repo, &["query", "--task", "LOGIN", "--ai", "ada"]);
     both("checkpoint-list.txt", &repo, &["checkpoint", "list"]);
     is("git-log.txt", &repo.git(["log", "-1", "--notes=empirica/handoffs"]).ok().out);

@@ -402,6 +402,7 @@ impl<'a> Here<'a> {
     /// The log writes each commit as soon as it is found.
     fn log(&mut self, given: args::Log) -> Result<Option<Answer>> {
         let (oneline, checkpoints, journal) = (given.oneline, given.checkpoints, given.journal);
+        self.output.color = given.color;
         let request = requests::log(given);
         let context = self.context(Asked::default())?;
         if self.output.as_json {

@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use crate::git::history::selecting;
+
 /// Names of commands that are another's today.
 const NAMES: &[(&str, &[&str])] = &[
     ("bootstrap", &["status", "--all"]),
@@ -62,6 +64,9 @@ pub fn understood(arguments: Vec<OsString>) -> Vec<OsString> {
     let mut given = arguments.into_iter();
     let mut out: Vec<OsString> = given.next().into_iter().collect();
     let mut rest: Vec<OsString> = given.collect();
+    if rest.first().is_some_and(|word| word == "--no-pager") {
+        out.push(rest.remove(0));
+    }
     // options that say only how to answer make no command
     if rest.iter().all(|word| word == "--json") {
         rest.insert(0, "status".into());
@@ -76,6 +81,10 @@ pub fn understood(arguments: Vec<OsString>) -> Vec<OsString> {
     match known {
         Some(command) => out.extend(command.iter().map(OsString::from)),
         None => out.push(first),
+    }
+    if words[0] == "log" {
+        out.extend(of_log(rest));
+        return out;
     }
     if words[0] == "goal"
         && known.is_none()
@@ -135,6 +144,39 @@ pub fn understood(arguments: Vec<OsString>) -> Vec<OsString> {
     out
 }
 
+/// The options of `log` that are its own, then `--` and what selects commits for `git log`.
+fn of_log(mut given: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let (mut out, mut selection) = (Vec::new(), Vec::new());
+    while let Some(word) = given.next() {
+        let text = word.to_string_lossy();
+        let is_count = text.len() > 1 && text[1..].bytes().all(|byte| byte.is_ascii_digit());
+        match (&*text, selecting(&text)) {
+            ("--", _) => {
+                selection.push(word);
+                selection.extend(given.by_ref());
+            }
+            ("--no-color", _) => out.push("--color=never".into()),
+            ("-n" | "--max-count" | "--ai", _) => out.extend(std::iter::once(word).chain(given.next())),
+            (text, Some(2)) => {
+                let value = given.next();
+                let joint = if value.is_some() && text.starts_with("--") { "=" } else { "" };
+                let mut joined = OsString::from(format!("{text}{joint}"));
+                joined.push(value.unwrap_or_default());
+                selection.push(joined);
+            }
+            (_, Some(_)) => selection.push(word),
+            (text, None) if text.starts_with('-') && is_count => out.push(format!("-n{}", &text[1..]).into()),
+            (text, None) if text.starts_with('-') => out.push(word),
+            (_, None) => selection.push(word),
+        }
+    }
+    if !selection.is_empty() {
+        out.push("--".into());
+        out.append(&mut selection);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +197,14 @@ mod tests {
             ("x deadend-log --approach A --why-failed W", "x deadend --why=W -- A"),
             ("x handoff --finding F", "x handoff --finding F"),
             ("x finding -- --finding F", "x finding -- --finding F"),
+            ("x log", "x log"),
+            (
+                "x log a..b -3 --author ann --json --since=1 -- p",
+                "x log -n3 --json -- a..b --author=ann --since=1 -- p",
+            ),
+            ("x log -n 3 --ai ann -Sx -S y --no-color", "x log -n 3 --ai ann --color=never -- -Sx -Sy"),
+            ("x log --stat -- -3", "x log --stat -- -- -3"),
+            ("x --no-pager log -1", "x --no-pager log -n1"),
             ("x export --output file", "x export --output file"),
             ("x finding --finding", "x finding --finding"),
         ] {

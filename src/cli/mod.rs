@@ -72,6 +72,7 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: &dy
         return serve(given.tools == args::ToolsWord::All);
     }
     let mut output = Output::new(streams, as_json, usage::wants_quiet(&arguments));
+    output.pages = !cli.no_pager;
     match dispatch::run(cli.command, env, &mut output) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => 0,

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::{Child, Stdio};
 
 use super::Streams;
+use super::args::ColorWord;
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::git::Repository;
@@ -19,6 +20,10 @@ pub struct Output {
     pub as_json: bool,
     /// Whether only the answer and warnings are wanted.
     pub quiet: bool,
+    /// Whether long answers go through a pager.
+    pub pages: bool,
+    /// When there are colours, if the arguments say it.
+    pub color: Option<ColorWord>,
 }
 
 /// Whether the reader of our output has gone.
@@ -47,7 +52,7 @@ pub fn painted(line: &str, paint: Paint) -> String {
 impl Output {
     /// An output over the process's streams.
     pub fn new(streams: Streams, as_json: bool, quiet: bool) -> Self {
-        Output { streams, pager: None, as_json, quiet }
+        Output { streams, pager: None, as_json, quiet, pages: true, color: None }
     }
 
     /// The streams, after a pager has ended.
@@ -85,15 +90,17 @@ impl Output {
         &mut *self.streams.stdin
     }
 
-    /// Whether colours are wanted on standard output: `color.ui`, `NO_COLOR`, and a terminal or git's own pager.
+    /// Whether colours are wanted on standard output: `--color`, `color.ui`, `NO_COLOR`, and a terminal or git's own pager.
     pub fn paint(&self, env: &Env, repo: Option<&Repository>) -> Paint {
         let configured = repo.and_then(|repo| repo.config("color.ui"));
         let shown =
             (self.streams.out_is_terminal && env.get("TERM") != Some("dumb")) || env.get("GIT_PAGER_IN_USE").is_some();
-        let on = match configured.as_deref() {
+        let on = match (self.color, configured.as_deref()) {
+            (Some(ColorWord::Always), _) => true,
+            (Some(ColorWord::Never), _) => false,
             _ if env.get("NO_COLOR").is_some() || self.as_json => false,
-            Some("always") => true,
-            Some("never" | "false" | "no" | "off" | "0") => false,
+            (None, Some("always")) => true,
+            (None, Some("never" | "false" | "no" | "off" | "0")) => false,
             _ => shown,
         };
         Paint { on }
@@ -101,7 +108,7 @@ impl Output {
 
     /// Sends what follows through the user's pager, when standard output is a terminal and git has a pager.
     pub fn page(&mut self, env: &Env, repo: &Repository) {
-        if !self.streams.out_is_terminal || self.as_json || env.get("GIT_PAGER_IN_USE").is_some() {
+        if !self.pages || !self.streams.out_is_terminal || self.as_json || env.get("GIT_PAGER_IN_USE").is_some() {
             return;
         }
         let Some(line) = variable(repo.cwd(), "GIT_PAGER").filter(|line| line != "cat") else { return };

@@ -7,11 +7,10 @@ use super::input::Input;
 use crate::epistemics::metrics::Period;
 use crate::epistemics::report::Said;
 use crate::error::{Error, Result};
-use crate::git::history::Selection;
 use crate::model::assessment::Trigger;
 use crate::model::goal::Priority;
 use crate::model::handoff::Calibration;
-use crate::model::{Phase, Shelf, Vectors, Verdict};
+use crate::model::{Phase, Vectors, Verdict};
 use crate::ops::Asked;
 use crate::ops::accept;
 use crate::ops::assess::{Request, vector_error};
@@ -259,27 +258,19 @@ impl From<args::SelfAssessmentWord> for Calibration {
 
 /// Which commits a log shows, with which records.
 pub fn log(given: args::Log) -> log::Request {
-    let any = given.handoffs || given.checkpoints || given.journal;
-    let shelves = [
-        (given.handoffs || !any, Shelf::Handoffs),
-        (given.checkpoints, Shelf::Checkpoints),
-        (given.journal, Shelf::Journal),
-    ];
+    let any = given.handoffs || given.digests || given.checkpoints || given.journal;
     log::Request {
-        shelves: shelves.into_iter().filter(|(wanted, _)| *wanted).map(|(_, shelf)| shelf).collect(),
+        wanted: log::Wanted {
+            handoffs: given.handoffs || !any,
+            digests: given.digests || !any,
+            checkpoints: given.checkpoints,
+            journal: given.journal,
+            ai: given.ai,
+            counts_records: any,
+        },
         limit: given.limit,
         abbreviate: given.oneline,
-        selection: Selection {
-            revisions: given.revisions,
-            paths: given.paths,
-            all: given.all,
-            first_parent: given.first_parent,
-            reverse: given.reverse,
-            since: given.since,
-            until: given.until,
-            author: given.author,
-            grep: given.grep,
-        },
+        selection: given.selection,
     }
 }
 

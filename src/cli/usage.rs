@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::args::Cli;
 use crate::error::Error;
+use crate::error::quote;
 
 /// Whether the arguments ask for JSON, also when they cannot be parsed: `--json`, and for `query` its `--format json`.
 pub fn wants_json(arguments: &[OsString]) -> bool {
@@ -67,8 +68,19 @@ pub fn error(error: &clap::Error, arguments: &[OsString]) -> Error {
     });
     let dash = (error.kind() == ErrorKind::UnknownArgument && arguments.len() > 2)
         .then(|| "Look at the help; a text that begins with '-' goes behind '--'.".to_owned());
+    let meant = suggestion.clone();
     let suggestion = suggestion.or(tip).or(dash).unwrap_or_else(|| "Look at the help of the command.".to_owned());
-    out.suggest(suggestion).command(help_command(arguments))
+    match error.get(ContextKind::InvalidArg) {
+        // what shapes a diff, git log shows with the notes beside
+        Some(ContextValue::String(option))
+            if error.kind() == ErrorKind::UnknownArgument && help_command(arguments) == "git empirica log -h" =>
+        {
+            out.reason("it does not select commits, or git log does not know it either")
+                .suggest(meant.unwrap_or_else(|| "git log shows it, with the notes beside the commits.".to_owned()))
+                .command(format!("git log --notes=empirica/handoffs {}", quote(option)))
+        }
+        _ => out.suggest(suggestion).command(help_command(arguments)),
+    }
 }
 
 /// The command that shows the help of what was meant.

@@ -9,27 +9,90 @@ use super::{Oid, parse_oid};
 use crate::error::{Error, Result};
 use crate::model::assessment::CommitLine;
 
-/// Which commits to list; everything is handed to git as it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Selection {
-    /// Revisions and ranges; none is HEAD.
-    pub revisions: Vec<String>,
-    /// Paths; none is everything.
-    pub paths: Vec<String>,
-    /// `--all`.
-    pub all: bool,
-    /// `--first-parent`.
-    pub first_parent: bool,
-    /// `--reverse`.
-    pub reverse: bool,
-    /// `--since`.
-    pub since: Option<String>,
-    /// `--until`.
-    pub until: Option<String>,
-    /// `--author`.
-    pub author: Option<String>,
-    /// `--grep`.
-    pub grep: Option<String>,
+/// Which commits to list, in the words of `git log`: options that [select](selecting), revisions and ranges, `--` and paths; none is all
+/// of HEAD.
+pub type Selection = Vec<String>;
+
+/// The options of `git log` that select or order commits: without a value, with `=` and one, with one either way.
+const ALONE: [&str; 42] = [
+    "--all",
+    "--all-match",
+    "--ancestry-path",
+    "--author-date-order",
+    "--basic-regexp",
+    "--branches",
+    "--cherry-pick",
+    "--date-order",
+    "--dense",
+    "--do-walk",
+    "--exclude-first-parent-only",
+    "--extended-regexp",
+    "--first-parent",
+    "--fixed-strings",
+    "--follow",
+    "--full-history",
+    "--ignore-missing",
+    "--invert-grep",
+    "--left-only",
+    "--merge",
+    "--merges",
+    "--no-max-parents",
+    "--no-merges",
+    "--no-min-parents",
+    "--no-walk",
+    "--not",
+    "--perl-regexp",
+    "--reflog",
+    "--regexp-ignore-case",
+    "--remotes",
+    "--remove-empty",
+    "--reverse",
+    "--right-only",
+    "--show-pulls",
+    "--simplify-by-decoration",
+    "--simplify-merges",
+    "--sparse",
+    "--tags",
+    "--topo-order",
+    "-E",
+    "-F",
+    "-i",
+];
+const JOINED: [&str; 8] = [
+    "--ancestry-path",
+    "--branches",
+    "--exclude-hidden",
+    "--max-parents",
+    "--min-parents",
+    "--no-walk",
+    "--remotes",
+    "--tags",
+];
+const VALUED: [&str; 12] = [
+    "--after",
+    "--author",
+    "--before",
+    "--committer",
+    "--exclude",
+    "--glob",
+    "--grep",
+    "--max-age",
+    "--min-age",
+    "--since",
+    "--since-as-filter",
+    "--until",
+];
+
+/// How many words, from this option on, `git log` takes to select commits; `None` when it is no such option.
+pub fn selecting(option: &str) -> Option<usize> {
+    let (name, has_value) = option.split_once('=').map_or((option, false), |(name, _)| (name, true));
+    let is_content = ["-S", "-G"].contains(&option.get(..2)?);
+    match has_value {
+        _ if is_content => Some(if option.len() == 2 { 2 } else { 1 }),
+        false if ALONE.contains(&name) => Some(1),
+        false => VALUED.contains(&name).then_some(2),
+        true => (JOINED.contains(&name) || VALUED.contains(&name)).then_some(1),
+    }
 }
 
 /// A commit as a log shows it.
@@ -99,7 +162,7 @@ impl Listed {
 /// Commits in git's order, with abbreviated ids if they are wanted: the plain history is walked in process, any other is git's own listing.
 pub fn select<'r>(
     repo: &'r Repository,
-    selection: &Selection,
+    selection: &[String],
     abbreviate: bool,
 ) -> Result<Box<dyn Iterator<Item = Result<Listed>> + 'r>> {
     match Walk::plain(repo, selection, abbreviate) {
@@ -115,24 +178,15 @@ struct History {
 
 impl History {
     /// Starts a listing. What is wrong with a revision is known when the first commit is asked for.
-    fn start(repo: &Repository, selection: &Selection) -> Result<Self> {
-        no_options(&selection.revisions, "Give paths behind --, and options of git log to git log.")?;
+    fn start(repo: &Repository, selection: &[String]) -> Result<Self> {
         let mut command = git(repo.cwd());
         command.args(PLAIN).args(["log", "--no-color", "--no-notes", "--no-patch", FORMAT]);
-        if selection.all {
+        let options = selection.iter().position(|word| word == "--").unwrap_or(selection.len());
+        for word in &selection[..options] {
             // the notes' own commits are nobody's history
-            command.args(["--exclude=refs/notes/*", "--all"]);
+            command.args((word == "--all").then_some("--exclude=refs/notes/*")).arg(word);
         }
-        let flags = [(selection.first_parent, "--first-parent"), (selection.reverse, "--reverse")];
-        command.args(flags.iter().filter(|(on, _)| *on).map(|(_, flag)| flag));
-        let values = [
-            ("--since", &selection.since),
-            ("--until", &selection.until),
-            ("--author", &selection.author),
-            ("--grep", &selection.grep),
-        ];
-        command.args(values.iter().filter_map(|(flag, value)| value.as_ref().map(|v| format!("{flag}={v}"))));
-        command.arg("--end-of-options").args(&selection.revisions).arg("--").args(&selection.paths);
+        command.args(&selection[options..]);
         Ok(History { git: Some(Running::start(&mut command)?) })
     }
 
@@ -276,17 +330,6 @@ pub fn at_time(repo: &Repository, time: &str) -> Result<Option<Oid>> {
     let mut command = git(repo.cwd());
     command.args(["rev-list", "--max-count=1", "--first-parent", &format!("--before={time}"), "HEAD", "--"]);
     Ok(super::parse_oid(String::from_utf8_lossy(&output(&mut command)?).trim()))
-}
-
-/// Refuses revisions that git would take for options.
-pub(super) fn no_options(revisions: &[String], suggestion: &str) -> Result<()> {
-    match revisions.iter().find(|revision| revision.starts_with('-')) {
-        None => Ok(()),
-        Some(bad) => Err(Error::usage(format!("'{bad}' is not a revision"))
-            .provided(bad)
-            .reason("it begins as an option does")
-            .suggest(suggestion)),
-    }
 }
 
 /// The error of a listing that is not as it was asked for.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::io::BufRead;
 
-use super::history::no_options;
 use super::process::{Running, git, unreadable_output};
 use super::repository::Repository;
 use super::{Oid, parse_oid};
@@ -17,7 +16,12 @@ const OFFERED: usize = 5;
 ///
 /// A revision git does not know is an error that offers branches and tags.
 pub fn commits(repo: &Repository, revisions: &[String]) -> Result<BTreeSet<Oid>> {
-    no_options(revisions, "Give a branch, a tag, a commit, or a range of two of them.")?;
+    if let Some(bad) = revisions.iter().find(|revision| revision.starts_with('-')) {
+        return Err(Error::usage(format!("'{bad}' is not a revision"))
+            .provided(bad)
+            .reason("it begins as an option does")
+            .suggest("Give a branch, a tag, a commit, or a range of two of them."));
+    }
     read(repo, revisions).map_err(|error| {
         let names = ["refs/heads/", "refs/tags/"].iter().flat_map(|prefix| {
             let refs = repo.list_refs(prefix).unwrap_or_default().into_iter();

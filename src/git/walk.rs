@@ -8,7 +8,7 @@ use gix::bstr::ByteSlice;
 use gix::objs::commit::ref_iter::Token;
 
 use super::Oid;
-use super::history::{Commit, Listed, Selection, What};
+use super::history::{Commit, Listed, What};
 use super::repository::{Repository, unreadable};
 use crate::error::Result;
 
@@ -31,12 +31,11 @@ const OTHERWISE: [&str; 6] =
 
 impl<'r> Walk<'r> {
     /// A walk from HEAD (with abbreviated ids, if they are wanted), when that is all that is selected and git would show the same; `None` leaves it to git.
-    pub fn plain(repo: &'r Repository, selection: &Selection, abbreviate: bool) -> Option<Self> {
+    pub fn plain(repo: &'r Repository, selection: &[String], abbreviate: bool) -> Option<Self> {
         let head = repo.head().ok()?.commit?;
-        let all_default = *selection == Selection::default();
         let mailmap = repo.work_tree().map(|root| root.join(".mailmap")).is_none_or(|file| file.exists());
         let grafts = repo.common_dir().join("info/grafts").exists();
-        if !all_default || mailmap || grafts || OTHERWISE.iter().any(|key| repo.config(key).is_some()) {
+        if !selection.is_empty() || mailmap || grafts || OTHERWISE.iter().any(|key| repo.config(key).is_some()) {
             return None;
         }
         let shallow = repo.is_shallow();

@@ -4,6 +4,7 @@ mod batches;
 
 use std::collections::BTreeSet;
 
+use self::batches::Maker;
 pub use self::batches::{Make, Sheet, Show};
 use super::context::Context;
 use crate::epistemics::journal::superseded;
@@ -11,20 +12,54 @@ use crate::error::Result;
 use crate::git::Oid;
 use crate::git::history::{Commit, Listed, Selection, select};
 use crate::git::remotes::is_partial;
-use crate::model::{Id, Record, Shelf};
+use crate::model::{Body, Id, Record, Shelf};
 use crate::store::{Homes, Lookup, Note};
 
 /// What to show.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)]
 pub struct Request {
-    /// Which records.
-    pub shelves: Vec<Shelf>,
+    pub wanted: Wanted,
     pub selection: Selection,
     /// Whether abbreviated ids are wanted.
     pub abbreviate: bool,
-    /// How many annotated commits at most.
+    /// How many annotated commits at most, or records.
     pub limit: Option<usize>,
+}
+
+/// Which records.
+#[derive(Debug, Clone, Default)]
+#[allow(missing_docs)]
+pub struct Wanted {
+    /// With their acknowledgements.
+    pub handoffs: bool,
+    pub digests: bool,
+    pub checkpoints: bool,
+    pub journal: bool,
+    /// Of whom; of all without.
+    pub ai: Option<String>,
+    /// Whether the limit is one of records, not of commits.
+    pub counts_records: bool,
+}
+
+impl Wanted {
+    fn shelves(&self) -> impl Iterator<Item = Shelf> {
+        let shelves = [
+            (self.handoffs || self.digests, Shelf::Handoffs),
+            (self.checkpoints, Shelf::Checkpoints),
+            (self.journal, Shelf::Journal),
+        ];
+        shelves.into_iter().filter(|(wanted, _)| *wanted).map(|(_, shelf)| shelf)
+    }
+
+    fn has(&self, record: &Record) -> bool {
+        let is_kind = match record.body {
+            Body::Handoff(_) | Body::Accept(_) => self.handoffs,
+            Body::Digest(_) => self.digests,
+            _ => true,
+        };
+        is_kind && self.ai.as_ref().is_none_or(|ai| record.head.ai == *ai)
+    }
 }
 
 /// A commit that has records, with those at home on it, oldest first.
@@ -45,23 +80,51 @@ pub fn run<S: Sheet>(
     make: &Make<'_, S>,
     show: &mut Show<'_, S>,
 ) -> Result<Vec<String>> {
-    if context.store.head().commit.is_none() && request.selection.revisions.is_empty() && !request.selection.all {
+    if context.store.head().commit.is_none() && request.selection.is_empty() {
         return Ok(context.store.settle());
     }
+    let mut selection = request.selection.clone();
+    // git would reverse the whole history before the newest are taken of it
+    let is_reversed = request.limit.is_some() && take_reverse(&mut selection);
     // git looks for commits while we look at the notes
-    let history = select(context.repo, &request.selection, request.abbreviate)?;
+    let history = select(context.repo, &selection, request.abbreviate)?;
     let warnings = context.store.settle();
     if is_partial(context.repo) {
         // the index fetches the notes that a partial clone left out, all at once; without them there is less to show
         drop(context.store.index());
     }
     let mut lookups = Vec::new();
-    for shelf in &request.shelves {
-        lookups.push((*shelf, Lookup::open(&context.store, *shelf)?));
+    for shelf in request.wanted.shelves() {
+        lookups.push((shelf, Lookup::open(&context.store, shelf)?));
     }
     let mut reader = Reader { context, history, lookups };
-    batches::show(&mut reader, request.limit.unwrap_or(usize::MAX), make, show)?;
-    Ok(warnings)
+    let most = request.limit.unwrap_or(usize::MAX);
+    let maker = Maker { wanted: &request.wanted, make };
+    if !is_reversed {
+        batches::show(&mut reader, most, maker, show)?;
+        return Ok(warnings);
+    }
+    let mut sheets = Vec::new();
+    batches::show(&mut reader, most, maker, &mut |made| {
+        sheets.extend(made.map(|(sheet, at)| sheet.cut(at)));
+        Ok(())
+    })?;
+    for sheet in sheets.iter_mut().rev() {
+        let end = sheet.end();
+        show(Some((sheet, 0..end)))?;
+    }
+    show(None).map(|()| warnings)
+}
+
+fn take_reverse(selection: &mut Selection) -> bool {
+    let options = selection.iter().take_while(|word| *word != "--");
+    let found = options.filter(|word| *word == "--reverse").count() % 2 == 1;
+    let mut is_path = false;
+    selection.retain(|word| {
+        is_path |= word == "--";
+        is_path || word != "--reverse"
+    });
+    found
 }
 
 /// A commit with its notes, as far as one must be read after the other.
@@ -126,8 +189,32 @@ impl Annotated {
         }
     }
 
+    fn shelves(&mut self) -> [&mut Vec<Record>; 3] {
+        [&mut self.handoffs, &mut self.checkpoints, &mut self.journal]
+    }
+
     fn is_empty(&self) -> bool {
         self.handoffs.is_empty() && self.checkpoints.is_empty() && self.journal.is_empty()
+    }
+
+    /// How many records a limit counts: what a receiver said goes along with the handoffs.
+    fn count(&self) -> usize {
+        let said = self.handoffs.iter().filter(|record| !matches!(record.body, Body::Accept(_))).count();
+        said + self.checkpoints.len() + self.journal.len()
+    }
+
+    /// Keeps the newest of the records that a limit counts.
+    fn newest(&mut self, most: usize) {
+        let counted = |record: &Record| !matches!(record.body, Body::Accept(_));
+        let mut ids: Vec<Id> = Vec::new();
+        for shelf in self.shelves() {
+            ids.extend(shelf.iter().filter(|record| counted(record)).map(|record| record.head.id.clone()));
+        }
+        ids.sort_unstable();
+        let kept = ids.split_off(ids.len().saturating_sub(most));
+        for shelf in self.shelves() {
+            shelf.retain(|record| !counted(record) || kept.binary_search(&record.head.id).is_ok());
+        }
     }
 }
 

@@ -65,15 +65,18 @@ fn ranked(mut lists: Vec<List>) -> Vec<List> {
     lists
 }
 
+/// The steps that a rule adds: beside the agent's own, a short answer says only once what failed.
+fn by_rule(handoff: &Handoff, detail: Detail) -> Vec<String> {
+    match detail {
+        Detail::Summary if !handoff.next_steps.is_empty() => Vec::new(),
+        _ => recommend::steps(handoff),
+    }
+}
+
 /// The lists of a handoff, those that matter most first.
 pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
     let own = handoff.next_steps.iter().map(|text| must(plain(text)));
-    // beside the agent's own, a short answer says only once what failed
-    let by_rule = if detail == Detail::Summary && !handoff.next_steps.is_empty() {
-        Vec::new()
-    } else {
-        recommend::steps(handoff)
-    };
+    let by_rule = by_rule(handoff, detail);
     let next = own.chain(by_rule.iter().map(|text| Entry { by_rule: true, ..plain(text) })).collect();
     let proof = |proof: &Proof| {
         let whole = entry(proof_text(proof), json!(proof));
@@ -132,7 +135,10 @@ pub fn each_text<'h>(handoff: &'h Handoff, tell: &mut dyn FnMut(&'static str, Co
     let handed = super::managed::lines(handoff);
     list("Handed over", &mut handed.iter().map(|text| Cow::Owned(safe::item(text).into_owned())));
     list("Next steps", &mut handoff.next_steps.iter().map(item));
-    list("Next steps", &mut recommend::steps(handoff).iter().map(|step| Cow::Owned(safe::item(step).into_owned())));
+    list(
+        "Next steps",
+        &mut by_rule(handoff, Detail::Summary).iter().map(|step| Cow::Owned(safe::item(step).into_owned())),
+    );
     list("Remaining unknowns", &mut handoff.unknowns.iter().map(unknown_text).map(Cow::Owned));
     list("Evidence", &mut proofs(handoff).into_iter().map(proof_text).map(Cow::Owned));
     list("Learned", &mut handoff.findings.iter().map(|finding| safe::item(&finding.text)));

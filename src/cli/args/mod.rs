@@ -35,7 +35,7 @@ pub use mcp::{Mcp, ToolsWord};
 pub use metrics::{Metrics, PeriodWord};
 pub use portable::{Export, Import};
 pub use query::{Query, QueryFormat, SelfAssessmentWord, TypeWord};
-pub use read::{DetailWord, Diff, FormatWord, Log, Resume, Show};
+pub use read::{ColorWord, DetailWord, Diff, FormatWord, Log, Resume, Show};
 pub use redact::Redact;
 pub use repair::Repair;
 pub use report::Report;
@@ -64,6 +64,9 @@ use clap::{Args, Parser, Subcommand};
     after_long_help = "EXIT STATUS\n  0    done\n  1    not found, refused, or the state does not allow it\n  2    wrong arguments or values\n  3    a gate says stop\n  128  no repository, or storage beyond help\n\nStart with: git empirica session start --task \"<what you are going to do>\""
 )]
 pub struct Cli {
+    /// Show long answers without a pager
+    #[arg(long)]
+    pub no_pager: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -152,7 +155,7 @@ impl Cli {
             "hook" => Command::Hook(parsed(words)?),
             _ => return None,
         };
-        Some(Cli { command })
+        Some(Cli { no_pager: false, command })
     }
 }
 

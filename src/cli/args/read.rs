@@ -85,52 +85,50 @@ pub enum DetailWord {
 
 /// Show history with the records beside the commits
 ///
-/// Lists the commits that have records, in git log's order, as soon as they are found.
+/// Lists the commits that have records as git log does, as soon as they are found. It takes what selects commits for git log: revisions
+/// and ranges, paths, --since, --until, --author, --committer, --grep, -S, -G, --merges, --no-merges, --first-parent, --all,
+/// --branches, --tags, --remotes, --not, --reverse, --topo-order and more of the kind. What shapes a diff is git log's own:
+/// git log --notes=empirica/handoffs.
 #[derive(Debug, Args)]
+#[command(override_usage = "git empirica log [OPTIONS] [SELECTION OF GIT LOG]... [REVISION]... [-- PATH...]")]
 #[allow(missing_docs)]
 pub struct Log {
-    /// Handoffs; the default
+    /// Handoffs and what their receivers said
     #[arg(long)]
     pub handoffs: bool,
+    /// Digests: what a session said before a commit, where it has not handed over [default: handoffs and digests]
+    #[arg(long)]
+    pub digests: bool,
     /// Checkpoints and assessments
     #[arg(long)]
     pub checkpoints: bool,
     /// Journal entries
     #[arg(long)]
     pub journal: bool,
-    /// At most so many commits that have records
+    /// At most so many commits that have records, also as -N; with one of the four above, at most so many of those
     #[arg(short = 'n', long = "max-count", value_name = "N")]
     pub limit: Option<usize>,
+    /// Only records of this agent
+    #[arg(long, value_name = "ID")]
+    pub ai: Option<String>,
     /// A line for each commit and handoff
     #[arg(long)]
     pub oneline: bool,
-    /// From all refs
-    #[arg(long)]
-    pub all: bool,
-    /// Follow only the first parent of merges
-    #[arg(long)]
-    pub first_parent: bool,
-    /// Oldest first
-    #[arg(long)]
-    pub reverse: bool,
-    /// Commits more recent than this
-    #[arg(long, value_name = "DATE", visible_alias = "after")]
-    pub since: Option<String>,
-    /// Commits older than this
-    #[arg(long, value_name = "DATE", visible_alias = "before")]
-    pub until: Option<String>,
-    /// Commits by this author, a regular expression
-    #[arg(long, value_name = "PATTERN")]
-    pub author: Option<String>,
-    /// Commits whose message matches, a regular expression
-    #[arg(long, value_name = "PATTERN")]
-    pub grep: Option<String>,
-    /// Revisions and ranges [default: HEAD]
-    #[arg(value_name = "REVISION")]
-    pub revisions: Vec<String>,
-    /// Only commits that touch these paths
-    #[arg(last = true, value_name = "PATH")]
-    pub paths: Vec<String>,
+    /// Colours; --no-color is never [default: as git's configuration says]
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always", conflicts_with = "json")]
+    pub color: Option<ColorWord>,
+    /// What selects commits for git log
+    #[arg(last = true, hide = true)]
+    pub selection: Vec<String>,
     #[command(flatten)]
     pub form: Form,
+}
+
+/// When there are colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum ColorWord {
+    Always,
+    Auto,
+    Never,
 }

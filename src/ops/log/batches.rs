@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Annotated, Found, Reader, empty};
+use super::{Annotated, Found, Reader, Wanted, empty};
 use crate::error::{Error, Result};
 use crate::git::Oid;
 use crate::git::history::Listed;
@@ -33,6 +33,8 @@ pub trait Sheet: Default + Send {
     fn end(&self) -> usize;
     /// Takes it all out.
     fn clear(&mut self);
+    /// A part of it, by itself.
+    fn cut(&mut self, at: Range<usize>) -> Self;
 }
 
 impl Sheet for String {
@@ -45,15 +47,23 @@ impl Sheet for String {
         // what one great commit took is not kept for all
         self.shrink_to(ROOM);
     }
+
+    fn cut(&mut self, at: Range<usize>) -> Self {
+        self[at].to_owned()
+    }
 }
 
-impl<T: Send> Sheet for Vec<T> {
+impl<T: Send + Default> Sheet for Vec<T> {
     fn end(&self) -> usize {
         self.len()
     }
 
     fn clear(&mut self) {
         self.clear();
+    }
+
+    fn cut(&mut self, at: Range<usize>) -> Self {
+        self[at].iter_mut().map(std::mem::take).collect()
     }
 }
 
@@ -63,11 +73,44 @@ pub type Make<'m, S> = dyn Fn(&Annotated, &mut S) -> Result<()> + Sync + 'm;
 /// Shows what was made of a commit: where it begins and ends. `None` says that the next one can be long in coming.
 pub type Show<'m, S> = dyn FnMut(Option<(&mut S, Range<usize>)>) -> Result<()> + 'm;
 
+/// Makes what is shown of the records that are wanted.
+pub(super) struct Maker<'m, S> {
+    pub wanted: &'m Wanted,
+    pub make: &'m Make<'m, S>,
+}
+
+impl<S> Clone for Maker<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Maker<'_, S> {}
+
+impl<S: Sheet> Maker<'_, S> {
+    /// Makes what is shown of a commit, of at most so many records when these are limited.
+    fn run(self, annotated: &mut Annotated, most: usize, sheet: &mut S) -> Made {
+        for shelf in annotated.shelves() {
+            shelf.retain(|record| self.wanted.has(record));
+        }
+        if self.wanted.counts_records && annotated.count() > most {
+            annotated.newest(most);
+        }
+        if annotated.is_empty() {
+            return Made::Nothing;
+        }
+        match (self.make)(annotated, sheet) {
+            Ok(()) => Made::Shown(sheet.end(), if self.wanted.counts_records { annotated.count() } else { 1 }),
+            Err(error) => Made::Failed(error),
+        }
+    }
+}
+
 /// What a commit comes to.
 enum Made {
     Nothing,
-    /// What ends here in the sheet, and begins where the one before it ends.
-    Shown(usize),
+    /// What ends here in the sheet, and begins where the one before it ends, and how much that is of what is limited.
+    Shown(usize, usize),
     Failed(Error),
     /// The store is needed after all.
     Again,
@@ -87,12 +130,12 @@ struct Work<S> {
 
 impl<S: Sheet> Work<S> {
     /// Makes what is shown of the batch, as far as that can be done without the repository. `note` is room for one.
-    fn run(&mut self, read: &Read<'_>, note: &mut Vec<u8>, make: &Make<'_, S>) {
-        for found in &self.batch {
+    fn run(&mut self, read: &Read<'_>, note: &mut Vec<u8>, maker: Maker<'_, S>) {
+        for found in &mut self.batch {
             self.made.push(match found {
-                Found::Settled(annotated) => made(annotated, &mut self.sheet, make),
+                Found::Settled(annotated) => maker.run(annotated, usize::MAX, &mut self.sheet),
                 Found::Stored(commit, notes) => match stored(commit, notes, read, note) {
-                    Ok(Some(annotated)) => made(&annotated, &mut self.sheet, make),
+                    Ok(Some(mut annotated)) => maker.run(&mut annotated, usize::MAX, &mut self.sheet),
                     Ok(None) => Made::Again,
                     Err(error) => Made::Failed(error),
                 },
@@ -113,19 +156,9 @@ fn stored(commit: &Listed, notes: &[(Shelf, Oid)], read: &Read<'_>, note: &mut V
     Ok(Some(annotated))
 }
 
-fn made<S: Sheet>(annotated: &Annotated, sheet: &mut S, make: &Make<'_, S>) -> Made {
-    if annotated.is_empty() {
-        return Made::Nothing;
-    }
-    match make(annotated, sheet) {
-        Ok(()) => Made::Shown(sheet.end()),
-        Err(error) => Made::Failed(error),
-    }
-}
-
 /// How what was made is shown, of how many commits it was, and of how many it may be still.
 struct Showing<'m, S> {
-    make: &'m Make<'m, S>,
+    maker: Maker<'m, S>,
     show: &'m mut Show<'m, S>,
     shown: usize,
     left: usize,
@@ -135,28 +168,35 @@ impl<S: Sheet> Showing<'_, S> {
     /// Shows what was made of a batch, in its order, and empties it.
     fn finish(&mut self, reader: &mut Reader<'_>, work: &mut Work<S>) -> Result<()> {
         let mut begin = 0;
-        for (found, of) in work.batch.iter().zip(work.made.drain(..)) {
-            if self.left == 0 {
-                break;
-            }
-            let mut own = S::default();
-            let (of, sheet) = match (of, found) {
-                (Made::Again, Found::Stored(commit, _)) => {
-                    let annotated = reader.settled(commit)?;
-                    (made(&annotated, &mut own, self.make), None)
-                }
-                (of, _) => (of, Some(&mut work.sheet)),
+        for (found, of) in work.batch.iter_mut().zip(work.made.drain(..)) {
+            let end = match of {
+                Made::Shown(end, _) => end,
+                _ => begin,
             };
-            match (of, sheet) {
-                (Made::Nothing | Made::Again, _) => continue,
-                (Made::Failed(error), _) => return Err(error),
-                (Made::Shown(end), None) => (self.show)(Some((&mut own, 0..end)))?,
-                (Made::Shown(end), Some(sheet)) => {
-                    (self.show)(Some((sheet, begin..end)))?;
-                    begin = end;
+            let count = match of {
+                _ if self.left == 0 => break,
+                Made::Nothing => continue,
+                Made::Failed(error) => return Err(error),
+                Made::Shown(_, count) if count <= self.left => {
+                    (self.show)(Some((&mut work.sheet, begin..end)))?;
+                    count
                 }
-            }
-            (self.left, self.shown) = (self.left - 1, self.shown + 1);
+                // it was not made, or of more than is left to show
+                Made::Shown(..) | Made::Again => {
+                    let mut annotated = match found {
+                        Found::Stored(commit, _) => reader.settled(commit)?,
+                        Found::Settled(annotated) => std::mem::replace(annotated, empty(annotated.commit.clone())),
+                    };
+                    let mut own = S::default();
+                    match self.maker.run(&mut annotated, self.left, &mut own) {
+                        Made::Shown(end, count) => (self.show)(Some((&mut own, 0..end))).map(|()| count)?,
+                        Made::Failed(error) => return Err(error),
+                        Made::Nothing | Made::Again => continue,
+                    }
+                }
+            };
+            begin = end;
+            (self.left, self.shown) = (self.left - count, self.shown + 1);
         }
         work.batch.clear();
         work.sheet.clear();
@@ -178,7 +218,7 @@ type Job<S> = (Work<S>, Sender<Work<S>>);
 pub(super) fn show<S: Sheet>(
     reader: &mut Reader<'_>,
     most: usize,
-    make: &Make<'_, S>,
+    maker: Maker<'_, S>,
     show: &mut Show<'_, S>,
 ) -> Result<()> {
     let others = std::thread::available_parallelism().map_or(1, usize::from).saturating_sub(1).min(HELPERS);
@@ -188,9 +228,9 @@ pub(super) fn show<S: Sheet>(
     let (objects, stop) = (Objects::of(reader.context.repo), AtomicBool::new(false));
     let lost = Mutex::new(Vec::new());
     let shown = std::thread::scope(|scope| {
-        let begin = || std::thread::Builder::new().spawn_scoped(scope, || help(&take, &objects, &lost, &stop, make));
+        let begin = || std::thread::Builder::new().spawn_scoped(scope, || help(&take, &objects, &lost, &stop, maker));
         let helpers = (0..helpers).filter(|_| begin().is_ok()).count();
-        let showing = Showing { make, show, left: most, shown: 0 };
+        let showing = Showing { maker, show, left: most, shown: 0 };
         // the helpers end when this goes
         let mut line = Line {
             showing,
@@ -219,7 +259,7 @@ fn help<S: Sheet>(
     objects: &Objects,
     lost: &Mutex<Vec<Oid>>,
     stop: &AtomicBool,
-    make: &Make<'_, S>,
+    maker: Maker<'_, S>,
 ) {
     let next = || take.lock().ok()?.recv().ok();
     let (blobs, mut room) = (objects.open(), Vec::new());
@@ -231,7 +271,7 @@ fn help<S: Sheet>(
         is_here
     };
     while let Some((mut work, reply)) = next().filter(|_| !stop.load(Ordering::Relaxed)) {
-        work.run(&read, &mut room, make);
+        work.run(&read, &mut room, maker);
         // nobody waits any more when the log was left
         let _ = reply.send(work);
     }
@@ -281,7 +321,7 @@ impl<S: Sheet> Line<'_, S> {
                 let mut full = std::mem::replace(&mut work, self.idle.pop().unwrap_or_default());
                 let away = self.under_way.iter().filter(|batch| matches!(batch, Batch::Away(..))).count();
                 self.under_way.push_back(if alone || away > 2 * self.helpers {
-                    full.run(&|blob, note| reader.read_into(blob, note), &mut self.room, self.showing.make);
+                    full.run(&|blob, note| reader.read_into(blob, note), &mut self.room, self.showing.maker);
                     Batch::Done(full)
                 } else {
                     let ((reply, answer), commits) = (channel(), full.batch.len());
@@ -307,7 +347,7 @@ impl<S: Sheet> Line<'_, S> {
         // who waits for something to do has the lock, and nothing is there
         let given = || self.take.try_lock().ok()?.try_recv().ok();
         if let Some((mut work, reply)) = given() {
-            work.run(&|blob, note| reader.read_into(blob, note), &mut self.room, self.showing.make);
+            work.run(&|blob, note| reader.read_into(blob, note), &mut self.room, self.showing.maker);
             // it is waited for below
             let _ = reply.send(work);
         }
