@@ -111,6 +111,7 @@ mod tokens;
 mod transcripts_hostile;
 mod trust;
 mod unborn;
+mod undo;
 mod values;
 mod vectors_compared;
 mod workflow;

@@ -14,6 +14,7 @@ use crate::ops::journal::Entry;
 use crate::ops::{
     Asked, Context, assess, bootstrap, calibration, checkpoint, committer, compaction, deinit, demo, diff, drift,
     flush, goal, handoff, init, journal, log, metrics, query, repair, resume, session, setup, snapshot, status, sync,
+    undo,
 };
 use crate::view::block::BuiltIn;
 use crate::view::fit::Form;
@@ -81,6 +82,7 @@ impl<'a> Here<'a> {
             Command::Drift(given) => {
                 view::assess::drifted(&drift::run(&self.context(given.who)?, given.window as usize)?)
             }
+            Command::Undo(given) => view::small::undone(&undo::run(&self.context(given.who)?)?),
             Command::Goal(command) => self.goal(command)?,
             Command::Handoff(given) => self.handoff(given)?,
             Command::Accept(given) => self.accept(given)?,

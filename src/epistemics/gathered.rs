@@ -135,7 +135,7 @@ impl Gathered {
         let mut evidence: BTreeMap<&str, (usize, Proof)> = BTreeMap::new();
         for record in own {
             out.last_at.clone_from(&record.head.at);
-            if !matches!(record.body, Body::Attach(_) | Body::Supersede(_) | Body::Digest(_)) {
+            if !record.body.is_aside() && !matches!(record.body, Body::Digest(_)) {
                 out.end.clone_from(&record.head.id);
             }
             out.entries += 1;
@@ -213,6 +213,7 @@ impl Gathered {
                 | Body::Digest(_)
                 | Body::Answer(_)
                 | Body::Attach(_)
+                | Body::Retract(_)
                 | Body::Supersede(_) => out.entries -= 1,
                 _ => {}
             }
@@ -228,6 +229,7 @@ impl Gathered {
                     | Body::Answer(_)
                     | Body::Transcript(_)
                     | Body::Supersede(_)
+                    | Body::Retract(_)
                     | Body::Attach(_)
                     | Body::SessionEnd(_)
             );

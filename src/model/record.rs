@@ -84,6 +84,13 @@ pub struct Supersede {
     pub by: Id,
 }
 
+/// What a session took back: it lies beside each of the records.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Retract {
+    /// The records.
+    pub of: Vec<Id>,
+}
+
 /// A signature of a handoff by git: lies beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Signature {
@@ -140,6 +147,7 @@ pub enum Body {
     Answer(Answer),
     Attach(Attach),
     Supersede(Supersede),
+    Retract(Retract),
     Signature(Signature),
     Redacted(Redacted),
 }
@@ -173,6 +181,7 @@ impl Body {
             Body::Answer(_) => "answer",
             Body::Attach(_) => "attach",
             Body::Supersede(_) => "supersede",
+            Body::Retract(_) => "retract",
             Body::Signature(_) => "signature",
             Body::Redacted(_) => "redacted",
         }
@@ -180,17 +189,17 @@ impl Body {
 
     /// Whether it says nothing itself and only tells where others are, whether they count, or who vouches for them.
     pub fn is_aside(&self) -> bool {
-        matches!(self, Body::Attach(_) | Body::Supersede(_) | Body::Signature(_))
+        matches!(self, Body::Attach(_) | Body::Supersede(_) | Body::Retract(_) | Body::Signature(_))
     }
 
-    /// Where a record of this kind is kept. An attachment lies beside the lines it copied, what stands for a redacted record
-    /// where that stood: on any shelf; `None`.
+    /// Where a record of this kind is kept. An attachment lies beside the lines it copied, a retraction beside what it takes
+    /// back, what stands for a redacted record where that stood: on any shelf; `None`.
     pub fn shelf(&self) -> Option<Shelf> {
         match self {
             Body::Assessment(_) | Body::Checkpoint(_) => Some(Shelf::Checkpoints),
             Body::Handoff(_) | Body::Digest(_) | Body::Accept(_) | Body::Answer(_) => Some(Shelf::Handoffs),
             Body::Supersede(_) | Body::Signature(_) => Some(Shelf::Handoffs),
-            Body::Attach(_) | Body::Redacted(_) => None,
+            Body::Attach(_) | Body::Retract(_) | Body::Redacted(_) => None,
             _ => Some(Shelf::Journal),
         }
     }
@@ -219,6 +228,7 @@ impl Record {
             Body::Accept(r) => vec![&r.of],
             Body::Answer(r) => vec![&r.of],
             Body::Supersede(r) => vec![&r.of],
+            Body::Retract(r) => r.of.iter().collect(),
             Body::Signature(r) => vec![&r.of],
             _ => Vec::new(),
         }

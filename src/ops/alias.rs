@@ -226,6 +226,26 @@ pub fn no_record(given: &str, what: &str, why: &str) -> Error {
         .commands_of(lists.iter().map(|list| (*list).to_owned()))
 }
 
+const TAKEN_BACK: &str = "it was taken back";
+
+/// The record that was taken back, of a name that stands for nothing else: for who shows it all the same, or redacts it.
+pub fn retracted(context: &Context<'_>, given: &str, error: Error) -> Result<Record> {
+    if error.reason_text() != TAKEN_BACK {
+        return Err(error);
+    }
+    let name = given.trim().to_ascii_lowercase();
+    let like = context.store.index()?.ids_like(&name)?;
+    let mut found = like.retracted().filter(|record| is_part(&name, &record.head.id));
+    match (found.next(), found.next()) {
+        (Some(only), None) => Ok(only.clone()),
+        _ => Err(error),
+    }
+}
+
+fn is_part(name: &str, id: &Id) -> bool {
+    id.short().starts_with(name) || id.as_str().ends_with(name) || id.as_str().starts_with(name)
+}
+
 /// Resolves a record on one of `shelves` that `fits`: its full id, or 4 or more characters that only its short form
 /// begins with, or that only its id ends or begins with.
 pub fn record(
@@ -242,10 +262,7 @@ pub fn record(
     if !hexish || given.len() < SHORTEST {
         return Err(absent("an id is hexadecimal and has 4 characters or more"));
     }
-    let matches = |id: &Id| {
-        let short = id.short().starts_with(&given);
-        short || id.as_str().ends_with(&given) || id.as_str().starts_with(&given)
-    };
+    let matches = |id: &Id| is_part(&given, id);
     let like = context.store.index()?.ids_like(&given)?;
     let on_shelf = |record: &Record| {
         let own = record.body.shelf();
@@ -259,6 +276,7 @@ pub fn record(
     }
     match found.as_slice() {
         [only] => Ok(only.clone()),
+        [] if like.retracted().any(|record| matches(&record.head.id)) => Err(absent(TAKEN_BACK)),
         [] if shelves.len() == Shelf::ALL.len() => Err(absent("no stored id has it at its beginning or end")),
         [] => {
             // one of another kind is there all the same

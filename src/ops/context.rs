@@ -127,17 +127,22 @@ impl<'a> Context<'a> {
         self.written(|| None::<()>)
     }
 
-    fn written<T>(&self, turn: impl FnOnce() -> Option<T>) -> Result<Working> {
+    /// The session the command writes to, if there is one; none begins.
+    pub fn own_session(&self) -> Result<Option<Working>> {
         if let Some(named) = self.named_session()? {
-            return Ok(named);
+            return Ok(Some(named));
         }
-        if let Some(session) = self.open(&Current::load(self)?.active)? {
-            return Ok(self.speaking_in(&session));
+        Ok(self.open(&Current::load(self)?.active)?.map(|session| self.speaking_in(&session)))
+    }
+
+    fn written<T>(&self, turn: impl FnOnce() -> Option<T>) -> Result<Working> {
+        if let Some(own) = self.own_session()? {
+            return Ok(own);
         }
         // another process may be about to begin it
         let _turn = turn();
-        if let Some(session) = self.open(&Current::load(self)?.active)? {
-            return Ok(self.speaking_in(&session));
+        if let Some(own) = self.own_session()? {
+            return Ok(own);
         }
         let started = session::start(self, session::Start::default())?;
         let who = Working { id: started.session_id.clone(), ai: started.ai_id.clone(), note: None };

@@ -56,6 +56,7 @@ pub mod status;
 pub mod sync;
 pub mod task;
 pub mod uncommitted;
+pub mod undo;
 pub mod validate;
 
 pub use context::{Asked, Context};

@@ -136,6 +136,17 @@ pub fn reached(records: &[&Record], who: &Working, gathered: &Gathered, assessme
         .collect()
 }
 
+/// Whether a rule stored it after that assessment: a suggestion, its end when another takes its place, or when it is reached.
+pub fn by_rule(record: &Record, after: &Assessment) -> bool {
+    let reached = format!("{} {}: ", after.phase.name(), after.round);
+    match &record.body {
+        Body::Goal(goal) => goal.vector.is_some(),
+        Body::GoalDrop(drop) => drop.why.as_deref() == Some(ANEW),
+        Body::GoalDone(done) => done.evidence.as_ref().is_some_and(|evidence| evidence.starts_with(&reached)),
+        _ => false,
+    }
+}
+
 /// How many of a kind are looked at, the newest first.
 const LOOKED_AT: usize = 500;
 

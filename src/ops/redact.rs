@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::context::Context;
-use super::current;
 use super::sync::{Leaves, destinations, travel::Trip};
+use super::{alias, current};
 use crate::error::{Error, Kind, Result, quote};
 use crate::git::remotes::{self, Place};
 use crate::git::transfer::{self, Manner};
@@ -123,7 +123,8 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
 
 /// A record by its id; one that is not understood by its whole id.
 fn resolve(context: &Context<'_>, given: &str) -> Result<Id> {
-    let record = match context.record(given, "record", &Shelf::ALL, |_| true) {
+    let found = context.record(given, "record", &Shelf::ALL, |_| true);
+    let record = match found.or_else(|error| alias::retracted(context, given, error)) {
         Ok(record) => record,
         Err(error) => {
             let whole = Id::parse(given.trim()).filter(|_| error.kind() == Kind::NotFound);

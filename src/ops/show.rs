@@ -32,8 +32,8 @@ pub enum Shown {
         /// The records in force, oldest first.
         records: Vec<Record>,
     },
-    /// Any other record, and who committed it.
-    Record(Box<Record>, Committed),
+    /// Any other record, who committed it, and whether it was taken back.
+    Record(Box<Record>, Committed, bool),
 }
 
 /// Who vouches for a handoff.
@@ -74,6 +74,12 @@ fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Strin
         };
     };
     let thing = alias::thing(context, given, "record", &Shelf::ALL, |_| true);
+    let mut retracted = false;
+    let thing = thing.or_else(|error| {
+        let record = alias::retracted(context, given, error)?;
+        retracted = true;
+        Ok::<_, Error>(Thing::Record(Box::new(record)))
+    });
     let as_commit = context.repo.resolve_commit(given);
     if let (Ok(thing), Some(commit)) = (&thing, as_commit)
         && commit.to_string().starts_with(&given.trim().to_ascii_lowercase())
@@ -97,7 +103,7 @@ fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Strin
             Shown::Session(Box::new(gathered), own.map(Box::new), committers)
         }
         (Ok(Thing::Record(record)), _) => match &record.body {
-            Body::Handoff(_) => {
+            Body::Handoff(_) if !retracted => {
                 let placed = context.store.index()?.placed(std::slice::from_ref(&record.head.id))?.pop();
                 let Record { head, body: Body::Handoff(written) } = placed.unwrap_or(*record) else {
                     return Err(nothing(given));
@@ -106,7 +112,7 @@ fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Strin
             }
             _ => {
                 let committed = committer::of(context, &record.head.id, record.head.session.as_ref())?;
-                Shown::Record(record, committed)
+                Shown::Record(record, committed, retracted)
             }
         },
         (Err(_), Some(commit)) => {

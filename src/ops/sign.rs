@@ -12,6 +12,7 @@ use crate::git::signing::{self, Verified};
 use crate::git::{Oid, Repository};
 use crate::model::record::Signature;
 use crate::model::{Body, Head, Id, Record, Shelf};
+use crate::store::When;
 
 /// The largest signed commit that is handed to git.
 const LARGEST: usize = 64 * 1024;
@@ -88,7 +89,8 @@ pub fn sign(context: &Context<'_>, of: &Id, ai: &str) -> Result<Outcome> {
     let signature_id = head.id.clone();
     let body = Body::Signature(Signature { of: of.clone(), sha256: sha256.clone(), signed });
     let mut stored = Stored::default();
-    stored.add(&mut context.store.put_beside(&Record { head, body }, Shelf::Handoffs, &places)?);
+    let places = places.into_iter().map(|on| (Shelf::Handoffs, on)).collect();
+    stored.add(&mut context.store.put_beside(&Record { head, body }, &places, When::Now)?);
     Ok(Outcome { of: of.clone(), signature_id, sha256, stored })
 }
 

@@ -27,16 +27,13 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// Whether a line follows: a record that is wanted, or one that puts a wanted handoff aside or
-    /// signs it.
+    /// Whether a line follows: a record that is wanted, or one that puts a wanted one aside, takes
+    /// it back or signs it.
     fn takes(&self, id: &str, known: Option<&Record>) -> bool {
         let Some(only) = &self.only else { return true };
-        let aside = known.and_then(|record| match &record.body {
-            Body::Supersede(supersede) => Some(&supersede.of),
-            Body::Signature(signature) => Some(&signature.of),
-            _ => None,
-        });
-        Id::parse(id).is_some_and(|id| only.contains(&id)) || aside.is_some_and(|id| only.contains(id))
+        let aside = |record: &Record| matches!(record.body, Body::Supersede(_) | Body::Retract(_) | Body::Signature(_));
+        let mut beside = known.filter(|record| aside(record)).into_iter().flat_map(Record::names);
+        Id::parse(id).is_some_and(|id| only.contains(&id)) || beside.any(|id| only.contains(id))
     }
 }
 

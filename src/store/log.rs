@@ -154,6 +154,40 @@ fn take_back(file: &mut File, written: u64, timeout: Duration) {
     }
 }
 
+/// Takes records out of the logs as if they had never been appended, if all of them wait there and nobody has taken them: their bytes
+/// become line feeds, and nothing else is touched. Who appends meanwhile appends behind them; a flush waits.
+pub fn withdraw(paths: &Paths, ids: &BTreeSet<Id>, timeout: Duration) -> io::Result<bool> {
+    for path in files(paths).into_iter().filter(|path| !is_taken(path)) {
+        let Ok(mut file) = OpenOptions::new().read(true).write(true).open(&path) else { continue };
+        locked(timeout, || file.try_lock_shared())?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let mut spans = Vec::new();
+        let mut found = BTreeSet::new();
+        let mut at = 0;
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let id = parse(line.trim_ascii_end()).and_then(|waiting| Id::parse(lines::id(&waiting.line)?));
+            if let Some(id) = id.filter(|id| ids.contains(id)) {
+                found.insert(id);
+                spans.push((at as u64, line.len()));
+            }
+            at += line.len();
+        }
+        // a flush may have renamed it between opening and locking
+        let same = fs::metadata(&path).is_ok_and(|now| file.metadata().is_ok_and(|ours| ours.ino() == now.ino()));
+        if !same || found != *ids {
+            continue;
+        }
+        for (at, length) in spans {
+            fault::point("log: to be blanked")?;
+            file.seek(SeekFrom::Start(at))?;
+            file.write_all(&vec![b'\n'; length])?;
+        }
+        return Ok(true);
+    }
+    Ok(false)
+}
+
 /// Waits for a lock on a log, which is held for a write or a rename only.
 fn locked(timeout: Duration, mut try_lock: impl FnMut() -> Result<(), TryLockError>) -> io::Result<()> {
     let deadline = Instant::now() + timeout;

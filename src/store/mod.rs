@@ -220,6 +220,11 @@ impl<'a> Store<'a> {
         self.render.block(record).ok().flatten()
     }
 
+    /// Takes records out of the logs, if all of them wait there and nobody has taken them to the notes.
+    pub fn withdraw(&self, ids: &std::collections::BTreeSet<Id>) -> bool {
+        log::withdraw(&self.paths, ids, self.lock_timeout).unwrap_or(false)
+    }
+
     /// The time the command began.
     pub fn now(&self) -> DateTime<Utc> {
         self.now

@@ -30,6 +30,8 @@ pub struct Scan {
     entries: BTreeMap<Id, (Vec<u8>, Entry)>,
     /// Ids of which two different versions are stored; the greater bytes are taken.
     pub doubled: BTreeSet<Id>,
+    /// Ids of records that were taken back: they are kept, and not listed.
+    pub(super) retracted: BTreeSet<Id>,
 }
 
 impl Scan {
@@ -40,6 +42,9 @@ impl Scan {
     }
 
     pub(super) fn put(&mut self, line: Vec<u8>, entry: Entry) {
+        if let Body::Retract(retract) = &entry.record.body {
+            self.retracted.extend(retract.of.iter().cloned());
+        }
         match self.entries.entry(entry.record.head.id.clone()) {
             btree_map::Entry::Vacant(free) => drop(free.insert((line, entry))),
             btree_map::Entry::Occupied(mut taken) => {
@@ -57,12 +62,17 @@ impl Scan {
 
     /// The records, oldest first.
     pub fn records(&self) -> impl DoubleEndedIterator<Item = &Record> {
-        self.entries.values().map(|(_, entry)| &entry.record)
+        self.entries().map(|entry| &entry.record)
     }
 
-    /// The records with where they stand, oldest first.
+    /// The records with where they stand, oldest first. Those that were taken back are not among them.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
-        self.entries.values().map(|(_, entry)| entry)
+        self.entries.values().map(|(_, entry)| entry).filter(|entry| !self.retracted.contains(&entry.record.head.id))
+    }
+
+    /// The records that were taken back, oldest first.
+    pub fn retracted(&self) -> impl Iterator<Item = &Record> {
+        self.retracted.iter().filter_map(|id| Some(&self.get(id)?.record))
     }
 
     /// One record.
@@ -81,6 +91,7 @@ impl Scan {
             self.put(line, entry);
         }
         self.doubled.extend(other.doubled);
+        self.retracted.extend(other.retracted);
     }
 }
 
@@ -366,7 +377,9 @@ pub fn standing_alone(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
     found.sort_by(|(a, x), (b, y)| x.head.id.cmp(&y.head.id).then_with(|| b.cmp(a)));
     // of two versions the greater bytes are taken
     found.dedup_by(|(_, next), (_, kept)| next.head.id == kept.head.id);
-    let aside = superseded(found.iter().map(|(_, record)| record));
+    let mut aside = superseded(found.iter().map(|(_, record)| record));
+    let retracts = found.iter().filter(|(_, record)| matches!(record.body, Body::Retract(_)));
+    aside.extend(retracts.flat_map(|(_, record)| record.names()).cloned());
     let in_force = |record: &Record| !record.body.is_aside() && !aside.contains(&record.head.id);
     let records = found.into_iter().map(|(_, record)| record).filter(in_force);
     Some(records.filter_map(|record| placed_on(on, record)).collect())

@@ -97,10 +97,9 @@ impl Store<'_> {
         self.append_on(records, When::Now)
     }
 
-    /// Stores a record at once beside another of the same shelf, on every object where that stands.
-    pub fn put_beside(&self, record: &Record, shelf: Shelf, places: &BTreeSet<Oid>) -> Result<Written> {
-        let records = places.iter().map(|on| (record.clone(), Some((shelf, *on)))).collect();
-        self.append_on(records, When::Now)
+    /// Stores a record beside others, wherever they stand.
+    pub fn put_beside(&self, record: &Record, places: &BTreeSet<(Shelf, Oid)>, when: When) -> Result<Written> {
+        self.append_on(places.iter().map(|place| (record.clone(), Some(*place))).collect(), when)
     }
 
     /// As [`Self::append`], with the object and shelf given where they are not the record's own.

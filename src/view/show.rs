@@ -60,8 +60,13 @@ pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mu
         (Shown::Session(gathered, _, committers), _) => {
             as_text(trust::session(session::show(gathered, warnings, terminal)?, committers), format)
         }
-        (Shown::Record(record, committed), Format::Markdown | Format::Json) => {
-            as_text(trust::committed(record::shown(record, warnings), committed, true), format)
+        (Shown::Record(record, committed, retracted), Format::Markdown | Format::Json) => {
+            let mut answer = trust::committed(record::shown(record, warnings), committed, true);
+            if *retracted {
+                answer.json.insert("retracted".to_owned(), json!(true));
+                answer.text.insert_str(0, "Taken back by its session; only show shows it.\n");
+            }
+            as_text(answer, format)
         }
         (Shown::Commit { commit, subject, records }, Format::Markdown | Format::Json) => {
             as_text(commit_answer(commit, subject, records, warnings, terminal)?, format)

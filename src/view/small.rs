@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::{Answer, words};
-use crate::ops::{flush, journal, setup};
+use crate::model::Body;
+use crate::ops::{flush, journal, setup, undo};
 use crate::store::Rescued;
 
 /// The answer of a journal command.
@@ -18,6 +19,26 @@ pub fn logged(outcome: &journal::Logged) -> Answer {
             outcome.session_id.short()
         ))
         .stored(&outcome.stored)
+}
+
+/// The answer of `undo`.
+pub fn undone(outcome: &undo::Undone) -> Answer {
+    let undo::Undone { session_id, record, goals, dropped, stored } = outcome;
+    let (id, said) = (&record.head.id, words::said(record));
+    let (kind, short) = (record.body.kind(), id.short());
+    let what = match &record.body {
+        Body::Assessment(made) => format!("{} {}", made.phase.name(), made.round),
+        Body::Resolve(_) => "answer".to_owned(),
+        _ => kind.replace('_', " "),
+    };
+    let also = match (&record.body, goals) {
+        (Body::Resolve(resolve), _) => format!("Unknown {} is open again.", resolve.of.short()),
+        (_, 1..) if kind == "assessment" => format!("So {} that it suggested.", words::count(*goals, "goal")),
+        _ => String::new(),
+    };
+    Answer::new(json!({"id": id, "kind": kind, "session_id": session_id, "text": said, "dropped": dropped}))
+        .text(format!("Took back {what} {short}: {said}\n{also}{}", if also.is_empty() { "" } else { "\n" }))
+        .stored(stored)
 }
 
 /// The answer of `flush`.

@@ -119,6 +119,7 @@ pub fn said(record: &Record) -> String {
         Body::Answer(b) => format!("{} → {}", questions::name(&b.of, b.question), b.text),
         Body::Attach(b) => format!("{} to {}", count(b.of.len(), "record"), b.to),
         Body::Supersede(b) => format!("{} by {}", b.of.short(), b.by.short()),
+        Body::Retract(b) => format!("{} taken back", count(b.of.len(), "record")),
         Body::Signature(b) => format!("signature of handoff {}", b.of.short()),
         Body::Redacted(b) => {
             let by = b.redacted_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();

@@ -71,6 +71,7 @@ pub fn body_to_map(body: &Body) -> Map<String, Value> {
         Body::Answer(b) => to_map(b),
         Body::Attach(b) => to_map(AttachWire { of: b.of.clone(), from: b.from.clone(), to: b.to.clone() }),
         Body::Supersede(b) => to_map(SupersedeWire { of: b.of.clone(), by: b.by.clone() }),
+        Body::Retract(b) => to_map(b),
         Body::Signature(b) => to_map(b),
         Body::Redacted(b) => to_map(b),
     }
@@ -121,6 +122,7 @@ fn read_body<'de, D: Deserializer<'de>>(kind: &str, json: D) -> Result<Option<Bo
             let SupersedeWire { of, by } = read(json)?;
             Body::Supersede(Supersede { of, by })
         }
+        "retract" => Body::Retract(read(json)?),
         "signature" => Body::Signature(read(json)?),
         "redacted" => Body::Redacted(read(json)?),
         _ => return Ok(None),

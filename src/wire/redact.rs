@@ -129,7 +129,7 @@ fn own_keys(kind: &str) -> Option<&'static [&'static str]> {
             "next_steps",
         ],
         "accept" => &["understanding", "instructions", "questions", "gaps", "resolution"],
-        "digest" | "attach" | "supersede" | "signature" | "goal_take" | "redacted" => &[],
+        "digest" | "attach" | "supersede" | "retract" | "signature" | "goal_take" | "redacted" => &[],
         _ => return None,
     })
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Form, Speaker, unit};
+use super::{Form, Speaker, Who, unit};
 use crate::model::journal::{CATEGORIES, MEMORY};
 
 /// Log something you learned
@@ -58,6 +58,20 @@ pub struct Resolve {
     pub again: bool,
     #[command(flatten)]
     pub who: Speaker,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Take back the last thing this session logged
+///
+/// It is gone if it still waits in the log; else it stays in the notes, marked, and nothing but show shows it. The next undo
+/// takes back the one before. A handoff is not undone: hand over again, and the new one takes its place. What must be gone
+/// everywhere, redact removes.
+#[derive(Debug, Args)]
+#[allow(missing_docs)]
+pub struct Undo {
+    #[command(flatten)]
+    pub who: Who,
     #[command(flatten)]
     pub form: Form,
 }

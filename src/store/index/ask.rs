@@ -34,14 +34,18 @@ pub struct Found {
     /// Stands for its line.
     pub version: i64,
     doubled: bool,
+    /// Whether it was taken back.
+    pub retracted: bool,
 }
 
 /// The records of which a condition on the table `record` holds; what orders and limits them may follow it.
 pub fn found(db: &Connection, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<Found>, Fault> {
-    let mut find = db.prepare_cached(&format!("SELECT r, id, note, doubled, version FROM record WHERE {condition}"))?;
+    let mut find =
+        db.prepare_cached(&format!("SELECT r, id, note, doubled, version, kind FROM record WHERE {condition}"))?;
     let rows = find.query_map(values, |row| {
         let id = schema::text(row.get_ref(1)?.as_blob().unwrap_or_default());
-        Ok(Found { r: row.get(0)?, id, note: row.get(2)?, doubled: row.get(3)?, version: row.get(4)? })
+        let retracted = row.get_ref(5)?.as_bytes() == Ok(schema::RETRACTED.as_bytes());
+        Ok(Found { r: row.get(0)?, id, note: row.get(2)?, doubled: row.get(3)?, version: row.get(4)?, retracted })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
@@ -82,6 +86,9 @@ fn taken(db: &Connection, texts: &Texts<'_>, found: Vec<Found>) -> Result<Scan, 
         for (one, line, record) in said(&text, &wanted) {
             if one.doubled {
                 out.doubled.insert(record.head.id.clone());
+            }
+            if one.retracted {
+                out.retracted.insert(record.head.id.clone());
             }
             let on = places(db, one.r)?;
             out.put(line, Entry { record, on });
@@ -202,6 +209,12 @@ impl Index<'_> {
     pub fn memory(&self, word: &str, most: usize) -> Result<Scan> {
         let said = "r IN (SELECT r FROM memory WHERE word = ?) ORDER BY id DESC LIMIT ?";
         self.take(self.found(said, params![word, most as i64])?)
+    }
+
+    /// Whether another record is about it.
+    pub fn is_named(&self, id: &Id) -> Result<bool> {
+        let found = rows(&self.opened.db, "SELECT r FROM names WHERE id = ?", &[&schema::id(id)]);
+        Ok(!self.fine(found)?.is_empty())
     }
 
     /// Whether a record of this id is stored.

@@ -148,7 +148,8 @@ impl Places<'_> {
         let row: Vec<u8> = self.db.prepare_cached(find)?.query_row([s], |row| row.get(0))?;
         // what is kept was one
         let id = SessionId::parse(&schema::text(&row)).ok_or(Fault::Lost)?;
-        let notes = ask::by_note(ask::of_session(self.db, s)?);
+        let found = ask::of_session(self.db, s)?.into_iter().filter(|found| !found.retracted);
+        let notes = ask::by_note(found.collect());
         let notes = notes.into_iter().map(|(n, found)| Ok((n, self.place(n)?, found))).collect::<Result<_, Fault>>()?;
         Ok(Asked { s, id, notes })
     }

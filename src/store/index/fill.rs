@@ -50,6 +50,8 @@ pub(super) struct Bulk {
     pub(super) concerns: Vec<(i64, i64)>,
     /// Records of which different versions were met.
     differ: BTreeMap<i64, Id>,
+    /// Those that were taken back.
+    pub(super) retracted: BTreeSet<Id>,
     /// How many records there are of a kind, by agent.
     pub(super) tally: BTreeMap<&'static str, HashMap<String, i64>>,
     /// The words of their texts.
@@ -258,7 +260,7 @@ impl<'f> Filler<'f> {
     }
 
     /// The row of a record, and its version.
-    fn record(&self, id: &Id) -> Result<Option<(i64, i64)>, Fault> {
+    pub(super) fn record(&self, id: &Id) -> Result<Option<(i64, i64)>, Fault> {
         let id = schema::id(id);
         if let Some(bulk) = &self.bulk {
             return Ok(bulk.known.get(&id).copied());
@@ -269,7 +271,7 @@ impl<'f> Filler<'f> {
 
     /// Puts in what was kept back while all was new; the indexes are made by `index` when the tables they are over are whole.
     pub fn settle(&mut self, index: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
-        let Some(Bulk { mut names, mut concerns, differ, known, tally, words }) = self.bulk.take() else {
+        let Some(Bulk { mut names, mut concerns, differ, retracted, known, tally, words }) = self.bulk.take() else {
             return Ok(());
         };
         drop(known);
@@ -292,7 +294,8 @@ impl<'f> Filler<'f> {
             }
         }
         index()?;
-        differ.iter().try_for_each(|(r, id)| self.look_again(*r, id, &[]))
+        differ.iter().try_for_each(|(r, id)| self.look_again(*r, id, &[]))?;
+        retracted.iter().try_for_each(|id| self.stands_again(id))
     }
 
     /// Takes out lines that a note held. What one of them says is told by its line, so those of one record go together.
@@ -312,7 +315,7 @@ impl<'f> Filler<'f> {
     }
 
     /// Looks at all notes a record stands on: which still hold it, in which versions. `gone` are lines that one held.
-    fn look_again(&mut self, r: i64, id: &Id, gone: &[&[u8]]) -> Result<(), Fault> {
+    pub(super) fn look_again(&mut self, r: i64, id: &Id, gone: &[&[u8]]) -> Result<(), Fault> {
         let version = self.record(id)?.map(|(_, version)| version);
         let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM stands WHERE r = ?1";
         let mut find = self.db.prepare_cached(find)?;

@@ -7,7 +7,7 @@ use super::fill::Filler;
 use super::{Fault, lists, schema, words};
 use crate::git::content::inside;
 use crate::model::journal::Finding;
-use crate::model::{Body, Handoff, Record, SessionId};
+use crate::model::{Body, Handoff, Id, Record, SessionId};
 
 impl Filler<'_> {
     /// Has the rows made anew of all sessions that a record changes the view of: those that [`ask::of_session`] would give it
@@ -38,7 +38,12 @@ impl Filler<'_> {
             .prepare_cached("SELECT kind, s FROM record WHERE r = ?")?
             .query_row([r], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
+        let mut named: Vec<Vec<u8>> = Vec::new();
         if let Some((kind, s)) = kind {
+            if kind == "retract" {
+                let mut find = self.db.prepare_cached("SELECT id FROM names WHERE r = ?")?;
+                named = find.query_map([r], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            }
             self.sessionless |= kind == "supersede" || (kind == "handoff" && s.is_none());
             if words::KINDS.contains(&kind.as_str()) {
                 lists::remove(self.db, r, words.ok_or(Fault::Lost)?)?;
@@ -47,7 +52,22 @@ impl Filler<'_> {
         for table in ["stands", "concerns", "names", "record", "handoff_reports", "path", "memory"] {
             self.db.prepare_cached(&format!("DELETE FROM {table} WHERE r = ?"))?.execute([r])?;
         }
-        Ok(())
+        named.iter().filter_map(|id| Id::parse(&schema::text(id))).try_for_each(|id| self.stands_again(&id))
+    }
+
+    /// Puts in a record anew that was taken back, or is no longer.
+    pub(super) fn stands_again(&mut self, id: &Id) -> Result<(), Fault> {
+        let known = self.record(id)?;
+        known.map_or(Ok(()), |(r, _)| self.look_again(r, id, &[]))
+    }
+
+    fn is_retracted(&self, id: &[u8; 16]) -> Result<bool, Fault> {
+        // while all is new, what takes back is looked at in the end
+        if self.bulk.is_some() {
+            return Ok(false);
+        }
+        let find = "SELECT 1 FROM names x JOIN record o ON o.r = x.r WHERE x.id = ? AND o.kind = 'retract'";
+        Ok(self.db.prepare_cached(find)?.exists([id])?)
     }
 
     fn session(&mut self, id: &SessionId) -> Result<i64, Fault> {
@@ -78,7 +98,9 @@ impl Filler<'_> {
         let Line { version, record, words } = line;
         self.last.0 += 1;
         let (r, head) = (self.last.0, &record.head);
-        let (id, kind) = (schema::id(&head.id), record.body.kind());
+        let id = schema::id(&head.id);
+        let is_retracted = self.is_retracted(&id)?;
+        let kind = if is_retracted { schema::RETRACTED } else { record.body.kind() };
         let s = head.session.as_ref().map(|session| self.session(session)).transpose()?;
         let add =
             "INSERT INTO record(r, id, short, tail, kind, ai, s, note, version) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
@@ -123,6 +145,9 @@ impl Filler<'_> {
             }
         }
         self.touch(r)?;
+        if is_retracted {
+            return Ok(());
+        }
         if let Some(text) = words {
             match &mut self.bulk {
                 Some(bulk) => bulk.words.add(self.db, r, text)?,
@@ -142,6 +167,13 @@ impl Filler<'_> {
                 self.sessionless = true;
                 Ok(())
             }
+            Body::Retract(retract) => match &mut self.bulk {
+                Some(bulk) => {
+                    bulk.retracted.extend(retract.of.iter().cloned());
+                    Ok(())
+                }
+                None => retract.of.iter().try_for_each(|id| self.stands_again(id)),
+            },
             _ => Ok(()),
         }
     }

@@ -3,7 +3,10 @@
 use crate::model::{Id, SessionId};
 
 /// Goes up with every change of the tables or of what is put into them.
-pub const LAYOUT: u32 = 12;
+pub const LAYOUT: u32 = 13;
+
+/// The `kind` of the row of a record that was taken back.
+pub const RETRACTED: &str = "retracted";
 
 /// The tables. A record stands on its `note`, and on those in `stands`; it concerns its session `s`, and those in `concerns`.
 /// Everything in them follows from the notes; `beside` marks what is read beside our refs (the logs, tips that
