@@ -221,7 +221,7 @@ fn names_that_cannot_be_compared_are_refused() {
     let finding = id(&repo.json(["finding", "f"]), "id");
     let other = repo.fails(1, ["diff", &finding]);
     assert_eq!(other["reason"], "what has that id is of the kind finding");
-    assert_eq!(other["recovery_commands"], json!(["git empirica checkpoint list", "git empirica handoff list"]));
+    assert_eq!(other["recovery_commands"], json!(["git empirica checkpoint list"]));
     let nobody = repo.fails(1, ["diff", "latest:nobody"]);
     assert_eq!(nobody["reason"], "No sessions are stored here for ai_id 'nobody'");
     repo.fails(1, ["diff", "zzzz"]);

@@ -44,6 +44,7 @@ mod hooks;
 mod hostile;
 mod hostile_notes;
 mod hostile_refs;
+mod ids;
 mod import_again;
 mod import_python;
 mod import_shapes;

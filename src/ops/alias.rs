@@ -8,6 +8,9 @@ use crate::model::session::Session;
 use crate::model::{Id, Record, SessionId, Shelf};
 use crate::store::index::words;
 
+/// How a session can be named.
+const FORMS: &str = "Use an id from the list, or latest, latest:active, latest:<ai>, latest:active:<ai>.";
+
 /// The fewest characters of an abbreviated id.
 const SHORTEST: usize = 4;
 
@@ -59,13 +62,15 @@ pub fn thing(
                     Err(ambiguous(given, &listed)
                         .alternative(session.id.as_str())
                         .alternative(record.head.id.as_str())
-                        .command(format!("git empirica session show {}", session.id.as_str()))
-                        .command(format!("git empirica show {}", record.head.id.as_str())))
+                        .command(format!("git empirica session show {}", session.id.as_str())))
                 }
             }
         }
-        // an ambiguous name is worth more than an unknown one
-        (Err(session), Err(record)) => Err(if session.kind() == Kind::Refused { session } else { record }),
+        // an ambiguous name is worth more than an unknown one, and an alias can only be a session's
+        (Err(session), Err(record)) => {
+            let is_alias = name.split(':').next() == Some("latest");
+            Err(if is_alias || session.kind() == Kind::Refused { session } else { record })
+        }
     }
 }
 
@@ -156,12 +161,14 @@ pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
 }
 
 fn unknown(all: &[Session], given: &str, why: &str) -> Error {
-    const FORMS: &[&str] = &["latest", "latest:active"];
-    let near = similar::get_close_matches(given, FORMS, 1, 0.7).first().copied().filter(|_| !given.ends_with(':'));
+    let near = similar::get_close_matches(given, &["latest", "latest:active"], 1, 0.7)
+        .first()
+        .copied()
+        .filter(|_| !given.ends_with(':'));
     let error = Error::not_found(format!("there is no session '{given}'")).provided(given).reason(why);
     let error = match near {
         Some(near) => error.suggest(format!("Did you mean '{near}'?")).alternative(near),
-        None => error.suggest("Use an id from the list, or latest, latest:active, latest:<ai>, latest:active:<ai>."),
+        None => error.suggest(FORMS),
     };
     newest(all, error).command("git empirica session list")
 }
@@ -174,9 +181,7 @@ fn none_of(all: &[Session], given: &str, active: bool, ai: Option<&str>) -> Erro
     let mut error = Error::not_found(format!("there is no session '{given}'"))
         .provided(given)
         .reason(format!("No {which} are stored here{whose}"))
-        .suggest(format!(
-            "Start one: {start}. Or use an id from the list, or latest, latest:active, latest:<ai>, latest:active:<ai>."
-        ));
+        .suggest(format!("Start one: {start}. Or u{}", &FORMS[1..]));
     if let Some(ai) = ai.filter(|ai| active && all.iter().any(|session| session.ai == *ai)) {
         error = error.alternative(format!("latest:{ai}"));
     }
@@ -192,7 +197,8 @@ fn none_of(all: &[Session], given: &str, active: bool, ai: Option<&str>) -> Erro
     if !all.is_empty() {
         error = error.alternative("latest");
     }
-    newest(all, error).command(start).command("git empirica session list")
+    let is_of_one = active && ai.is_some();
+    newest(all, error).command(if is_of_one || all.is_empty() { start } else { "git empirica session list".to_owned() })
 }
 
 /// The ids of the newest sessions, as alternatives.
@@ -210,20 +216,52 @@ pub fn start_command(ai: Option<&str>) -> String {
 
 /// The error of a record that is not there. `what` it should have been: goal, checkpoint, record, …
 pub fn no_record(given: &str, what: &str, why: &str) -> Error {
-    let lists: &[&str] = match what {
-        "goal" => &["git empirica goal list"],
-        "handoff" => &["git empirica handoff list"],
-        "acknowledgement" => &["git empirica log"],
-        "checkpoint" => &["git empirica checkpoint list"],
-        "unknown" => &["git empirica search kind:unknown"],
-        "checkpoint or handoff" => &["git empirica checkpoint list", "git empirica handoff list"],
-        _ => &["git empirica log --journal"],
+    let list = match what {
+        "goal" => "goal list",
+        "handoff" => "handoff list",
+        "session" | "session or goal" | "session or handoff" => "session list",
+        "checkpoint" | "checkpoint or handoff" => "checkpoint list",
+        "acknowledgement" => "log",
+        "unknown" => "search kind:unknown",
+        _ => "log --journal",
     };
     Error::not_found(format!("there is no {what} '{given}'"))
         .provided(given)
         .reason(why)
-        .suggest("Use an id as the lists show it.")
-        .commands_of(lists.iter().map(|list| (*list).to_owned()))
+        .suggest(if list == "session list" { FORMS } else { "Use an id as the list shows it." })
+        .command(format!("git empirica {list}"))
+}
+
+/// Resolves a task by its whole id, or a beginning that only one has.
+pub fn task(context: &Context<'_>, given: &str) -> Result<String> {
+    let mut known: Vec<String> = context.store.index()?.of_tasks(None)?.into_iter().map(|(id, _)| id).collect();
+    known.dedup();
+    if known.iter().any(|id| id == given) {
+        return Ok(given.to_owned());
+    }
+    let begins = |id: &&String| !given.is_empty() && id.to_lowercase().starts_with(&given.to_lowercase());
+    let like: Vec<String> = known.iter().filter(begins).cloned().collect();
+    match like.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => {
+            let error = Error::not_found(format!("there is no task '{given}'"))
+                .provided(given)
+                .reason("no handoff names it as its task")
+                .suggest("Give the id as the list shows it.")
+                .command("git empirica task list");
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let near = similar::get_close_matches(given, &known, 3, 0.6);
+            Err(near.into_iter().fold(error, |error, near| error.alternative(near)))
+        }
+        many => {
+            let error = ambiguous(given, &many.iter().take(SHOWN).cloned().collect::<Vec<_>>());
+            Err(many
+                .iter()
+                .take(SHOWN)
+                .fold(error, |error, id| error.alternative(id))
+                .command("git empirica task list"))
+        }
+    }
 }
 
 const TAKEN_BACK: &str = "it was taken back";
@@ -296,10 +334,7 @@ pub fn record(
             for record in many.iter().take(5) {
                 error = error.alternative(record.head.id.as_str());
             }
-            for record in many.iter().take(2) {
-                error = error.command(format!("git empirica show {}", record.head.id.as_str()));
-            }
-            Err(error)
+            Err(error.command(format!("git empirica show {}", many[0].head.id.as_str())))
         }
     }
 }

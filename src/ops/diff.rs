@@ -127,16 +127,12 @@ fn side(record: &Record) -> Option<Side> {
 fn named(context: &Context<'_>, index: &Index<'_>, given: &str) -> Result<Side> {
     let fits = |record: &Record| side(record).is_some();
     let record =
-        match alias::thing(context, given, "checkpoint or handoff", &[Shelf::Checkpoints, Shelf::Handoffs], fits) {
-            Ok(Thing::Record(record)) => Some(*record),
-            Ok(Thing::Session(session)) => {
+        match alias::thing(context, given, "checkpoint or handoff", &[Shelf::Checkpoints, Shelf::Handoffs], fits)? {
+            Thing::Record(record) => Some(*record),
+            Thing::Session(session) => {
                 let of_session = |record: &&Record| record.head.session.as_ref() == Some(&session.id) && fits(record);
                 index.session(&session.id)?.records().rev().find(of_session).cloned()
             }
-            Err(error) if given.trim().starts_with("latest") => {
-                return Err(alias::session(context, given).err().unwrap_or(error));
-            }
-            Err(error) => return Err(error),
         };
     record.as_ref().and_then(side).ok_or_else(|| {
         Error::not_found(format!("the session '{given}' has nothing that can be compared"))

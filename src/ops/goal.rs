@@ -6,7 +6,7 @@ use super::Stored;
 use super::alias::{self, Thing};
 use super::context::{Context, Working};
 use crate::epistemics::journal::{Owned, goals};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::model::goal::{Goal, GoalDone, GoalDrop, GoalStatus, GoalTake, Priority, Subtask};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::store::index::Only;
@@ -150,17 +150,14 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
 
 /// The session that goals are taken from, and the goal when a single one is named.
 fn source(context: &Context<'_>, given: &str) -> Result<(SessionId, Option<Id>)> {
-    let unknown = match alias::thing(context, given, "goal", &[Shelf::Journal], is_goal) {
-        Ok(Thing::Session(session)) => return Ok((session.id, None)),
-        Ok(Thing::Record(_)) => alias::no_record(given, "session", "the goal is of none"),
-        Err(error) if error.kind() == Kind::Refused => return Err(error),
-        Err(error) => return Err(alias::session(context, given).err().unwrap_or(error)),
-    };
-    let found = find(context, given, is_goal)?;
-    let found = found.open(given)?;
+    if let Thing::Session(session) = alias::thing(context, given, "session or goal", &[Shelf::Journal], is_goal)? {
+        return Ok((session.id, None));
+    }
+    let found = find(context, given, is_goal)?.open(given)?;
     let scan = context.store.index()?.goals([&found.goal])?;
     let session = goals(scan.records()).into_iter().find(|owned| owned.goal.id == found.goal).and_then(|o| o.session);
-    Ok((session.ok_or(unknown)?, Some(found.goal)))
+    let none = || alias::no_record(given, "session", "the goal is of none");
+    Ok((session.ok_or_else(none)?, Some(found.goal)))
 }
 
 /// Why a session has no goal that could be taken over: others took those it had, or there is none.
@@ -282,10 +279,8 @@ pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Owned>, Vec<S
 /// One goal.
 pub fn show(context: &Context<'_>, given: &str) -> Result<(Owned, Vec<String>)> {
     let warnings = context.store.settle();
-    let record = context.record(given, "goal", &[Shelf::Journal], is_goal)?;
-    let scan = context.store.index()?.goals([&record.head.id])?;
-    let found = goals(scan.records()).into_iter().find(|owned| owned.goal.id == record.head.id);
-    found
-        .map(|owned| (owned, warnings))
-        .ok_or_else(|| alias::no_record(given, "goal", "no stored id has it at its beginning or end"))
+    let goal = find(context, given, is_goal_or_subtask)?.goal;
+    let scan = context.store.index()?.goals([&goal])?;
+    let found = goals(scan.records()).into_iter().find(|owned| owned.goal.id == goal);
+    found.map(|owned| (owned, warnings)).ok_or_else(|| alias::no_record(given, "goal", "its goal is not stored here"))
 }

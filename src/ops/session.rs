@@ -9,7 +9,7 @@ use super::{Stored, handoff, task};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::Said;
 use crate::epistemics::standing::Status;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::model::session::{Session, SessionEnd, SessionStart};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::store::{Scan, When};
@@ -156,9 +156,9 @@ fn of_hook<'a>(active: &'a [Active], ai: &str, since_ms: u64) -> Option<&'a Acti
 /// written, in that session.
 fn continued(context: &Context<'_>, given: &str, by: &str, stored: &mut Stored) -> Result<Continued> {
     let is_handoff = |record: &Record| matches!(record.body, Body::Handoff(_));
-    let (id, named) = match alias::thing(context, given, "handoff", &[Shelf::Handoffs], is_handoff) {
-        Ok(Thing::Session(session)) => (session.id, None),
-        Ok(Thing::Record(handoff)) => match handoff.head.session.clone() {
+    let (id, named) = match alias::thing(context, given, "session or handoff", &[Shelf::Handoffs], is_handoff)? {
+        Thing::Session(session) => (session.id, None),
+        Thing::Record(handoff) => match handoff.head.session.clone() {
             Some(session) => (session, Some(handoff.head.id)),
             None => {
                 return Err(Error::refused(format!("the handoff {} is of no session", handoff.head.id.short()))
@@ -168,15 +168,6 @@ fn continued(context: &Context<'_>, given: &str, by: &str, stored: &mut Stored) 
                     .command(format!("git empirica accept {}", handoff.head.id.short())));
             }
         },
-        Err(error) if error.kind() == Kind::Refused => return Err(error),
-        Err(_) => {
-            return Err(Error::not_found(format!("'{given}' is no session and no handoff"))
-                .provided(given)
-                .reason("no stored id begins or ends with it")
-                .suggest("Use an id from a list.")
-                .command("git empirica session list")
-                .command("git empirica handoff list"));
-        }
     };
     let gathered = gather(context, &id)?;
     let session = &gathered.session;

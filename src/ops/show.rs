@@ -155,9 +155,8 @@ fn nothing(given: &str) -> Error {
     Error::not_found(format!("'{given}' is no handoff, session or commit"))
         .provided(given)
         .reason("no stored id begins or ends with it, and git knows no such revision")
-        .suggest("Use an id from a list.")
-        .command("git empirica handoff list")
-        .command("git empirica session list")
+        .suggest("Use an id from the list.")
+        .command("git empirica log --journal")
 }
 
 /// The commit of a record, as git shows it short; `None` for an unborn HEAD.

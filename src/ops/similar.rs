@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::alias::{self, Thing};
 use super::context::Context;
 use super::handoff::{self, Listed};
-use super::{alias, search};
+use super::search;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::matching::{likeness, words};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::model::handoff::{Failure, Item};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::store::Index;
@@ -98,7 +99,7 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     }
     let warnings = context.store.settle();
     let index = context.store.index()?;
-    let about = resolve(context, &index, request.about.trim())?;
+    let about = resolve(context, request.about.trim())?;
     let (own, work) = match &about {
         About::Text(text) => {
             let task = Some(text.clone());
@@ -130,34 +131,15 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
 }
 
 /// What is named. One word that looks like an id with a digit in it must be one.
-fn resolve(context: &Context<'_>, index: &Index<'_>, given: &str) -> Result<About> {
-    let text = || About::Text(given.to_owned());
-    if given.contains(char::is_whitespace) {
-        return Ok(text());
-    }
+fn resolve(context: &Context<'_>, given: &str) -> Result<About> {
     let hexish = given.len() >= 4 && given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    let is_name = hexish && given.contains(|c: char| c.is_ascii_digit()) || given.split(':').next() == Some("latest");
     let is_handoff = |record: &Record| matches!(record.body, Body::Handoff(_));
-    let like = match hexish {
-        true => Some(index.ids_like(&given.to_ascii_lowercase())?),
-        false => None,
-    };
-    if like.is_some_and(|like| like.records().any(is_handoff)) {
-        let found = alias::record(context, given, "handoff", &[Shelf::Handoffs], is_handoff)?;
-        return Ok(About::Handoff(found.head.id));
-    }
-    match alias::session(context, given) {
-        Ok(named) => Ok(About::Session(named.id)),
-        Err(error) if given.split(':').next() == Some("latest") => Err(error),
-        Err(error) if hexish && given.contains(|c: char| c.is_ascii_digit()) => {
-            Err(Error::not_found(format!("there is no handoff or session '{given}'"))
-                .provided(given)
-                .reason("no stored id of either begins or ends with it, or several do")
-                .suggest("Use an id as the lists show it, or several words for a text.")
-                .command("git empirica handoff list")
-                .command("git empirica session list")
-                .caused_by(error))
-        }
-        Err(_) => Ok(text()),
+    match alias::thing(context, given, "session or handoff", &[Shelf::Handoffs], is_handoff) {
+        Ok(Thing::Session(named)) => Ok(About::Session(named.id)),
+        Ok(Thing::Record(handoff)) => Ok(About::Handoff(handoff.head.id)),
+        Err(error) if is_name || error.kind() == Kind::Refused => Err(error),
+        Err(_) => Ok(About::Text(given.to_owned())),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::alias;
 use super::context::Context;
 use crate::epistemics::standing::{self, Standing};
 use crate::error::{Error, Result, quote};
@@ -38,25 +39,11 @@ pub fn about(index: &Index<'_>, handoffs: &[Id]) -> Result<Scan> {
 }
 
 /// One task.
-pub fn show(context: &Context<'_>, task: &str) -> Result<(Task, Vec<String>)> {
+pub fn show(context: &Context<'_>, given: &str) -> Result<(Task, Vec<String>)> {
     let warnings = context.store.settle();
-    match standing(context, task)? {
-        Some(standing) => Ok((Task { task_id: task.to_owned(), standing }, warnings)),
-        None => {
-            let mut known: Vec<String> = context.store.index()?.of_tasks(None)?.into_iter().map(|(id, _)| id).collect();
-            known.dedup();
-            let mut error = Error::not_found(format!("there is no task '{task}'"))
-                .provided(task)
-                .reason("no handoff names it as its task")
-                .suggest("Give the id as the list shows it.")
-                .command("git empirica task list");
-            for near in similar::get_close_matches(task, &known.iter().map(String::as_str).collect::<Vec<_>>(), 3, 0.6)
-            {
-                error = error.alternative(near);
-            }
-            Err(error)
-        }
-    }
+    let task_id = alias::task(context, given)?;
+    let standing = standing(context, &task_id)?.ok_or_else(Error::unstored)?;
+    Ok((Task { task_id, standing }, warnings))
 }
 
 /// The tasks, what happened last first; `open_only` those that are not complete.
