@@ -236,7 +236,7 @@ fn bash_completes_git_empirica_below_its_first_word() {
         let out = place.command("bash", &repo.path).args(["-c", &line]).output().expect("bash");
         String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr)
     };
-    assert_eq!(ask("git empirica sess", 2).trim(), "session sessions-list");
+    assert_eq!(ask("git empirica sess", 2).trim(), "session");
     assert_eq!(ask("git empirica session st", 3).trim(), "start");
     assert_eq!(ask("git empirica resume --deta", 3).trim(), "--detail");
     let plain = format!(

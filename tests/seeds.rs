@@ -211,7 +211,7 @@ fn improvement_5_errors_say_what_to_do() {
     );
     assert_eq!(texts(&error["alternatives"])[..2], ["latest:active", "latest"]);
     let start = "git empirica session start --ai claude-code --task \"<what you are going to do>\"";
-    assert_eq!(texts(&error["recovery_commands"]), [start, "git empirica session list"]);
+    assert_eq!(texts(&error["recovery_commands"]), [start]);
     // "All errors have suggestions"
     for (code, arguments) in [
         (2, &["check", "-v", "know=high"][..]),
