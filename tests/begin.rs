@@ -249,14 +249,22 @@ fn what_is_of_two_kinds_is_refused_and_both_are_named() {
 }
 
 #[test]
-fn hints_are_left_out_where_nobody_wants_them() {
+fn hints_come_once_in_a_session_and_only_where_somebody_wants_them() {
     let place = Place::new();
     let repo = place.repo("r");
+    let hints = |given: &[&str]| repo.run(given.iter()).ok().err.lines().filter(|l| l.starts_with("hint: ")).count();
     let check = ["preflight", "-v", "know=0.3,uncertainty=0.8"];
-    assert!(repo.run(check).ok().err.contains("hint: "));
     assert_eq!(repo.run([&check[..], &["-q"]].concat()).ok().err, "");
+    repo.run([&check[..], &["--json"]].concat()).ok();
     repo.git(["config", "empirica.hints", "false"]).ok();
-    assert!(!repo.run(check).ok().err.contains("hint: "));
+    assert_eq!(hints(&check), 0);
+    repo.git(["config", "--unset", "empirica.hints"]).ok();
+    // nobody saw it before; then it was seen, and another kind was not
+    assert_eq!([hints(&check), hints(&check), hints(&["check", "-v", "know=0.3"])], [1, 0, 1]);
+    assert_eq!([hints(&["handoff", "--next", "n"]), hints(&["handoff", "--next", "m"])], [1, 0]);
+    repo.run(["session", "end"]).ok();
+    assert_eq!(hints(&check), 1, "another session has not seen it");
+    repo.git(["config", "empirica.hints", "false"]).ok();
     // an error says what to do all the same
     assert!(repo.run(["finding", "x", "--session", "nobody"]).err.contains("hint: "));
 }

@@ -12,9 +12,9 @@ use crate::model::transcript::Agent;
 use crate::model::{Phase, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
-    Asked, Context, assess, bootstrap, calibration, checkpoint, committer, compaction, deinit, demo, diff, drift,
-    flush, goal, handoff, init, journal, log, metrics, query, repair, resume, session, setup, snapshot, status, sync,
-    undo,
+    Asked, Context, assess, bootstrap, calibration, checkpoint, committer, compaction, current, deinit, demo, diff,
+    drift, flush, goal, handoff, init, journal, log, metrics, query, repair, resume, session, setup, snapshot, status,
+    sync, undo,
 };
 use crate::view::block::BuiltIn;
 use crate::view::fit::Form;
@@ -47,7 +47,13 @@ pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
                 output,
             };
             if let Some(answer) = here.answer(command)? {
-                let answer = answer.warn(view::words::unreadable(&repo.unreadable()));
+                let mut answer = answer.warn(view::words::unreadable(&repo.unreadable()));
+                if !answer.hints_once.is_empty() && here.output.gives_hints(Some(&repo)) {
+                    let context = here.context(Asked::default())?;
+                    let once = std::mem::take(&mut answer.hints_once).into_iter();
+                    let new = once.filter(|(session, kind, _)| current::takes_hint(&context, session, kind));
+                    answer.hints.extend(new.map(|(.., hint)| hint));
+                }
                 here.output.answer(&answer, env, Some(&repo))?;
                 return Ok(answer.exit_code());
             }

@@ -170,8 +170,13 @@ impl Output {
         for line in if self.quiet { &[][..] } else { &answer.said } {
             self.say(line)?;
         }
-        let wanted = !self.quiet && repo.and_then(|repo| repo.config_bool("empirica.hints")) != Some(false);
-        self.aside(&answer.warnings, if wanted { &answer.hints } else { &[] })
+        self.aside(&answer.warnings, if self.gives_hints(repo) { &answer.hints } else { &[] })
+    }
+
+    /// Whether hints are shown: not to programs, not under `--quiet`, not where `empirica.hints` is false.
+    pub fn gives_hints(&self, repo: Option<&Repository>) -> bool {
+        let is_off = || repo.and_then(|repo| repo.config_bool("empirica.hints")) == Some(false);
+        !self.as_json && !self.quiet && !is_off()
     }
 
     /// Warnings, then hints.

@@ -101,13 +101,34 @@ pub fn forget_redacted(context: &Context<'_>) {
     }
 }
 
-/// Forgets a session, in whichever worktree it is remembered.
+/// Forgets a session and the hints it was given, in whichever worktree it is remembered.
 pub fn end(context: &Context<'_>, session: &SessionId) {
     for folder in worktrees(context) {
         // not there is as good as removed
         let file = folder.join(session.as_str());
         let _ = fault::point("session: to be forgotten").and_then(|()| std::fs::remove_file(file));
+        let _ = std::fs::remove_file(hints(&folder, session));
     }
+}
+
+fn hints(folder: &Path, session: &SessionId) -> std::path::PathBuf {
+    folder.join(format!("{session}.hints"))
+}
+
+/// Whether a session is to be given a kind of hint: once while it is active in this worktree, and always when it is not.
+pub fn takes_hint(context: &Context<'_>, session: &SessionId, kind: &str) -> bool {
+    let folder = context.store.paths().current();
+    if !folder.join(session.as_str()).exists() {
+        return true;
+    }
+    let file = hints(&folder, session);
+    let given = std::fs::read_to_string(&file).unwrap_or_default();
+    let is_new = given.lines().all(|line| line != kind);
+    if is_new {
+        // where it cannot be remembered, the hint comes again
+        let _ = context.store.replace_file(&file, &format!("{given}{kind}\n"));
+    }
+    is_new
 }
 
 /// An active session of any worktree, by its full id.

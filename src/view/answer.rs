@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::safe;
 use crate::epistemics::tokens;
 use crate::error::Error;
+use crate::model::SessionId;
 use crate::ops::Stored;
 use crate::store::Storage;
 use crate::store::secrets::redact_text;
@@ -25,6 +26,8 @@ pub struct Answer {
     pub warnings: Vec<String>,
     /// Hints, on standard error.
     pub hints: Vec<String>,
+    /// Hints on how to work: a session is given each kind once.
+    pub hints_once: Vec<(SessionId, String, String)>,
     /// Whether a person may want to page it.
     pub paged: bool,
     /// Whether the text is data for a program: written as it is, without colours.
@@ -66,6 +69,12 @@ impl Answer {
     /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds a hint that a session is given once of its kind.
+    pub fn hint_once(mut self, session: &SessionId, kind: impl Into<String>, hint: impl Into<String>) -> Self {
+        self.hints_once.push((session.clone(), kind.into(), hint.into()));
         self
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::diff::deltas_json;
-use super::handoff::{markdown, outcome_json};
+use super::handoff::{hint_missing, markdown, outcome_json};
 use super::template::Templates;
 use super::{Answer, safe, words};
 use crate::epistemics::drift::Drift;
@@ -201,9 +201,7 @@ pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
             answer.json.insert("handoff".to_owned(), outcome_json(handoff, &built_in).into());
             text.push_str(&format!("Handoff: {}\n", handoff.record.head.id.short()));
             answer = answer.stored(&handoff.stored);
-            for (what, command) in &handoff.missing {
-                answer = answer.hint(format!("the handoff lacks {what}: {command}"));
-            }
+            answer = hint_missing(answer, handoff);
         }
         Some(Err(error)) => {
             answer.json.insert("handoff".to_owned(), Value::Null);
@@ -211,5 +209,6 @@ pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
             answer.warnings.push(format!("the assessment is stored, but the handoff was not written: {error}{causes}"));
         }
     }
-    Ok(answer.text(text).hint(outcome.next_step.clone()))
+    let kind = format!("{} {}", outcome.phase.name(), outcome.recommendation.unwrap_or_default());
+    Ok(answer.text(text).hint_once(&outcome.session_id, kind, outcome.next_step.clone()))
 }

@@ -297,13 +297,25 @@ pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
         };
         answer.say(why)
     };
-    for (what, command) in &outcome.missing {
-        answer = answer.hint(format!("the handoff lacks {what}: {command}"));
-    }
+    answer = hint_missing(answer, outcome);
     Ok(match &outcome.checks {
         Some(checks) => validate::added(answer, checks),
         None => answer,
     })
+}
+
+/// Names what a good handoff still lacks, with the one command that adds it.
+pub fn hint_missing(answer: Answer, outcome: &Outcome) -> Answer {
+    let Some(session) = outcome.record.head.session.as_ref().filter(|_| !outcome.missing.is_empty()) else {
+        return answer;
+    };
+    let what: Vec<&str> = outcome.missing.iter().map(|(what, _)| *what).collect();
+    let options: String = outcome.missing.iter().filter_map(|(_, c)| c.strip_prefix("git empirica handoff")).collect();
+    answer.hint_once(
+        session,
+        "handoff",
+        format!("no {} recorded; add with: git empirica handoff{options}", what.join(", ")),
+    )
 }
 
 /// The answer of `handoff list`.

@@ -40,12 +40,14 @@ pub fn started(outcome: &Started) -> Answer {
             .say(format!("It continues {}'s session {}{written}.", safe::line(&from.ai_id), from.session_id.short()))
             .hint(format!("read it: git empirica show {}", from.handoff_id.short()));
     }
-    for other in &outcome.others {
+    if let Some((first, more)) = outcome.others.split_first() {
+        let others = match more.len() {
+            0 => format!("{}'s session {} is", safe::line(&first.ai), first.id.short()),
+            more => format!("{}'s session {} and {more} more are", safe::line(&first.ai), first.id.short()),
+        };
         answer = answer.warn([format!(
-            "{}'s session {} is still active in this worktree; if it is over: git empirica session end --session {}",
-            safe::line(&other.ai),
-            other.id.short(),
-            other.id.short()
+            "{others} still active in this worktree; end what is over: git empirica session end --session {}",
+            first.id.short()
         )]);
     }
     if outcome.others.iter().any(|other| other.ai != outcome.ai_id) {
@@ -54,7 +56,11 @@ pub fn started(outcome: &Started) -> Answer {
             crate::git::repository::quote(&outcome.ai_id)
         ));
     }
-    answer.hint("say how sure you are: git empirica preflight -v know=<0..1>,uncertainty=<0..1>")
+    answer.hint_once(
+        &outcome.session_id,
+        "log",
+        "log what you learn as you go: git empirica finding \"<what you learned>\"",
+    )
 }
 
 /// The answer of `session end`.
