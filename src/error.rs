@@ -90,7 +90,7 @@ impl Error {
     /// What was to be stored is not among what was stored. A fault of the program.
     pub fn unstored() -> Self {
         Self::storage("the record is not among what was stored")
-            .reason("this is a fault of the program, not of what you said")
+            .reason("internal error; please report it")
             .suggest("See what is stored, then say it again if it is not there.")
             .command("git empirica status")
     }
@@ -141,23 +141,9 @@ impl Error {
         self.0.kind
     }
 
-    /// The sentence for the `reason` key: the stated reason, else the chain of causes, else the class.
+    /// The sentence for the `reason` key: the stated reason, else the chain of causes; empty where the message says it all.
     pub fn reason_text(&self) -> String {
-        if let Some(reason) = &self.0.reason {
-            return reason.clone();
-        }
-        let causes = self.causes();
-        if !causes.is_empty() {
-            return causes.join(": ");
-        }
-        match self.0.kind {
-            Kind::NotFound => "nothing of that name is stored here",
-            Kind::Refused => "the present state does not allow it",
-            Kind::Usage => "an argument is missing or has a value that cannot be used",
-            Kind::NoRepository => "the command needs a git repository",
-            Kind::Storage => "the repository's storage did not answer as expected",
-        }
-        .to_owned()
+        self.0.reason.clone().unwrap_or_else(|| self.causes().join(": "))
     }
 
     /// What to do: as given, else what helps with errors of the class.
@@ -181,6 +167,12 @@ impl Error {
     /// The message with those of the errors beneath it, in one line.
     pub fn in_one_line(&self) -> String {
         self.causes().iter().fold(self.to_string(), |text, cause| format!("{text}: {cause}"))
+    }
+
+    /// The message with its reason, in one line.
+    pub fn with_reason(&self) -> String {
+        let reason = self.reason_text();
+        if reason.is_empty() { self.to_string() } else { format!("{self}: {reason}") }
     }
 
     /// Values that would have worked.

@@ -24,73 +24,109 @@ pub fn wants_quiet(arguments: &[OsString]) -> bool {
     arguments.iter().skip(1).take_while(|argument| *argument != "--").any(|word| word == "-q" || word == "--quiet")
 }
 
-/// A parser's error with its own words, its tips and the command that shows the help.
+/// A parser's error in git's words: what is wrong with which argument, and one command that fits.
 pub fn error(error: &clap::Error, arguments: &[OsString]) -> Error {
-    let rendered = error.render().to_string();
-    let paragraph = rendered.split("\n\n").next().unwrap_or_default();
-    let words: Vec<&str> = paragraph.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let message = words.join(" ");
-    let message = message.trim_start_matches("error: ").to_owned();
-    let message = match error.kind() {
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing".to_owned(),
-        // only the form of the answer was given
-        ErrorKind::UnknownArgument if arguments.iter().skip(1).all(|argument| argument == "--json") => {
-            "a subcommand is missing".to_owned()
-        }
-        ErrorKind::InvalidUtf8 => "an argument is not valid UTF-8".to_owned(),
-        _ => message,
+    let (name, command) = meant(arguments);
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        _ => Vec::new(),
     };
-    let mut out = Error::usage(message);
-    let mut suggestion = None;
-    for (kind, value) in error.context() {
-        match (kind, value) {
-            (ContextKind::SuggestedArg | ContextKind::SuggestedSubcommand | ContextKind::SuggestedValue, value) => {
-                let names: Vec<&String> = match value {
-                    ContextValue::String(name) => vec![name],
-                    ContextValue::Strings(names) => names.iter().collect(),
-                    _ => Vec::new(),
-                };
-                // the parser puts the nearest one last
-                for name in names.into_iter().rev() {
-                    suggestion.get_or_insert(format!("Did you mean '{name}'?"));
-                    out = out.alternative(name.clone());
+    let first = |kind| context(kind).into_iter().next().unwrap_or_default();
+    let help = format!("{name} -h");
+    let about = |named: &str| {
+        let argument = command.get_arguments().find(|argument| argument.to_string() == named)?;
+        Some(format!("{named}: {}", argument.get_help()?))
+    };
+    // the parser puts the nearest one last
+    let suggested = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    let near: Vec<String> = suggested.into_iter().flat_map(|kind| context(kind).into_iter().rev()).collect();
+    let mut out = match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            let names: Vec<&str> = command.get_subcommands().map(|sub| sub.get_name()).collect();
+            Error::usage(format!("{name}: no subcommand given"))
+                .reason(format!("it has {}", names.join(", ")))
+                .command(help)
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let missing = first(ContextKind::InvalidArg);
+            let error = Error::usage(format!("{name}: {missing} is missing")).command(help);
+            about(&missing).into_iter().fold(error, Error::reason)
+        }
+        ErrorKind::InvalidSubcommand => {
+            let given = first(ContextKind::InvalidSubcommand);
+            let error = Error::usage(format!("'{given}' is not a command of {name}")).provided(given.as_str());
+            match near.first() {
+                Some(near) => {
+                    let rest = arguments.iter().skip_while(|word| word.to_str() != Some(&given)).skip(1);
+                    let rest = rest.filter(|word| *word != "--json");
+                    let rest: String = rest.map(|word| format!(" {}", quote(&word.to_string_lossy()))).collect();
+                    error.command(format!("{name} {near}{rest}"))
                 }
+                None => error.suggest("See which commands there are.").command(help),
             }
-            (ContextKind::InvalidValue | ContextKind::InvalidSubcommand, ContextValue::String(given)) => {
-                out = out.provided(given.clone());
-            }
-            _ => {}
         }
+        ErrorKind::UnknownArgument => unknown(&first(ContextKind::InvalidArg), &name, &command, near.is_empty()),
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+            let (given, argument) = (first(ContextKind::InvalidValue), first(ContextKind::InvalidArg));
+            let values = context(ContextKind::ValidValue);
+            let cause = std::error::Error::source(error).map(ToString::to_string);
+            let takes = || (!values.is_empty()).then(|| format!("it takes {}", values.join(", ")));
+            let what = match given.as_str() {
+                "" => format!("'{argument}' has no value"),
+                given => format!("invalid value '{given}' for '{argument}'"),
+            };
+            let error = Error::usage(what).provided(given).command(help);
+            cause.or_else(takes).or_else(|| about(&argument)).into_iter().fold(error, Error::reason)
+        }
+        ErrorKind::InvalidUtf8 => Error::usage("an argument is not valid UTF-8").command(help),
+        _ => {
+            let rendered = error.render().to_string();
+            let lines = rendered.split("\n\n").next().unwrap_or_default().lines().map(str::trim);
+            let message = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+            Error::usage(message.trim_start_matches("error: ")).command(help)
+        }
+    };
+    if let Some(near) = near.first() {
+        out = out.suggest(format!("Did you mean '{near}'?"));
     }
-    let tip = rendered.lines().find_map(|line| line.trim().strip_prefix("tip: ")).map(|tip| {
-        let mut letters = tip.chars();
-        letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+    near.into_iter().fold(out, |out, near| out.alternative(near))
+}
+
+/// The error of an argument that a command does not take.
+fn unknown(given: &str, name: &str, command: &clap::Command, is_alone: bool) -> Error {
+    let is_option = given.starts_with('-');
+    let error = Error::usage(match is_option {
+        true => format!("{name} has no option '{given}'"),
+        false => format!("{name}: '{given}' is one argument too many"),
     });
-    let dash = (error.kind() == ErrorKind::UnknownArgument && arguments.len() > 2)
-        .then(|| "Look at the help; a text that begins with '-' goes behind '--'.".to_owned());
-    let meant = suggestion.clone();
-    let suggestion = suggestion.or(tip).or(dash).unwrap_or_else(|| "Look at the help of the command.".to_owned());
-    match error.get(ContextKind::InvalidArg) {
+    match is_option && is_alone {
         // what shapes a diff, git log shows with the notes beside
-        Some(ContextValue::String(option))
-            if error.kind() == ErrorKind::UnknownArgument && help_command(arguments) == "git empirica log -h" =>
-        {
-            out.reason("it does not select commits, or git log does not know it either")
-                .suggest(meant.unwrap_or_else(|| "git log shows it, with the notes beside the commits.".to_owned()))
-                .command(format!("git log --notes=empirica/handoffs {}", quote(option)))
+        true if command.get_name() == "log" => error
+            .reason("it does not select commits, or git log does not know it either")
+            .suggest("git log shows it, with the notes beside the commits.")
+            .command(format!("git log --notes=empirica/handoffs {}", quote(given))),
+        true if command.get_positionals().next().is_some() => {
+            error.suggest("A text that begins with '-' goes behind '--'.").command(format!("{name} -h"))
         }
-        _ => out.suggest(suggestion).command(help_command(arguments)),
+        _ => error.command(format!("{name} -h")),
     }
 }
 
 /// The command that shows the help of what was meant.
 pub fn help_command(arguments: &[OsString]) -> String {
+    meant(arguments).0 + " -h"
+}
+
+/// The command that the arguments name, as it is called and as it is defined.
+fn meant(arguments: &[OsString]) -> (String, clap::Command) {
     let mut command = Cli::command();
+    command.build();
     let mut out = String::from("git empirica");
     for word in arguments.iter().skip(1).filter_map(|argument| argument.to_str()) {
         let Some(sub) = command.find_subcommand(word) else { break };
         out.push_str(&format!(" {}", sub.get_name()));
         command = sub.clone();
     }
-    out + " -h"
+    (out, command)
 }

@@ -71,7 +71,7 @@ impl Server {
         });
         done.await.unwrap_or_else(|fault| {
             Err(Error::storage("the program failed at this call")
-                .reason("this is a fault of the program, not of what you said; what was stored is stored")
+                .reason("internal error; please report it; what was stored is stored")
                 .suggest("See what is stored, then call again if it is not there.")
                 .command("git empirica session list")
                 .caused_by(fault))

@@ -226,7 +226,7 @@ fn without_secrets(transcript: Transcript) -> Result<Transcript> {
 
 fn unreadable() -> Error {
     Error::storage("what the transcript tells cannot be put into words")
-        .reason("this is a fault of the program, not of the transcript")
+        .reason("internal error; please report it")
         .suggest("Collect it with --dry-run to see how far it is read.")
         .command("git empirica collect --dry-run <transcript>")
 }

@@ -197,16 +197,22 @@ pub fn failure_text(error: &Error) -> String {
     let shown = |text: &str| safe::lines(&told(text));
     let mut out = format!("error: {}\n", shown(&error.to_string()));
     let causes = error.causes();
-    out.push_str(&format!("reason: {}\n", shown(&error.reason_text())));
+    let reason = error.reason_text();
+    if !reason.is_empty() {
+        out.push_str(&format!("reason: {}\n", shown(&reason)));
+    }
     if error.has_reason() {
         causes.iter().for_each(|cause| out.push_str(&format!("caused by: {}\n", shown(cause))));
     }
-    out.push_str(&format!("hint: {}\n", shown(error.suggestion_text())));
-    for other in error.alternatives() {
-        out.push_str(&format!("hint:   {}\n", shown(other)));
+    // a command says by itself what to do
+    let suggestion = error.suggestion_text();
+    let is_needed = error.has_suggestion() || error.commands().is_empty();
+    let others = error.alternatives().iter().filter(|other| !suggestion.contains(&format!("'{other}'")));
+    let below = others.chain(error.commands());
+    let indent = if is_needed { "  " } else { "" };
+    if is_needed {
+        out.push_str(&format!("hint: {}\n", shown(suggestion)));
     }
-    for command in error.commands() {
-        out.push_str(&format!("hint:   {}\n", shown(command)));
-    }
+    below.for_each(|line| out.push_str(&format!("hint: {indent}{}\n", shown(line))));
     out
 }

@@ -111,14 +111,10 @@ fn waiting_json(waiting: &Waiting) -> Value {
         "user_state": counted.user_state,
         "interrupted": counted.interrupted,
         "since": counted.since,
-        "reason": obstacle.map(why),
+        "reason": obstacle.map(Error::with_reason),
         "command": (counted.all() > 0).then_some(FLUSH),
         "recovery_commands": obstacle.map_or(&[][..], |error| error.commands()),
     })
-}
-
-fn why(obstacle: &Error) -> String {
-    format!("{obstacle}: {}", obstacle.reason_text())
 }
 
 /// Where records wait, since when, why, and what writes them; `None` when none does.
@@ -132,7 +128,7 @@ fn waiting_text(waiting: &Waiting) -> Option<String> {
     let places: Vec<String> =
         places.iter().filter(|(number, _)| *number > 0).map(|(number, place)| format!("{number} {place}")).collect();
     let since = counted.since.as_ref().map(|at| format!(", since {}", words::date(at))).unwrap_or_default();
-    let why = waiting.obstacle.as_ref().map(|error| format!("; {}", why(error))).unwrap_or_default();
+    let why = waiting.obstacle.as_ref().map(|error| format!("; {}", error.with_reason())).unwrap_or_default();
     (!places.is_empty()).then(|| format!("{}{since}{why}; to write them: {FLUSH}", places.join(", ")))
 }
 

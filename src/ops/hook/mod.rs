@@ -133,5 +133,5 @@ fn troubles(written: Written) -> Vec<String> {
 /// What went wrong, why, and the command that helps.
 fn in_one_line(error: &Error) -> String {
     let command = error.commands().first().map(|command| format!(" ({command})"));
-    format!("{error}: {}{}", error.reason_text(), command.unwrap_or_default())
+    format!("{}{}", error.with_reason(), command.unwrap_or_default())
 }

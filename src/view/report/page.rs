@@ -111,7 +111,7 @@ fn rendered(data: Value) -> Result<String> {
     environment.set_undefined_behavior(UndefinedBehavior::Lenient);
     let broken = |error: minijinja::Error| {
         Error::refused("the page cannot be made")
-            .suggest("This is a fault of the program; what is stored is whole. Look at it another way.")
+            .suggest("Internal error; please report it. The records are whole.")
             .command("git empirica status --all")
             .caused_by(error)
     };
