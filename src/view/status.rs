@@ -58,13 +58,15 @@ fn session_view(AtWork { gathered, gate }: &AtWork) -> Value {
         }
     }
     let counts = [
-        words::count(gathered.findings.len(), "finding"),
-        words::count(gathered.unknowns.len(), "open unknown"),
-        words::count(gathered.dead_ends.len(), "dead end"),
-        words::count(gathered.decisions.len(), "decision"),
-        words::count(gathered.mistakes.len(), "mistake"),
-        words::count(gathered.in_force(), "handoff"),
+        (gathered.findings.len(), "finding"),
+        (gathered.unknowns.len(), "open unknown"),
+        (gathered.dead_ends.len(), "dead end"),
+        (gathered.decisions.len(), "decision"),
+        (gathered.mistakes.len(), "mistake"),
+        (gathered.in_force(), "handoff"),
     ];
+    let counts = counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, noun)| words::count(n, noun));
+    let counts: Vec<String> = counts.collect();
     let is_open = |goal: &&GoalState| goal.status == GoalStatus::Open;
     let ended = gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Done).count();
     let open: Vec<&GoalState> = gathered.goals.iter().filter(is_open).collect();
@@ -91,10 +93,10 @@ fn session_view(AtWork { gathered, gate }: &AtWork) -> Value {
         "ai": gathered.session.ai,
         "task": gathered.session.task.as_ref().map(|task| short(task, NAMED_TEXT)),
         "duration": duration(seconds_between(&gathered.session.started_at, &gathered.last_at)),
-        "phase": gathered.last().map_or_else(|| "none yet".to_owned(), |(_, a)| format!("{} {}", a.phase.name(), a.round)),
+        "phase": gathered.last().map(|(_, a)| format!("{} {}", a.phase.name(), a.round)),
         "bars": bars,
         "drift": gathered.last().map(|_| drift_line(&gate.drift)),
-        "counts": counts.join(", "),
+        "counts": if counts.is_empty() { "nothing logged yet".to_owned() } else { counts.join(", ") },
         "more": more.join(", "),
         "goals": goals,
         "unknowns": unknowns,
