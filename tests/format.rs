@@ -224,7 +224,7 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     repo.write(".opencode/plugins/git-empirica.ts", "// git-empirica: older\n");
     let older = "{\"version\": 1, \"hooks\": {\"stop\": [{\"command\": \"git-empirica hook agent cursor stop\"}]}}";
     repo.write(".cursor/hooks.json", older);
-    run(&["init", "--agent", "opencode,cursor"]);
+    run(&["init", "--agents", "opencode,cursor"]);
     run(&["instructions", "--write"]);
     let written = fs::read(repo.path.join(".git/empirica/init.json")).expect("a file");
     run(&["deinit"]);

@@ -54,6 +54,7 @@ mod index_grows;
 mod index_kinds;
 mod init;
 mod init_agents;
+mod init_clone;
 mod init_hooks;
 mod instructions;
 mod interop;

@@ -60,8 +60,8 @@ empirica.sync
 What may leave this repository: all, handoffs (these, the digests made so far, and their Markdown) or off. Default: all.
 .TP
 empirica.syncTimeout
-How long a push may wait for the records to be synced, with what has to be written here before: 300ms, 10s, 2m; a number
-alone is seconds. Default: 10s.
+How long a push may wait for the records to be synced, with what has to be written here before, and init for those of a
+remote: 300ms, 10s, 2m; a number alone is seconds. Default: 10s.
 .TP
 empirica.templateDir
 A folder whose templates take the place of the built-in ones on the terminal, and in instructions. What is stored in the

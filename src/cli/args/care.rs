@@ -1,5 +1,6 @@
 //! Care: `status`, `flush`, `init`, `deinit`, `doctor`, `demo`, `setup`, `completions`.
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
@@ -55,19 +56,57 @@ pub struct Changes {
     pub form: Form,
 }
 
-/// Set the repository up: hooks that carry records along, what git log shows, what git fetch brings
+/// Set the clone up: git hooks, what git log shows, the remotes and what they have, the files of agents
 ///
-/// Hooks that are there keep running, before ours. Nothing of git's own is changed but the configuration of the
-/// repository. Nothing is written to the work tree, except with --agent: then that agent's files get our hooks and our MCP
-/// server, beside what is in them. Twice is the same as once; deinit takes it back.
+/// Hooks that are there keep running, before ours. Nothing of git's own is changed but the configuration of the repository. What the
+/// remotes have is fetched at once, each within empirica.syncTimeout; nothing is sent. Where agents are used, which is told by their files
+/// and programs, it asks on a terminal whether to enter hooks and the MCP server into their files, beside what is in them; else
+/// nothing is written to the work tree. Twice is the same as once; deinit takes it back.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Init {
-    /// Enter hooks and the MCP server into this agent's files of the project; can be given several times, or with commas
-    #[arg(long, value_name = "AGENT", value_delimiter = ',')]
-    pub agent: Vec<AgentWord>,
+    /// The agents whose files get hooks and the MCP server, with commas between them; auto: those used here; none: ask nothing
+    #[arg(long, alias = "agent", value_name = "LIST", value_delimiter = ',')]
+    pub agents: Vec<AgentsWord>,
+    /// Let the MCP server list all its tools, not only the 10 of a day's work
+    #[arg(long, requires = "agents")]
+    pub all_tools: bool,
     #[command(flatten)]
     pub changes: Changes,
+}
+
+/// An agent, or a choice of agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum AgentsWord {
+    Auto,
+    None,
+    One(AgentWord),
+}
+
+impl ValueEnum for AgentsWord {
+    fn value_variants<'a>() -> &'a [Self] {
+        use AgentWord::*;
+        const ALL: [AgentsWord; 8] = [
+            AgentsWord::Auto,
+            AgentsWord::None,
+            AgentsWord::One(ClaudeCode),
+            AgentsWord::One(Codex),
+            AgentsWord::One(Gemini),
+            AgentsWord::One(Copilot),
+            AgentsWord::One(Cursor),
+            AgentsWord::One(OpenCode),
+        ];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            AgentsWord::Auto => Some("auto".into()),
+            AgentsWord::None => Some("none".into()),
+            AgentsWord::One(agent) => agent.to_possible_value(),
+        }
+    }
 }
 
 /// Take back what init and instructions --write did; the records stay

@@ -8,7 +8,7 @@ use crate::git::{config, version};
 use crate::ops::Context;
 use crate::ops::init::record::{How, Record};
 use crate::ops::init::scripts::shell_path;
-use crate::ops::init::steps::{Step, is_executable};
+use crate::ops::init::steps::Step;
 use crate::ops::init::{self, hooks, settings};
 
 const INIT: &str = "git empirica init";
@@ -52,12 +52,9 @@ fn git(context: &Context<'_>) -> Check {
 /// The program that a hook will find must be this one.
 fn program(context: &Context<'_>) -> Check {
     let own = env!("CARGO_PKG_VERSION");
-    let path = context.env.get("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    let found = folders.map(|folder| folder.join("git-empirica")).find(|file| is_executable(file));
     let folder = context.env.program.parent().unwrap_or(Path::new("/"));
     let first = format!("export PATH={}:\"$PATH\"", shell_path(folder));
-    let Some(found) = found else {
+    let Some(found) = context.env.find_program("git-empirica") else {
         return Check::wrong("program", "git-empirica is not on PATH: hooks will not find it").command(first);
     };
     let same = |a: &PathBuf, b: &PathBuf| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));

@@ -33,6 +33,11 @@ impl Remote {
         valid_ref(&format!("{PREFIX}remotes/{}/handoffs", self.name))
     }
 
+    /// Whether it gets our refspecs.
+    pub fn is_source(&self) -> bool {
+        self.here && !self.mirror && self.is_usable()
+    }
+
     /// The refspecs of `wanted` that it lacks.
     pub fn lacks(&self) -> Vec<String> {
         let known = |wanted: &String| self.fetch.iter().any(|value| sides(&value.value) == sides(wanted));
