@@ -375,6 +375,7 @@ fn every_limit_of_the_table_is_that_of_the_code() {
         ("ops/alias.rs", "SHORTEST: usize = 4", "abbreviation of an id | 4 characters |"),
         ("model/id.rs", "MAX_AHEAD_MS: u64 = 24 * 60 * 60 * 1000", "an id counts | 24 hours |"),
         ("ops/sync/push.rs", "TIME: Duration = Duration::from_secs(10)", "with a push | 10 s |"),
+        ("ops/hook/agent.rs", "START_BUDGET: usize = 500", "says otherwise | 500 |"),
         ("ops/sync/travel.rs", "ROUNDS: u32 = 12", "others are faster | 12 |"),
         ("ops/sign.rs", "MOST: usize = 20", "are checked, the newest | 20 |"),
         ("ops/sign.rs", "LARGEST: usize = 64 * 1024", "a signed commit | 64 KiB;"),

@@ -99,6 +99,7 @@ mod seeds;
 mod similar;
 mod snapshot;
 mod snapshots;
+mod start_budget;
 mod states;
 mod substance;
 mod sync;

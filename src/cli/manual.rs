@@ -53,6 +53,9 @@ empirica.remote
 A remote that records go to with a push and with sync; can be given several times. Default: the remote the current branch
 tracks, else origin, else the only one.
 .TP
+empirica.startBudget
+How many tokens of what is known are put into an agent's context when a session begins or is resumed; 0: nothing. Default: 500.
+.TP
 empirica.strict
 Whether a push fails when the records could not be synced. Default: false.
 .TP

@@ -92,13 +92,6 @@ impl Repository {
         self.inner.workdir().map(|path| self.absolute(path))
     }
 
-    /// Whether there is a work tree, this one or a linked one.
-    pub fn has_work_trees(&self) -> bool {
-        let linked =
-            || std::fs::read_dir(self.common_dir().join("worktrees")).is_ok_and(|mut all| all.next().is_some());
-        self.inner.workdir().is_some() || linked()
-    }
-
     /// `main`, or the name of the linked worktree; a bare repository counts as `main`.
     pub fn worktree_name(&self) -> String {
         let (git_dir, common) = (self.git_dir(), self.common_dir());

@@ -42,7 +42,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// The hooks that can run in a repository: where nothing is committed, only a push can.
 pub fn of(repo: &Repository) -> impl Iterator<Item = &'static str> {
-    let commits = repo.has_work_trees();
+    let linked = || std::fs::read_dir(repo.common_dir().join("worktrees")).is_ok_and(|mut all| all.next().is_some());
+    let commits = repo.work_tree().is_some() || linked();
     names().filter(move |name| commits || *name == "pre-push")
 }
 
