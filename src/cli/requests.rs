@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::assessment::Trigger;
 use crate::model::goal::Priority;
 use crate::model::handoff::Calibration;
+use crate::model::transcript::Agent;
 use crate::model::{Phase, Vectors, Verdict};
 use crate::ops::Asked;
 use crate::ops::accept;
@@ -39,12 +40,11 @@ impl From<args::Filter> for Asked {
 
 /// What `init` is asked for.
 pub fn init(given: args::Init) -> Result<init::Request> {
-    use args::AgentsWord::{Auto, None, One};
-    let one = |word: &args::AgentsWord| if let One(agent) = word { Some((*agent).into()) } else { Option::None };
-    let agents = match (given.agents.as_slice(), given.agents.iter().map(one).collect::<Option<Vec<_>>>()) {
+    let named: Option<Vec<Agent>> = given.agents.iter().map(|name| Agent::parse(name)).collect();
+    let agents = match (given.agents.iter().map(String::as_str).collect::<Vec<_>>().as_slice(), named) {
         ([], _) => init::Agents::Asked,
-        ([Auto], _) => init::Agents::Used,
-        ([None], _) if !given.all_tools => init::Agents::Named(Vec::new()),
+        (["auto"], _) => init::Agents::Used,
+        (["none"], _) if !given.all_tools => init::Agents::Named(Vec::new()),
         (_, Some(named)) => init::Agents::Named(named),
         _ => {
             return Err(Error::usage("auto and none stand alone, and none enters no tools")

@@ -12,7 +12,7 @@ pub mod scripts;
 pub mod settings;
 pub mod steps;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use self::hooks::Trouble;
 use self::record::{How, Record};
@@ -20,7 +20,7 @@ use self::steps::Step;
 use super::Context;
 use super::sync::{self, Synced};
 use crate::error::Result;
-use crate::git::{Repository, config};
+use crate::git::Repository;
 use crate::model::Shelf;
 use crate::model::transcript::Agent;
 use crate::store::data_ref;
@@ -140,18 +140,8 @@ pub fn run(context: &Context<'_>, request: &Request, ask: Ask<'_>) -> Result<Out
         outcome.steps.iter().try_for_each(|step| step.make(repo.cwd()))?;
         record.save(&common)?;
     }
-    if let Some(folder) = outcome.folder.as_ref().filter(|_| outcome.how == Some(How::Folder)) {
-        let named = config::paths(repo.cwd(), r"^core\.hookspath$")?;
-        if let Some(other) = named.last().filter(|value| Path::new(&value.value) != folder) {
-            outcome.troubles.push(Trouble {
-                what: format!(
-                    "core.hooksPath is set to '{}' behind ours, in {}: git runs none of our hooks",
-                    other.value, other.origin
-                ),
-                commands: Vec::new(),
-            });
-        }
-    }
+    let behind = hooks.hooks.behind(repo)?.map(|(what, _)| format!("{what}: git runs none of our hooks"));
+    outcome.troubles.extend(behind.map(|what| Trouble { what, commands: Vec::new() }));
     let mut warnings = Vec::new();
     for (name, received) in sync::receive(context, remotes, &mut warnings) {
         let received = received.map_err(|error| {

@@ -1,10 +1,11 @@
 //! Care: `status`, `flush`, `init`, `deinit`, `doctor`, `demo`, `setup`, `completions`.
 
-use clap::builder::PossibleValue;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
-use super::{AgentWord, Form};
+use super::Form;
+use crate::model::transcript::Agent;
 
 /// Show where things stand, and what to do next; the bare git empirica does the same
 ///
@@ -56,6 +57,11 @@ pub struct Changes {
     pub form: Form,
 }
 
+/// The words of `init --agents`.
+fn agents() -> PossibleValuesParser {
+    PossibleValuesParser::new(["auto", "none"].into_iter().chain(Agent::ALL.map(Agent::name)))
+}
+
 /// Set the clone up: git hooks, what git log shows, the remotes and what they have, the files of agents
 ///
 /// Hooks that are there keep running, before ours. Nothing of git's own is changed but the configuration of the repository. What the
@@ -66,47 +72,13 @@ pub struct Changes {
 #[allow(missing_docs)]
 pub struct Init {
     /// The agents whose files get hooks and the MCP server, with commas between them; auto: those used here; none: ask nothing
-    #[arg(long, alias = "agent", value_name = "LIST", value_delimiter = ',')]
-    pub agents: Vec<AgentsWord>,
+    #[arg(long, alias = "agent", value_name = "LIST", value_delimiter = ',', value_parser = agents())]
+    pub agents: Vec<String>,
     /// Let the MCP server list all its tools, not only the 10 of a day's work
     #[arg(long, requires = "agents")]
     pub all_tools: bool,
     #[command(flatten)]
     pub changes: Changes,
-}
-
-/// An agent, or a choice of agents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum AgentsWord {
-    Auto,
-    None,
-    One(AgentWord),
-}
-
-impl ValueEnum for AgentsWord {
-    fn value_variants<'a>() -> &'a [Self] {
-        use AgentWord::*;
-        const ALL: [AgentsWord; 8] = [
-            AgentsWord::Auto,
-            AgentsWord::None,
-            AgentsWord::One(ClaudeCode),
-            AgentsWord::One(Codex),
-            AgentsWord::One(Gemini),
-            AgentsWord::One(Copilot),
-            AgentsWord::One(Cursor),
-            AgentsWord::One(OpenCode),
-        ];
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            AgentsWord::Auto => Some("auto".into()),
-            AgentsWord::None => Some("none".into()),
-            AgentsWord::One(agent) => agent.to_possible_value(),
-        }
-    }
 }
 
 /// Take back what init and instructions --write did; the records stay

@@ -33,7 +33,7 @@ pub struct Collect {
 }
 
 /// The agents whose transcripts are understood.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, ValueEnum)]
 #[allow(missing_docs)]
 pub enum AgentWord {
     ClaudeCode,

@@ -25,7 +25,7 @@ pub use assess::{
     About, Check, Checkpoint, CheckpointCommand, Drift, Noted, PhaseWord, Postflight, Preflight, TriggerWord, Vectors,
 };
 pub use calibration::Calibration;
-pub use care::{AgentsWord, Completions, Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, Setup, Status};
+pub use care::{Completions, Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, Setup, Status};
 pub use collect::{AgentWord, Collect};
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, HandoffType, Said};

@@ -146,13 +146,8 @@ fn switched_off(context: &Context<'_>, how: How) -> Vec<Check> {
 /// A setting that comes behind ours, such as one from an included file: init cannot mend it.
 fn behind(context: &Context<'_>, plan: &hooks::Plan) -> Option<Check> {
     let sets = plan.steps.iter().any(|step| matches!(step, Step::Set { .. }));
-    if plan.hooks.how != How::Folder || sets {
-        return None;
-    }
-    let named = config::paths(context.repo.cwd(), r"^core\.hookspath$").ok()?;
-    let other = named.last().filter(|value| Path::new(&value.value) != plan.hooks.folder)?;
-    let what = format!("core.hooksPath is set to '{}' behind ours, in {}", other.value, other.origin);
-    Some(Check::wrong("hooks", what).command(super::settings::unset(context.repo, other)))
+    let (what, other) = plan.hooks.behind(context.repo).ok()?.filter(|_| !sets)?;
+    Some(Check::wrong("hooks", what).command(super::settings::unset(context.repo, &other)))
 }
 
 fn setting_checks(plan: settings::Plan) -> Vec<Check> {
