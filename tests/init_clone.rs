@@ -157,10 +157,10 @@ fn with_programs(place: &Place, names: &[&str]) -> String {
     bin.display().to_string()
 }
 
-/// Runs the program at a terminal and types an answer.
-fn typed(repo: &Repo<'_>, path: &str, arguments: &str, answer: &str) -> Ran {
+/// Runs a command line at a terminal and types an answer.
+fn typed(repo: &Repo<'_>, path: &str, line: &str, answer: &str) -> Ran {
     let mut command: Command = repo.place.command("script", &repo.path);
-    command.args(["-qec", &format!("git-empirica {arguments}"), "/dev/null"]).env("PATH", path);
+    command.args(["-qec", line, "/dev/null"]).env("PATH", path);
     crate::harness::fed(command, answer.as_bytes())
 }
 
@@ -244,7 +244,7 @@ fn at_a_terminal_one_question_is_asked_and_its_answer_decides() {
     {
         let repo = place.repo(&format!("asked-{}", answer.len() + usize::from(entered) * 10));
         repo.write("CLAUDE.md", "");
-        let ran = typed(&repo, &path, "init", answer).ok();
+        let ran = typed(&repo, &path, "git-empirica init", answer).ok();
         assert_eq!(ran.out.matches(QUESTION).count(), 1, "{}", ran.out);
         assert!(ran.out.contains("files of claude-code, codex here?"), "{}", ran.out);
         assert!(!ran.out.contains("used here"), "{answer:?}: {}", ran.out);
@@ -254,17 +254,24 @@ fn at_a_terminal_one_question_is_asked_and_its_answer_decides() {
         assert_eq!(ran.out.contains("to be committed: .claude/settings.json"), entered, "{}", ran.out);
         assert!(repo.path.join(".git/hooks/post-commit").exists(), "set up in any case");
         // what is entered is not asked about again
-        assert_eq!(typed(&repo, &path, "init", "n\n").ok().out.contains(QUESTION), !entered, "{answer:?}");
+        assert_eq!(typed(&repo, &path, "git-empirica init", "n\n").ok().out.contains(QUESTION), !entered, "{answer:?}");
     }
     let repo = place.repo("undisturbed");
-    let unasked = ["init --agents none", "init --agents codex", "init --json", "init -q", "init --dry-run"];
+    let unasked = ["--agents none", "--agents codex", "--json", "-q", "--dry-run"];
     for arguments in unasked {
-        assert!(!typed(&repo, &path, arguments, "y\n").ok().out.contains(QUESTION), "{arguments}");
+        assert!(
+            !typed(&repo, &path, &format!("git-empirica init {arguments}"), "y\n").ok().out.contains(QUESTION),
+            "{arguments}"
+        );
         repo.run(["deinit"]).ok();
         assert_eq!(repo.git_out(["status", "--porcelain"]), "", "{arguments}");
     }
+    // an agent's own terminal: nobody is there to answer
+    let by_agent = typed(&repo, &path, "CODEX_CI=1 git-empirica init", "y\n").ok().out;
+    assert!(!by_agent.contains(QUESTION) && by_agent.contains("used here: codex"), "{by_agent}");
+    repo.run(["deinit"]).ok();
     let unused = with_programs(&place, &[]);
-    assert!(!typed(&repo, &unused, "init", "y\n").ok().out.contains(QUESTION), "nobody is used here");
+    assert!(!typed(&repo, &unused, "git-empirica init", "y\n").ok().out.contains(QUESTION), "nobody is used here");
 }
 
 #[test]
@@ -325,7 +332,7 @@ fn a_bare_repository_gets_the_hook_of_a_push_alone_until_it_has_a_worktree() {
     let path = with_programs(&place, &["claude"]);
     let json = bare.json_with_env(&[("PATH", &path)], ["init"]);
     assert_eq!((hooks(&folder), &json["agents_found"]), (vec!["pre-push".to_owned()], &json!([])), "{json}");
-    assert!(!typed(&bare, &path, "init", "y\n").ok().out.contains(QUESTION));
+    assert!(!typed(&bare, &path, "git-empirica init", "y\n").ok().out.contains(QUESTION));
     assert_eq!(bare.git_out(["config", "notes.displayRef"]), "refs/notes/empirica/handoffs*", "git log works here");
     assert!(bare.run(["doctor"]).ok().out.contains("hooks"), "that is all it needs");
     assert_eq!(bare.json(["init"])["changes"], json!([]), "twice is once");

@@ -31,6 +31,10 @@ impl Here<'_> {
         let context = self.context(Asked::default())?;
         let request = requests::init(given)?;
         let outcome = init::run(&context, &request, &mut |agents| {
+            // at an agent's terminal nobody answers
+            if self.env.agent().is_some() {
+                return Ok(None);
+            }
             let names: Vec<&str> = agents.iter().map(|agent| agent.name()).collect();
             self.output.ask(&format!("Enter hooks and MCP tools into the files of {} here?", names.join(", ")))
         })?;

@@ -170,13 +170,7 @@ fn chosen(
     match &request.agents {
         Agents::Used => Ok((found.to_vec(), Vec::new())),
         Agents::Named(named) => {
-            let mut once: Vec<Agent> = Vec::new();
-            named.iter().for_each(|agent| {
-                if !once.contains(agent) {
-                    once.push(*agent)
-                }
-            });
-            Ok((once, Vec::new()))
+            Ok((Agent::ALL.into_iter().filter(|agent| named.contains(agent)).collect(), Vec::new()))
         }
         Agents::Asked => {
             // a file that cannot be read lacks them, and is told of when it is to be written

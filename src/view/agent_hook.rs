@@ -4,15 +4,11 @@ use super::assess::drift_line;
 use super::fit::{Form, LEAST, List, Order, Press, keep, most, ordered, press};
 use super::pack::Detail;
 use super::template::Templates;
-use super::{arrival, bootstrap, compaction, project, safe};
+use super::{arrival, bootstrap, compaction, project, resume, safe};
 use crate::epistemics::arrival::remaining;
 use crate::epistemics::gate::Gate;
-use crate::epistemics::tokens;
 use crate::error::Result;
 use crate::ops::hook::agent::{Inject, Start};
-
-/// The most tokens of the task of a handoff.
-const TASK: usize = 30;
 
 /// The text; empty when there is nothing to say.
 pub fn text(inject: &Inject, templates: &mut Templates) -> Result<String> {
@@ -43,18 +39,19 @@ fn begun(start: &Start, templates: &mut Templates) -> Result<String> {
     let every = ordered(&lists);
     // what cannot be there in any form need not be tried
     keep(&mut lists, &every[..every.len().min(room / LEAST)]);
+    let fits = |text: &String| bootstrap::cost(text) <= room;
+    let whole = Some(assembled(start, &lists, false, "")).filter(fits);
+    if let Some(whole) = whole.filter(|_| lists.iter().all(|list| list.omitted == 0)) {
+        return Ok(whole);
+    }
     let command = bootstrap::command_for_all(&start.project, templates)?;
-    let attempt = |how: Press, kept: &[Order]| {
+    let attempt = |kept: &[Order]| {
         let mut shown = lists.clone();
         keep(&mut shown, kept);
-        let less = press(&mut shown, how, Form::Text);
-        let text = assembled(start, &shown, less, &command);
-        Ok((bootstrap::cost(&text) <= room).then_some(text))
+        let less = press(&mut shown, Press::Texts((room / 16).max(24)), Form::Text);
+        Ok(Some(assembled(start, &shown, less, &command)).filter(fits))
     };
-    let (every, pressed) = (ordered(&lists), Press::Texts((room / 16).max(24)));
-    let whole = attempt(Press::Nothing, &every)?;
-    let fitted = if whole.is_some() { whole } else { most(&every, 0, |kept| attempt(pressed, kept))? };
-    Ok(fitted.unwrap_or_default())
+    Ok(most(&ordered(&lists), 0, attempt)?.unwrap_or_default())
 }
 
 fn assembled(start: &Start, lists: &[List], shortened: bool, command: &str) -> String {
@@ -62,10 +59,10 @@ fn assembled(start: &Start, lists: &[List], shortened: bool, command: &str) -> S
     let mut out = format!("git empirica: session {} {word}.\n", start.session.short());
     out.extend(start.gate.as_ref().map(drift));
     let since = start.handed.as_ref().map(|(listed, arrival)| {
-        let (ai, task, id) = (project::name(&listed.head.ai), &listed.handoff.task, listed.head.id.short());
-        let task = tokens::truncate_to(task, TASK).0;
-        out.push_str(&format!("Last handed over by {ai}: {} (git empirica show {id})\n", safe::words(task)));
-        arrival::packed(arrival, Detail::Summary, Press::Musts(TASK, 16), Form::Text).text
+        let (ai, id) = (project::name(&listed.head.ai), listed.head.id.short());
+        let task = safe::words(&resume::shortened(&listed.handoff.task));
+        out.push_str(&format!("Last handed over by {ai}: {task} (git empirica show {id})\n"));
+        arrival::packed(arrival, Detail::Summary, Press::Musts(24, 16), Form::Text).text
     });
     let mut left = Vec::new();
     for list in lists {
