@@ -39,17 +39,9 @@ fn step_json(step: &Step) -> Value {
 
 /// A change on one line: a verb in the present, or in the conditional when nothing is done.
 fn step_line(step: &Step, dry_run: bool) -> String {
+    let json = step_json(step);
+    let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
     let (verb, what) = match step {
-        Step::Folder(path) => ("make", path.display().to_string()),
-        Step::Write { path, .. } | Step::Put { path, new: true, .. } => ("write", path.display().to_string()),
-        Step::Put { path, .. } => ("edit", path.display().to_string()),
-        Step::Aside { from, to } | Step::Back { from, to } => {
-            ("rename", format!("{} to {}", from.display(), to.display()))
-        }
-        Step::Remove(path) => ("remove", path.display().to_string()),
-        Step::RemoveFolder(path) => ("remove", path.display().to_string()),
-        Step::Add { key, value } => ("add", format!("{key} = {value}")),
-        Step::Unset { key, value } => ("unset", format!("{key} = {value}")),
         Step::Set { file, key, former, values } => {
             let was = former.last().map_or_else(|| "not set".to_owned(), |value| format!("'{value}'"));
             let at = match file {
@@ -57,10 +49,13 @@ fn step_line(step: &Step, dry_run: bool) -> String {
                 File::At(path) => format!(", in {}", path.display()),
             };
             match values.last() {
-                Some(value) => ("set", format!("{key} = {value} (was {was}{at})")),
-                None => ("unset", format!("{key} (was {was}{at})")),
+                Some(value) => ("set".to_owned(), format!("{key} = {value} (was {was}{at})")),
+                None => ("unset".to_owned(), format!("{key} (was {was}{at})")),
             }
         }
+        Step::Add { key, value } | Step::Unset { key, value } => (text("change"), format!("{key} = {value}")),
+        Step::Aside { .. } | Step::Back { .. } => (text("change"), format!("{} to {}", text("file"), text("to"))),
+        _ => (text("change").replace("_folder", ""), text("file")),
     };
     let would = if dry_run { "would " } else { "" };
     format!("{would}{verb} {}\n", safe::line(&what))
