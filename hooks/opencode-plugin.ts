@@ -1,5 +1,5 @@
 // git-empirica: tells `git-empirica hook agent opencode` what happens in a session, and OpenCode what it answers.
-// Written by `git empirica init --agent opencode`, taken back by `git empirica deinit`.
+// Written by `git empirica init --agents opencode`, taken back by `git empirica deinit`.
 import { spawn } from "node:child_process"
 
 // One event, as JSON on standard input. Without the program, and when it fails, there is no answer.

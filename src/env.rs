@@ -1,6 +1,7 @@
 //! What the process was given: environment, working folder, clock. Everything else is told, and asks nobody.
 
 use std::collections::HashMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, SubsecRound, Utc};
@@ -91,6 +92,12 @@ impl Env {
         AGENTS.iter().find(|(_, names)| is_set(names)).map(|(agent, _)| *agent)
     }
 
+    /// The program of that name that a shell would find, in the absolute folders of `PATH`.
+    pub fn find_program(&self, name: &str) -> Option<PathBuf> {
+        let folders = std::env::split_paths(self.get("PATH").unwrap_or_default()).filter(|folder| folder.is_absolute());
+        folders.map(|folder| folder.join(name)).find(|file| is_executable(file))
+    }
+
     /// The same without a variable.
     pub fn without(&self, name: &str) -> Self {
         let mut out = self.clone();
@@ -116,4 +123,9 @@ impl Env {
             None => self.get("HOME").map(|home| Path::new(home).join(fallback)),
         }
     }
+}
+
+/// Whether a file can be executed by someone.
+pub fn is_executable(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }

@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         out_is_terminal: stdout.is_terminal(),
         out_width: columns(&stdout),
         err_is_terminal: stderr.is_terminal(),
+        in_is_terminal: std::io::stdin().is_terminal(),
         stdin: Box::new(std::io::stdin()),
         out: Box::new(std::io::BufWriter::new(stdout)),
         err: Box::new(stderr),

@@ -123,6 +123,12 @@ fn fault(agent: &str) -> (&'static str, Value) {
     }
 }
 
+/// Something that a session of another agent left.
+fn left_by_another(repo: &Repo<'_>) {
+    repo.json(["unknown", "Who calls the hook?", "--ai", "ada"]);
+    repo.json(["session", "end"]);
+}
+
 const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini", "cursor", "copilot", "opencode"];
 
 #[test]
@@ -131,14 +137,15 @@ fn every_event_of_every_agent_does_what_it_is_for() {
     for agent in AGENTS {
         let repo = place.init(agent);
         repo.commit("a.txt", "a", "first");
+        left_by_another(&repo);
         let at = At { repo: &repo, agent, session: format!("{agent}-0001") };
         let (begin, prompt, before, after, stop, end) = names(agent);
         let said = at.context(begin, json!({"source": "startup"}));
-        assert!(said.contains(" has begun."), "{agent}: {said}");
+        assert!(said.contains(" has begun.") && said.contains("Who calls the hook?"), "{agent}: {said}");
         assert_eq!((&at.own()["ai_id"], &at.own()["active"]), (&json!(agent), &json!(true)), "{agent}");
         // the same event again goes on with it
         at.context(begin, json!({"source": "startup"}));
-        assert_eq!(repo.json(["session", "list"])["total_sessions"], 1, "{agent}");
+        assert_eq!(repo.json(["session", "list"])["total_sessions"], 2, "{agent}");
 
         at.quiet(prompt, json!({"prompt": "do it"}));
         let (event, what) = fault(agent);
@@ -264,14 +271,15 @@ fn trouble_is_written_down_for_doctor() {
 fn an_agent_that_runs_another_s_hooks_does_nothing_with_them() {
     let place = Place::new();
     let repo = place.init("twice");
+    left_by_another(&repo);
     let folder = repo.path.to_string_lossy().into_owned();
     let cursor = payload("cursor", "SessionStart", "c-1", &folder, json!({"session_id": "c-1"}));
     let run =
         |agent: &str, told: &str| repo.run_with_input(["hook", "agent", agent, "SessionStart"], told.as_bytes()).ok();
     assert_eq!(run("claude-code", &cursor).out, "");
-    assert_eq!(repo.json(["session", "list"])["total_sessions"], 0);
-    assert_ne!(run("cursor", &cursor).out, "");
     assert_eq!(repo.json(["session", "list"])["total_sessions"], 1);
+    assert_ne!(run("cursor", &cursor).out, "");
+    assert_eq!(repo.json(["session", "list"])["total_sessions"], 2);
 }
 
 #[test]
@@ -330,7 +338,8 @@ fn the_plugin_of_opencode_tells_what_happens_and_hears_what_is_answered() {
     let place = Place::new();
     let repo = place.init("plugin");
     repo.commit("a", "a", "first");
-    repo.run(["init", "--agent", "opencode"]).ok();
+    repo.run(["init", "--agents", "opencode"]).ok();
+    left_by_another(&repo);
     let plugin = std::fs::read_to_string(repo.path.join(".opencode/plugins/git-empirica.ts")).expect("the plugin");
     let module = place.path().join("plugin.mjs");
     std::fs::write(&module, plugin).expect("a file");
@@ -363,7 +372,7 @@ console.log(JSON.stringify({{ begun, after, compacting: compacting.context }}));
     assert!(said["begun"][0].as_str().is_some_and(|text| text.contains(" has begun.")), "{said}");
     assert!(said["after"][0].as_str().is_some_and(|text| text.contains("After the compaction")), "{said}");
     let sessions = repo.json(["session", "list"]);
-    assert_eq!((&sessions["total_sessions"], &sessions["sessions"][0]["external_id"]), (&json!(1), &json!("ses_1")));
+    assert_eq!((&sessions["total_sessions"], &sessions["sessions"][0]["external_id"]), (&json!(2), &json!("ses_1")));
     assert_eq!(sessions["sessions"][0]["active"], false);
     let shown = repo.json(["session", "show", "ses_1"]);
     assert_eq!(shown["tool_summaries"][0]["errors"], 1, "{shown}");

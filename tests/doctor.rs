@@ -279,6 +279,7 @@ fn values_that_cannot_be_used_are_found() {
         ("empirica.digest", "perhaps"),
         ("empirica.redact", "never"),
         ("empirica.remote", "upstream"),
+        ("empirica.startBudget", "-1"),
         ("empirica.templateDir", "/nowhere at all"),
         ("empirica.ai", " "),
     ] {
@@ -287,9 +288,14 @@ fn values_that_cannot_be_used_are_found() {
         mended(&repo, &[("config", &what)]);
     }
     assert_eq!(repo.git_out(["config", "empirica.remote"]), "origin");
-    for (key, value) in
-        [("lockTimeout", "300ms"), ("sync", "handoffs"), ("strict", "1"), ("digest", "off"), ("templateDir", "~")]
-    {
+    for (key, value) in [
+        ("lockTimeout", "300ms"),
+        ("sync", "handoffs"),
+        ("strict", "1"),
+        ("digest", "off"),
+        ("templateDir", "~"),
+        ("startBudget", "0"),
+    ] {
         repo.git(["config", &format!("empirica.{key}"), value]).ok();
     }
     repo.json(["doctor"]);

@@ -319,9 +319,9 @@ pub const WRITES: &[Write] = &[
         prepare: |place| {
             let repo = work(place);
             crate::init::script(&repo.path.join(".git/hooks/post-commit"), "#!/bin/sh\nexit 0\n");
-            words(&["init", "--agent", "claude-code"])
+            words(&["init", "--agents", "claude-code"])
         },
-        done: |repo| assert_eq!(repo.json(["init", "--agent", "claude-code"])["changes"], serde_json::json!([])),
+        done: |repo| assert_eq!(repo.json(["init", "--agents", "claude-code"])["changes"], serde_json::json!([])),
         ..PLAIN
     },
     Write {
@@ -331,7 +331,7 @@ pub const WRITES: &[Write] = &[
             crate::init::script(&repo.path.join(".git/hooks/post-commit"), "#!/bin/sh\nexit 0\n");
             words(&["deinit"])
         },
-        in_copy: |repo| drop(repo.json(["init", "--agent", "claude-code"])),
+        in_copy: |repo| drop(repo.json(["init", "--agents", "claude-code"])),
         done: |repo| assert_eq!(repo.json(["deinit"])["changes"], serde_json::json!([])),
         ..PLAIN
     },

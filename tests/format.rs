@@ -224,7 +224,7 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     repo.write(".opencode/plugins/git-empirica.ts", "// git-empirica: older\n");
     let older = "{\"version\": 1, \"hooks\": {\"stop\": [{\"command\": \"git-empirica hook agent cursor stop\"}]}}";
     repo.write(".cursor/hooks.json", older);
-    run(&["init", "--agent", "opencode,cursor"]);
+    run(&["init", "--agents", "opencode,cursor"]);
     run(&["instructions", "--write"]);
     let written = fs::read(repo.path.join(".git/empirica/init.json")).expect("a file");
     run(&["deinit"]);
@@ -375,6 +375,7 @@ fn every_limit_of_the_table_is_that_of_the_code() {
         ("ops/alias.rs", "SHORTEST: usize = 4", "abbreviation of an id | 4 characters |"),
         ("model/id.rs", "MAX_AHEAD_MS: u64 = 24 * 60 * 60 * 1000", "an id counts | 24 hours |"),
         ("ops/sync/push.rs", "TIME: Duration = Duration::from_secs(10)", "with a push | 10 s |"),
+        ("ops/hook/agent.rs", "START_BUDGET: usize = 500", "says otherwise | 500 |"),
         ("ops/sync/travel.rs", "ROUNDS: u32 = 12", "others are faster | 12 |"),
         ("ops/sign.rs", "MOST: usize = 20", "are checked, the newest | 20 |"),
         ("ops/sign.rs", "LARGEST: usize = 64 * 1024", "a signed commit | 64 KiB;"),

@@ -245,7 +245,7 @@ fn a_linked_worktree_a_submodule_a_bare_one_and_a_subfolder_are_set_up_where_git
 
     repo.git(["clone", "-q", "--bare", ".", "../bare.git"]).ok();
     place.at("bare.git").json(["init"]);
-    assert!(place.path().join("bare.git/hooks/post-rewrite").exists());
+    assert!(place.path().join("bare.git/hooks/pre-push").exists());
 
     fs::create_dir_all(library.path.join("deep/er")).expect("a folder");
     place.at("library/deep/er").json(["init"]);

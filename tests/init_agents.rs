@@ -1,4 +1,4 @@
-//! `init --agent`: what it enters into the files of agents, that nothing else in them changes, and that deinit takes it back.
+//! `init --agents`: what it enters into the files of agents, that nothing else in them changes, and that deinit takes it back.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -40,7 +40,7 @@ fn every_agent_gets_hooks_and_the_server_and_all_of_it_is_taken_back() {
         (Agent::Copilot, ".github/hooks/git-empirica.json", ".mcp.json"),
     ];
     for (agent, hooks, server) in files {
-        let json = repo.json(["init", "--agent", agent.name()]);
+        let json = repo.json(["init", "--agents", agent.name()]);
         assert_eq!(json["agents"], json!([agent.name()]));
         let there = read(&repo, hooks);
         let about = agent_files::files(agent);
@@ -53,12 +53,12 @@ fn every_agent_gets_hooks_and_the_server_and_all_of_it_is_taken_back() {
     }
     assert_eq!(work(&repo.json(["init"])), Vec::<String>::new(), "alone it touches no file of the work tree");
     assert_eq!(repo.git_out(["status", "--porcelain"]), "");
-    let would = repo.json(["init", "--agent", ALL, "--dry-run"]);
+    let would = repo.json(["init", "--agents", ALL, "--dry-run"]);
     assert_eq!(repo.git_out(["status", "--porcelain"]), "", "a dry run changes nothing");
     let json =
-        repo.json(["init", "--agent", "claude-code,codex", "--agent", "gemini", "--agent", "cursor,opencode,copilot"]);
+        repo.json(["init", "--agent", "claude-code,codex", "--agents", "gemini", "--agent", "cursor,opencode,copilot"]);
     assert_eq!(json["changes"], would["changes"]);
-    let again = repo.json(["init", "--agent", ALL, "--agent", "codex"]);
+    let again = repo.json(["init", "--agents", ALL, "--agents", "codex"]);
     assert_eq!((&again["changes"], again["agents"].as_array().map(Vec::len)), (&json!([]), Some(6)));
     repo.json(["deinit"]);
     assert_eq!(listing(&repo.path), before);
@@ -68,7 +68,7 @@ fn every_agent_gets_hooks_and_the_server_and_all_of_it_is_taken_back() {
 fn each_file_has_the_form_its_agent_reads() {
     let place = Place::new();
     let repo = place.repo("project");
-    repo.json(["init", "--agent", ALL]);
+    repo.json(["init", "--agents", ALL]);
     let line = |agent: &str, event: &str| format!("git-empirica hook agent {agent} {event} 2>/dev/null || true");
     let group = |agent: &str, event: &str, timeout: u64| json!([{"hooks": [{"type": "command", "command": line(agent, event), "timeout": timeout}]}]);
     assert_eq!(document(&repo, ".claude/settings.json")["hooks"]["Stop"], group("claude-code", "Stop", 10));
@@ -76,7 +76,7 @@ fn each_file_has_the_form_its_agent_reads() {
     assert_eq!(codex["hooks"]["SessionEnd"], group("codex", "SessionEnd", 3), "it warns of more than 3 s");
     let gemini = document(&repo, ".gemini/settings.json");
     assert_eq!(gemini["hooks"]["PreCompress"], group("gemini", "PreCompress", 5_000), "in milliseconds");
-    let server = json!({"command": "git-empirica", "args": ["mcp"]});
+    let server = json!({"command": "git-empirica", "args": ["mcp", "--tools", "core"]});
     assert_eq!(gemini["mcpServers"]["empirica"], server);
     let cursor = document(&repo, ".cursor/hooks.json");
     assert_eq!(cursor["version"], 1);
@@ -87,10 +87,10 @@ fn each_file_has_the_form_its_agent_reads() {
     let wanted = json!([{"type": "command", "bash": line("copilot", "agentStop"), "timeoutSec": 10}]);
     assert_eq!((&copilot["version"], &copilot["hooks"]["agentStop"]), (&json!(1), &wanted));
     let opencode = document(&repo, "opencode.json");
-    let wanted = json!({"type": "local", "command": ["git-empirica", "mcp"], "enabled": true});
+    let wanted = json!({"type": "local", "command": ["git-empirica", "mcp", "--tools", "core"], "enabled": true});
     assert_eq!(opencode, json!({"$schema": "https://opencode.ai/config.json", "mcp": {"empirica": wanted}}));
     let toml = read(&repo, ".codex/config.toml");
-    assert_eq!(toml, "[mcp_servers.empirica]\ncommand = \"git-empirica\"\nargs = [\"mcp\"]\n");
+    assert_eq!(toml, "[mcp_servers.empirica]\ncommand = \"git-empirica\"\nargs = [\"mcp\", \"--tools\", \"core\"]\n");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn what_others_wrote_stays_as_it_is_and_comes_back_to_the_byte() {
     let repo = place.repo("project");
     theirs().iter().for_each(|(name, text)| repo.write(name, text));
     let before = listing(&repo.path);
-    let json = repo.json(["init", "--agent", ALL]);
+    let json = repo.json(["init", "--agents", ALL]);
     assert_eq!(json.get("warnings"), None, "{json}");
     assert!(!repo.path.join("opencode.json").exists(), "the one that is there is used");
     for (name, text) in theirs() {
@@ -147,7 +147,7 @@ fn what_others_wrote_stays_as_it_is_and_comes_back_to_the_byte() {
         let lone = now.matches('\n').count() - now.matches("\r\n").count();
         assert!(!text.contains("\r\n") || lone == 0, "{name} keeps its line ends: {now:?}");
     }
-    assert_eq!(work(&repo.json(["init", "--agent", ALL])), Vec::<String>::new());
+    assert_eq!(work(&repo.json(["init", "--agents", ALL])), Vec::<String>::new());
     repo.json(["deinit"]);
     assert_eq!(listing(&repo.path), before);
 }
@@ -156,7 +156,7 @@ fn what_others_wrote_stays_as_it_is_and_comes_back_to_the_byte() {
 fn what_others_add_later_stays_when_ours_goes() {
     let place = Place::new();
     let repo = place.repo("project");
-    repo.json(["init", "--agent", "claude-code,codex,cursor"]);
+    repo.json(["init", "--agents", "claude-code,codex,cursor"]);
     // written anew by another tool, with more in it
     let mut settings = document(&repo, ".claude/settings.json");
     settings["model"] = json!("opus");
@@ -191,7 +191,7 @@ fn an_older_entry_of_ours_is_brought_up_to_date_and_a_changed_one_left() {
     repo.write(".claude/settings.json", &format!("{:#}\n", json!({"hooks": hooks})));
     repo.write(".opencode/plugins/git-empirica.ts", "// git-empirica: an older one\n");
     let before = listing(&repo.path);
-    repo.json(["init", "--agent", "claude-code,opencode"]);
+    repo.json(["init", "--agents", "claude-code,opencode"]);
     let now = document(&repo, ".claude/settings.json");
     assert_eq!(now["hooks"]["Stop"], hook("Stop", " 2>/dev/null || true"));
     assert_eq!(now["hooks"]["SessionEnd"], hooks["SessionEnd"], "what is tuned stays");
@@ -202,10 +202,10 @@ fn an_older_entry_of_ours_is_brought_up_to_date_and_a_changed_one_left() {
     for text in ["export default () => {}\n", "// git-empirica: edited\n"] {
         let _ = fs::remove_file(repo.path.join(".opencode/plugins/git-empirica.ts"));
         if text.starts_with("//") {
-            repo.json(["init", "--agent", "opencode"]);
+            repo.json(["init", "--agents", "opencode"]);
         }
         repo.write(".opencode/plugins/git-empirica.ts", text);
-        let json = repo.json(["init", "--agent", "opencode"]);
+        let json = repo.json(["init", "--agents", "opencode"]);
         assert!(json["warnings"].to_string().contains("it is kept as it is"), "{json}");
         repo.run(["deinit"]).ok();
         assert_eq!(read(&repo, ".opencode/plugins/git-empirica.ts"), text);
@@ -219,7 +219,7 @@ fn a_server_of_our_name_that_runs_something_else_is_told_and_kept() {
     let other = "{\"mcpServers\": {\"empirica\": {\"command\": \"python\", \"args\": [\"-m\", \"empirica\"]}}}\n";
     repo.write(".mcp.json", other);
     repo.write(".cursor/mcp.json", "{\"mcpServers\": {\"empirica\": {\"command\": \"/opt/bin/git-empirica\"}}}\n");
-    let json = repo.json(["init", "--agent", "copilot", "--agent", "cursor"]);
+    let json = repo.json(["init", "--agents", "copilot", "--agents", "cursor"]);
     let warnings = json["warnings"].as_array().expect("warnings");
     assert!(warnings.len() == 1 && warnings[0].to_string().contains(".mcp.json runs another command"), "{json}");
     assert_eq!(read(&repo, ".mcp.json"), other);
@@ -243,17 +243,17 @@ fn what_cannot_be_understood_is_refused_before_anything_is_written() {
     for (name, text, said) in cases {
         repo.write(name, text);
         let before = listing(&repo.path);
-        let json = repo.fails(1, ["init", "--agent", ALL]);
+        let json = repo.fails(1, ["init", "--agents", ALL]);
         assert!(json["error"].as_str().expect("a text").contains(said), "{said}: {json}");
         assert_eq!(listing(&repo.path), before, "{name}: nothing is half done");
         fs::remove_file(repo.path.join(name)).expect("a file");
     }
     symlink("../outside.json", repo.path.join(".mcp.json")).expect("a link");
-    let json = repo.fails(1, ["init", "--agent", "claude-code"]);
+    let json = repo.fails(1, ["init", "--agents", "claude-code"]);
     assert!(json["error"].as_str().expect("a text").contains("leads out of the work tree"), "{json}");
     repo.git(["init", "-q", "--bare", "../bare.git"]).ok();
     let bare = place.at("bare.git");
-    assert_eq!(bare.fails(1, ["init", "--agent", "codex"])["error"], "this repository has no work tree");
+    assert_eq!(bare.fails(1, ["init", "--agents", "codex"])["error"], "this repository has no work tree");
     bare.json(["init"]);
 }
 
@@ -261,7 +261,7 @@ fn what_cannot_be_understood_is_refused_before_anything_is_written() {
 fn what_a_user_made_of_ours_is_kept_and_told() {
     let place = Place::new();
     let repo = place.repo("edited");
-    repo.run(["init", "--agent", "claude-code"]).ok();
+    repo.run(["init", "--agents", "claude-code"]).ok();
     let server = r#"{"mcpServers":{"empirica":{"command":"npx","args":["-y","mine"],"env":{"KEY":"precious"}}}}"#;
     repo.write(".mcp.json", server);
     let settings = std::fs::read_to_string(repo.path.join(".claude/settings.json")).expect("the settings");
@@ -269,7 +269,7 @@ fn what_a_user_made_of_ours_is_kept_and_told() {
     let own = settings.replace(ours, &format!("make lint; {ours}; notify-send done"));
     assert_ne!(own, settings);
     repo.write(".claude/settings.json", &own);
-    repo.run(["init", "--agent", "claude-code"]).ok();
+    repo.run(["init", "--agents", "claude-code"]).ok();
     assert_eq!(std::fs::read_to_string(repo.path.join(".claude/settings.json")).expect("kept"), own);
     let ran = repo.run(["deinit"]).ok();
     assert_eq!(ran.err.matches("edited by hand").count(), 2, "{}", ran.err);

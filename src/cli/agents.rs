@@ -1,4 +1,4 @@
-//! From the commands between and about agents to their answers: `accept`, `answer`, `task`, `collect`, `instructions`.
+//! From the commands between and about agents to their answers: `accept`, `answer`, `task`, `collect`, `init`, `instructions`.
 
 use super::args::TaskCommand;
 use super::dispatch::Here;
@@ -7,7 +7,7 @@ use super::{args, requests};
 use crate::error::Result;
 use crate::model::readers::Reader;
 use crate::model::transcript::Agent;
-use crate::ops::{Asked, accept, answer, collect, instructions, task};
+use crate::ops::{Asked, accept, answer, collect, init, instructions, task};
 use crate::view::{self, Answer};
 
 impl Here<'_> {
@@ -25,6 +25,20 @@ impl Here<'_> {
         let request =
             collect::Request { path: given.transcript, agent: given.agent.map(Agent::from), dry_run: given.dry_run };
         Ok(view::collect::answer(&collect::run(&self.context(given.who)?, &request)?))
+    }
+
+    pub(super) fn init(&mut self, given: args::Init) -> Result<Answer> {
+        let context = self.context(Asked::default())?;
+        let request = requests::init(given)?;
+        let outcome = init::run(&context, &request, &mut |agents| {
+            // at an agent's terminal nobody answers
+            if self.env.agent().is_some() {
+                return Ok(None);
+            }
+            let names: Vec<&str> = agents.iter().map(|agent| agent.name()).collect();
+            self.output.ask(&format!("Enter hooks and MCP tools into the files of {} here?", names.join(", ")))
+        })?;
+        Ok(view::init::set_up(&outcome))
     }
 
     pub(super) fn instructions(&mut self, given: args::Instructions) -> Result<Answer> {

@@ -8,13 +8,12 @@ use super::{args, hooks, manual, requests};
 use crate::env::Env;
 use crate::error::Result;
 use crate::git::Repository;
-use crate::model::transcript::Agent;
 use crate::model::{Phase, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
     Asked, Context, assess, bootstrap, calibration, checkpoint, committer, compaction, current, deinit, demo, diff,
-    drift, flush, goal, handoff, init, journal, log, metrics, query, repair, resume, session, setup, snapshot, status,
-    sync, undo,
+    drift, flush, goal, handoff, journal, log, metrics, query, repair, resume, session, setup, snapshot, status, sync,
+    undo,
 };
 use crate::view::block::BuiltIn;
 use crate::view::fit::Form;
@@ -140,10 +139,7 @@ impl<'a> Here<'a> {
                 view::repair::answer(&repair::run(&self.context(Asked::default())?, &request)?)
             }
             Command::Redact(given) => self.redact(given)?,
-            Command::Init(given) => {
-                let agents: Vec<Agent> = given.agent.into_iter().map(Agent::from).collect();
-                view::init::set_up(&init::run(self.repo, &agents, given.changes.dry_run)?)
-            }
+            Command::Init(given) => self.init(given)?,
             Command::Deinit(given) => view::init::taken_back(&deinit::run(self.repo, given.changes.dry_run)?),
             Command::Instructions(given) => self.instructions(given)?,
             Command::Doctor(given) => self.doctor(&given)?,

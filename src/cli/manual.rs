@@ -53,6 +53,9 @@ empirica.remote
 A remote that records go to with a push and with sync; can be given several times. Default: the remote the current branch
 tracks, else origin, else the only one.
 .TP
+empirica.startBudget
+How many tokens of what is known are put into an agent's context when a session begins or is resumed; 0: nothing. Default: 500.
+.TP
 empirica.strict
 Whether a push fails when the records could not be synced. Default: false.
 .TP
@@ -60,8 +63,8 @@ empirica.sync
 What may leave this repository: all, handoffs (these, the digests made so far, and their Markdown) or off. Default: all.
 .TP
 empirica.syncTimeout
-How long a push may wait for the records to be synced, with what has to be written here before: 300ms, 10s, 2m; a number
-alone is seconds. Default: 10s.
+How long a push may wait for the records to be synced, with what has to be written here before, and init for those of a
+remote: 300ms, 10s, 2m; a number alone is seconds. Default: 10s.
 .TP
 empirica.templateDir
 A folder whose templates take the place of the built-in ones on the terminal, and in instructions. What is stored in the

@@ -43,6 +43,8 @@ pub struct Streams {
     pub out_width: Option<usize>,
     /// Whether standard error is a terminal.
     pub err_is_terminal: bool,
+    /// Whether standard input is a terminal.
+    pub in_is_terminal: bool,
 }
 
 /// Runs one command and returns the exit code: 0 done, 1 not found or refused, 2 usage, 3 a gate says stop,

@@ -65,6 +65,7 @@ impl Output {
             out_is_terminal: false,
             out_width: None,
             err_is_terminal: false,
+            in_is_terminal: false,
         };
         std::mem::replace(&mut self.streams, closed)
     }
@@ -83,6 +84,26 @@ impl Output {
     /// Whether what a program of git's says about its progress is for somebody: at a terminal, and no document is wanted.
     pub fn tells_progress(&self) -> bool {
         self.streams.err_is_terminal && !self.as_json
+    }
+
+    /// Asks a question that is answered with yes or no; yes when nothing is answered. `None` where nobody can be asked, and where only
+    /// the answer is wanted.
+    pub fn ask(&mut self, question: &str) -> Result<Option<bool>> {
+        if !self.streams.in_is_terminal || !self.tells_progress() || self.quiet {
+            return Ok(None);
+        }
+        self.streams.err.write_all(format!("{question} [Y/n] ").as_bytes()).map_err(unwritten)?;
+        self.streams.err.flush().map_err(unwritten)?;
+        let (mut answer, mut byte) = (Vec::new(), [0]);
+        // no more than the line
+        while matches!(self.streams.stdin.read(&mut byte), Ok(1)) {
+            answer.push(byte[0]);
+            if byte == *b"\n" {
+                break;
+            }
+        }
+        let answer = String::from_utf8_lossy(&answer).to_lowercase();
+        Ok(Some(matches!(answer.as_str(), "\n" | "\r\n") || matches!(answer.trim(), "y" | "yes")))
     }
 
     /// Standard input.

@@ -10,11 +10,12 @@ use crate::error::{Error, Result};
 use crate::model::assessment::Trigger;
 use crate::model::goal::Priority;
 use crate::model::handoff::Calibration;
+use crate::model::transcript::Agent;
 use crate::model::{Phase, Vectors, Verdict};
 use crate::ops::Asked;
 use crate::ops::accept;
 use crate::ops::assess::{Request, vector_error};
-use crate::ops::{handoff, hook, log, managed, query, search};
+use crate::ops::{handoff, hook, init, log, managed, query, search};
 use crate::view::pack::Detail;
 use crate::view::query::Format as QueryFormat;
 use crate::view::show::Format;
@@ -35,6 +36,23 @@ impl From<args::Filter> for Asked {
     fn from(filter: args::Filter) -> Self {
         Asked { ai: filter.ai, session: filter.session, ..Default::default() }
     }
+}
+
+/// What `init` is asked for.
+pub fn init(given: args::Init) -> Result<init::Request> {
+    let named: Option<Vec<Agent>> = given.agents.iter().map(|name| Agent::parse(name)).collect();
+    let agents = match (given.agents.iter().map(String::as_str).collect::<Vec<_>>().as_slice(), named) {
+        ([], _) => init::Agents::Asked,
+        (["auto"], _) => init::Agents::Used,
+        (["none"], _) if !given.all_tools => init::Agents::Named(Vec::new()),
+        (_, Some(named)) => init::Agents::Named(named),
+        _ => {
+            return Err(Error::usage("auto and none stand alone, and none enters no tools")
+                .suggest("Name the agents, or let those be entered that are used here.")
+                .command("git empirica init --agents auto"));
+        }
+    };
+    Ok(init::Request { agents, all_tools: given.all_tools, dry_run: given.changes.dry_run })
 }
 
 impl From<args::PhaseWord> for Phase {

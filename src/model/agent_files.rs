@@ -5,6 +5,10 @@ use super::transcript::Agent;
 /// What an agent is told, and where.
 #[derive(Debug, Clone, Copy)]
 pub struct AgentFiles {
+    /// Its program.
+    pub program: &'static str,
+    /// Files and folders, from the top of the work tree, that only its users have.
+    pub traces: &'static [&'static str],
     /// Its hooks; `None` for an agent that has a plugin instead.
     pub hooks: Option<Hooks>,
     /// Our plugin for it.
@@ -61,6 +65,11 @@ pub struct Server {
 /// The name that our MCP server has in those files.
 pub const SERVER: &str = "empirica";
 
+/// How the program is called as a server that lists the tools of a day's work, or `all` of them.
+pub fn server_arguments(all: bool) -> [&'static str; 3] {
+    ["mcp", "--tools", if all { "all" } else { "core" }]
+}
+
 const JSON_SERVERS: Server = Server { files: &[".mcp.json"], key: "mcpServers", joined: false, schema: None };
 
 /// What an agent is told, and where.
@@ -77,6 +86,8 @@ pub fn files(agent: Agent) -> AgentFiles {
     };
     match agent {
         Agent::ClaudeCode => AgentFiles {
+            program: "claude",
+            traces: &[".claude", "CLAUDE.md"],
             hooks: Some(Hooks {
                 file: ".claude/settings.json",
                 events: &[
@@ -94,6 +105,8 @@ pub fn files(agent: Agent) -> AgentFiles {
             then: "Claude Code asks once whether it may use the server of .mcp.json",
         },
         Agent::Codex => AgentFiles {
+            program: "codex",
+            traces: &[".codex"],
             hooks: Some(Hooks {
                 file: ".codex/hooks.json",
                 events: &[
@@ -112,6 +125,8 @@ pub fn files(agent: Agent) -> AgentFiles {
             then: "Codex CLI runs hooks of a trusted project once you have reviewed them with /hooks",
         },
         Agent::Gemini => AgentFiles {
+            program: "gemini",
+            traces: &[".gemini", "GEMINI.md"],
             hooks: Some(Hooks {
                 file: ".gemini/settings.json",
                 second: 1_000,
@@ -130,6 +145,8 @@ pub fn files(agent: Agent) -> AgentFiles {
             then: "Gemini CLI reads the settings of folders that you trust",
         },
         Agent::Cursor => AgentFiles {
+            program: "cursor-agent",
+            traces: &[".cursor", ".cursorrules"],
             hooks: Some(Hooks {
                 file: ".cursor/hooks.json",
                 versioned: true,
@@ -150,6 +167,8 @@ pub fn files(agent: Agent) -> AgentFiles {
             then: "Cursor starts the server empirica once you have switched it on in its settings",
         },
         Agent::OpenCode => AgentFiles {
+            program: "opencode",
+            traces: &[".opencode", "opencode.json", "opencode.jsonc"],
             hooks: None,
             plugin: Some(Plugin {
                 file: ".opencode/plugins/git-empirica.ts",
@@ -164,6 +183,8 @@ pub fn files(agent: Agent) -> AgentFiles {
             then: "OpenCode loads plugins when it starts",
         },
         Agent::Copilot => AgentFiles {
+            program: "copilot",
+            traces: &[".github/copilot-instructions.md", ".github/hooks/git-empirica.json", "COPILOT_CLAUDE.md"],
             hooks: Some(Hooks {
                 file: ".github/hooks/git-empirica.json",
                 versioned: true,
@@ -203,6 +224,7 @@ mod tests {
             let files = files(agent);
             assert!(files.hooks.is_some() != files.plugin.is_some(), "{agent:?}");
             assert!(!files.server.files.is_empty() && !files.then.is_empty(), "{agent:?}");
+            assert!(!files.program.is_empty() && !files.traces.is_empty(), "{agent:?}");
             for (event, seconds) in files.hooks.iter().flat_map(|hooks| hooks.events) {
                 assert!((1..=10).contains(seconds), "{agent:?} {event}");
             }

@@ -82,11 +82,8 @@ fn next(outcome: &Outcome) -> Vec<(String, String)> {
         }
         None => add("git empirica finding \"<what you learned>\"", "the first record begins a session".to_owned()),
     }
-    let lacking = outcome.unsynced.as_ref().is_some_and(|unsynced| unsynced.records > 0);
-    let remote = outcome.unsynced.is_some() && outcome.total_sessions == 0;
-    if lacking || remote {
-        let why = if remote { "nothing was fetched from the remote yet" } else { "the remote lacks records of yours" };
-        add("git empirica sync", why.to_owned());
+    if outcome.unsynced.as_ref().is_some_and(|unsynced| unsynced.records > 0) {
+        add("git empirica sync", "the remote lacks records of yours".to_owned());
     }
     out.truncate(NEXT);
     out

@@ -4,6 +4,7 @@ mod push;
 pub(super) mod travel;
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use super::context::Context;
 use crate::error::{Error, Result};
@@ -237,6 +238,25 @@ pub fn run(context: &Context<'_>, request: &Request, say: &mut dyn FnMut(&str)) 
         outcome.warnings.extend(store.settle());
     }
     failed.map_or(Ok(outcome), Err)
+}
+
+/// Fetches what each remote has and unites it; nothing leaves. Each has the time of `empirica.syncTimeout`, and nobody is asked anything.
+pub fn receive(context: &Context<'_>, names: Vec<String>, warnings: &mut Vec<String>) -> Vec<(String, Result<Synced>)> {
+    let (store, time) = (&context.store, push::time(context.repo, warnings));
+    let mut one = |name: &str, shown: &str| {
+        let place = Place { name: shown.to_owned(), ..remotes::place(context.repo, name)? };
+        let deadline = Some(Instant::now() + time);
+        let manner = Manner { in_hook: true, plain_ssh: push::has_plain_ssh(context), shown: false, deadline };
+        let leaves = Leaves::Nothing;
+        Trip { store, place: &place, manner, leaves, allow_secret: false, redactions_alone: false }
+            .travel(warnings, &mut |_| {})
+    };
+    let named = names.into_iter().map(|name| {
+        let shown = secrets::redact_text(&name).map_or_else(|| name.clone(), |(shown, _)| shown);
+        let received = one(&name, &shown);
+        (shown, received)
+    });
+    named.collect()
 }
 
 fn no_remote(repo: &Repository) -> Error {

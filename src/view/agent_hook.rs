@@ -1,30 +1,19 @@
 //! What a hook of an agent puts before its model.
 
 use super::assess::drift_line;
-use super::fit::Form;
+use super::fit::{Form, LEAST, List, Order, Press, keep, most, ordered, press};
+use super::pack::Detail;
 use super::template::Templates;
-use super::{bootstrap, compaction, safe};
+use super::{arrival, bootstrap, compaction, project, resume, safe};
+use crate::epistemics::arrival::remaining;
 use crate::epistemics::gate::Gate;
 use crate::error::Result;
-use crate::ops::hook::agent::Inject;
-
-/// What a session that begins is told of the project, in tokens; one that goes on, or lost its context, is told more.
-const BRIEF: usize = 500;
-const WHOLE: usize = 1_000;
+use crate::ops::hook::agent::{Inject, Start};
 
 /// The text; empty when there is nothing to say.
 pub fn text(inject: &Inject, templates: &mut Templates) -> Result<String> {
     Ok(match inject {
-        // there is nobody's work but this one's, and that has just begun
-        Inject::Project(id, project, None) if project.overview.sessions <= 1 => {
-            format!("git empirica: session {id} has begun.\n")
-        }
-        Inject::Project(id, project, gate) => {
-            let room = if gate.is_some() { WHOLE } else { BRIEF };
-            let project = bootstrap::fitted(project, room, Form::Text, templates)?.text;
-            let word = if gate.is_some() { "goes on" } else { "has begun" };
-            format!("git empirica: session {id} {word}.\n{}\n{project}", gate.as_ref().map(drift).unwrap_or_default())
-        }
+        Inject::Start(start) => begun(start, templates)?,
         Inject::Compacted(taken, outcome, gate) => {
             let block = compaction::answer(taken, outcome, compaction::BUDGET, Form::Text, templates)?.text;
             format!("git empirica: session {} goes on.\n{}\n{block}", taken.session_id, drift(gate))
@@ -35,6 +24,60 @@ pub fn text(inject: &Inject, templates: &mut Templates) -> Result<String> {
             drift(gate).trim_end()
         ),
     })
+}
+
+/// What a session begins with: as much of the most useful as its budget has room for, and how much there is beside it. Empty when there
+/// is nothing.
+fn begun(start: &Start, templates: &mut Templates) -> Result<String> {
+    let steps = start.handed.iter().flat_map(|(listed, arrival)| remaining(&listed.handoff, arrival).next_steps);
+    let mut lists = project::start(&start.project.overview, steps.collect());
+    let has_moved = start.gate.as_ref().is_some_and(|gate| !drift(gate).is_empty());
+    if lists.iter().all(|list| list.entries.is_empty()) && start.handed.is_none() && !has_moved {
+        return Ok(String::new());
+    }
+    let room = start.budget - start.budget / 25 - 2.min(start.budget);
+    let every = ordered(&lists);
+    // what cannot be there in any form need not be tried
+    keep(&mut lists, &every[..every.len().min(room / LEAST)]);
+    let fits = |text: &String| bootstrap::cost(text) <= room;
+    let whole = Some(assembled(start, &lists, false, "")).filter(fits);
+    if let Some(whole) = whole.filter(|_| lists.iter().all(|list| list.omitted == 0)) {
+        return Ok(whole);
+    }
+    let command = bootstrap::command_for_all(&start.project, templates)?;
+    let attempt = |kept: &[Order]| {
+        let mut shown = lists.clone();
+        keep(&mut shown, kept);
+        let less = press(&mut shown, Press::Texts((room / 16).max(24)), Form::Text);
+        Ok(Some(assembled(start, &shown, less, &command)).filter(fits))
+    };
+    Ok(most(&ordered(&lists), 0, attempt)?.unwrap_or_default())
+}
+
+fn assembled(start: &Start, lists: &[List], shortened: bool, command: &str) -> String {
+    let word = if start.gate.is_some() { "goes on" } else { "has begun" };
+    let mut out = format!("git empirica: session {} {word}.\n", start.session.short());
+    out.extend(start.gate.as_ref().map(drift));
+    let since = start.handed.as_ref().map(|(listed, arrival)| {
+        let (ai, id) = (project::name(&listed.head.ai), listed.head.id.short());
+        let task = safe::words(&resume::shortened(&listed.handoff.task));
+        out.push_str(&format!("Last handed over by {ai}: {task} (git empirica show {id})\n"));
+        arrival::packed(arrival, Detail::Summary, Press::Musts(24, 16), Form::Text).text
+    });
+    let mut left = Vec::new();
+    for list in lists {
+        if !list.entries.is_empty() {
+            let entries: String = list.entries.iter().map(|entry| format!("- {}\n", entry.text)).collect();
+            out.push_str(&format!("\n{}:\n{entries}", list.title));
+        }
+        left.extend((list.omitted > 0).then(|| format!("{} ({})", list.title.to_lowercase(), list.omitted)));
+    }
+    out.extend(since.filter(|since| !since.is_empty()).map(|since| format!("\n{since}\n")));
+    left.extend(shortened.then(|| "the rest of shortened texts".to_owned()));
+    if !left.is_empty() {
+        out.push_str(&format!("\nLeft out: {}. All of it: {command}\n", left.join(", ")));
+    }
+    out
 }
 
 /// How confidence moved, in a line; empty when there is nothing to compare.

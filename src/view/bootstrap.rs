@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::fit::{Entry, Form, List, Order, Press, keep, most, ordered, press};
+use super::fit::{Entry, Form, LEAST, List, Order, Press, keep, most, ordered, press};
 use super::project::{self, lists};
 use super::template::Templates;
 use super::{Answer, safe, words};
@@ -14,9 +14,6 @@ use crate::ops::bootstrap::Outcome;
 pub const BUDGET: u32 = 1000;
 /// What to say when there is nothing to know yet.
 const NOTHING: &str = "Nothing is stored here yet. The first record begins a session: git empirica finding \"<what you learned>\". Others' records come with: git empirica sync";
-
-/// The fewest tokens an entry takes: its dash, its id, a word.
-const LEAST: usize = 4;
 
 /// The project as it fits.
 #[derive(Debug)]
@@ -47,7 +44,7 @@ pub fn fitted(outcome: &Outcome, budget: usize, form: Form, terminal: &mut Templ
 }
 
 /// What a text takes. The estimate can be a tenth too low for other scripts than Latin ones.
-fn cost(text: &str) -> usize {
+pub(super) fn cost(text: &str) -> usize {
     tokens::estimate(text) + text.chars().filter(|c| *c as u32 >= 0x370).count() / 10
 }
 
@@ -115,6 +112,14 @@ fn within(outcome: &Outcome, room: usize, frame: usize, form: Form, terminal: &m
     }
     keep(&mut all, &[]);
     fit.assembled(&all, false, true, Told::Sum, terminal)
+}
+
+/// The command that shows all of the project.
+pub fn command_for_all(outcome: &Outcome, terminal: &mut Templates) -> Result<String> {
+    let all = lists(&outcome.overview, &outcome.memory, Form::Text);
+    let fit = Fit { outcome, form: Form::Text, room: usize::MAX, command: String::new() };
+    let whole = fit.assembled(&all, false, false, Told::Lists, terminal)?;
+    Ok(command(outcome, enough(fit.measured(&whole), 0), Form::Text))
 }
 
 /// The command that shows the project within `budget` tokens, seen by whom it was asked for.

@@ -6,6 +6,9 @@ use super::safe;
 use crate::epistemics::tokens;
 use crate::error::Result;
 
+/// The fewest tokens an entry takes: its dash, its id, a word.
+pub(super) const LEAST: usize = 4;
+
 /// One entry of a list.
 #[derive(Debug, Clone)]
 pub struct Entry {

@@ -1,13 +1,16 @@
-//! The answers of `init` and `deinit`: every change on a line.
+//! The answers of `init` and `deinit`: what was set up and what came; every change on a line for a dry run.
 
 use serde_json::{Value, json};
 
+use super::sync::cargo;
 use super::{Answer, safe, words};
 use crate::git::config::File;
 use crate::model::agent_files;
+use crate::model::transcript::Agent;
 use crate::ops::init::Outcome;
 use crate::ops::init::record::How;
 use crate::ops::init::steps::Step;
+use crate::ops::sync::Synced;
 
 /// A change as JSON: what is done, to which file or key, and to what.
 fn step_json(step: &Step) -> Value {
@@ -36,17 +39,9 @@ fn step_json(step: &Step) -> Value {
 
 /// A change on one line: a verb in the present, or in the conditional when nothing is done.
 fn step_line(step: &Step, dry_run: bool) -> String {
+    let json = step_json(step);
+    let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
     let (verb, what) = match step {
-        Step::Folder(path) => ("make", path.display().to_string()),
-        Step::Write { path, .. } | Step::Put { path, new: true, .. } => ("write", path.display().to_string()),
-        Step::Put { path, .. } => ("edit", path.display().to_string()),
-        Step::Aside { from, to } | Step::Back { from, to } => {
-            ("rename", format!("{} to {}", from.display(), to.display()))
-        }
-        Step::Remove(path) => ("remove", path.display().to_string()),
-        Step::RemoveFolder(path) => ("remove", path.display().to_string()),
-        Step::Add { key, value } => ("add", format!("{key} = {value}")),
-        Step::Unset { key, value } => ("unset", format!("{key} = {value}")),
         Step::Set { file, key, former, values } => {
             let was = former.last().map_or_else(|| "not set".to_owned(), |value| format!("'{value}'"));
             let at = match file {
@@ -54,10 +49,13 @@ fn step_line(step: &Step, dry_run: bool) -> String {
                 File::At(path) => format!(", in {}", path.display()),
             };
             match values.last() {
-                Some(value) => ("set", format!("{key} = {value} (was {was}{at})")),
-                None => ("unset", format!("{key} (was {was}{at})")),
+                Some(value) => ("set".to_owned(), format!("{key} = {value} (was {was}{at})")),
+                None => ("unset".to_owned(), format!("{key} (was {was}{at})")),
             }
         }
+        Step::Add { key, value } | Step::Unset { key, value } => (text("change"), format!("{key} = {value}")),
+        Step::Aside { .. } | Step::Back { .. } => (text("change"), format!("{} to {}", text("file"), text("to"))),
+        _ => (text("change").replace("_folder", ""), text("file")),
     };
     let would = if dry_run { "would " } else { "" };
     format!("{would}{verb} {}\n", safe::line(&what))
@@ -81,33 +79,79 @@ fn with_troubles(outcome: &Outcome, mut answer: Answer) -> Answer {
 
 /// The answer of `init`.
 pub fn set_up(outcome: &Outcome) -> Answer {
-    let (changes, mut text) = changes(&outcome.steps, outcome.dry_run);
-    let count = changes.len();
-    let folder = outcome.folder.as_ref().map(|path| path.display().to_string());
+    let (changes, listed) = changes(&outcome.steps, outcome.dry_run);
+    let names = |agents: &[Agent]| agents.iter().map(|agent| agent.name()).collect::<Vec<_>>();
+    let fetched = outcome.fetched.iter().map(|(remote, received)| {
+        let came = received.as_ref().and_then(|received| received.as_ref().ok());
+        let error = received.as_ref().and_then(|received| received.as_ref().err());
+        json!({"remote": remote, "incoming": came.map(|synced| cargo(&synced.incoming)), "error": error})
+    });
+    let next = match outcome.has_handoffs {
+        _ if outcome.dry_run => None,
+        true => Some("git empirica resume"),
+        false => Some("git empirica finding \"<what you learned>\""),
+    };
     let json = json!({
         "hooks": outcome.how.map(How::name),
-        "hooks_folder": folder,
+        "hooks_folder": outcome.folder.as_ref().map(|path| path.display().to_string()),
         "remote": outcome.remote,
-        "agents": outcome.agents.iter().map(|agent| agent.name()).collect::<Vec<_>>(),
+        "agents": names(&outcome.agents),
+        "agents_found": names(&outcome.agents_found),
+        "fetched": fetched.collect::<Vec<_>>(),
+        "next_command": next,
         "dry_run": outcome.dry_run,
         "changes": changes,
     });
-    let said = match (count, outcome.dry_run) {
-        (0, _) => "Nothing is left to do.".to_owned(),
-        (count, true) => format!("{} would be made.", words::count(count, "change")),
-        (count, false) => format!("{} made; git empirica deinit takes them back.", words::count(count, "change")),
+    let text = if outcome.dry_run { listed } else { summary(outcome) };
+    let mut answer = Answer::new(json).text(text + &outcome.fetched.iter().map(source).collect::<String>());
+    let count = outcome.steps.len();
+    answer = match (count, outcome.dry_run) {
+        (0, _) => answer,
+        (count, true) => answer.say(format!("{} would be made.", words::count(count, "change"))),
+        (_, false) => answer.say("To take it back: git empirica deinit"),
     };
-    if text.is_empty() {
-        text = "set up\n".to_owned();
-    }
-    let mut answer = Answer::new(json).text(text).say(said);
-    if outcome.remote.is_some() && count > 0 && !outcome.dry_run {
-        answer = answer.hint("what others shared so far comes with: git empirica sync");
-    }
-    for agent in outcome.agents.iter().filter(|_| count > 0 && !outcome.dry_run) {
+    answer.text.extend(next.map(|command| format!("Next: {command}\n")));
+    for agent in outcome.agents.iter().filter(|_| !outcome.files.is_empty() && !outcome.dry_run) {
         answer = answer.hint(agent_files::files(*agent).then);
     }
+    if !outcome.undecided.is_empty() {
+        let used = names(&outcome.undecided).join(", ");
+        answer =
+            answer.hint(format!("used here: {used}; to enter hooks and MCP tools: git empirica init --agents auto"));
+    }
     with_troubles(outcome, answer)
+}
+
+/// What was set up, in a few lines.
+fn summary(outcome: &Outcome) -> String {
+    let mut out = match (outcome.was_set_up, &outcome.remote) {
+        (true, _) => "Set up already.\n".to_owned(),
+        (false, None) => "Set up: hooks, what git log shows.\n".to_owned(),
+        (false, Some(remote)) => format!("Set up: hooks, what git log shows, the remote {}.\n", safe::line(remote)),
+    };
+    if !outcome.files.is_empty() {
+        let agents: Vec<&str> = outcome.agents.iter().map(|agent| agent.name()).collect();
+        let files: Vec<String> = outcome.files.iter().map(|file| file.display().to_string()).collect();
+        out.push_str(&format!(
+            "Hooks and MCP tools for {}, to be committed: {}\n",
+            agents.join(", "),
+            files.join(", ")
+        ));
+    }
+    out
+}
+
+/// What came from a remote, or would be looked for there, in a line; nothing of one that failed.
+fn source((remote, received): &(String, Option<Result<Synced, String>>)) -> String {
+    let remote = safe::line(remote);
+    let Some(received) = received else { return format!("would fetch the records of {remote}\n") };
+    let Ok(Synced { incoming, first, .. }) = received else { return String::new() };
+    let handoffs = words::count(incoming.handoffs.len(), "handoff");
+    match incoming.records {
+        0 if *first => format!("From {remote}: it has no records yet.\n"),
+        0 => format!("From {remote}: nothing new.\n"),
+        records => format!("From {remote}: {}, {handoffs} among them.\n", words::count(records, "record")),
+    }
 }
 
 /// The answer of `deinit`.

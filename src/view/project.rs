@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::fit::{Entry, Form, List, brief, entry, list};
+use super::fit::{self, Entry, Form, List, brief, entry, list};
 use super::{safe, words};
 use crate::epistemics::memory::Memory;
 use crate::epistemics::overview::{Active, HandedOver, Learned, Member, Noted, OpenGoal, Overview};
@@ -25,6 +25,15 @@ const ROUNDS: [(&str, usize, bool); 11] = [
     ("long_term_memory", 3, false),
     ("decisions", 1, false),
     ("active_sessions", 2, false),
+];
+/// The same for what a session begins with.
+const START_ROUNDS: [(&str, usize, bool); 6] = [
+    ("next_steps", 4, false),
+    ("unknowns", 3, false),
+    ("dead_ends", 2, false),
+    ("decisions", 2, false),
+    ("mistakes", 1, false),
+    ("findings", 2, false),
 ];
 /// More than there are entries of one round.
 const ROUND: usize = 100;
@@ -50,17 +59,36 @@ pub fn lists(overview: &Overview, memory: &Memory, form: Form) -> Vec<List> {
         list("decisions", "Decisions", overview.decisions.iter().map(decision).collect()),
         list("handoffs", "Handoffs", overview.handoffs.iter().map(handoff).collect()),
     ];
-    for list in &mut lists {
-        let place = ROUNDS.iter().position(|(key, ..)| *key == list.key).unwrap_or(ROUNDS.len());
-        let (share, stays) = ROUNDS.get(place).map_or((1, false), |(_, share, stays)| (*share, *stays));
+    rank(&mut lists, &ROUNDS);
+    lists
+}
+
+/// What a session begins with: the next steps of the last handoff before the open goals, then what is open, failed, decided, learned.
+pub fn start(overview: &Overview, next_steps: Vec<String>) -> Vec<List> {
+    let steps = next_steps.iter().map(|step| fit::plain(step)).chain(overview.goals.iter().map(goal)).collect();
+    let mut lists = vec![
+        list("next_steps", "Next steps", steps),
+        list("unknowns", "Open questions", overview.unknowns.iter().map(unknown).collect()),
+        list("dead_ends", "Dead ends", overview.dead_ends.iter().map(dead_end).collect()),
+        list("decisions", "Decisions", overview.decisions.iter().map(decision).collect()),
+        list("mistakes", "Mistakes", overview.mistakes.iter().map(mistake).collect()),
+        list("findings", "Learned", overview.findings.iter().map(finding).collect()),
+    ];
+    rank(&mut lists, &START_ROUNDS);
+    lists
+}
+
+fn rank(lists: &mut [List], rounds: &[(&str, usize, bool)]) {
+    for list in lists {
+        let place = rounds.iter().position(|(key, ..)| *key == list.key).unwrap_or(rounds.len());
+        let (share, stays) = rounds.get(place).map_or((1, false), |(_, share, stays)| (*share, *stays));
         for (at, entry) in list.entries.iter_mut().enumerate() {
             let round = at / share;
             entry.must = stays && round == 0;
             // within a round the first of each list comes before the second of any
-            entry.rank = round * ROUND + (at % share) * ROUNDS.len() + place;
+            entry.rank = round * ROUND + (at % share) * rounds.len() + place;
         }
     }
-    lists
 }
 
 /// An entry of a memory: the key of the specification it is under, and its text.

@@ -240,7 +240,7 @@ fn header(session: &Resumed, brief: bool) -> Map<String, Value> {
 }
 
 /// A task as the head of a session shows it: its first 60 tokens.
-fn shortened(task: &str) -> String {
+pub(super) fn shortened(task: &str) -> String {
     match tokens::truncate_to(task, 60) {
         (whole, false) => whole.to_owned(),
         (part, true) => format!("{}…", part.trim_end()),

@@ -33,7 +33,8 @@ fn remote(synced: &Synced) -> Value {
     })
 }
 
-fn cargo(cargo: &Cargo) -> Value {
+/// Records that travel, as JSON.
+pub fn cargo(cargo: &Cargo) -> Value {
     let kinds: Vec<Value> = cargo.kinds.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
     let handoffs: Vec<Value> = cargo
         .handoffs

@@ -1,9 +1,11 @@
 //! Care: `status`, `flush`, `init`, `deinit`, `doctor`, `demo`, `setup`, `completions`.
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
-use super::{AgentWord, Form};
+use super::Form;
+use crate::model::transcript::Agent;
 
 /// Show where things stand, and what to do next; the bare git empirica does the same
 ///
@@ -55,17 +57,26 @@ pub struct Changes {
     pub form: Form,
 }
 
-/// Set the repository up: hooks that carry records along, what git log shows, what git fetch brings
+/// The words of `init --agents`.
+fn agents() -> PossibleValuesParser {
+    PossibleValuesParser::new(["auto", "none"].into_iter().chain(Agent::ALL.map(Agent::name)))
+}
+
+/// Set the clone up: git hooks, what git log shows, the remotes and what they have, the files of agents
 ///
-/// Hooks that are there keep running, before ours. Nothing of git's own is changed but the configuration of the
-/// repository. Nothing is written to the work tree, except with --agent: then that agent's files get our hooks and our MCP
-/// server, beside what is in them. Twice is the same as once; deinit takes it back.
+/// Hooks that are there keep running, before ours. Nothing of git's own is changed but the configuration of the repository. What the
+/// remotes have is fetched at once, each within empirica.syncTimeout; nothing is sent. Where agents are used, which is told by their files
+/// and programs, it asks on a terminal whether to enter hooks and the MCP server into their files, beside what is in them; else
+/// nothing is written to the work tree. Twice is the same as once; deinit takes it back.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Init {
-    /// Enter hooks and the MCP server into this agent's files of the project; can be given several times, or with commas
-    #[arg(long, value_name = "AGENT", value_delimiter = ',')]
-    pub agent: Vec<AgentWord>,
+    /// The agents whose files get hooks and the MCP server, with commas between them; auto: those used here; none: ask nothing
+    #[arg(long, alias = "agent", value_name = "LIST", value_delimiter = ',', value_parser = agents())]
+    pub agents: Vec<String>,
+    /// Let the MCP server list all its tools, not only the 10 of a day's work
+    #[arg(long, requires = "agents")]
+    pub all_tools: bool,
     #[command(flatten)]
     pub changes: Changes,
 }

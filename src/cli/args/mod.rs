@@ -53,7 +53,7 @@ use clap::{Args, Parser, Subcommand};
 /// An agent says how sure it is before, during and after its work, logs what it finds, and hands over. The next agent
 /// resumes in seconds, a reviewer reads it in git log, and it travels with push and fetch. Everything of record is
 /// under refs/notes/empirica/; nothing is written to the work tree, but what instructions --write and
-/// init --agent are told to write.
+/// init --agents are told to write.
 #[derive(Debug, Parser)]
 #[command(name = "git-empirica", bin_name = "git empirica", version, max_term_width = 100)]
 #[command(disable_help_subcommand = true)]

@@ -8,7 +8,7 @@ use crate::git::{config, version};
 use crate::ops::Context;
 use crate::ops::init::record::{How, Record};
 use crate::ops::init::scripts::shell_path;
-use crate::ops::init::steps::{Step, is_executable};
+use crate::ops::init::steps::Step;
 use crate::ops::init::{self, hooks, settings};
 
 const INIT: &str = "git empirica init";
@@ -52,12 +52,9 @@ fn git(context: &Context<'_>) -> Check {
 /// The program that a hook will find must be this one.
 fn program(context: &Context<'_>) -> Check {
     let own = env!("CARGO_PKG_VERSION");
-    let path = context.env.get("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    let found = folders.map(|folder| folder.join("git-empirica")).find(|file| is_executable(file));
     let folder = context.env.program.parent().unwrap_or(Path::new("/"));
     let first = format!("export PATH={}:\"$PATH\"", shell_path(folder));
-    let Some(found) = found else {
+    let Some(found) = context.env.find_program("git-empirica") else {
         return Check::wrong("program", "git-empirica is not on PATH: hooks will not find it").command(first);
     };
     let same = |a: &PathBuf, b: &PathBuf| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
@@ -149,13 +146,8 @@ fn switched_off(context: &Context<'_>, how: How) -> Vec<Check> {
 /// A setting that comes behind ours, such as one from an included file: init cannot mend it.
 fn behind(context: &Context<'_>, plan: &hooks::Plan) -> Option<Check> {
     let sets = plan.steps.iter().any(|step| matches!(step, Step::Set { .. }));
-    if plan.hooks.how != How::Folder || sets {
-        return None;
-    }
-    let named = config::paths(context.repo.cwd(), r"^core\.hookspath$").ok()?;
-    let other = named.last().filter(|value| Path::new(&value.value) != plan.hooks.folder)?;
-    let what = format!("core.hooksPath is set to '{}' behind ours, in {}", other.value, other.origin);
-    Some(Check::wrong("hooks", what).command(super::settings::unset(context.repo, other)))
+    let (what, other) = plan.hooks.behind(context.repo).ok()?.filter(|_| !sets)?;
+    Some(Check::wrong("hooks", what).command(super::settings::unset(context.repo, &other)))
 }
 
 fn setting_checks(plan: settings::Plan) -> Vec<Check> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::in_one_line;
 use crate::env::Env;
+use crate::epistemics::arrival::Arrival;
 use crate::epistemics::drift::WINDOW;
 use crate::epistemics::gate::Gate;
 use crate::epistemics::gathered::Gathered;
@@ -20,10 +21,12 @@ use crate::model::{Phase, SessionId};
 use crate::ops::compose::What;
 use crate::ops::context::{Context, Working};
 use crate::ops::drift::gate;
+use crate::ops::handoff::Listed;
 use crate::ops::journal::{self, Entry};
 use crate::ops::session::{self, gather_from};
-use crate::ops::{Asked, bootstrap, checkpoint, collect, compaction, current, handoff, snapshot};
+use crate::ops::{Asked, arrival, bootstrap, checkpoint, collect, compaction, current, handoff, snapshot};
 use crate::store::Render;
+use crate::store::index::HandoffsWanted;
 use crate::wire::hooks::{Event, Source, Told};
 
 /// From this size on a transcript is collected beside the agent, which goes on meanwhile, in bytes.
@@ -34,13 +37,31 @@ pub const BESIDE: &str = "EMPIRICA_BESIDE";
 /// What is put before the agent's model.
 #[derive(Debug)]
 pub enum Inject {
-    /// The project, for a session that begins or goes on; how confidence stood, when it goes on.
-    Project(SessionId, Box<bootstrap::Outcome>, Option<Gate>),
+    /// What a session begins with, or goes on with.
+    Start(Box<Start>),
     /// What a compaction took, and the project.
     Compacted(Box<checkpoint::Outcome>, Box<compaction::Outcome>, Gate),
     /// The last CHECK was unsafe.
     Unsafe(SessionId, Gate),
 }
+
+/// What is put before the model when a session begins or goes on.
+#[derive(Debug)]
+pub struct Start {
+    /// The session.
+    pub session: SessionId,
+    /// The project.
+    pub project: bootstrap::Outcome,
+    /// The newest handoff of work, and what became of it.
+    pub handed: Option<(Listed, Arrival)>,
+    /// How confidence stood; `None` for a session that has just begun.
+    pub gate: Option<Gate>,
+    /// How many tokens all of it may take.
+    pub budget: usize,
+}
+
+/// The tokens of what is put into a context when a session begins (`empirica.startBudget`).
+const START_BUDGET: usize = 500;
 
 /// Does what an event is for, and says what is to be put before the model; what goes wrong is written down. `payload` is what the agent
 /// told, as it was, for what is done beside it.
@@ -135,11 +156,18 @@ fn begins(context: &mut Context<'_>, told: &Told, source: Source) -> Result<Opti
     if told.agent == Agent::ClaudeCode {
         tell_shell(context, &id);
     }
+    let budget = context.repo.config("empirica.startBudget").and_then(|text| text.parse().ok()).unwrap_or(START_BUDGET);
+    if budget == 0 {
+        return Ok(None);
+    }
     let goes_on = went_on || source == Source::Resume;
     let project = bootstrap::run(context, &bootstrap::Request { own: Some(id.clone()) })?;
+    let listed = handoff::newest(&context.store.index()?, &HandoffsWanted::default())?;
+    let arrivals = arrival::of(context, &listed.iter().collect::<Vec<_>>())?.0;
     let scan = context.store.session(&id)?;
     let gate = goes_on.then(|| gate(&scan, &id, WINDOW));
-    Ok(Some(Inject::Project(id, Box::new(project), gate)))
+    let handed = listed.into_iter().zip(arrivals).next();
+    Ok(Some(Inject::Start(Box::new(Start { session: id, project, handed, gate, budget }))))
 }
 
 /// Tells the agent's shell which session its commands are in, where the agent has a file for that.

@@ -9,9 +9,10 @@ use super::hooks::Trouble;
 use super::record::{Edited, Put, Record, hash};
 use super::scripts::shell_path;
 use super::steps::Step;
+use crate::env::Env;
 use crate::error::Result;
 use crate::git::Repository;
-use crate::model::agent_files::{self, Hooks, Plugin, SERVER, Server};
+use crate::model::agent_files::{self, AgentFiles, Hooks, Plugin, SERVER, Server};
 use crate::model::transcript::Agent;
 use crate::wire::edit::{self, Entry, Form, MARK, Spot};
 
@@ -56,18 +57,29 @@ impl Draft {
 
 struct Planning<'a> {
     site: &'a Site,
+    all_tools: bool,
     drafts: Vec<Draft>,
     plan: Plan,
 }
 
-/// What is to be done so that `agents` run our hooks and start our MCP server, and notes it in the record. Everything is read and
-/// understood before anything is written: a file that cannot be is an error.
-pub fn plan(repo: &Repository, agents: &[Agent], record: &mut Record) -> Result<Plan> {
+/// The agents used here: by what is in the work tree, and by their programs. None where there is no work tree.
+pub fn used(env: &Env, repo: &Repository) -> Vec<Agent> {
+    let Some(top) = repo.work_tree() else { return Vec::new() };
+    let is_used = |agent: &Agent| {
+        let AgentFiles { program, traces, .. } = agent_files::files(*agent);
+        traces.iter().any(|name| top.join(name).exists()) || env.find_program(program).is_some()
+    };
+    Agent::ALL.into_iter().filter(is_used).collect()
+}
+
+/// What is to be done so that `agents` run our hooks and start our MCP server, and notes it in the record; with `all_tools` the server
+/// lists all its tools. Everything is read and understood before anything is written: a file that cannot be is an error.
+pub fn plan(repo: &Repository, agents: &[Agent], all_tools: bool, record: &mut Record) -> Result<Plan> {
     if agents.is_empty() {
         return Ok(Plan::default());
     }
     let site = Site::new(repo)?;
-    let mut planning = Planning { site: &site, drafts: Vec::new(), plan: Plan::default() };
+    let mut planning = Planning { site: &site, all_tools, drafts: Vec::new(), plan: Plan::default() };
     let mut plugins = Vec::new();
     for agent in agents {
         let files = agent_files::files(*agent);
@@ -143,6 +155,7 @@ impl Planning<'_> {
 
     fn server(&mut self, server: &Server) -> Result<()> {
         let (path, mut file) = ([server.key, SERVER], None);
+        let (spot, all_tools) = (Spot::key(&path), self.all_tools);
         for name in server.files {
             if self.site.locate(name)?.inode.is_none()
                 && self.drafts.iter().all(|d| d.located.name != PathBuf::from(name))
@@ -153,13 +166,20 @@ impl Planning<'_> {
             let document = draft.read()?;
             let entered = path.iter().try_fold(&document, |value, key| value.get(*key));
             if let Some(entered) = entered {
-                if !runs_us(entered) {
-                    let what = format!(
-                        "the MCP server {SERVER} of {} runs another command; it is kept",
-                        draft.located.path.display()
-                    );
-                    self.plan.troubles.push(Trouble { what, commands: Vec::new() });
-                }
+                let mut words = Vec::new();
+                texts(entered, &mut words);
+                let why = match edit::list_all_tools(&draft.now, &spot) {
+                    _ if !runs_us(entered) => "runs another command",
+                    _ if !all_tools || !words.contains(&"core") => return Ok(()),
+                    Some((now, entry)) => {
+                        draft.now = now;
+                        draft.entries.push(entry);
+                        return Ok(());
+                    }
+                    None => "lists the core tools in words of its own",
+                };
+                let what = format!("the MCP server {SERVER} of {} {why}; it is kept", draft.located.path.display());
+                self.plan.troubles.push(Trouble { what, commands: Vec::new() });
                 return Ok(());
             }
             file = file.or(Some(*name));
@@ -170,13 +190,15 @@ impl Planning<'_> {
             Some(schema) => Some(json!({"$schema": schema})),
             None => Some(json!({})),
         };
+        let arguments = agent_files::server_arguments(all_tools);
         let value = if server.joined {
-            json!({"type": "local", "command": ["git-empirica", "mcp"], "enabled": true})
+            let command: Vec<&str> = ["git-empirica"].into_iter().chain(arguments).collect();
+            json!({"type": "local", "command": command, "enabled": true})
         } else {
-            json!({"command": "git-empirica", "args": ["mcp"]})
+            json!({"command": "git-empirica", "args": arguments})
         };
         let draft = self.draft(name, || first.as_ref().map(beginning).unwrap_or_default())?;
-        draft.put(&Spot::key(&path), &value)
+        draft.put(&spot, &value)
     }
 
     fn plugin(&mut self, plugin: &Plugin, record: &mut Record) -> Result<()> {
@@ -199,7 +221,7 @@ impl Planning<'_> {
                 let path = shell_path(&located.path);
                 self.plan.troubles.push(Trouble {
                     what: format!("{} {why}; it is kept as it is", located.path.display()),
-                    commands: vec![format!("mv {path} {path}.old && git empirica init --agent opencode")],
+                    commands: vec![format!("mv {path} {path}.old && git empirica init --agents opencode")],
                 });
                 return Ok(());
             }

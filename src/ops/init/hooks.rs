@@ -1,11 +1,11 @@
 //! Where the hooks go, and which steps bring them there.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::record::{Hooks, How, Record, hash};
 use super::scripts::{self, BEFORE, Found, found, shell_path};
 use super::steps::Step;
+use crate::env::is_executable;
 use crate::error::{Error, Result};
 use crate::git::Repository;
 use crate::git::config::{self, File, Value};
@@ -61,10 +61,10 @@ impl<'a> Site<'a> {
 
     /// Whether a folder has hooks of others that git runs, of those that we have.
     fn has_hooks(&self, folder: &Path) -> bool {
-        scripts::names().any(|name| {
+        scripts::of(self.repo).any(|name| {
             let path = folder.join(name);
-            let runs = path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
-            runs && found(&path, scripts::script(name), None) == Found::Foreign
+            is_executable(&path)
+                && found(&path, scripts::script(name), None) == Found::Foreign
                 && scripts::copy_of(folder, name).is_none()
         })
     }
@@ -177,7 +177,7 @@ pub fn plan(repo: &Repository, record: &Record) -> Result<Plan> {
     plan.left = left;
     match plan.hooks.how {
         How::Config => {}
-        How::Default => in_default(&mut plan),
+        How::Default => in_default(repo, &mut plan),
         How::Folder => in_folder(&site, &mut plan)?,
     }
     Ok(plan)
@@ -202,13 +202,13 @@ fn edited(plan: &mut Plan, path: &Path) {
 }
 
 /// Our scripts in the repository's own hooks folder, each before the hook that was there.
-fn in_default(plan: &mut Plan) {
+fn in_default(repo: &Repository, plan: &mut Plan) {
     let folder = plan.hooks.folder.clone();
     if !folder.exists() {
         plan.hooks.made = true;
         plan.steps.push(Step::Folder(folder.clone()));
     }
-    for name in scripts::names() {
+    for name in scripts::of(repo) {
         let (path, before) = (folder.join(name), folder.join(format!("{name}{BEFORE}")));
         let script = scripts::script(name);
         let found = found(&path, script, plan.hooks.files.get(name));
@@ -255,12 +255,14 @@ fn in_folder(site: &Site<'_>, plan: &mut Plan) -> Result<()> {
     let theirs = plan.hooks.theirs.clone().unwrap_or_default();
     let there = site.here(if theirs.is_empty() { "/" } else { &theirs });
     let mut wanted: Vec<(String, String)> = Vec::new();
-    for name in scripts::names() {
+    for name in scripts::of(site.repo) {
         wanted.push((name.to_owned(), scripts::script(name).to_owned()));
         wanted.push((format!("{name}{BEFORE}"), scripts::chain(&theirs, name)));
     }
-    let passed = scripts::passed_on(&there);
-    wanted.extend(passed.into_iter().map(|name| (name.clone(), scripts::chain(&theirs, &name))));
+    // those of our names that cannot run yet may some day: with a worktree
+    let later = scripts::names().filter(|name| scripts::of(site.repo).all(|ours| ours != *name)).map(str::to_owned);
+    let passed = scripts::passed_on(&there).into_iter().chain(later.collect::<Vec<_>>());
+    wanted.extend(passed.map(|name| (name.clone(), scripts::chain(&theirs, &name))));
     if !folder.exists() {
         plan.hooks.made = true;
         plan.steps.push(Step::Folder(folder.clone()));

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::files::{Located, Site};
 use crate::error::{Error, Result};
-use crate::git::config::File;
+use crate::git::Repository;
+use crate::git::config::{self, File, Value};
 use crate::wire::edit::Entry;
 
 /// Where the hooks are.
@@ -66,6 +67,18 @@ impl Hooks {
     /// The file whose core.hooksPath names the folder.
     pub fn file(&self) -> File {
         self.config.clone().map_or(File::Local, File::At)
+    }
+
+    /// A core.hooksPath that comes behind ours, such as one of an included file: what it says, in words and as it is.
+    pub fn behind(&self, repo: &Repository) -> Result<Option<(String, Value)>> {
+        let named = match self.how {
+            How::Folder => config::paths(repo.cwd(), r"^core\.hookspath$")?,
+            _ => Vec::new(),
+        };
+        let other = named.into_iter().next_back().filter(|value| Path::new(&value.value) != self.folder);
+        let what =
+            |other: &Value| format!("core.hooksPath is set to '{}' behind ours, in {}", other.value, other.origin);
+        Ok(other.map(|other| (what(&other), other)))
     }
 
     /// Whether it is about the same place.

@@ -33,6 +33,11 @@ impl Remote {
         valid_ref(&format!("{PREFIX}remotes/{}/handoffs", self.name))
     }
 
+    /// Whether it gets our refspecs.
+    pub fn is_source(&self) -> bool {
+        self.here && !self.mirror && self.is_usable()
+    }
+
     /// The refspecs of `wanted` that it lacks.
     pub fn lacks(&self) -> Vec<String> {
         let known = |wanted: &String| self.fetch.iter().any(|value| sides(&value.value) == sides(wanted));
@@ -42,20 +47,12 @@ impl Remote {
     /// Refspecs of ours that were made under another name: the remote was renamed since.
     pub fn misnamed(&self) -> Vec<String> {
         let other = |value: &&Value| {
-            let name = sides(&value.value)
-                .and_then(|(_, to)| to.strip_prefix(PREFIX)?.strip_prefix("remotes/")?.strip_suffix("/data/*"))
-                .or_else(|| {
-                    let (_, to) = sides(&value.value)?;
-                    to.strip_prefix(PREFIX)?.strip_prefix("remotes/")?.strip_suffix("/handoffs*")
-                });
+            let ours = sides(&value.value).and_then(|(_, to)| to.strip_prefix(PREFIX)?.strip_prefix("remotes/"));
+            let name = ours.and_then(|to| to.strip_suffix("/data/*").or_else(|| to.strip_suffix("/handoffs*")));
             name.is_some_and(|name| name != self.name && refspecs(name).contains(&value.value))
         };
-        self.fetch
-            .iter()
-            .filter(|value| value.scope == "local")
-            .filter(other)
-            .map(|value| value.value.clone())
-            .collect()
+        let local = self.fetch.iter().filter(|value| value.scope == "local");
+        local.filter(other).map(|value| value.value.clone()).collect()
     }
 }
 

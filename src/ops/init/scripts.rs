@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::record::hash;
+use crate::env::is_executable;
+use crate::git::Repository;
 use crate::git::repository::quote;
 
 /// The hooks of this program and their scripts.
@@ -38,6 +40,13 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     SCRIPTS.iter().map(|(name, _)| *name)
 }
 
+/// The hooks that can run in a repository: where nothing is committed, only a push can.
+pub fn of(repo: &Repository) -> impl Iterator<Item = &'static str> {
+    let linked = || std::fs::read_dir(repo.common_dir().join("worktrees")).is_ok_and(|mut all| all.next().is_some());
+    let commits = repo.work_tree().is_some() || linked();
+    names().filter(move |name| commits || *name == "pre-push")
+}
+
 /// The script of a hook; empty for one that we do not have.
 pub fn script(name: &str) -> &'static str {
     SCRIPTS.iter().find(|(known, _)| *known == name).map_or("", |(_, script)| script)
@@ -69,7 +78,7 @@ pub fn passed_on(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok());
     // no hook of git has another character in its name; what cannot run is no hook
     let hook = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-' || c == '4');
-    for entry in entries.filter(|entry| super::steps::is_executable(&entry.path())) {
+    for entry in entries.filter(|entry| is_executable(&entry.path())) {
         let name = entry.file_name().to_string_lossy().into_owned();
         if hook(&name) && names().all(|ours| ours != name) && !out.contains(&name) {
             out.push(name);
@@ -101,7 +110,7 @@ pub fn found(path: &Path, content: &str, written: Option<&String>) -> Found {
     }
     let Ok(now) = std::fs::read(path) else { return Found::Foreign };
     if now == content.as_bytes() {
-        return if super::steps::is_executable(path) { Found::Current } else { Found::Stale };
+        return if is_executable(path) { Found::Current } else { Found::Stale };
     }
     if written == Some(&hash(&now)) {
         return Found::Stale;

@@ -140,7 +140,7 @@ fn hooks(repo: &Repository, plan: &mut Plan, how: How) -> Result<()> {
         }
         return Ok(());
     }
-    for name in scripts::names() {
+    for name in scripts::of(repo) {
         let key = format!("hook.empirica-{name}.command");
         let wanted = scripts::command(name);
         let now = config::own(repo.cwd(), &File::Local, &key)?;
@@ -190,8 +190,7 @@ fn remote(repo: &Repository, plan: &mut Plan, remotes: &[Remote]) -> Result<()> 
 
 /// The remote that the current branch tracks, else `origin`, else the only one.
 pub fn choice(repo: &Repository, remotes: &[Remote]) -> Option<String> {
-    let fits = |remote: &&Remote| remote.here && !remote.mirror && remote.is_usable();
-    let names: Vec<String> = remotes.iter().filter(fits).map(|remote| remote.name.clone()).collect();
+    let names: Vec<String> = remotes.iter().filter(|r| r.is_source()).map(|remote| remote.name.clone()).collect();
     preferred(repo, &names)
 }
 

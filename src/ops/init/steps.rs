@@ -77,6 +77,12 @@ pub enum Step {
 }
 
 impl Step {
+    /// The file of a work tree that it writes, from the root; `None` for every other change.
+    pub fn put_below(&self, top: &Path) -> Option<PathBuf> {
+        let Step::Put { path, .. } = self else { return None };
+        path.strip_prefix(top).ok().map(Path::to_owned)
+    }
+
     /// Makes the change. `cwd` is a folder of the repository.
     pub fn make(&self, cwd: &Path) -> Result<()> {
         let made = self.make_now(cwd);
@@ -170,11 +176,6 @@ fn sweep(folder: &Path, begin: &str) {
             let _ = fs::remove_file(entry.path());
         }
     }
-}
-
-/// Whether a file can be executed by someone.
-pub fn is_executable(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
 /// A file or folder could not be changed.

@@ -136,7 +136,7 @@ fn taken_along(context: &Context<'_>, lines: &[String], remote: &str) -> Option<
 }
 
 /// How long it may take, all in all.
-fn time(repo: &Repository, warnings: &mut Vec<String>) -> Duration {
+pub(super) fn time(repo: &Repository, warnings: &mut Vec<String>) -> Duration {
     let Some(text) = repo.config("empirica.syncTimeout") else { return TIME };
     parse_duration(&text).unwrap_or_else(|| {
         warnings.push(format!(

@@ -146,7 +146,21 @@ impl Form {
 /// Replaces a command line of ours by another one, wherever it stands. `None` when it stands nowhere.
 pub fn reword(text: &str, spot: &Spot, was: &str, now: &str) -> Option<(String, Entry)> {
     let quoted = |text: &str| Value::from(text).to_string();
-    let (was, now) = (quoted(was), quoted(now));
+    replaced(text, spot, quoted(was), quoted(now))
+}
+
+/// Has a server of ours list all tools, where it lists those of a day's work. `None` where that is not written as we write it.
+pub fn list_all_tools(text: &str, spot: &Spot) -> Option<(String, Entry)> {
+    const OPTION: &str = "\"--tools\",";
+    let at = text.find(OPTION)?;
+    let rest = &text[at + OPTION.len()..];
+    let blank = rest.len() - rest.trim_start().len();
+    rest.trim_start().strip_prefix("\"core\"")?;
+    let between = [OPTION, &rest[..blank]].concat();
+    replaced(text, spot, format!("{between}\"core\""), format!("{between}\"all\""))
+}
+
+fn replaced(text: &str, spot: &Spot, was: String, now: String) -> Option<(String, Entry)> {
     let entry = Entry { spot: spot.clone(), made: 0, was: was.clone(), now: now.clone(), reworded: true };
     text.contains(&was).then(|| (text.replace(&was, &now), entry))
 }
@@ -185,11 +199,16 @@ fn is_ours(value: &Value) -> bool {
 /// Whether a server is ours, with nothing that somebody added to it.
 fn is_our_server(value: &Value) -> bool {
     let Value::Object(map) = value else { return false };
-    let joined = map.get("command") == Some(&serde_json::json!(["git-empirica", "mcp"]));
-    let apart = map.get("command") == Some(&serde_json::json!("git-empirica"))
-        && map.get("args").is_none_or(|arguments| *arguments == serde_json::json!(["mcp"]));
+    // a command with its arguments in one list, or beside it
+    let lists = [map.get("command"), map.get("args")].into_iter().flatten();
+    let words: Vec<_> = lists.flat_map(|value| value.as_array().cloned().unwrap_or(vec![value.clone()])).collect();
+    let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+    let is_ours = matches!(
+        words[..],
+        ["git-empirica"] | ["git-empirica", "mcp"] | ["git-empirica", "mcp", "--tools", "core" | "all"]
+    );
     let known = ["command", "args", "type", "enabled"];
-    (joined || apart) && map.keys().all(|key| known.contains(&key.as_str()))
+    is_ours && map.keys().all(|key| known.contains(&key.as_str()))
 }
 
 /// Whether something is in an entry's place that is ours no longer, or not as it was put.
