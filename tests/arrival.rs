@@ -219,7 +219,7 @@ fn a_commit_that_is_on_no_branch_any_more_names_repair() {
     assert_eq!(arrived["missing_artifacts"], json!(["a"]));
     let told = told(&repo);
     assert!(told.contains("HEAD has 1 other commit; missing: a."), "{told}");
-    assert!(told.contains("not in HEAD's history") && told.contains("git empirica repair"), "{told}");
+    assert!(told.contains("not in HEAD's history") && told.contains("git empirica doctor"), "{told}");
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn of_a_commit_that_is_gone_nothing_is_invented() {
     std::fs::remove_file(repo.path.join("loose")).unwrap();
     assert_eq!(arrival(&repo)["missing_artifacts"], json!(["loose"]));
     let told = told(&repo);
-    assert!(told.contains("2 artifacts not compared") && told.contains("git empirica repair"), "{told}");
+    assert!(told.contains("2 artifacts not compared") && told.contains("git empirica doctor"), "{told}");
 }
 
 #[test]

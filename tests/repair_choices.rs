@@ -52,7 +52,7 @@ fn several_candidates_are_asked_and_nothing_is_written() {
     assert_eq!(asked["records"][0]["id"], *id);
     assert_eq!(repo.git_out(["for-each-ref"]), refs, "never guessed");
     let said = repo.run(["repair"]).ok();
-    let command = format!("git empirica repair --apply --to {old}={}", picks[1]);
+    let command = format!("git empirica doctor --fix --to {old}={}", picks[1]);
     assert!(said.out.contains(&command) && said.err.contains("wait for your choice"), "{}{}", said.out, said.err);
 
     // the command that is shown does it

@@ -1,24 +1,20 @@
-//! From `search` and `similar` to their answers.
+//! From `search` to its answer.
 
 use super::dispatch::Here;
 use super::input::Input;
 use super::{args, requests};
 use crate::error::Result;
-use crate::ops::{Asked, search, similar};
+use crate::ops::search;
 use crate::view::{self, Answer};
 
 impl Here<'_> {
-    pub(super) fn search(&mut self, given: args::Search) -> Result<Answer> {
-        let (request, asked) = requests::search(given);
+    pub(super) fn search(&mut self, mut given: args::Search) -> Result<Answer> {
+        if given.like {
+            given.words = vec![Input::new(self.output.stdin()).text(given.words.join(" "))?];
+        }
+        let (request, asked, format) = requests::search(given, self.output.as_json)?;
         let outcome = search::run(&self.context(asked)?, &request)?;
         let paint = self.output.paint(self.env, Some(self.repo));
-        Ok(view::search::answer(&outcome, paint, self.output.width(self.env)))
-    }
-
-    pub(super) fn similar(&mut self, given: args::Similar) -> Result<Answer> {
-        let about = Input::new(self.output.stdin()).text(given.about.join(" "))?;
-        let request = similar::Request { about, limit: given.limit };
-        let outcome = similar::run(&self.context(Asked::default())?, &request)?;
-        Ok(view::search::alike(&outcome, self.output.width(self.env)))
+        Ok(view::search::answer(&outcome, format, paint, self.output.width(self.env)))
     }
 }

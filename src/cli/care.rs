@@ -5,7 +5,7 @@ use super::dispatch::Here;
 use super::input::Input;
 use super::progress::Progress;
 use crate::error::Result;
-use crate::ops::{Asked, doctor, redact};
+use crate::ops::{Asked, doctor, redact, repair};
 use crate::view::{self, Answer};
 
 impl Here<'_> {
@@ -22,10 +22,14 @@ impl Here<'_> {
         Ok(view::redact::answer(&redact::run(&self.context(asked)?, &request)?))
     }
 
-    pub(super) fn doctor(&mut self, given: &args::Doctor) -> Result<Answer> {
+    pub(super) fn doctor(&mut self, given: args::Doctor) -> Result<Answer> {
         let progress = Progress::new(self.output, "scanning notes");
         let context = self.context(Asked::default())?;
-        let mut outcome = doctor::run(&context);
+        let repairs = repair::Request { apply: given.fix, to: given.to };
+        if given.repairs {
+            return Ok(view::repair::answer(&repair::run(&context, &repairs)?));
+        }
+        let mut outcome = doctor::run(&context, &repairs)?;
         if given.secrets {
             outcome.checks.extend(doctor::secrets(&context, &mut |done, of| progress.tell(done, of)));
         }

@@ -12,8 +12,7 @@ use crate::model::{Phase, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
     Asked, Context, assess, bootstrap, calibration, checkpoint, committer, compaction, current, deinit, demo, diff,
-    drift, flush, goal, handoff, journal, log, metrics, query, repair, resume, session, setup, snapshot, status, sync,
-    undo,
+    drift, flush, goal, handoff, journal, log, metrics, resume, session, setup, snapshot, status, sync, undo,
 };
 use crate::view::block::BuiltIn;
 use crate::view::fit::Form;
@@ -23,14 +22,16 @@ use crate::view::{self, Answer};
 /// Runs a command and writes its answer.
 pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
     match command {
-        Command::Completions(given) => {
-            output.write(&String::from_utf8_lossy(&manual::completions(given.shell)))?;
-            output.flush()?;
-        }
-        Command::Setup(given) => {
-            let outcome = setup::run(env, &manual::files(), given.dry_run)?;
-            output.answer(&view::small::set_up(&outcome), env, None)?;
-        }
+        Command::Setup(given) => match given.completions {
+            Some(shell) => {
+                output.write(&String::from_utf8_lossy(&manual::completions(shell)))?;
+                output.flush()?;
+            }
+            None => {
+                let outcome = setup::run(env, &manual::files(), given.dry_run)?;
+                output.answer(&view::small::set_up(&outcome), env, None)?;
+            }
+        },
         Command::Hook(given) => return Ok(u8::from(!hooks::run(given, env, output))),
         Command::Demo(_) => {
             let outcome = demo::run(env)?;
@@ -81,12 +82,13 @@ impl<'a> Here<'a> {
         Ok(Some(match command {
             Command::Session(command) => self.session(command)?,
             Command::Preflight(given) => self.assessed(Phase::Preflight, given.noted, given.about, None)?,
+            Command::Check(given) if given.drift => {
+                let context = self.context(given.about.who)?;
+                view::assess::drifted(&drift::run(&context, given.window as usize)?)
+            }
             Command::Check(given) => self.assessed(Phase::Check, given.noted, given.about, given.confidence)?,
             Command::Postflight(given) => self.postflight(given)?,
             Command::Checkpoint(given) => self.checkpoint(given)?,
-            Command::Drift(given) => {
-                view::assess::drifted(&drift::run(&self.context(given.who)?, given.window as usize)?)
-            }
             Command::Undo(given) => view::small::undone(&undo::run(&self.context(given.who)?)?),
             Command::Goal(command) => self.goal(command)?,
             Command::Handoff(given) => self.handoff(given)?,
@@ -110,13 +112,7 @@ impl<'a> Here<'a> {
                 view::resume::answer(&outcome, wanted, &mut self.terminal)?
             }
             Command::Log(given) => return self.log(given),
-            Command::Query(given) => {
-                let (request, asked, format) = requests::query(given, self.output.as_json)?;
-                let outcome = query::run(&self.context(asked)?, &request)?;
-                view::query::answer(&outcome, format, self.output.width(self.env))
-            }
             Command::Search(given) => self.search(given)?,
-            Command::Similar(given) => self.similar(given)?,
             Command::Calibration(given) => view::calibration::answer(&calibration::run(&self.context(given.filter)?)?),
             Command::Metrics(given) => self.metrics(given)?,
             Command::Report(given) => self.report(given)?,
@@ -134,15 +130,11 @@ impl<'a> Here<'a> {
             Command::Sync(given) => self.sync(given)?,
             Command::Export(given) => return self.export(given),
             Command::Import(given) => self.import(given)?,
-            Command::Repair(given) => {
-                let request = repair::Request { apply: given.apply, to: given.to };
-                view::repair::answer(&repair::run(&self.context(Asked::default())?, &request)?)
-            }
             Command::Redact(given) => self.redact(given)?,
             Command::Init(given) => self.init(given)?,
             Command::Deinit(given) => view::init::taken_back(&deinit::run(self.repo, given.changes.dry_run)?),
             Command::Instructions(given) => self.instructions(given)?,
-            Command::Doctor(given) => self.doctor(&given)?,
+            Command::Doctor(given) => self.doctor(given)?,
             Command::Flush(given) => {
                 view::small::flushed(&flush::run(&self.context(Asked::default())?, given.without_damaged)?)
             }
@@ -422,7 +414,7 @@ impl<'a> Here<'a> {
             return Ok(Some(answer.warn(warnings)));
         }
         let paint = self.output.paint(self.env, Some(self.repo));
-        self.output.page(self.env, self.repo);
+        self.output.page(self.env);
         let (output, terminal) = (&mut *self.output, view::log::Terminal::new(&mut self.terminal));
         let mut any = false;
         let make = |found: &log::Annotated, out: &mut String| match oneline {

@@ -20,7 +20,12 @@ const NAMES: &[(&str, &[&str])] = &[
     ("checkpoint-load", &["checkpoint", "show"]),
     ("checkpoint-diff", &["diff"]),
     ("handoff-create", &["handoff"]),
-    ("handoff-query", &["query"]),
+    ("handoff-query", &["search", "--handoffs"]),
+    ("drift", &["check", "--drift"]),
+    ("repair", &["doctor", "--repairs"]),
+    ("completions", &["setup", "--completions"]),
+    ("query", &["search", "--handoffs"]),
+    ("similar", &["search", "--like"]),
     ("finding-log", &["finding"]),
     ("unknown-log", &["unknown"]),
     ("unknown-resolve", &["resolve"]),
@@ -59,6 +64,16 @@ const OPTIONS: &[(&str, &str, Option<&str>)] = &[
     ("checkpoint-create", "--prompt", Some("--reasoning")),
 ];
 
+/// The command that a name stands for; `None` when it is none of another's.
+pub fn meant(name: &str) -> Option<&'static [&'static str]> {
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, command)| *command)
+}
+
+/// The names that stand for other commands.
+pub fn names<'a>() -> impl Iterator<Item = &'a str> {
+    NAMES.iter().map(|(name, _)| -> &'a str { name })
+}
+
 /// The arguments of the command that is meant; where nothing of the kind is said, as they are.
 pub fn understood(arguments: Vec<OsString>) -> Vec<OsString> {
     let mut given = arguments.into_iter();
@@ -73,7 +88,7 @@ pub fn understood(arguments: Vec<OsString>) -> Vec<OsString> {
     }
     let mut rest = rest.into_iter().peekable();
     let Some(first) = rest.next() else { return out };
-    let known = NAMES.iter().find(|(name, _)| first == *name).map(|(_, command)| *command);
+    let known = first.to_str().and_then(meant);
     let mut words: Vec<String> = match known {
         Some(command) => command.iter().map(|word| (*word).to_owned()).collect(),
         None => vec![first.to_string_lossy().into_owned()],

@@ -7,7 +7,17 @@ use super::args::Cli;
 use crate::ops::setup::{File, Place};
 
 /// What the first page says beyond the help.
-const SECTIONS: &str = r#".SH "EXIT STATUS"
+const SECTIONS: &str = r#".SH "EVERY COMMAND"
+.TP
+\-\-json
+Answer with exactly one JSON document on standard output, also on failure.
+.TP
+\-q, \-\-quiet
+Say nothing beside the answer and warnings.
+.TP
+\-h, \-\-help
+Show the everyday options; all of them.
+.SH "EXIT STATUS"
 .TP
 0
 Done.
@@ -92,6 +102,27 @@ The handoffs as Markdown, for people: git log \-\-notes=empirica/handoffs
 $GIT_COMMON_DIR/empirica/
 The write\-ahead log, and derived state that can be deleted.
 "#;
+
+/// The same as text, for a reader without the manual pages.
+pub fn sections() -> String {
+    let mut out = String::new();
+    let mut lines = SECTIONS.lines();
+    while let Some(line) = lines.next() {
+        let plain = line.replace("\\fB", "").replace("\\fR", "").replace("\\-", "-");
+        match plain.as_str() {
+            ".TP" => out.push_str(&format!("  {}\n", lines.next().unwrap_or_default().replace("\\-", "-"))),
+            ".PP" => out.push('\n'),
+            text => match text.strip_prefix(".SH ") {
+                Some(heading) => {
+                    let gap = if out.is_empty() { "" } else { "\n" };
+                    out.push_str(&format!("{gap}{}\n", heading.trim_matches('"')));
+                }
+                None => out.push_str(&format!("      {text}\n")),
+            },
+        }
+    }
+    out
+}
 
 /// The whole command, ready to be asked for its parts.
 fn command() -> Command {

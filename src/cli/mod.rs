@@ -8,6 +8,7 @@ mod dispatch;
 mod editor;
 mod forms;
 mod handoffs;
+mod help;
 mod hooks;
 mod input;
 pub mod manual;
@@ -59,13 +60,29 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: &dy
         return u8::from(written.and_then(|()| streams.out.flush()).is_err());
     }
     let is_bare = arguments.len() <= 1;
-    let arguments = forms::understood(arguments);
+    let wanted = help::asked(&arguments);
+    let arguments = if wanted.is_some() { arguments } else { forms::understood(arguments) };
     let as_json = usage::wants_json(&arguments);
+    let wants_quiet = usage::wants_quiet(&arguments);
+    if let Some(words) = wanted {
+        let mut output = Output::new(streams, as_json, wants_quiet);
+        output.pages = !words.is_empty() && arguments.get(1).is_some_and(|word| word != "--no-pager");
+        let shown = help::answer(&words).and_then(|answer| output.answer(&answer, env, None));
+        return match shown {
+            Ok(()) => 0,
+            Err(error) if is_broken_pipe(&error) => 0,
+            Err(error) => report(&error, as_json, &mut output.into_streams()),
+        };
+    }
     let cli = match Cli::quickly(&arguments).map_or_else(|| Cli::try_parse_from(&arguments), Ok) {
         Ok(cli) => cli,
         Err(error) if !error.use_stderr() => {
-            let _ = write!(streams.out, "{}", error.render());
-            let _ = streams.out.flush();
+            let mut output = Output::new(streams, false, false);
+            // the long form of the help is a page
+            if arguments.iter().any(|word| word == "--help") && arguments.iter().all(|word| word != "--no-pager") {
+                output.page(env);
+            }
+            let _ = output.write(&error.render().to_string()).and_then(|()| output.flush());
             return 0;
         }
         Err(error) => return report(&usage::error(&error, &arguments), as_json, &mut streams),
@@ -73,16 +90,14 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: &dy
     if let args::Command::Mcp(given) = &cli.command {
         return serve(given.tools == args::ToolsWord::All);
     }
-    let mut output = Output::new(streams, as_json, usage::wants_quiet(&arguments));
+    let mut output = Output::new(streams, as_json, wants_quiet);
     output.pages = !cli.no_pager;
     match dispatch::run(cli.command, env, &mut output) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) if is_bare && error.kind() == Kind::NoRepository => {
             // nobody asked about a repository
-            let help = <Cli as clap::CommandFactory>::command().render_help();
-            let mut streams = output.into_streams();
-            let _ = write!(streams.out, "{help}").and_then(|()| streams.out.flush());
+            let _ = output.write(&help::screen()).and_then(|()| output.flush());
             0
         }
         Err(error) => {

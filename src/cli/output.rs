@@ -128,11 +128,11 @@ impl Output {
     }
 
     /// Sends what follows through the user's pager, when standard output is a terminal and git has a pager.
-    pub fn page(&mut self, env: &Env, repo: &Repository) {
+    pub fn page(&mut self, env: &Env) {
         if !self.pages || !self.streams.out_is_terminal || self.as_json || env.get("GIT_PAGER_IN_USE").is_some() {
             return;
         }
-        let Some(line) = variable(repo.cwd(), "GIT_PAGER").filter(|line| line != "cat") else { return };
+        let Some(line) = variable(&env.cwd, "GIT_PAGER").filter(|line| line != "cat") else { return };
         let mut command = shell(&line, &[]);
         command.stdin(Stdio::piped()).env("GIT_PAGER_IN_USE", "true");
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
@@ -182,8 +182,8 @@ impl Output {
             return self.flush();
         }
         let paint = if answer.is_data { Paint::default() } else { self.paint(env, repo) };
-        if let (true, Some(repo)) = (answer.paged, repo) {
-            self.page(env, repo);
+        if answer.paged {
+            self.page(env);
         }
         self.write(&paint.text(&answer.text))?;
         self.flush()?;

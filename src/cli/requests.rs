@@ -15,9 +15,10 @@ use crate::model::{Phase, Vectors, Verdict};
 use crate::ops::Asked;
 use crate::ops::accept;
 use crate::ops::assess::{Request, vector_error};
-use crate::ops::{handoff, hook, init, log, managed, query, search};
+use crate::ops::search::filter::Given;
+use crate::ops::{handoff, hook, init, log, managed, search};
 use crate::view::pack::Detail;
-use crate::view::query::Format as QueryFormat;
+use crate::view::search::reports;
 use crate::view::show::Format;
 
 impl From<args::Who> for Asked {
@@ -144,8 +145,9 @@ pub fn accept(given: args::Accept, input: &mut Input<'_>) -> Result<(accept::Req
 /// The vectors of `-v` and `--vectors`; possibly none.
 pub fn vectors(given: args::Vectors, input: &mut Input<'_>) -> Result<Vectors> {
     let mut out = Vectors::default();
-    if let Some(file) = given.vectors {
-        let argument = if file == "-" { file } else { format!("@{file}") };
+    let (files, pairs): (Vec<String>, _) = given.vector.into_iter().partition(|v| v == "-" || v.starts_with('@'));
+    let named = given.vectors.map(|file| if file == "-" { file } else { format!("@{file}") });
+    for argument in named.into_iter().chain(files) {
         let text = input.text(argument)?;
         if text.trim_start().starts_with('{') {
             let map: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text).map_err(|error| {
@@ -161,7 +163,7 @@ pub fn vectors(given: args::Vectors, input: &mut Input<'_>) -> Result<Vectors> {
             out.add_pairs(&pairs.join(",")).map_err(|error| vector_error(&error))?;
         }
     }
-    for pairs in given.vector {
+    for pairs in pairs {
         out.add_pairs(&pairs).map_err(|error| vector_error(&error))?;
     }
     Ok(out)
@@ -292,21 +294,10 @@ pub fn log(given: args::Log) -> log::Request {
     }
 }
 
-/// What `search` asks, and of whom.
-pub fn search(given: args::Search) -> (search::Request, Asked) {
-    let request = search::Request {
-        words: given.words,
-        plan: given.plan,
-        kinds: given.kind.into_iter().map(args::KindWord::key).collect(),
-        limit: given.limit,
-    };
-    (request, Asked { ai: given.ai, session: None, ..Default::default() })
-}
-
-/// What `query` asks, of whom, and the form of its text. One form only: a text cannot be asked for with `--json`.
-pub fn query(given: args::Query, as_json: bool) -> Result<(query::Request, Asked, QueryFormat)> {
-    let word = |form: args::QueryFormat| form.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
-    if let Some(form) = given.format.filter(|form| as_json && *form != args::QueryFormat::Json) {
+/// What `search` asks, of whom, and the form of handoffs. One form only: a text cannot be asked for with `--json`.
+pub fn search(given: args::Search, as_json: bool) -> Result<(search::Request, Asked, reports::Format)> {
+    let word = |form: args::ListFormat| form.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
+    if let Some(form) = given.format.filter(|form| as_json && *form != args::ListFormat::Json) {
         return Err(Error::usage(format!("--json and --format {} are two forms", word(form)))
             .provided(word(form))
             .reason("with --json the answer is one document")
@@ -314,18 +305,25 @@ pub fn query(given: args::Query, as_json: bool) -> Result<(query::Request, Asked
     }
     let format = match given.format {
         // the document of --format json is written as that of --json
-        None | Some(args::QueryFormat::Table | args::QueryFormat::Json) => QueryFormat::Table,
-        Some(args::QueryFormat::Markdown) => QueryFormat::Markdown,
-        Some(args::QueryFormat::Jsonl) => QueryFormat::Lines,
+        None | Some(args::ListFormat::Table | args::ListFormat::Json) => reports::Format::Table,
+        Some(args::ListFormat::Markdown) => reports::Format::Markdown,
+        Some(args::ListFormat::Jsonl) => reports::Format::Lines,
     };
-    let request = query::Request {
-        since: given.since,
-        until: given.until,
-        task: given.task,
-        range: given.range,
-        path: given.path,
-        kind: given.kind.and_then(|kind| Some(kind.to_possible_value()?.get_name().to_owned())),
-        calibration: given.self_assessment.map(Calibration::from),
+    let request = search::Request {
+        words: given.words,
+        plan: given.plan,
+        kinds: given.kind.into_iter().map(args::KindWord::key).collect(),
+        filter: Given {
+            since: given.since,
+            until: given.until,
+            task: given.task,
+            range: given.range,
+            path: given.path,
+            kind: given.handoff_type.and_then(|kind| Some(kind.to_possible_value()?.get_name().to_owned())),
+            calibration: given.self_assessment.map(Calibration::from),
+        },
+        handoffs: given.handoffs || given.format.is_some(),
+        like: given.like,
         limit: given.limit,
     };
     Ok((request, Asked { ai: given.ai, session: given.session, ..Default::default() }, format))

@@ -9,14 +9,14 @@ use super::args::Cli;
 use crate::error::Error;
 use crate::error::quote;
 
-/// Whether the arguments ask for JSON, also when they cannot be parsed: `--json`, and for `query` its `--format json`.
+/// Whether the arguments ask for JSON, also when they cannot be parsed: `--json`, and for `search` its `--format json`.
 pub fn wants_json(arguments: &[OsString]) -> bool {
     let given: Vec<&OsString> = arguments.iter().skip(1).take_while(|argument| *argument != "--").collect();
     let formatted = || {
         let apart = given.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
         apart || given.iter().any(|argument| *argument == "--format=json")
     };
-    given.iter().any(|argument| *argument == "--json") || (given.first().is_some_and(|c| *c == "query") && formatted())
+    given.iter().any(|argument| *argument == "--json") || (given.first().is_some_and(|c| *c == "search") && formatted())
 }
 
 /// Whether the arguments ask for the answer and warnings only.

@@ -58,8 +58,8 @@ pub fn parse(text: &str) -> Result<Query> {
     if text.chars().count() > LONGEST {
         return Err(Error::usage(format!("a query has at most {LONGEST} characters"))
             .reason("search finds the records that have all words of it")
-            .suggest("Give the few words that matter; git empirica similar takes long texts.")
-            .command("git empirica similar -h"));
+            .suggest("Give the few words that matter; search --like takes long texts.")
+            .command("git empirica help search"));
     }
     let mut out = Query::default();
     let mut rest = text.trim_start();

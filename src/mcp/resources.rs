@@ -6,7 +6,9 @@ use rmcp::model::{
 
 use super::here::Here;
 use crate::error::{Error, Result};
-use crate::ops::{query, show};
+use crate::ops::handoff::{Listed, listed};
+use crate::ops::search::filter::Filter;
+use crate::ops::show;
 use crate::view;
 use crate::view::show::Format;
 
@@ -29,9 +31,11 @@ pub fn list(here: &mut Here<'_>, cursor: Option<&str>) -> Result<ListResourcesRe
         }
     };
     let until = from.saturating_add(PAGE);
-    let request = query::Request { limit: until, ..query::Request::default() };
-    let outcome = query::run(&here.reading(None, None)?, &request)?;
-    let resource = |listed: &crate::ops::handoff::Listed| {
+    let context = here.reading(None, None)?;
+    context.store.settle();
+    let index = context.store.index()?;
+    let (rows, total_found) = Filter::default().handoffs(&context, &index, until)?;
+    let resource = |listed: &Listed| {
         let task = view::safe::line(&listed.handoff.task);
         let of = format!("Handoff by {} of {}", view::safe::line(&listed.head.ai), view::words::date(&listed.head.at));
         let mut out =
@@ -41,8 +45,8 @@ pub fn list(here: &mut Here<'_>, cursor: Option<&str>) -> Result<ListResourcesRe
         out.mime_type = Some(MARKDOWN.to_owned());
         out
     };
-    let mut out = ListResourcesResult::with_all_items(outcome.reports.iter().skip(from).map(resource).collect());
-    out.next_cursor = (outcome.total_found > until).then(|| until.to_string());
+    let mut out = ListResourcesResult::with_all_items(listed(&index, &rows)?.iter().skip(from).map(resource).collect());
+    out.next_cursor = (total_found > until).then(|| until.to_string());
     Ok(out)
 }
 

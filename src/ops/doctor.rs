@@ -1,12 +1,13 @@
-//! Looking at everything that must be right for records to travel, without changing any of it.
+//! Looking at everything that must be right for records to travel, and mending what needs no choice when that is asked.
 
 mod refs;
 mod secrets;
 mod settings;
 mod setup;
 
-use super::Context;
-use crate::error::Error;
+use super::init::steps::Step;
+use super::{Context, flush, init, repair};
+use crate::error::{Error, Result};
 
 pub use secrets::secrets;
 
@@ -50,13 +51,33 @@ pub struct Outcome {
     pub set_up: bool,
     /// Every check; one that found several things comes several times.
     pub checks: Vec<Check>,
+    /// Handoffs whose commits vanished.
+    pub repairs: repair::Outcome,
+    /// What was changed: hooks and settings, and how many records were written to the notes.
+    pub steps: Vec<Step>,
+    /// How many records were written to the notes.
+    pub flushed: usize,
 }
 
-/// Looks at everything.
-pub fn run(context: &Context<'_>) -> Outcome {
+/// Looks at everything; mends first, when the repairs are to be applied.
+pub fn run(context: &Context<'_>, repairs: &repair::Request) -> Result<Outcome> {
+    let (mut steps, mut flushed, mut warnings) = (Vec::new(), 0, Vec::new());
+    if repairs.apply {
+        steps = init::mend(context.repo)?;
+        let outcome = flush::run(context, false)?;
+        (flushed, warnings) = (outcome.flushed, outcome.warnings);
+    }
+    let found = repair::look(context, repairs);
     let (set_up, mut checks) = setup::checks(context);
     let known = refs::any(context);
     checks.extend(settings::checks(context, set_up || known));
     checks.extend(refs::checks(context));
-    Outcome { set_up, checks }
+    let mut repairs = match found {
+        Ok(found) => found,
+        // what cannot be read is found above
+        Err(_) if !repairs.apply && repairs.to.is_empty() && checks.iter().any(|check| !check.ok) => Default::default(),
+        Err(error) => return Err(error),
+    };
+    repairs.stored.warnings.splice(0..0, warnings);
+    Ok(Outcome { set_up, checks, repairs, steps, flushed })
 }

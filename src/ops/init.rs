@@ -133,12 +133,7 @@ pub fn run(context: &Context<'_>, request: &Request, ask: Ask<'_>) -> Result<Out
         return Ok(outcome);
     }
     if known.as_ref() != Some(&record) || !outcome.steps.is_empty() {
-        // both what is about to come and what is about to go, until it has
-        let mut meanwhile = record.clone();
-        meanwhile.merge(&before);
-        meanwhile.save(&common)?;
-        outcome.steps.iter().try_for_each(|step| step.make(repo.cwd()))?;
-        record.save(&common)?;
+        make(repo, &before, &record, &outcome.steps)?;
     }
     let behind = hooks.hooks.behind(repo)?.map(|(what, _)| format!("{what}: git runs none of our hooks"));
     outcome.troubles.extend(behind.map(|what| Trouble { what, commands: Vec::new() }));
@@ -199,4 +194,25 @@ fn sources(repo: &Repository, remote: Option<&String>) -> Result<Vec<String>> {
         }
     }
     Ok(out)
+}
+
+/// Makes the changes, with a record of both what is about to come and what is about to go until they are made.
+fn make(repo: &Repository, before: &Record, record: &Record, steps: &[Step]) -> Result<()> {
+    let common = repo.common_dir();
+    let mut meanwhile = record.clone();
+    meanwhile.merge(before);
+    meanwhile.save(&common)?;
+    steps.iter().try_for_each(|step| step.make(repo.cwd()))?;
+    record.save(&common)
+}
+
+/// Makes hooks and settings what they should be where the repository is set up, and returns the changes.
+pub fn mend(repo: &Repository) -> Result<Vec<Step>> {
+    let Some(before) = Record::load(&repo.common_dir())?.filter(Record::is_set_up) else { return Ok(Vec::new()) };
+    let Plan { hooks, settings, record } = plan(repo, &before)?;
+    let steps: Vec<Step> = hooks.steps.into_iter().chain(settings.steps).collect();
+    if before != record || !steps.is_empty() {
+        make(repo, &before, &record, &steps)?;
+    }
+    Ok(steps)
 }

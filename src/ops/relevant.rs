@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::context::Context;
-use super::search::{self, RARE, WORDS};
+use super::search;
 use crate::epistemics::relevance::{Task, relevant};
 use crate::epistemics::task;
 use crate::error::Result;
 use crate::model::goal::GoalStatus;
 use crate::model::handoff::Relevant;
 use crate::model::{Handoff, Id};
-use crate::store::index::{Words, WordsAsked};
 
 /// How many records are looked at: those that have most of the rare words of the task.
 const RECORDS: usize = 200;
@@ -37,14 +36,11 @@ pub fn of(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<Relevant>> {
     }
     let index = context.store.index()?;
     let text = [texts.join("\n"), paths.join("\n")].join("\n");
-    let (Words::All(terms) | Words::Any(terms)) = index.rarest(search::stems(&text), WORDS, RARE)?;
-    if terms.is_empty() {
+    let (_, found) = search::by_rare_words(&index, &text, &KINDS, RECORDS)?;
+    let ids: Vec<Id> = found.hits.into_iter().map(|(id, _)| id).collect();
+    if ids.is_empty() {
         return Ok(Vec::new());
     }
-    // one word of them is enough
-    let words = Words::Any(terms);
-    let asked = WordsAsked { words, without: &[], kinds: &KINDS, ais: &[], sessions: &[], most: RECORDS };
-    let ids: Vec<Id> = index.search(&asked)?.hits.into_iter().map(|(id, _)| id).collect();
     let found = index.ids(&ids)?;
     // an answered question is none any more
     let answers = index.naming(&ids, &["resolve"])?;

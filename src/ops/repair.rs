@@ -86,11 +86,19 @@ impl Candidate {
     }
 }
 
-/// Looks for what took the place of the commits that HEAD's history does not hold, and attaches their records to it if
-/// that is asked for and beyond doubt.
+/// Looks for what replaced the commits that HEAD's history does not hold, and attaches their records to it if that is asked
+/// for and beyond doubt.
 pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
+    let mut warnings = context.store.settle();
+    let mut outcome = look(context, request)?;
+    warnings.append(&mut outcome.stored.warnings);
+    outcome.stored.warnings = warnings;
+    Ok(outcome)
+}
+
+/// The same for a store that is left as it is, unless `request` applies.
+pub(super) fn look(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     let mut outcome = Outcome { applied: request.apply, ..Default::default() };
-    outcome.stored.warnings = context.store.settle();
     outcome.unborn = context.store.head().commit.is_none();
     let mut moves = Vec::new();
     let chosen = chosen(context, &request.to)?;
@@ -252,7 +260,7 @@ fn annotated(context: &Context<'_>, all: &Scan, given: &str) -> Result<Oid> {
             .suggest("Give more digits.")
             .alternative(first.to_string())
             .alternative(second.to_string())
-            .command("git empirica repair"));
+            .command("git empirica doctor"));
     }
     let meant = named.first().map(|on| **on).or_else(|| context.repo.resolve_commit(given));
     meant.filter(|on| places.contains(on)).ok_or_else(|| {
@@ -260,6 +268,6 @@ fn annotated(context: &Context<'_>, all: &Scan, given: &str) -> Result<Oid> {
             .provided(given)
             .reason("no annotated commit has such an id, and no revision of that name is annotated")
             .suggest("See which commits can be repaired.")
-            .command("git empirica repair")
+            .command("git empirica doctor")
     })
 }

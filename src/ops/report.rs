@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::context::Context;
-use super::query::date;
+use super::search::filter::date;
 use crate::epistemics::belief::{Belief, beliefs};
 use crate::epistemics::calibration::{Explained, explained};
 use crate::epistemics::gathered::Gathered;

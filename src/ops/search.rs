@@ -1,4 +1,7 @@
-//! Searching what was said: the records that have some words, best first.
+//! Searching the records: by words, best first; by agent, session, time and what only handoffs have; sessions by likeness.
+
+pub mod filter;
+pub mod like;
 
 use std::collections::BTreeMap;
 
@@ -6,6 +9,7 @@ use chrono::DateTime;
 
 use super::alias;
 use super::context::Context;
+use super::handoff::{Listed, listed};
 use crate::epistemics::journal::answers;
 use crate::epistemics::matching;
 use crate::epistemics::passage::{Passage, passage};
@@ -15,19 +19,22 @@ use crate::error::{Error, Result};
 use crate::model::snapshot::{Related, SemanticContext, Snapshot};
 use crate::model::{Body, Id, Record, SessionId};
 use crate::store::Index;
-use crate::store::index::{Found, Words, WordsAsked, words};
+use crate::store::index::{Found, Row, Words, WordsAsked, words};
+use filter::{Filter, Given};
+use like::{About, Alike};
 
 /// How many characters of a text are shown where something was found in it.
 pub const PASSAGE: usize = 200;
 /// The kind that comes first for a plan.
 const FAILED: &str = "dead_end";
+const HANDOFF: &str = "handoff";
 /// How many records a search adds to a snapshot.
 const RELATED: usize = 5;
 /// By how many words a text is looked for, at most, and in how many records each of them may be.
-pub(super) const WORDS: usize = 12;
-pub(super) const RARE: usize = 2000;
+const WORDS: usize = 12;
+const RARE: usize = 2000;
 
-/// What is asked. The agent is the one the context was asked for.
+/// What is asked, of the agent and the session that the context was asked for.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// The query, in the language of [`terms::parse`]; its parts are joined by spaces.
@@ -36,6 +43,12 @@ pub struct Request {
     pub plan: bool,
     /// Kinds, in the words of the `kind` key, in addition to those in the query; none asks for all.
     pub kinds: Vec<&'static str>,
+    /// What is asked besides words.
+    pub filter: Given,
+    /// Whether handoffs are listed when there are no words.
+    pub handoffs: bool,
+    /// Whether the words are a text, a handoff or a session that sessions are compared with.
+    pub like: bool,
     /// At most so many are listed; 0 lists none.
     pub limit: usize,
 }
@@ -62,12 +75,26 @@ pub struct Outcome {
     /// The query as it was said.
     pub query: String,
     pub plan: bool,
-    /// Whether nothing had all the words, and this is what has one of them.
-    pub widened: bool,
-    pub hits: Vec<Hit>,
+    pub found: Listing,
     /// How many fit, beyond the limit as well.
     pub total_found: usize,
     pub warnings: Vec<String>,
+}
+
+/// What a search lists.
+#[derive(Debug)]
+pub enum Listing {
+    /// Records, best first.
+    Hits {
+        /// The records.
+        hits: Vec<Hit>,
+        /// Whether nothing had all the words, and these have one of them.
+        widened: bool,
+    },
+    /// Handoffs, newest first.
+    Handoffs(Vec<Listed>),
+    /// Sessions that resemble something, the most alike first.
+    Alike(About, Vec<Alike>),
 }
 
 /// A query with all its names resolved.
@@ -77,6 +104,10 @@ struct Asked {
     kinds: Vec<&'static str>,
     ais: Vec<String>,
     sessions: Vec<SessionId>,
+    since: Option<i64>,
+    until: Option<i64>,
+    /// The handoffs that are wanted, when some are.
+    among: Option<Vec<Row>>,
 }
 
 impl Asked {
@@ -87,6 +118,9 @@ impl Asked {
             kinds,
             ais: &self.ais,
             sessions: &self.sessions,
+            since: self.since,
+            until: self.until,
+            among: self.among.as_deref(),
             most,
         })
     }
@@ -106,20 +140,41 @@ impl Asked {
     }
 }
 
-/// Finds the records in force that have all the words; when none has, those that have one of them, in any form.
+/// Finds sessions that are alike; handoffs that fit, when no words are given and only handoffs can fit; else the records in force
+/// that have all the words or, when none has, one of them in any form.
 pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     let query = request.words.join(" ");
-    let parsed = terms::parse(&query)?;
+    let parsed = if request.like { Query::default() } else { terms::parse(&query)? };
     let warnings = context.store.settle();
     let index = context.store.index()?;
-    let asked = resolve(context, parsed, request)?;
-    let (words, found, widened) = best(&index, &asked, request.plan, request.limit)?;
-    let hits = hits(context, &index, &found, &words)?;
-    Ok(Outcome { query, plan: request.plan, widened, hits, total_found: found.total, warnings })
+    let (found, total_found) = if request.like {
+        let (about, sessions, total) = like::run(context, &index, &query, request.limit)?;
+        (Listing::Alike(about, sessions), total)
+    } else {
+        let filter = Filter::resolve(context, &request.filter)?;
+        if filter.asks_handoffs() && request.kinds.iter().any(|kind| *kind != HANDOFF) {
+            return Err(Error::usage("only handoffs have a task, a type, files and a self-assessment")
+                .reason("--kind asks for another kind")
+                .suggest("Leave --kind out, or the filter that only handoffs have."));
+        }
+        if query.trim().is_empty() && (request.handoffs || filter.asks_handoffs()) {
+            let (rows, total) = filter.handoffs(context, &index, request.limit)?;
+            (Listing::Handoffs(listed(&index, &rows)?), total)
+        } else {
+            let mut asked = resolve(context, parsed, request, &filter)?;
+            if filter.asks_handoffs() {
+                asked.kinds = vec![HANDOFF];
+                asked.among = Some(filter.handoffs(context, &index, usize::MAX)?.0);
+            }
+            let (words, found, widened) = best(&index, &asked, request.plan, request.limit)?;
+            (Listing::Hits { hits: hits(context, &index, &found, &words)?, widened }, found.total)
+        }
+    };
+    Ok(Outcome { query, plan: request.plan, found, total_found, warnings })
 }
 
-fn resolve(context: &Context<'_>, query: Query, request: &Request) -> Result<Asked> {
-    let mut sessions = Vec::new();
+fn resolve(context: &Context<'_>, query: Query, request: &Request, filter: &Filter) -> Result<Asked> {
+    let mut sessions: Vec<SessionId> = filter.session.iter().cloned().collect();
     for given in &query.sessions {
         sessions.push(alias::session(context, given)?.id);
     }
@@ -127,10 +182,16 @@ fn resolve(context: &Context<'_>, query: Query, request: &Request) -> Result<Ask
         words: findable(query.wanted),
         without: findable(query.unwanted),
         kinds: [query.kinds, request.kinds.clone()].concat(),
-        ais: query.ais.into_iter().chain(context.asked.ai.clone()).collect(),
+        ais: query.ais.into_iter().chain(filter.ai.clone()).collect(),
         sessions,
+        since: filter.since,
+        until: filter.until,
+        among: None,
     };
-    let is_filtered = !(asked.kinds.is_empty() && asked.ais.is_empty() && asked.sessions.is_empty());
+    let has_time = asked.since.is_some() || asked.until.is_some();
+    let is_filtered = has_time
+        || filter.asks_handoffs()
+        || !(asked.kinds.is_empty() && asked.ais.is_empty() && asked.sessions.is_empty());
     if asked.words.is_empty() && !is_filtered {
         let (what, why) = match request.words.concat().trim() {
             "" => ("search for what?", "neither a word nor a filter was given"),
@@ -172,8 +233,18 @@ fn wider(terms: &[Term]) -> Vec<Term> {
     out
 }
 
+/// The records of these kinds that have the rarest words of a text, and these words; none when no record has a word of it.
+pub(super) fn by_rare_words(index: &Index<'_>, text: &str, kinds: &[&str], most: usize) -> Result<(Words, Found)> {
+    let words = index.rarest(stems(text), WORDS, RARE)?;
+    if words == Words::default() {
+        return Ok(Default::default());
+    }
+    let found = index.search(&WordsAsked { words: words.clone(), kinds, most, ..Default::default() })?;
+    Ok((words, found))
+}
+
 /// What a text is about: the stems of its words, as beginnings.
-pub(super) fn stems(text: &str) -> Vec<Term> {
+fn stems(text: &str) -> Vec<Term> {
     matching::words(text).into_iter().map(|text| Term { text, is_prefix: true }).collect()
 }
 
@@ -183,26 +254,14 @@ pub(super) fn semantic(context: &Context<'_>, snapshot: &Snapshot, given: &str) 
     let index = context.store.index()?;
     let (query, words, found) = if given.trim().is_empty() {
         let (query, quoted) = about(snapshot);
-        let words = index.rarest(stems(&query), WORDS, RARE)?;
-        let (Words::All(terms) | Words::Any(terms)) = &words;
-        let mut found = Found::default();
-        if !terms.is_empty() {
-            let most = RELATED + quoted.len();
-            found = index.search(&WordsAsked {
-                words: words.clone(),
-                without: &[],
-                kinds: &[],
-                ais: &[],
-                sessions: &[],
-                most,
-            })?;
-        }
+        let (words, mut found) = by_rare_words(&index, &query, &[], RELATED + quoted.len())?;
         found.hits.retain(|(id, _)| !quoted.contains(&id));
         found.hits.truncate(RELATED);
         (query, words, found)
     } else {
         let request = Request { words: vec![given.to_owned()], ..Request::default() };
-        let asked = resolve(context, terms::parse(given)?, &request)?;
+        let filter = Filter::of_agent(context.asked.ai.clone());
+        let asked = resolve(context, terms::parse(given)?, &request, &filter)?;
         let (words, found, _) = best(&index, &asked, false, RELATED)?;
         (given.trim().to_owned(), words, found)
     };
@@ -237,7 +296,7 @@ fn about(snapshot: &Snapshot) -> (String, Vec<&Id>) {
 }
 
 /// The records that were found, in order, with the part of each that has the words.
-pub(super) fn hits(context: &Context<'_>, index: &Index<'_>, found: &Found, words: &Words) -> Result<Vec<Hit>> {
+fn hits(context: &Context<'_>, index: &Index<'_>, found: &Found, words: &Words) -> Result<Vec<Hit>> {
     let scores: BTreeMap<&Id, Option<f64>> = found.hits.iter().map(|(id, score)| (id, *score)).collect();
     let ids: Vec<Id> = found.hits.iter().map(|(id, _)| id.clone()).collect();
     let records = index.placed(&ids)?;

@@ -168,8 +168,8 @@ fn commits(arrival: &Arrival) -> Option<String> {
 fn lost(arrival: &Arrival) -> Option<&'static str> {
     match (arrival.reachable, arrival.here?) {
         (Some(true), _) => None,
-        (Some(false), true) => Some("Its commit is not in HEAD's history; if that was rewritten: git empirica repair"),
-        (Some(false), false) => Some("Its commit is not in this clone; fetch it, or: git empirica repair"),
+        (Some(false), true) => Some("Its commit is not in HEAD's history; if that was rewritten: git empirica doctor"),
+        (Some(false), false) => Some("Its commit is not in this clone; fetch it, or: git empirica doctor"),
         (None, true) => Some("History is cut off before its commit: git fetch --unshallow"),
         (None, false) => Some("Its commit is not in this shallow clone: git fetch --unshallow"),
     }

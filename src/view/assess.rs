@@ -100,7 +100,7 @@ pub fn proposed(outcome: &propose::Anew) -> Answer {
     }
 }
 
-/// The answer of `drift`.
+/// The answer of `check --drift`.
 pub fn drifted(outcome: &drift::Outcome) -> Answer {
     let gate = &outcome.gate;
     let mut json = json!({"session_id": outcome.session_id, "ai_id": outcome.ai_id});

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, safe, words};
+use super::{Answer, init, repair, safe, words};
 use crate::error::Error;
 use crate::ops::doctor::{Check, Outcome};
 
@@ -26,12 +26,23 @@ fn check_text(check: &Check) -> String {
 /// Answers. Something wrong makes the command fail.
 pub fn answer(outcome: &Outcome) -> Answer {
     let wrong: Vec<&Check> = outcome.checks.iter().filter(|check| !check.ok).collect();
+    let (repairs, listed) = repair::listed(&outcome.repairs);
+    let (changes, made) = init::changes(&outcome.steps, false);
+    let checks: String = outcome.checks.iter().map(check_text).collect();
+    let text = [made, checks, listed].concat();
     let json = json!({
         "set_up": outcome.set_up,
         "wrong": wrong.len(),
         "checks": outcome.checks.iter().map(check_json).collect::<Vec<_>>(),
+        "repairs": repairs,
+        "changes": changes,
+        "flushed": outcome.flushed,
     });
-    let mut answer = Answer::new(json).text(outcome.checks.iter().map(check_text).collect::<String>());
+    let mut answer = Answer::new(json).text(text).warn(outcome.repairs.stored.warnings.clone());
+    if outcome.flushed > 0 {
+        answer = answer.say(format!("{} written to the notes.", words::count(outcome.flushed, "record")));
+    }
+    answer = repair::told(&outcome.repairs, answer);
     if wrong.is_empty() {
         return answer.say("Nothing is wrong.");
     }

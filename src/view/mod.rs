@@ -27,7 +27,6 @@ pub mod pack;
 pub mod portable;
 pub mod project;
 pub mod python;
-pub mod query;
 pub mod record;
 pub mod redact;
 pub mod repair;

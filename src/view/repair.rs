@@ -1,4 +1,4 @@
-//! The answer of `repair`: each commit with its handoffs, where they belong, and what is left to the user.
+//! Handoffs whose commits vanished: each commit with its handoffs, where they belong, and what is left to the user.
 
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ fn state(verdict: &Verdict) -> &'static str {
 }
 
 fn command(from: Oid, to: Oid) -> String {
-    format!("git empirica repair --apply --to {from}={to}")
+    format!("git empirica doctor --fix --to {from}={to}")
 }
 
 fn task(record: &Record) -> Option<&str> {
@@ -133,19 +133,29 @@ fn shown_subject(repair: &Repair) -> String {
     repair.subject.as_ref().map_or_else(|| "(not in this clone)".to_owned(), |subject| safe::line(subject))
 }
 
-/// Answers.
+/// The repairs as JSON and as text.
+pub(super) fn listed(outcome: &Outcome) -> (Vec<Value>, String) {
+    let texts: Vec<String> = outcome.repairs.iter().map(text_of).collect();
+    (outcome.repairs.iter().map(json_of).collect(), texts.join("\n"))
+}
+
+/// The answer of `doctor --repairs`.
 pub fn answer(outcome: &Outcome) -> Answer {
-    let repairs: Vec<Value> = outcome.repairs.iter().map(json_of).collect();
-    let count = |wanted: &str| outcome.repairs.iter().filter(|repair| state(&repair.verdict) == wanted).count();
-    let (would, attached, ambiguous, lost) =
-        (count("would_attach"), count("attached"), count("ambiguous"), count("lost"));
+    let (repairs, listed) = listed(outcome);
     let json = json!({"repairs": repairs, "total_found": repairs.len(), "applied": outcome.applied});
     let text = match repairs.len() {
         0 if outcome.unborn => "Nothing to repair: HEAD has no commit yet.\n".to_owned(),
         0 => "Nothing to repair: no handoff has lost its commit.\n".to_owned(),
-        _ => outcome.repairs.iter().map(text_of).collect::<Vec<_>>().join("\n"),
+        _ => listed,
     };
-    let mut answer = Answer::new(json).text(text).stored(&outcome.stored);
+    told(outcome, Answer::new(json).text(text).stored(&outcome.stored)).paged()
+}
+
+/// Says how many there are of each kind, and what to do.
+pub(super) fn told(outcome: &Outcome, mut answer: Answer) -> Answer {
+    let count = |wanted: &str| outcome.repairs.iter().filter(|repair| state(&repair.verdict) == wanted).count();
+    let (would, attached, ambiguous, lost) =
+        (count("would_attach"), count("attached"), count("ambiguous"), count("lost"));
     let counted = [
         (would, "would be attached"),
         (attached, "are attached"),
@@ -156,10 +166,10 @@ pub fn answer(outcome: &Outcome) -> Answer {
         answer = answer.say(format!("The handoffs of {} {what}.", words::count(number, "commit")));
     }
     if would > 0 {
-        answer = answer.hint("nothing was written; to do it: git empirica repair --apply");
+        answer = answer.hint("nothing was written; to do it: git empirica doctor --fix");
     }
     if ambiguous > 0 {
         answer = answer.hint("to choose, run one of the commands that name a commit with --to");
     }
-    answer.paged()
+    answer
 }

@@ -1,15 +1,17 @@
-//! The answers of `search` and `similar`.
+//! The answer of `search`: records with the words, handoffs that fit, or sessions that are alike.
+
+pub mod reports;
 
 use serde_json::{Value, json};
 
+use self::reports::{Format, cut, measure};
 use super::colour::Paint;
-use super::query::{cut, measure};
 use super::{Answer, safe, words};
 use crate::epistemics::passage::Passage;
 use crate::model::{Body, Record};
-use crate::ops::search::{Hit, Outcome};
+use crate::ops::search::like::{About, Alike};
+use crate::ops::search::{Hit, Listing, Outcome};
 use crate::ops::show::short_commit;
-use crate::ops::similar::{self, About, Alike};
 
 /// How wide a text is that goes to no terminal, in columns.
 const WIDTH: usize = 80;
@@ -74,37 +76,62 @@ pub fn ago(seconds: u64) -> String {
     }
 }
 
-/// The answer of `search`, for a text of `width` columns; `None` when it goes to no terminal.
-pub fn answer(outcome: &Outcome, paint: Paint, width: Option<usize>) -> Answer {
-    let width = width.unwrap_or(WIDTH).max(20);
-    let mut text = String::new();
-    for hit in &outcome.hits {
-        text.push_str(&shown(hit, outcome.plan, paint, width));
-    }
-    let answer = Answer::new(json!({
-        "query": outcome.query,
-        "plan": outcome.plan,
-        "widened": outcome.widened,
-        "hits": outcome.hits.iter().map(hit_json).collect::<Vec<_>>(),
-        "total_found": outcome.total_found,
-    }))
-    .text(text)
-    .warn(outcome.warnings.clone())
-    .paged();
-    let answer = match outcome.widened {
-        true => answer.say("Nothing has all these words; this is what has one of them, in any form."),
-        false => answer,
+/// The answer, handoffs in that form, for a terminal of `width` columns; `None` when the text goes to none.
+pub fn answer(outcome: &Outcome, format: Format, paint: Paint, width: Option<usize>) -> Answer {
+    let columns = width.unwrap_or(WIDTH).max(20);
+    let total_found = outcome.total_found;
+    let (json, text, shown, fit) = match &outcome.found {
+        Listing::Hits { hits, widened } => {
+            let json = json!({
+                "query": outcome.query,
+                "plan": outcome.plan,
+                "widened": widened,
+                "hits": hits.iter().map(hit_json).collect::<Vec<_>>(),
+                "total_found": total_found,
+            });
+            let text = hits.iter().map(|hit| hit_text(hit, outcome.plan, paint, columns)).collect();
+            (json, text, hits.len(), "fit")
+        }
+        Listing::Handoffs(listed) => {
+            let (text, rows) = reports::shown(listed, format, width);
+            (json!({"reports": rows, "total_found": total_found}), text, listed.len(), "fit")
+        }
+        Listing::Alike(about, sessions) => {
+            let (kind, id, text) = match about {
+                About::Handoff(id) => ("handoff", Some(id.as_str()), None),
+                About::Session(id) => ("session", Some(id.as_str()), None),
+                About::Text(text) => ("text", None, Some(text.as_str())),
+            };
+            let json = json!({
+                "about": {"kind": kind, "id": id, "text": text},
+                "sessions": sessions.iter().map(alike_json).collect::<Vec<_>>(),
+                "total_found": total_found,
+            });
+            (json, sessions.iter().map(|alike| alike_text(alike, columns)).collect(), sessions.len(), "resemble it")
+        }
     };
-    match outcome.total_found.saturating_sub(outcome.hits.len()) {
-        0 if outcome.total_found == 0 => answer
+    let answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    let answer = if format == Format::Lines { answer.data() } else { answer.paged() };
+    let answer = match outcome.found {
+        Listing::Hits { widened: true, .. } => {
+            answer.say("Nothing has all these words; this is what has one of them, in any form.")
+        }
+        _ => answer,
+    };
+    match (&outcome.found, total_found.saturating_sub(shown)) {
+        (_, more @ 1..) => answer.hint(format!("{more} more {fit}: --limit {total_found} lists all")),
+        _ if shown > 0 => answer,
+        (Listing::Hits { .. }, _) => answer
             .say("Nothing was found.")
             .hint("use fewer or other words, or the beginning of one: tok*; git empirica log --journal lists all"),
-        0 => answer,
-        more => answer.hint(format!("{more} more fit: --limit {} lists all", outcome.total_found)),
+        (Listing::Handoffs(_), _) => answer.say("No handoff fits."),
+        (Listing::Alike(..), _) => {
+            answer.say("No session resembles it.").hint("git empirica search finds single words")
+        }
     }
 }
 
-fn shown(hit: &Hit, plan: bool, paint: Paint, width: usize) -> String {
+fn hit_text(hit: &Hit, plan: bool, paint: Paint, width: usize) -> String {
     let (record, head) = (&hit.record, &hit.record.head);
     let failed = plan && matches!(record.body, Body::DeadEnd(_));
     let kind = if failed { "tried and FAILED".to_owned() } else { record.body.kind().replace('_', " ") };
@@ -193,32 +220,6 @@ fn alike_json(alike: &Alike) -> Value {
         "remaining_unknowns": alike.unknowns,
         "dead_ends": alike.dead_ends.iter().map(|f| json!({"approach": f.approach, "why": f.why})).collect::<Vec<_>>(),
     })
-}
-
-/// The answer of `similar`, for a text of `width` columns; `None` when it goes to no terminal.
-pub fn alike(outcome: &similar::Outcome, width: Option<usize>) -> Answer {
-    let width = width.unwrap_or(WIDTH).max(20);
-    let text: String = outcome.sessions.iter().map(|alike| alike_text(alike, width)).collect();
-    let (kind, id, said) = match &outcome.about {
-        About::Handoff(id) => ("handoff", Some(id.as_str()), None),
-        About::Session(id) => ("session", Some(id.as_str()), None),
-        About::Text(text) => ("text", None, Some(text.as_str())),
-    };
-    let answer = Answer::new(json!({
-        "about": {"kind": kind, "id": id, "text": said},
-        "sessions": outcome.sessions.iter().map(alike_json).collect::<Vec<_>>(),
-        "total_found": outcome.total_found,
-    }))
-    .text(text)
-    .warn(outcome.warnings.clone())
-    .paged();
-    match outcome.total_found - outcome.sessions.len() {
-        0 if outcome.total_found == 0 => {
-            answer.say("No session resembles it.").hint("git empirica search finds single words")
-        }
-        0 => answer,
-        more => answer.hint(format!("{more} more resemble it: --limit {} lists all", outcome.total_found)),
-    }
 }
 
 fn alike_text(alike: &Alike, width: usize) -> String {

@@ -3,17 +3,17 @@
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::handoff::Said;
-use super::{Filter, Form, Speaker, Who, pair, unit};
+use super::{Filter, Form, Speaker, pair, unit};
 
 /// The vectors of an assessment.
 #[derive(Debug, Clone, Args)]
 pub struct Vectors {
     /// Vectors from 0 to 1: engagement, know, do, context, clarity, coherence, signal, density, state, change,
-    /// completion, impact, uncertainty
+    /// completion, impact, uncertainty; @FILE reads a JSON object or NAME=VALUE pairs, - standard input (help vectors)
     #[arg(short = 'v', long = "vector", value_name = "NAME=VALUE[,…]")]
     pub vector: Vec<String>,
     /// Read the vectors from a file, as a JSON object or as NAME=VALUE pairs; - is standard input
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide = true)]
     pub vectors: Option<String>,
 }
 
@@ -27,16 +27,16 @@ pub struct About {
     #[arg(long, value_name = "TEXT")]
     pub reasoning: Option<String>,
     /// The iteration of the investigation, from 1
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), hide_short_help = true)]
     pub cycle: Option<u32>,
     /// The depth of the scope, from 0 to 1
-    #[arg(long, value_name = "X", value_parser = unit)]
+    #[arg(long, value_name = "X", value_parser = unit, hide_short_help = true)]
     pub scope: Option<f64>,
     /// A label; can be given several times
-    #[arg(long, value_name = "TAG")]
+    #[arg(long, value_name = "TAG", hide_short_help = true)]
     pub tag: Vec<String>,
     /// Something else to keep; can be given several times
-    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, hide_short_help = true)]
     pub meta: Vec<(String, String)>,
     #[command(flatten)]
     pub who: Speaker,
@@ -84,6 +84,16 @@ pub struct Check {
     /// The confidence you would act with, from 0 to 1
     #[arg(long, value_name = "X", value_parser = unit)]
     pub confidence: Option<f64>,
+    /// Record nothing, and show whether confidence moved without reason: the newest assessment against the mean of those before it
+    #[arg(long, conflicts_with_all = [
+        "confidence", "task", "finding", "unknown", "vector", "vectors", "reasoning", "cycle", "scope", "tag", "meta",
+        "allow_secret",
+    ])]
+    pub drift: bool,
+    /// How many assessments --drift compares, 2 or more
+    #[arg(long, value_name = "N", default_value = "3", requires = "drift", hide_short_help = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..))]
+    pub window: u32,
     #[command(flatten)]
     pub noted: Noted,
     #[command(flatten)]
@@ -107,23 +117,7 @@ pub struct Postflight {
     pub about: About,
 }
 
-/// Show whether confidence moved without reason, over the last assessments of a session
-///
-/// The newest assessment is compared with the mean of those before it. A gain that findings, answers, decisions, sources
-/// or passed evidence support is learning. On severe drift it exits with 3.
-#[derive(Debug, Args)]
-#[allow(missing_docs)]
-pub struct Drift {
-    /// How many assessments, 2 or more
-    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(2..))]
-    pub window: u32,
-    #[command(flatten)]
-    pub who: Who,
-    #[command(flatten)]
-    pub form: Form,
-}
-
-/// Record where the work stands: vectors, repository, reasoning, findings, goals, everything that can be lost
+/// Record where the work stands: vectors, goals, findings, changed files
 ///
 /// Of each vector that is not given, the newest value that an assessment of the session gave is taken and marked so. Lists hold the 5 newest entries, and all of it
 /// at most 16 KiB; the records themselves are whole. After a compaction (--trigger post_compact) it prints what a new
@@ -138,13 +132,13 @@ pub struct Checkpoint {
     #[arg(long, value_name = "PHASE", ignore_case = true)]
     pub phase: Option<PhaseWord>,
     /// Which one of its phase, from 1 [default: that of the phase's last assessment]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), hide_short_help = true)]
     pub round: Option<u32>,
     /// Why it is taken
     #[arg(long, value_name = "TRIGGER", default_value = "manual")]
     pub trigger: TriggerWord,
     /// The most tokens of what is printed after a compaction, 200 or more [default: 1500]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(200..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(200..), hide_short_help = true)]
     pub budget: Option<u32>,
     /// Add the 5 records that match QUERY best, as search finds them, to the checkpoint; without a QUERY, those that match
     /// the task, the goal and the recent findings and unknowns, and are none of these

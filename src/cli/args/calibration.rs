@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{Filter, Form};
 
-/// Show whose confidence was justified: forecasts beside outcomes, and the bias of each vector
+/// Show whose confidence was justified: forecasts beside outcomes, bias by vector
 ///
 /// A session forecasts with --confidence of its last CHECK, else with the overall confidence of that CHECK or, without
 /// one, of its last PREFLIGHT. It succeeded when all its goals are done and the last run of each evidence command

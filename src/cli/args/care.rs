@@ -1,4 +1,4 @@
-//! Care: `status`, `flush`, `init`, `deinit`, `doctor`, `demo`, `setup`, `completions`.
+//! Care: `status`, `flush`, `init`, `deinit`, `doctor`, `demo`, `setup`.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use super::Form;
 use crate::model::transcript::Agent;
 
-/// Show where things stand, and what to do next; the bare git empirica does the same
+/// Show where things stand and what to do next, as without a command
 ///
 /// With --all, what a new context needs to know about the project, fitted into a budget of tokens: active sessions, each
 /// agent's task, calibration and next step, open goals and unknowns, findings by importance, dead ends, mistakes,
@@ -31,7 +31,7 @@ pub struct Status {
     pub form: Form,
 }
 
-/// Write to the notes what waits in the log
+/// Write pending records to the notes
 ///
 /// Where objects of the notes are damaged or not here, doctor names them, and the command that puts a damaged file aside. With
 /// --without-damaged the notes are then written anew from what is left of them here: older versions in their history, what the
@@ -92,12 +92,27 @@ pub struct Deinit {
     pub changes: Changes,
 }
 
-/// Look at the installation, hooks, configuration and refs, and name the command that mends what is wrong
+/// Find what is wrong with the set-up and the records; --fix mends it
 ///
-/// Changes nothing. Exits with 1 when something is wrong.
+/// Looks at the installation, hooks, configuration, refs and objects, and names the command that mends what is wrong. Lists
+/// the commits with handoffs that vanished, or were squashed, cherry-picked or filtered, with the commit that replaced each: by
+/// filter-repo's commit map; by the patch-id of a whole branch (a squash); by the patch-id of the commit; by tree, author
+/// and date (by the tree alone if the commit is not here); by an amend that the reflog remembers. The first of these that
+/// finds anything decides. Where it finds several commits, you choose with --to.
+///
+/// Without --fix it changes nothing. Exits with 1 when something is wrong.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Doctor {
+    /// Mend what needs no choice: hooks and settings of init, pending records, handoffs whose commits vanished
+    #[arg(long, alias = "apply")]
+    pub fix: bool,
+    /// Attach all records of the commit OLD, which need not be here, to NEW; can be given several times
+    #[arg(long, value_name = "OLD=NEW", value_parser = moved)]
+    pub to: Vec<(String, String)>,
+    /// Only the handoffs whose commits vanished
+    #[arg(long, hide = true, conflicts_with = "secrets")]
+    pub repairs: bool,
     /// Scan everything that is stored for secrets, too; takes a moment in a large repository
     #[arg(long)]
     pub secrets: bool,
@@ -117,6 +132,9 @@ pub struct Demo {
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Setup {
+    /// Print the completions of a shell, and install nothing
+    #[arg(long, value_name = "SHELL", conflicts_with_all = ["dry_run", "json"])]
+    pub completions: Option<Shell>,
     /// List the files and write nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -124,15 +142,7 @@ pub struct Setup {
     pub form: Form,
 }
 
-/// Print the completions of a shell
-#[derive(Debug, Args)]
-pub struct Completions {
-    /// The shell
-    #[arg(value_name = "SHELL")]
-    pub shell: Shell,
-}
-
-/// Do what a hook is for: one of git's, or with agent NAME EVENT one of an agent's; called by the hooks that init installs
+/// Run a hook that init installed: one of git's, or with agent NAME EVENT an agent's
 ///
 /// A hook of an agent reads the agent's JSON on standard input, answers in the agent's form when there is something to put before its model, and
 /// always ends with 0: what goes wrong is written to the same log, which doctor reads.
@@ -160,4 +170,11 @@ pub enum HookWord {
     PostRewrite,
     PrePush,
     Agent,
+}
+
+fn moved(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((old, new)) if !old.is_empty() && !new.is_empty() => Ok((old.to_owned(), new.to_owned())),
+        _ => Err("it must be of the form OLD=NEW".to_owned()),
+    }
 }

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use super::{Form, Who};
 use crate::model::transcript::Agent;
 
-/// Collect what an agent's transcript tells: tools used, files modified, what is left to do, decisions, tokens
+/// Log from an agent's transcript: tools, files, todos, decisions, tokens
 ///
 /// Understands the transcripts of Claude Code, Codex CLI, Gemini CLI, Copilot CLI, Cursor and OpenCode, by their content. What is
 /// new goes into the session of the transcript: the one that has the agent's own id, else one that is made for it. A

@@ -30,17 +30,16 @@ pub struct Said {
     #[arg(long, value_name = "PATH")]
     pub artifact: Vec<String>,
     /// Sign it with your git signing key (user.signingKey, gpg.format). When git cannot sign, it is stored without
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub sign: bool,
 }
 
-/// Hand the session over: drawn from the journal, the assessments and git, stored on HEAD
+/// Hand the session over: a report of its log, its assessments and git
 ///
 /// Without flags everything comes from what was logged and from git. Flags add to it or override it. A newer handoff of
-/// a session takes the place of its earlier ones. The types initialization, progress, error_recovery and escalation pass a task
-/// between a manager and a worker: their fields are given with --set and --from, beside what the session hands over anyway. The type
-/// context is one document for who continues the session, drawn from the journal and, with --transcript, from the agent's
-/// transcript; it takes the place of no other handoff.
+/// a session supersedes its earlier ones. The types initialization, progress, error_recovery and escalation pass a task
+/// between a manager and a worker, with fields of their own; the type context is one document for the session that continues
+/// this one, and supersedes no other handoff: see git empirica help tasks.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[allow(missing_docs)]
@@ -53,43 +52,43 @@ pub struct Handoff {
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<HandoffType>,
     /// The agent it is for
-    #[arg(long, value_name = "AI")]
+    #[arg(long, value_name = "AI", hide_short_help = true)]
     pub to: Option<String>,
     /// The task; its handoffs form a chain
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", hide_short_help = true)]
     pub task_id: Option<String>,
     /// What a field of the type says, as in worker_report.status=COMPLETED; given again, it adds to a list. An object is
     /// given as JSON
-    #[arg(long, value_name = "PATH=TEXT")]
+    #[arg(long, value_name = "PATH=TEXT", hide_short_help = true)]
     pub set: Vec<String>,
     /// A document of the type, JSON, from a file or - for standard input
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub from: Option<String>,
     /// Print a document of the type to begin with, and store nothing
-    #[arg(long, requires = "kind", conflicts_with_all = [
+    #[arg(long, hide_short_help = true, requires = "kind", conflicts_with_all = [
         "set", "from", "edit", "dry_run", "task_id", "to", "task", "finding", "unknown", "accomplished", "context", "next",
         "artifact", "ai", "session", "validate", "regenerate", "transcript", "detail", "budget", "incremental",
         "sign",
     ])]
     pub example: bool,
     /// Hand over the session of an agent's transcript, which is collected first; the type is context unless --type says otherwise
-    #[arg(long, value_name = "FILE", conflicts_with = "regenerate")]
+    #[arg(long, value_name = "FILE", conflicts_with = "regenerate", hide_short_help = true)]
     pub transcript: Option<String>,
     /// How much a document of the type context has: summary 400 tokens, detailed 800, full 1,250
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", hide_short_help = true)]
     pub detail: Option<DetailWord>,
     /// The most tokens of a document of the type context, 250 or more, instead of what --detail allows
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(250..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(250..), hide_short_help = true)]
     pub budget: Option<u32>,
     /// Only what changed since the last handoff to the same receiver
-    #[arg(long, conflicts_with = "regenerate")]
+    #[arg(long, conflicts_with = "regenerate", hide_short_help = true)]
     pub incremental: bool,
     /// Write a handoff anew, with what its receivers asked and missed; flags say otherwise what it said. It takes the place of
     /// the old one
-    #[arg(long, value_name = "HANDOFF", conflicts_with = "session")]
+    #[arg(long, value_name = "HANDOFF", conflicts_with = "session", hide_short_help = true)]
     pub regenerate: Option<String>,
     /// Check it before it is stored: where a check has an error, nothing is, and the exit code is 3
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub validate: bool,
     /// Complete the draft in your editor
     #[arg(long)]

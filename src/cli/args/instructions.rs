@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use super::Form;
 use crate::model::readers::Reader;
 
-/// Print what to tell an agent: when to use Empirica, when not, and the workflow; --write keeps it in the files agents read
+/// Print instructions for an agent, or keep them in the files agents read
 ///
 /// With --write the text is kept in a marked block of AGENTS.md, CLAUDE.md, GEMINI.md, QWEN.md, MINIMAX.md, ROVODEV.md,
 /// COPILOT_CLAUDE.md and .github/copilot-instructions.md: of those that are there, else AGENTS.md is made. Nothing outside

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-/// Serve agents over the Model Context Protocol, on standard input and output
+/// Serve agents over the Model Context Protocol (stdin, stdout)
 ///
 /// An agent's own configuration starts it: git empirica mcp, in the repository. Each call works on the repository as it is then.
 /// Tools have the names and arguments agents' prompts know, and do what the commands do; docs/mcp.md has the whole table. Handoffs are

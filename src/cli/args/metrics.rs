@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::Form;
 
-/// Measure how well handing over works, by agent and over time, or for one handoff
+/// Measure how well handing over works, by agent, over time, or of one handoff
 ///
 /// Computed from the records when it is asked for; nothing is written. First-try completeness is the share of accepted
 /// handoffs without question or gap; context relevance the share of paths handed over that the receiver touched;

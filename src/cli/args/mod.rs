@@ -11,10 +11,8 @@ mod journal;
 mod mcp;
 mod metrics;
 mod portable;
-mod query;
 mod read;
 mod redact;
-mod repair;
 mod report;
 mod search;
 mod session;
@@ -22,10 +20,10 @@ mod sync;
 mod task;
 
 pub use assess::{
-    About, Check, Checkpoint, CheckpointCommand, Drift, Noted, PhaseWord, Postflight, Preflight, TriggerWord, Vectors,
+    About, Check, Checkpoint, CheckpointCommand, Noted, PhaseWord, Postflight, Preflight, TriggerWord, Vectors,
 };
 pub use calibration::Calibration;
-pub use care::{Completions, Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, Setup, Status};
+pub use care::{Deinit, Demo, Doctor, Flush, Hook, HookWord, Init, Setup, Status};
 pub use collect::{AgentWord, Collect};
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, HandoffType, Said};
@@ -34,12 +32,10 @@ pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resol
 pub use mcp::{Mcp, ToolsWord};
 pub use metrics::{Metrics, PeriodWord};
 pub use portable::{Export, Import};
-pub use query::{Query, QueryFormat, SelfAssessmentWord, TypeWord};
 pub use read::{ColorWord, DetailWord, Diff, FormatWord, Log, Resume, Show};
 pub use redact::Redact;
-pub use repair::Repair;
 pub use report::Report;
-pub use search::{KindWord, Search, Similar};
+pub use search::{KindWord, ListFormat, Search, SelfAssessmentWord};
 pub use session::SessionCommand;
 pub use sync::Sync;
 pub use task::{Accept, AnswerTo, TaskCommand, VerdictWord};
@@ -57,12 +53,6 @@ use clap::{Args, Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(name = "git-empirica", bin_name = "git empirica", version, max_term_width = 100)]
 #[command(disable_help_subcommand = true)]
-#[command(
-    after_help = "Start with: git empirica session start --task \"<what you are going to do>\"\nSee it work: git empirica demo"
-)]
-#[command(
-    after_long_help = "EXIT STATUS\n  0    done\n  1    not found, refused, or the state does not allow it\n  2    wrong arguments or values\n  3    a gate says stop\n  128  no repository, or storage beyond help\n\nStart with: git empirica session start --task \"<what you are going to do>\""
-)]
 pub struct Cli {
     /// Show long answers without a pager
     #[arg(long)]
@@ -81,8 +71,7 @@ pub enum Command {
     Preflight(Preflight),
     Check(Check),
     Postflight(Postflight),
-    Drift(Drift),
-    #[command(visible_aliases = ["checkpoint-create", "assess-state"])]
+    #[command(aliases = ["checkpoint-create", "assess-state"])]
     Checkpoint(Checkpoint),
     Finding(Finding),
     Unknown(Unknown),
@@ -106,9 +95,7 @@ pub enum Command {
     Diff(Diff),
     Resume(Resume),
     Log(Log),
-    Query(Query),
     Search(Search),
-    Similar(Similar),
     Calibration(Calibration),
     Metrics(Metrics),
     Report(Report),
@@ -117,7 +104,6 @@ pub enum Command {
     Sync(Sync),
     Export(Export),
     Import(Import),
-    Repair(Repair),
     Redact(Redact),
     Init(Init),
     Deinit(Deinit),
@@ -125,7 +111,6 @@ pub enum Command {
     Instructions(Instructions),
     Demo(Demo),
     Setup(Setup),
-    Completions(Completions),
     Hook(Hook),
     Mcp(Mcp),
 }
@@ -167,7 +152,7 @@ pub struct Form {
     #[arg(long)]
     pub json: bool,
     /// Say nothing beside the answer and warnings
-    #[arg(short, long)]
+    #[arg(short, long, hide = true)]
     pub quiet: bool,
 }
 
@@ -176,11 +161,11 @@ pub struct Form {
 pub struct Who {
     /// The agent that speaks [default: EMPIRICA_AI, else the session's agent, else the agent that runs
     /// the command, else empirica.ai, else user.name]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", hide_short_help = true)]
     pub ai: Option<String>,
     /// The session: an id, 4 or more characters of one, latest, latest:active, latest:<ai>, latest:active:<ai>, or the
     /// agent's own session id [default: EMPIRICA_SESSION, else the active session of this worktree]
-    #[arg(long, alias = "session-id", value_name = "ALIAS")]
+    #[arg(long, alias = "session-id", value_name = "ALIAS", hide_short_help = true)]
     pub session: Option<String>,
 }
 
@@ -191,7 +176,7 @@ pub struct Speaker {
     #[command(flatten)]
     pub who: Who,
     /// Store what looks like a secret as it is, and let it leave
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub allow_secret: bool,
 }
 

@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args};
 
 use super::Form;
 
-/// Write what is stored out: everything as lines of JSON, or what was handed over as Markdown files
+/// Export all records as lines of JSON, or handoffs as Markdown files
 ///
 /// With --jsonl, on standard output, for backups: records come as the bytes they are, each with the object it stands on:
 /// {"commit":…,"record":{…}}. Records of versions and kinds that this program does not know, and lines that other tools wrote into
@@ -30,7 +30,7 @@ pub struct Export {
     pub json: bool,
 }
 
-/// Take in what the Python tool empirica kept, or what export wrote
+/// Import what export wrote, or the notes of the Python tool empirica
 ///
 /// Without --jsonl, reads the notes of the Python tool below refs/notes/empirica/ and makes records of them, on the commits they
 /// annotate, with their own times and, under the key foreign, all that was said. Its notes stay as they are. A second time

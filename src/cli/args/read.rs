@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Filter, Form, Who};
 
-/// Show a handoff, a session or what stands on a commit, whole
+/// Show a handoff, another record, a session or a commit's records, whole
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Show {
@@ -30,7 +30,7 @@ pub enum FormatWord {
     Compact,
 }
 
-/// Compare two snapshots or handoffs in all dimensions, and say what was lost
+/// Compare two checkpoints or handoffs, and say what was lost
 ///
 /// A name is that of a checkpoint, assessment or handoff, or of a session, of which the newest of these is meant. What is
 /// not named is the present state; without any name the newest checkpoint of the active session is compared with it.
@@ -50,7 +50,7 @@ pub struct Diff {
     pub form: Form,
 }
 
-/// Resume: what earlier sessions hand over
+/// Show what earlier sessions hand over, and what changed since
 ///
 /// Each session is packed into a budget of tokens: summary 400, detailed 800, full 1,250. Next steps, open unknowns and
 /// failed evidence always stay; what does not fit is named with the command that shows it. A session without a handoff

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::Form;
 
-/// Take records out of the notes and their history, here and on the remotes
+/// Remove records from the notes and their history, here and on the remotes
 ///
 /// A stub takes the place of each record: that it was, of what kind, who redacted it when and why. Its text leaves the notes, their
 /// history, the Markdown, the log, the index, the tracking refs and the reflogs; handoffs, checkpoints and whatever else quotes

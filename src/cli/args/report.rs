@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::Form;
 
-/// Write a page that shows the project: who worked when, how sure, what is open and known
+/// Write an HTML page of the project: what is open and known, who worked when
 ///
 /// One file that needs nothing else: no network, no script to read it, light and dark. It has a timeline of agents with
 /// their handoffs, how each vector went in each session, forecasts and outcomes, open questions and goals, and what is known of

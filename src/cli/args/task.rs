@@ -4,7 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Form, Speaker};
 
-/// Take up a handoff: say what you understood, what you decide, what you have to ask
+/// Take up a handoff: what you understood, decide and have to ask
 ///
 /// The acknowledgement is stored beside the handoffs, on HEAD, and show lists it with the handoff. What the handoff
 /// should have said and did not is a gap: metrics count handoffs that were accepted without question or gap, and the next
@@ -70,7 +70,7 @@ pub struct AnswerTo {
     pub form: Form,
 }
 
-/// See what became of a task: its handoffs, who acted, what was decided and asked
+/// Show a task: its handoffs, who acted, decisions and questions
 #[derive(Debug, Subcommand)]
 #[allow(missing_docs)]
 pub enum TaskCommand {

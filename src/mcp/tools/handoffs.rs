@@ -10,10 +10,12 @@ use crate::error::{Error, Kind, Result};
 use crate::mcp::here::Here;
 use crate::mcp::schema::Alias;
 use crate::model::Verdict;
-use crate::ops::{accept, handoff, managed, query, resume};
+use crate::ops::search::filter::Given;
+use crate::ops::{accept, handoff, managed, resume, search};
+use crate::view::colour::Paint;
 use crate::view::fit::Form;
 use crate::view::pack::Detail;
-use crate::view::query::Format;
+use crate::view::search::reports::Format;
 use crate::view::{self, Answer};
 
 // The types of handoffs.
@@ -216,15 +218,11 @@ impl Call for Query {
     const RETURNS: &'static str = "reports:array total_found:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let request = query::Request {
-            since: self.since,
-            until: self.until,
-            task: self.task_pattern,
-            limit: self.limit.map_or(10, |limit| limit as usize),
-            ..query::Request::default()
-        };
-        let outcome = query::run(&here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?, &request)?;
-        Ok(view::query::answer(&outcome, Format::Table, None))
+        let filter = Given { since: self.since, until: self.until, task: self.task_pattern, ..Given::default() };
+        let limit = self.limit.map_or(10, |limit| limit as usize);
+        let request = search::Request { filter, handoffs: true, limit, ..Default::default() };
+        let outcome = search::run(&here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?, &request)?;
+        Ok(view::search::answer(&outcome, Format::Table, Paint::default(), None))
     }
 }
 

@@ -66,9 +66,10 @@ impl Call for Search {
             plan: self.plan,
             kinds: self.kinds.into_iter().map(Kind::name).collect(),
             limit: self.limit.map_or(10, |limit| limit as usize),
+            ..Default::default()
         };
         let outcome = search::run(&here.reading(self.ai_id, None)?, &request)?;
-        Ok(view::search::answer(&outcome, Paint::default(), None))
+        Ok(view::search::answer(&outcome, Default::default(), Paint::default(), None))
     }
 }
 

@@ -34,7 +34,7 @@ pub struct Wanted {
 /// A handoff as the index has it.
 #[derive(Debug, Clone)]
 pub struct Row {
-    r: i64,
+    pub(super) r: i64,
     /// Its id.
     pub id: Id,
     /// Its task.

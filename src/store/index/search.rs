@@ -2,6 +2,7 @@
 
 use rusqlite::{CachedStatement, Connection, params_from_iter};
 
+use super::handoffs::Row;
 use super::rank::{self, Best};
 use super::{Fault, Index, schema, words};
 use crate::epistemics::terms::Term;
@@ -17,8 +18,14 @@ pub enum Words {
     Any(Vec<Term>),
 }
 
+impl Default for Words {
+    fn default() -> Self {
+        Words::All(Vec::new())
+    }
+}
+
 /// What is asked; what is empty is not asked about.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Asked<'a> {
     /// What must be there. Nothing has a term without a word.
     pub words: Words,
@@ -30,6 +37,12 @@ pub struct Asked<'a> {
     pub ais: &'a [String],
     /// The sessions of the records.
     pub sessions: &'a [SessionId],
+    /// Made in this second or later, since 1970, by their ids.
+    pub since: Option<i64>,
+    /// Made in this second or earlier, since 1970, by their ids.
+    pub until: Option<i64>,
+    /// One of these handoffs.
+    pub among: Option<&'a [Row]>,
     /// At most so many.
     pub most: usize,
 }
@@ -55,6 +68,11 @@ struct Fit<'a> {
     out: Vec<i64>,
     passed: usize,
     sessions: Vec<i64>,
+    /// The handoffs that are wanted, in order.
+    among: Option<Vec<i64>>,
+    /// What an id is at least, and what it is less than.
+    since: Option<Vec<u8>>,
+    until: Option<Vec<u8>>,
     find: CachedStatement<'a>,
 }
 
@@ -71,8 +89,9 @@ impl<'a> Fit<'a> {
             out.push(r?);
         }
         out.sort_unstable();
-        let find = db.prepare_cached("SELECT kind, ai, s FROM record WHERE r = ?")?;
-        Ok(Fit { asked, out, passed: 0, sessions, find })
+        let find = db.prepare_cached("SELECT kind, ai, s, id FROM record WHERE r = ?")?;
+        let (among, since, until) = (asked.among.map(rows), asked.begins(), asked.ends());
+        Ok(Fit { asked, out, passed: 0, sessions, among, since, until, find })
     }
 
     /// Whether a record fits. They are asked about in order.
@@ -84,15 +103,21 @@ impl<'a> Fit<'a> {
             return Ok(false);
         }
         let Asked { kinds, ais, sessions, .. } = self.asked;
-        if kinds.is_empty() && ais.is_empty() && sessions.is_empty() {
+        if self.among.as_ref().is_some_and(|among| among.binary_search(&r).is_err()) {
+            return Ok(false);
+        }
+        if kinds.is_empty() && ais.is_empty() && sessions.is_empty() && self.since.is_none() && self.until.is_none() {
             return Ok(true);
         }
         let mut rows = self.find.query([r])?;
         let Some(row) = rows.next()? else { return Ok(false) };
         let text = |at: usize| -> rusqlite::Result<&str> { Ok(row.get_ref(at)?.as_str()?) };
+        let id = row.get_ref(3)?.as_blob().unwrap_or_default();
         Ok((kinds.is_empty() || kinds.contains(&text(0)?))
             && (ais.is_empty() || ais.iter().any(|ai| text(1).is_ok_and(|of| of == ai)))
-            && (sessions.is_empty() || row.get::<_, Option<i64>>(2)?.is_some_and(|s| self.sessions.contains(&s))))
+            && (sessions.is_empty() || row.get::<_, Option<i64>>(2)?.is_some_and(|s| self.sessions.contains(&s)))
+            && self.since.as_deref().is_none_or(|since| id >= since)
+            && self.until.as_deref().is_none_or(|until| id < until))
     }
 }
 
@@ -201,7 +226,11 @@ impl Index<'_> {
                 }
             }
             if asked.without.is_empty() {
-                let count_all = match asked.sessions.is_empty() {
+                let is_told = asked.sessions.is_empty()
+                    && asked.since.is_none()
+                    && asked.until.is_none()
+                    && asked.among.is_none();
+                let count_all = match is_told {
                     true => format!("SELECT ifnull(sum(n), 0) FROM tally o WHERE o.kind = ? AND o.aside = 0{filter}"),
                     false => format!("SELECT count(*) {rest}"),
                 };
@@ -217,7 +246,28 @@ impl Index<'_> {
     }
 }
 
+/// The rows of handoffs, in order.
+fn rows(handoffs: &[Row]) -> Vec<i64> {
+    let mut rows: Vec<i64> = handoffs.iter().map(|row| row.r).collect();
+    rows.sort_unstable();
+    rows
+}
+
 impl Asked<'_> {
+    /// How the ids begin that were made at a second or later: they begin with their milliseconds in 48 bits.
+    fn beginning(second: i64) -> Vec<u8> {
+        let millis = u64::try_from(second.saturating_mul(1000)).unwrap_or(0).min((1 << 48) - 1);
+        millis.to_be_bytes()[2..].to_vec()
+    }
+
+    fn begins(&self) -> Option<Vec<u8>> {
+        self.since.map(Self::beginning)
+    }
+
+    fn ends(&self) -> Option<Vec<u8>> {
+        self.until.map(|until| Self::beginning(until.saturating_add(1)))
+    }
+
     /// The conditions on `record o`, and their values: a list each, as JSON, so that none is too long.
     fn filter(&self) -> (String, Vec<String>) {
         let (mut sql, mut values) = (String::new(), Vec::new());
@@ -234,6 +284,17 @@ impl Asked<'_> {
             "o.s IN (SELECT s FROM session JOIN json_each(?) ON session.id = unhex(value))",
             self.sessions.iter().map(hex).collect(),
         );
+        let bytes = |id: Vec<u8>| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        for (condition, value) in [
+            ("o.id >= unhex(?)", self.begins().map(bytes)),
+            ("o.id < unhex(?)", self.ends().map(bytes)),
+            ("o.r IN (SELECT value FROM json_each(?))", self.among.map(|all| serde_json::json!(rows(all)).to_string())),
+        ] {
+            if let Some(value) = value {
+                sql.push_str(&format!(" AND {condition}"));
+                values.push(value);
+            }
+        }
         (sql, values)
     }
 }

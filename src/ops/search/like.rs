@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::alias::{self, Thing};
-use super::context::Context;
-use super::handoff::{self, Listed};
-use super::search;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::matching::{likeness, words};
 use crate::error::{Error, Kind, Result};
 use crate::model::handoff::{Failure, Item};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
+use crate::ops::alias::{self, Thing};
+use crate::ops::context::Context;
+use crate::ops::handoff::{self, Listed};
 use crate::store::Index;
-use crate::store::index::{HandoffsWanted, Words, WordsAsked};
+use crate::store::index::HandoffsWanted;
 
 /// How many records are looked at, the best by their rare words.
 const RECORDS: usize = 200;
@@ -20,15 +19,6 @@ const RECORDS: usize = 200;
 const SESSIONS: usize = 50;
 /// How many shared words are told.
 const TOLD: usize = 8;
-
-/// What is asked.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// A handoff or a session as they are named elsewhere, or a text.
-    pub about: String,
-    /// At most so many are listed; 0 lists none.
-    pub limit: usize,
-}
 
 /// What the sessions are compared with.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,17 +52,6 @@ pub struct Alike {
     pub dead_ends: Vec<Failure>,
 }
 
-/// The sessions, the most alike first.
-#[derive(Debug)]
-#[allow(missing_docs)]
-pub struct Outcome {
-    pub about: About,
-    pub sessions: Vec<Alike>,
-    /// How many resemble, of those that were compared.
-    pub total_found: usize,
-    pub warnings: Vec<String>,
-}
-
 /// What a session is about: its task, and that with what it found.
 struct Said {
     task: BTreeSet<String>,
@@ -87,37 +66,41 @@ impl Said {
     }
 }
 
-/// Finds the sessions whose task and findings resemble those of a handoff, of a session, or a text.
-pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
-    if request.about.trim().is_empty() {
-        return Err(Error::usage("similar to what?")
-            .provided(request.about.clone())
+/// What is compared, the sessions whose task and findings resemble it, the most alike first, `most` of them, and how many of those
+/// that were compared resemble it.
+pub(super) fn run(
+    context: &Context<'_>,
+    index: &Index<'_>,
+    given: &str,
+    most: usize,
+) -> Result<(About, Vec<Alike>, usize)> {
+    if given.trim().is_empty() {
+        return Err(Error::usage("like what?")
+            .provided(given)
             .reason("a blank text resembles nothing")
             .suggest("Name a handoff or a session, or say what you are going to do.")
-            .command("git empirica similar latest")
-            .command("git empirica similar \"Make the login test stable\""));
+            .command("git empirica search --like latest")
+            .command("git empirica search --like \"Make the login test stable\""));
     }
-    let warnings = context.store.settle();
-    let index = context.store.index()?;
-    let about = resolve(context, request.about.trim())?;
+    let about = resolve(context, given.trim())?;
     let (own, work) = match &about {
         About::Text(text) => {
             let task = Some(text.clone());
             (None, Work { handoff: None, task, findings: vec![], unknowns: vec![], dead_ends: vec![] })
         }
-        About::Session(id) => (Some(id.clone()), Work::of(context, &index, id)?),
-        About::Handoff(id) => match handoff::whole(&index, std::slice::from_ref(id))?.pop() {
+        About::Session(id) => (Some(id.clone()), Work::of(context, index, id)?),
+        About::Handoff(id) => match handoff::whole(index, std::slice::from_ref(id))?.pop() {
             Some(listed) => (listed.head.session.clone(), Work::handed_over(listed)),
             None => return Err(alias::no_record(id.as_str(), "handoff", "it is not stored any more")),
         },
     };
     let (text, wanted) = (work.whole(), work.said());
     let mut sessions = Vec::new();
-    for id in candidates(&index, &text, &wanted)? {
+    for id in candidates(index, &text, &wanted)? {
         if own.as_ref() == Some(&id) {
             continue;
         }
-        sessions.extend(compared(context, &index, &id, &wanted, &text)?);
+        sessions.extend(compared(context, index, &id, &wanted, &text)?);
     }
     // what is newer is more of use
     sessions.sort_by(|a, b| {
@@ -126,8 +109,8 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
             .then_with(|| (&b.started_at, &b.session_id).cmp(&(&a.started_at, &a.session_id)))
     });
     let total_found = sessions.len();
-    sessions.truncate(request.limit);
-    Ok(Outcome { about, sessions, total_found, warnings })
+    sessions.truncate(most);
+    Ok((about, sessions, total_found))
 }
 
 /// What is named. One word that looks like an id with a digit in it must be one.
@@ -215,13 +198,7 @@ fn candidates(index: &Index<'_>, text: &str, wanted: &Said) -> Result<Vec<Sessio
             out.push(session.id.clone());
         }
     }
-    let words = index.rarest(search::stems(text), search::WORDS, search::RARE)?;
-    let (Words::All(terms) | Words::Any(terms)) = &words;
-    if terms.is_empty() {
-        return Ok(out);
-    }
-    let found =
-        index.search(&WordsAsked { words, without: &[], kinds: &[], ais: &[], sessions: &[], most: RECORDS })?;
+    let (_, found) = super::by_rare_words(index, text, &[], RECORDS)?;
     let ids: Vec<Id> = found.hits.into_iter().map(|(id, _)| id).collect();
     let mut of: BTreeMap<Id, SessionId> = BTreeMap::new();
     for record in index.ids(&ids)?.records() {

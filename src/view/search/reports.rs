@@ -1,18 +1,18 @@
-//! The answer of `query`: a table, Markdown, or JSON, whole or a line for each report.
+//! Handoffs that were found: a table, Markdown, or JSON, whole or a line for each report.
 
 use serde_json::{Value, json};
 
-use super::handoff::growth;
-use super::{Answer, safe, words};
 use crate::epistemics::trajectory::alone;
 use crate::ops::handoff::Listed;
-use crate::ops::query::Outcome;
 use crate::ops::show::short_commit;
+use crate::view::handoff::growth;
+use crate::view::{safe, words};
 
-/// How `query` is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The form of handoffs that were found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
     /// For people: columns, and the findings of each below it.
+    #[default]
     Table,
     /// For documents: a section for each.
     Markdown,
@@ -29,26 +29,15 @@ const ROOM: usize = 24;
 /// What stands between columns.
 const GAP: &str = "  ";
 
-/// The answer of `query`. A table is fitted to `width` columns; `None` cuts nothing.
-pub fn answer(outcome: &Outcome, format: Format, width: Option<usize>) -> Answer {
-    let rows: Vec<Value> = outcome.reports.iter().map(report).collect();
+/// Their text, a table fitted to `width` columns (`None` cuts nothing), and their JSON.
+pub(super) fn shown(reports: &[Listed], format: Format, width: Option<usize>) -> (String, Vec<Value>) {
+    let rows: Vec<Value> = reports.iter().map(report).collect();
     let text = match format {
-        Format::Table => table(&outcome.reports, width),
-        Format::Markdown => {
-            let sections: Vec<String> = outcome.reports.iter().map(section).collect();
-            sections.join("\n")
-        }
+        Format::Table => table(reports, width),
+        Format::Markdown => reports.iter().map(section).collect::<Vec<_>>().join("\n"),
         Format::Lines => rows.iter().map(|row| safe::json(row) + "\n").collect(),
     };
-    let answer = Answer::new(json!({"reports": rows, "total_found": outcome.total_found}))
-        .text(text)
-        .warn(outcome.warnings.clone());
-    let answer = if format == Format::Lines { answer.data() } else { answer.paged() };
-    match outcome.total_found - outcome.reports.len() {
-        0 if outcome.reports.is_empty() => answer.say("No handoff fits."),
-        0 => answer,
-        more => answer.hint(format!("{more} more fit: --limit {} lists all", outcome.total_found)),
-    }
+    (text, rows)
 }
 
 /// A report as JSON.
@@ -187,12 +176,12 @@ fn columns_of(c: char) -> usize {
 }
 
 /// How many columns a terminal takes for a text on one line.
-pub(super) fn measure(text: &str) -> usize {
+pub fn measure(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
 /// A line that takes at most `width` columns; what is cut off ends in `…`.
-pub(super) fn cut(line: &str, width: usize) -> String {
+pub fn cut(line: &str, width: usize) -> String {
     if measure(line) <= width {
         return line.to_owned();
     }
