@@ -323,68 +323,30 @@ impl<'a> Here<'a> {
     /// The commands of the journal.
     fn journal(&mut self, command: Command) -> Result<Answer> {
         let mut input = Input::new(self.output.stdin());
-        let (entry, who) = match command {
-            Command::Finding(given) => {
-                let entry = Entry::Finding {
-                    text: input.words(given.text)?,
-                    impact: given.impact,
-                    memory: given.memory,
-                    led_from: given.led_from,
-                };
-                (entry, given.who)
+        let (entry, args::Entry { led_from, who, .. }) = match command {
+            Command::Finding(args::Finding { text, impact, memory, entry }) => {
+                (Entry::Finding { text: input.words(text)?, impact, memory }, entry)
             }
-            Command::Unknown(given) => {
-                let entry = Entry::Unknown { text: input.words(given.text)?, led_from: given.led_from };
-                (entry, given.who)
+            Command::Unknown(args::Unknown { text, entry }) => (Entry::Unknown { text: input.words(text)? }, entry),
+            Command::Resolve(args::Resolve { id, text, again, who, form }) => {
+                (Entry::Resolve { of: id, text: input.words(text)?, again }, args::Entry { led_from: None, who, form })
             }
-            Command::Resolve(given) => {
-                let entry = Entry::Resolve { of: given.id, text: input.words(given.text)?, again: given.again };
-                (entry, given.who)
+            Command::Deadend(args::DeadEnd { approach, why, entry }) => {
+                (Entry::DeadEnd { approach: input.words(approach)?, why: input.text(why)? }, entry)
             }
-            Command::Deadend(given) => {
-                let entry = Entry::DeadEnd {
-                    approach: input.words(given.approach)?,
-                    why: input.text(given.why)?,
-                    led_from: given.led_from,
-                };
-                (entry, given.who)
+            Command::Mistake(args::Mistake { text, prevention, entry }) => {
+                (Entry::Mistake { text: input.words(text)?, prevention: input.optional(prevention)? }, entry)
             }
-            Command::Mistake(given) => {
-                let entry = Entry::Mistake {
-                    text: input.words(given.text)?,
-                    prevention: input.optional(given.prevention)?,
-                    led_from: given.led_from,
-                };
-                (entry, given.who)
+            Command::Decision(args::Decision { text, why, alternative, entry }) => {
+                let (text, why) = (input.words(text)?, input.text(why)?);
+                (Entry::Decision { text, why, alternatives: input.each(alternative)? }, entry)
             }
-            Command::Decision(given) => {
-                let entry = Entry::Decision {
-                    text: input.words(given.text)?,
-                    why: input.text(given.why)?,
-                    alternatives: input.each(given.alternative)?,
-                    led_from: given.led_from,
-                };
-                (entry, given.who)
+            Command::Source(args::Source { location, entry }) => (Entry::Source { location }, entry),
+            Command::Evidence(args::Evidence { command, exit, file, entry }) => {
+                (Entry::Evidence { command: input.text(command)?, exit, files: file }, entry)
             }
-            Command::Source(given) => (Entry::Source { location: given.location, led_from: given.led_from }, given.who),
-            Command::Evidence(given) => {
-                let entry = Entry::Evidence {
-                    command: input.text(given.command)?,
-                    exit: given.exit,
-                    files: given.file,
-                    led_from: given.led_from,
-                };
-                (entry, given.who)
-            }
-            Command::Activity(given) => {
-                let entry = Entry::Activity {
-                    category: given.category,
-                    text: input.words(given.text)?,
-                    failed: given.failed,
-                    files: given.file,
-                    led_from: given.led_from,
-                };
-                (entry, given.who)
+            Command::Activity(args::Activity { category, text, failed, file, entry }) => {
+                (Entry::Activity { category, text: input.words(text)?, failed, files: file }, entry)
             }
             other => {
                 return Err(crate::error::Error::usage(format!("this command has no answer: {other:?}"))
@@ -392,7 +354,7 @@ impl<'a> Here<'a> {
                     .command("git empirica -h"));
             }
         };
-        Ok(view::small::logged(&journal::log(&self.context(who)?, entry)?))
+        Ok(view::small::logged(&journal::log(&self.context(who)?, entry, led_from.as_deref())?))
     }
 
     /// The log writes each commit as soon as it is found.

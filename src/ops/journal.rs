@@ -12,15 +12,15 @@ use crate::store::When;
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
 pub enum Entry {
-    Finding { text: String, impact: Option<f64>, memory: Option<String>, led_from: Option<String> },
-    Unknown { text: String, led_from: Option<String> },
+    Finding { text: String, impact: Option<f64>, memory: Option<String> },
+    Unknown { text: String },
     Resolve { of: String, text: String, again: bool },
-    DeadEnd { approach: String, why: String, led_from: Option<String> },
-    Mistake { text: String, prevention: Option<String>, led_from: Option<String> },
-    Decision { text: String, why: String, alternatives: Vec<String>, led_from: Option<String> },
-    Source { location: String, led_from: Option<String> },
-    Evidence { command: String, exit: i32, files: Vec<String>, led_from: Option<String> },
-    Activity { category: String, text: String, failed: bool, files: Vec<String>, led_from: Option<String> },
+    DeadEnd { approach: String, why: String },
+    Mistake { text: String, prevention: Option<String> },
+    Decision { text: String, why: String, alternatives: Vec<String> },
+    Source { location: String },
+    Evidence { command: String, exit: i32, files: Vec<String> },
+    Activity { category: String, text: String, failed: bool, files: Vec<String> },
 }
 
 /// An entry that was stored.
@@ -33,10 +33,10 @@ pub struct Logged {
     pub stored: Stored,
 }
 
-/// Stores one entry in the session the command works in.
-pub fn log(context: &Context<'_>, entry: Entry) -> Result<Logged> {
+/// Stores one entry in the session the command works in. It may name the record that led to it; an answer names its unknown already.
+pub fn log(context: &Context<'_>, entry: Entry, led_from: Option<&str>) -> Result<Logged> {
     let again = matches!(entry, Entry::Resolve { again: true, .. });
-    let mut body = body(context, entry)?;
+    let mut body = body(context, entry, context.led_from(led_from)?)?;
     let mut warnings = match &body {
         Body::Source(source) => absent::source(context, &source.location),
         Body::Evidence(run) => absent::files(context, "file", &run.files),
@@ -71,57 +71,47 @@ fn refuse_resolved(context: &Context<'_>, resolve: &Resolve) -> Result<()> {
 const ANSWER: usize = 300;
 
 /// The body of an entry.
-fn body(context: &Context<'_>, entry: Entry) -> Result<Body> {
+fn body(context: &Context<'_>, entry: Entry, led_from: Option<Id>) -> Result<Body> {
     let text = |name: &str, text: String| context.text(name, &text).map(str::to_owned);
     let optional = |name: &str, given: Option<String>| given.map(|given| text(name, given)).transpose();
     let each =
         |name: &str, list: Vec<String>| list.into_iter().map(|item| text(name, item)).collect::<Result<Vec<_>>>();
-    let led_from = |given: Option<String>| context.led_from(given.as_deref());
     let body = match entry {
-        Entry::Finding { text: finding, impact, memory, led_from: led } => {
+        Entry::Finding { text: finding, impact, memory } => {
             let memory = memory.map(known_memory).transpose()?;
-            Body::Finding(Finding { text: text("finding", finding)?, impact, memory, led_from: led_from(led)? })
+            Body::Finding(Finding { text: text("finding", finding)?, impact, memory, led_from })
         }
-        Entry::Unknown { text: unknown, led_from: led } => {
-            Body::Unknown(Unknown { text: text("unknown", unknown)?, led_from: led_from(led)? })
-        }
+        Entry::Unknown { text: unknown } => Body::Unknown(Unknown { text: text("unknown", unknown)?, led_from }),
         Entry::Resolve { of, text: answer, .. } => {
             let answer = text("answer", answer)?;
             let about = context.record(&of, "unknown", &[Shelf::Journal], |r| matches!(r.body, Body::Unknown(_)))?;
             let concerns = about.head.session.into_iter().collect();
             Body::Resolve(Resolve { of: about.head.id, text: answer, concerns })
         }
-        Entry::DeadEnd { approach, why, led_from: led } => Body::DeadEnd(DeadEnd {
-            approach: text("approach", approach)?,
-            why: text("reason", why)?,
-            led_from: led_from(led)?,
-        }),
-        Entry::Mistake { text: mistake, prevention, led_from: led } => Body::Mistake(Mistake {
+        Entry::DeadEnd { approach, why } => {
+            Body::DeadEnd(DeadEnd { approach: text("approach", approach)?, why: text("reason", why)?, led_from })
+        }
+        Entry::Mistake { text: mistake, prevention } => Body::Mistake(Mistake {
             text: text("mistake", mistake)?,
             prevention: optional("prevention", prevention)?,
-            led_from: led_from(led)?,
+            led_from,
         }),
-        Entry::Decision { text: decision, why, alternatives, led_from: led } => Body::Decision(Decision {
+        Entry::Decision { text: decision, why, alternatives } => Body::Decision(Decision {
             text: text("decision", decision)?,
             why: text("reason", why)?,
             alternatives: each("alternative", alternatives)?,
-            led_from: led_from(led)?,
+            led_from,
         }),
-        Entry::Source { location, led_from: led } => {
-            Body::Source(Source { location: text("source", location)?, led_from: led_from(led)? })
+        Entry::Source { location } => Body::Source(Source { location: text("source", location)?, led_from }),
+        Entry::Evidence { command, exit, files } => {
+            Body::Evidence(Evidence { command: text("command", command)?, exit, files: each("file", files)?, led_from })
         }
-        Entry::Evidence { command, exit, files, led_from: led } => Body::Evidence(Evidence {
-            command: text("command", command)?,
-            exit,
-            files: each("file", files)?,
-            led_from: led_from(led)?,
-        }),
-        Entry::Activity { category, text: activity, failed, files, led_from: led } => Body::Activity(Activity {
+        Entry::Activity { category, text: activity, failed, files } => Body::Activity(Activity {
             failed,
             category: known_category(category)?,
             text: text("activity", activity)?,
             files: each("file", files)?,
-            led_from: led_from(led)?,
+            led_from,
         }),
     };
     Ok(body)

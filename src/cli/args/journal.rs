@@ -5,6 +5,20 @@ use clap::Args;
 use super::{Form, Speaker, Who, unit};
 use crate::model::journal::{CATEGORIES, MEMORY};
 
+/// What every entry can say beside its text.
+#[derive(Debug, Args)]
+pub struct Entry {
+    /// The record that led to it
+    #[arg(long, value_name = "ID")]
+    pub led_from: Option<String>,
+    /// Who says it.
+    #[command(flatten)]
+    pub who: Speaker,
+    /// The form of the answer.
+    #[command(flatten)]
+    pub form: Form,
+}
+
 /// Log something you learned
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
@@ -18,13 +32,8 @@ pub struct Finding {
     /// What it is for longer memory
     #[arg(long = "as", value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(MEMORY))]
     pub memory: Option<String>,
-    /// The record that led to it
-    #[arg(long, value_name = "ID")]
-    pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Speaker,
-    #[command(flatten)]
-    pub form: Form,
+    pub entry: Entry,
 }
 
 /// Log an open question
@@ -34,13 +43,8 @@ pub struct Unknown {
     /// The question; - reads standard input, @FILE a file
     #[arg(value_name = "TEXT", required = true)]
     pub text: Vec<String>,
-    /// The record that led to it
-    #[arg(long, value_name = "ID")]
-    pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Speaker,
-    #[command(flatten)]
-    pub form: Form,
+    pub entry: Entry,
 }
 
 /// Answer an open question, your own or another session's
@@ -86,13 +90,8 @@ pub struct DeadEnd {
     /// Why it failed
     #[arg(long, value_name = "TEXT", required = true)]
     pub why: String,
-    /// The record that led to it
-    #[arg(long, value_name = "ID")]
-    pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Speaker,
-    #[command(flatten)]
-    pub form: Form,
+    pub entry: Entry,
 }
 
 /// Log something you did wrong, and how to prevent it
@@ -105,13 +104,8 @@ pub struct Mistake {
     /// How to prevent it
     #[arg(long, value_name = "TEXT")]
     pub prevention: Option<String>,
-    /// The record that led to it
-    #[arg(long, value_name = "ID")]
-    pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Speaker,
-    #[command(flatten)]
-    pub form: Form,
+    pub entry: Entry,
 }
 
 /// Log a decision, its reason and what you rejected
@@ -127,13 +121,8 @@ pub struct Decision {
     /// A rejected alternative; can be given several times
     #[arg(long, value_name = "TEXT")]
     pub alternative: Vec<String>,
-    /// The record that led to it
-    #[arg(long, value_name = "ID")]
-    pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Speaker,
-    #[command(flatten)]
-    pub form: Form,
+    pub entry: Entry,
 }
 
 /// Log a document or page you consulted
@@ -143,13 +132,8 @@ pub struct Source {
     /// A path or a URL
     #[arg(value_name = "PATH|URL")]
     pub location: String,
-    /// The record that led to it
-    #[arg(long, value_name = "ID")]
-    pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Speaker,
-    #[command(flatten)]
-    pub form: Form,
+    pub entry: Entry,
 }
 
 /// Log a check you ran, and how it ended
@@ -167,13 +151,8 @@ pub struct Evidence {
     /// A file it vouches for; can be given several times
     #[arg(long, value_name = "PATH")]
     pub file: Vec<String>,
-    /// The record that led to it
-    #[arg(long, value_name = "ID")]
-    pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Speaker,
-    #[command(flatten)]
-    pub form: Form,
+    pub entry: Entry,
 }
 
 /// Log the use of a tool
@@ -191,13 +170,8 @@ pub struct Activity {
     /// A file it touched; can be given several times
     #[arg(long, value_name = "PATH")]
     pub file: Vec<String>,
-    /// The record that led to it
-    #[arg(long, value_name = "ID")]
-    pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Speaker,
-    #[command(flatten)]
-    pub form: Form,
+    pub entry: Entry,
 }
 
 fn category_help() -> String {

@@ -28,7 +28,7 @@ pub use collect::{AgentWord, Collect};
 pub use goal::{GoalCommand, PriorityWord};
 pub use handoff::{Handoff, HandoffCommand, HandoffType, Said};
 pub use instructions::{Instructions, ReaderWord};
-pub use journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Undo, Unknown};
+pub use journal::{Activity, DeadEnd, Decision, Entry, Evidence, Finding, Mistake, Resolve, Source, Undo, Unknown};
 pub use mcp::{Mcp, ToolsWord};
 pub use metrics::{Metrics, PeriodWord};
 pub use portable::{Export, Import};

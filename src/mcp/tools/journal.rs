@@ -16,7 +16,7 @@ const RETURNS: &str = "id kind session_id";
 
 fn log(here: &Here<'_>, session: Option<Alias>, entry: Entry) -> Result<Answer> {
     let context = here.working(None, session.map(|alias| alias.0))?;
-    Ok(view::small::logged(&journal::log(&context, entry)?))
+    Ok(view::small::logged(&journal::log(&context, entry, None)?))
 }
 
 // What is kept in mind, in a word.
@@ -58,11 +58,7 @@ impl Call for LogFinding {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let impact = unit("impact", self.impact)?;
-        log(
-            here,
-            self.session_id,
-            Entry::Finding { text: self.finding, impact, memory: self.r#as.map(|word| word.0), led_from: None },
-        )
+        log(here, self.session_id, Entry::Finding { text: self.finding, impact, memory: self.r#as.map(|word| word.0) })
     }
 }
 
@@ -81,7 +77,7 @@ impl Call for LogUnknown {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        log(here, self.session_id, Entry::Unknown { text: self.unknown, led_from: None })
+        log(here, self.session_id, Entry::Unknown { text: self.unknown })
     }
 }
 
@@ -125,7 +121,7 @@ impl Call for LogDeadEnd {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        log(here, self.session_id, Entry::DeadEnd { approach: self.approach, why: self.why, led_from: None })
+        log(here, self.session_id, Entry::DeadEnd { approach: self.approach, why: self.why })
     }
 }
 
@@ -144,7 +140,7 @@ impl Call for LogMistake {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let entry = Entry::Mistake { text: self.mistake, prevention: self.prevention, led_from: None };
+        let entry = Entry::Mistake { text: self.mistake, prevention: self.prevention };
         log(here, self.session_id, entry)
     }
 }
@@ -168,8 +164,7 @@ impl Call for LogDecision {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let entry =
-            Entry::Decision { text: self.decision, why: self.why, alternatives: self.alternatives, led_from: None };
+        let entry = Entry::Decision { text: self.decision, why: self.why, alternatives: self.alternatives };
         log(here, self.session_id, entry)
     }
 }
@@ -193,7 +188,7 @@ impl Call for LogEvidence {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let entry = Entry::Evidence { command: self.command, exit: self.exit_code, files: self.files, led_from: None };
+        let entry = Entry::Evidence { command: self.command, exit: self.exit_code, files: self.files };
         log(here, self.session_id, entry)
     }
 }

@@ -100,10 +100,10 @@ impl Call for ExecuteCheck {
         self.findings.iter().try_for_each(|text| context.text("finding", text).map(drop))?;
         self.remaining_unknowns.iter().try_for_each(|text| context.text("unknown", text).map(drop))?;
         for text in self.findings {
-            journal::log(&context, Entry::Finding { text, impact: None, memory: None, led_from: None })?;
+            journal::log(&context, Entry::Finding { text, impact: None, memory: None }, None)?;
         }
         for text in self.remaining_unknowns {
-            journal::log(&context, Entry::Unknown { text, led_from: None })?;
+            journal::log(&context, Entry::Unknown { text }, None)?;
         }
         ask(here, &context, Phase::Check, Said { task: None, confidence })
     }

@@ -293,7 +293,6 @@ fn failed(context: &mut Context<'_>, told: &Told, category: &str, text: &str) ->
     }
     // a secret that is cut off is none to who looks for secrets
     let text: String = context.store.without_secrets(text).chars().take(FAULT).collect();
-    let entry =
-        Entry::Activity { category: category.to_owned(), text, failed: true, files: Vec::new(), led_from: None };
-    journal::log(context, entry).map(|_| None)
+    let entry = Entry::Activity { category: category.to_owned(), text, failed: true, files: Vec::new() };
+    journal::log(context, entry, None).map(|_| None)
 }
