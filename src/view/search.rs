@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::colour::Paint;
-use super::query::{cut, measure};
+use super::width::{cut, measure};
 use super::{Answer, safe, words};
 use crate::epistemics::passage::Passage;
 use crate::model::{Body, Record};
