@@ -27,10 +27,7 @@
       if ("open" in entry.element) entry.element.open = words.length === 0 ? entry.wasOpen : entry.inside && shown <= 20;
     }
     for (const more of folded) more.open = words.length > 0 && all("[data-entry]", more).some(entry => !entry.hidden) && shown <= 20;
-    for (const list of lists) {
-      const note = list.querySelector("[data-nothing]");
-      if (note) note.hidden = words.length === 0 || all("[data-entry]", list).some(entry => !entry.hidden);
-    }
+    for (const list of lists) list.hidden = words.length > 0 && all("[data-entry]", list).every(entry => entry.hidden);
     count.textContent = words.length === 0 ? "" : `${shown} of ${entries.length} shown`;
   };
   if (box) {
@@ -78,48 +75,4 @@
     const session = event.target.closest?.("svg [data-session]");
     if (session) reveal(session.dataset.session);
   });
-
-  // the graph: what a node is joined to stands out
-  for (const graph of all("svg.graph")) {
-    const nodes = all(".node", graph), edges = all(".edge", graph);
-    let kept = null;
-    const pick = node => {
-      const name = node?.dataset.node, on = new Set([name]);
-      for (const edge of edges) {
-        const joined = name !== undefined && (edge.dataset.from === name || edge.dataset.to === name);
-        edge.classList.toggle("on", joined);
-        if (joined) on.add(edge.dataset.from).add(edge.dataset.to);
-      }
-      graph.classList.toggle("picked", name !== undefined);
-      for (const other of nodes) other.classList.toggle("on", on.has(other.dataset.node));
-    };
-    graph.setAttribute("role", "group");
-    // where there is no room for all, the statements are seen first
-    const room = graph.parentElement, middle = graph.querySelector("[data-goto] .box");
-    if (room.clientWidth < graph.clientWidth / 2) room.scrollLeft = middle.x.baseVal.value - 12;
-    nodes.forEach((node, at) => {
-      node.setAttribute("role", node.dataset.goto ? "link" : "img");
-      node.setAttribute("aria-label", node.dataset.kind ? `${node.dataset.kind}: ${node.querySelector("text").textContent}` : node.querySelector("text").textContent);
-      node.setAttribute("tabindex", at === 0 ? "0" : "-1");
-      node.addEventListener("mouseenter", () => pick(node));
-      node.addEventListener("mouseleave", () => pick(kept));
-      node.addEventListener("focus", () => { kept = node; pick(node); });
-      node.addEventListener("blur", () => { kept = null; pick(null); });
-      node.addEventListener("click", () => { if (node.dataset.goto) reveal(node.dataset.goto); });
-      node.addEventListener("keydown", event => {
-        const to = { ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: nodes.length - 1 }[event.key];
-        if (to !== undefined) {
-          event.preventDefault();
-          const next = nodes[Math.min(Math.max(to, 0), nodes.length - 1)];
-          node.setAttribute("tabindex", "-1");
-          next.setAttribute("tabindex", "0");
-          next.focus();
-        } else if (event.key === "Enter" && node.dataset.goto) {
-          reveal(node.dataset.goto);
-        } else if (event.key === "Escape") {
-          node.blur();
-        }
-      });
-    });
-  }
 })();

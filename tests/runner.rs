@@ -117,6 +117,7 @@ mod unborn;
 mod undo;
 mod values;
 mod vectors_compared;
+mod width;
 mod workflow;
 mod workflow_attacks;
 mod workflow_forms;

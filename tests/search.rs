@@ -95,7 +95,7 @@ fn words_phrases_beginnings_exclusions_and_fields_say_what_is_found() {
 }
 
 #[test]
-fn a_hit_has_its_commit_its_age_its_score_and_the_passage_that_matches() {
+fn a_hit_has_its_commit_its_time_its_score_and_the_passage_that_matches() {
     let mut place = Place::new();
     let (dead, unknown) = history(&place.repo("r"));
     place.now = "2026-03-04T13:00:00.000Z".into();
@@ -131,7 +131,7 @@ fn a_hit_has_its_commit_its_age_its_score_and_the_passage_that_matches() {
 
     let text = repo.run(["search", "tokens clock"]).ok().out;
     assert!(
-        text.starts_with(&format!("dead end {} · ada · 3 days ago · {}\n", &dead[28..], &repo.head()[..8])),
+        text.starts_with(&format!("dead end {} · ada · 2026-03-01 12:00 UTC · {}\n", &dead[28..], &repo.head()[..8])),
         "{text}"
     );
     assert!(text.contains("\n  Mocking the clock · tokens are cached; 令牌过期太早\n"), "{text}");

@@ -192,7 +192,7 @@ fn cutting_keeps_to_the_budget() {
             assert!(cut && text.starts_with(prefix) && prefix.len() < text.len());
             assert!(estimate(prefix) <= budget, "{budget}: {prefix:?}");
             // Nothing much is given away for the sake of a whole word.
-            let next = text[prefix.len()..].char_indices().nth(52).map(|(at, _)| prefix.len() + at);
+            let next = text[prefix.len()..].char_indices().nth(132).map(|(at, _)| prefix.len() + at);
             assert!(estimate(&text[..next.unwrap_or(text.len())]) > budget, "{budget}: {prefix:?}");
         }
     }

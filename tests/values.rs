@@ -48,9 +48,17 @@ fn a_path_that_leads_nowhere_is_told_and_stored() {
     let missing = |what: &str| vec![format!("{what}: no such file in the work tree or in HEAD")];
     assert_eq!(told(&["source", "./nofile"]), missing("source ./nofile"));
     assert_eq!(told(&["source", "docs/nofile.md:12"]), missing("source docs/nofile.md"));
+    assert_eq!(told(&["source", "no/such/file.md"]), missing("source no/such/file.md"));
     assert_eq!(told(&["evidence", "make", "--exit", "0", "--file", "nofile"]), missing("file nofile"));
     assert_eq!(told(&["handoff", "--artifact", "nofile", "--artifact", "README.md"]), missing("artifact nofile"));
-    for source in ["docs/api.md:3", "https://example.org/nofile", "the manual", "tokio/net", "RFC 9110"] {
+    for source in [
+        "docs/api.md:3",
+        "https://example.org/nofile",
+        "the manual",
+        "tokio/net",
+        "docs.rs/tokio/index.html",
+        "RFC 9110",
+    ] {
         assert_eq!(told(&["source", source]), Vec::<String>::new(), "{source}");
     }
     // one that was deleted and is committed is known

@@ -1,20 +1,18 @@
-//! What is known, and of what: findings, questions and failures, linked to the files and commits they are about.
+//! What is known, and of what: findings, decisions, answers and failures, linked to the files and commits they are about.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::overview::importance;
 use crate::model::{Body, Id, Record, SessionId};
 
-/// How much an open question weighs beside findings, whose agents say it.
-const OPEN: f64 = 0.8;
-/// How much one weighs that was answered.
+/// How much a decision weighs beside findings, whose agents say it.
+const DECIDED: f64 = 0.8;
+/// How much an answered question weighs.
 const ANSWERED: f64 = 0.3;
 /// How much a failure weighs.
 const FAILED: f64 = 0.7;
 /// The most files of a statement.
 const FILES: usize = 3;
-/// The most files of a statement of which nothing is known but what was done around it.
-const NEAREST: usize = 2;
 /// How far it is followed what led to a statement.
 const STEPS: usize = 16;
 
@@ -23,8 +21,8 @@ const STEPS: usize = 16;
 pub enum Kind {
     /// Something learned.
     Finding,
-    /// A question nobody has answered.
-    Unknown,
+    /// Something decided.
+    Decision,
     /// A question that was answered.
     Answered,
     /// An approach that failed.
@@ -36,30 +34,30 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Kind::Finding => "finding",
-            Kind::Unknown => "unknown",
+            Kind::Decision => "decision",
             Kind::Answered => "answered",
             Kind::DeadEnd => "dead end",
         }
     }
 }
 
-/// A finding, a question or a failure, and what it is about.
+/// Something that is known, and what it is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement<'r> {
     /// Its record.
     pub record: &'r Record,
     /// What it is.
     pub kind: Kind,
-    /// What was learned, asked or tried.
+    /// What was learned, decided, asked or tried.
     pub text: &'r str,
-    /// The answer of a question, why something failed.
+    /// The answer of a question, why something was decided or failed.
     pub more: Option<&'r str>,
     /// The files it is about, at most 3.
     pub files: Vec<&'r str>,
 }
 
 /// Out of records, oldest first: the statements that matter most, newest first, `most` of them; and how many there are. A
-/// finding matters by its impact and the fewer are newer, as everywhere; open questions and failures count beside them.
+/// finding matters by its impact and the fewer are newer, as everywhere; decisions, answers and failures count beside them.
 pub fn statements<'r>(records: &[&'r Record], most: usize) -> (Vec<Statement<'r>>, usize) {
     let mut answers: BTreeMap<&Id, &str> = BTreeMap::new();
     for record in records {
@@ -72,8 +70,9 @@ pub fn statements<'r>(records: &[&'r Record], most: usize) -> (Vec<Statement<'r>
         let answer = answers.get(&record.head.id).copied();
         let (kind, weight, text, more) = match &record.body {
             Body::Finding(b) => (Kind::Finding, b.impact, b.text.as_str(), None),
+            // an open question is not known
             Body::Unknown(b) if answer.is_some() => (Kind::Answered, Some(ANSWERED), b.text.as_str(), answer),
-            Body::Unknown(b) => (Kind::Unknown, Some(OPEN), b.text.as_str(), None),
+            Body::Decision(b) => (Kind::Decision, Some(DECIDED), b.text.as_str(), Some(b.why.as_str())),
             Body::DeadEnd(b) => (Kind::DeadEnd, Some(FAILED), b.approach.as_str(), Some(b.why.as_str())),
             _ => continue,
         };
@@ -121,8 +120,8 @@ impl<'r> Places<'r> {
         out
     }
 
-    /// The files a statement is about: those that led to it or that it led to; else those of its session that it names; else
-    /// those that were at hand when it was made.
+    /// The files a statement is about: those that led to it or that it led to; else those of its session that it names.
+    /// What was merely done before it says nothing.
     fn files(&self, statement: &Statement<'r>) -> Vec<&'r str> {
         let id = &statement.record.head.id;
         let mut linked: Vec<&str> = Vec::new();
@@ -139,13 +138,7 @@ impl<'r> Places<'r> {
             return Vec::new();
         };
         let all = || done.iter().flat_map(|record| named(record)).map(String::as_str);
-        let said = first(all().filter(|file| mentions(statement.text, file)), FILES);
-        if !said.is_empty() {
-            return said;
-        }
-        let before = done.iter().rev().find(|record| record.head.id < *id);
-        let near = before.or_else(|| done.first());
-        near.map(|record| first(named(record).iter().map(String::as_str), NEAREST)).unwrap_or_default()
+        first(all().filter(|file| mentions(statement.text, file)), FILES)
     }
 }
 
@@ -188,7 +181,7 @@ fn led_from(record: &Record) -> Option<&Id> {
 mod tests {
     use super::*;
     use crate::model::Head;
-    use crate::model::journal::{Activity, DeadEnd, Finding, Resolve, Unknown};
+    use crate::model::journal::{Activity, DeadEnd, Decision, Finding, Resolve, Unknown};
 
     fn id(n: u32) -> Id {
         Id::parse(&format!("00000000-0000-7000-8000-0000{n:08x}")).unwrap()
@@ -221,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn links_win_over_words_and_words_over_nearness() {
+    fn links_win_over_words_and_nearness_in_time_is_no_link() {
         let records = [
             edit(1, 1, &["src/a.rs"], None),
             edit(2, 1, &["src/b.rs", "src/c.rs", "src/d.rs"], None),
@@ -233,12 +226,8 @@ mod tests {
             edit(8, 2, &["other.rs"], None),
         ];
         let files: Vec<(String, Vec<String>)> = told(&records, 9).into_iter().map(|t| (t.1, t.2)).collect();
-        let expected: [(&str, &[&str]); 4] = [
-            ("leads", &["src/e.rs"]),
-            ("led", &["src/a.rs"]),
-            ("it is a.rs that fails", &["src/a.rs"]),
-            ("near", &["src/b.rs", "src/c.rs"]),
-        ];
+        let expected: [(&str, &[&str]); 4] =
+            [("leads", &["src/e.rs"]), ("led", &["src/a.rs"]), ("it is a.rs that fails", &["src/a.rs"]), ("near", &[])];
         let expected: Vec<(String, Vec<String>)> = expected
             .iter()
             .map(|(text, files)| ((*text).to_owned(), files.iter().map(|file| (*file).to_owned()).collect()))
@@ -249,25 +238,30 @@ mod tests {
     #[test]
     fn what_matters_most_is_kept() {
         let unknown = |n, text: &str| record(n, 1, Body::Unknown(Unknown { text: text.into(), led_from: None }));
+        let decision = |n, text: &str| {
+            let (text, why) = (text.to_owned(), "w".to_owned());
+            record(n, 1, Body::Decision(Decision { text, why, alternatives: Vec::new(), led_from: None }))
+        };
         let records = [
             finding(1, "great", Some(1.0), None),
             unknown(2, "asked?"),
-            unknown(3, "open?"),
+            decision(3, "so"),
             finding(4, "small", Some(0.1), None),
             record(5, 1, Body::DeadEnd(DeadEnd { approach: "tried".into(), why: "no".into(), led_from: None })),
             record(6, 2, Body::Resolve(Resolve { of: id(2), text: "so".into(), concerns: Vec::new() })),
+            unknown(7, "nobody knows yet"),
         ];
         let all: Vec<(Kind, String)> = told(&records, 9).into_iter().map(|t| (t.0, t.1)).collect();
         let expected = [
             (Kind::DeadEnd, "tried"),
             (Kind::Finding, "small"),
-            (Kind::Unknown, "open?"),
+            (Kind::Decision, "so"),
             (Kind::Answered, "asked?"),
             (Kind::Finding, "great"),
         ];
         assert_eq!(all, expected.map(|(kind, text)| (kind, text.to_owned())));
         let kept: Vec<String> = told(&records, 3).into_iter().map(|t| t.1).collect();
-        assert_eq!(kept, ["tried", "open?", "great"]);
+        assert_eq!(kept, ["tried", "so", "great"]);
         assert_eq!(statements(&records.iter().collect::<Vec<_>>(), 3).1, 5);
     }
 

@@ -5,6 +5,8 @@
 //! each other, by constants fitted to `o200k_base` counts of prose in several languages, records,
 //! code and logs. They are in hundredths of a token; a digit of a table, `0` to `z`, is five.
 
+use super::short::word_end;
+
 /// Cost of a letter (column) after another (row), `a` to `z`, in three blocks: the second letter
 /// of a word, a later one with a vowel two letters before it, a later one with a consonant there.
 const PAIRS: [&[u8; 78]; 26] = [
@@ -103,19 +105,22 @@ pub fn exact(_text: &str) -> Option<usize> {
     None
 }
 
+/// The longest word that is kept whole, in bytes: a path, not a document without spaces.
+const LONGEST: usize = 128;
+
 /// Cuts `text` to the longest prefix whose [`estimate`] is at most `budget` tokens.
 ///
-/// Returns the prefix and whether anything was cut off; it ends with a word if one ends at most
-/// 48 bytes earlier. Empty text comes back whole, and a budget of 0 leaves nothing of any other.
+/// Returns the prefix and whether anything was cut off; it splits no word of up to
+/// 128 bytes that would fit by itself.
+/// Empty text comes back whole, and a budget of 0 leaves nothing of any other.
 /// The rule is calibrated against `o200k_base`.
 pub fn truncate_to(text: &str, budget: usize) -> (&str, bool) {
     let mut meter = Meter::default();
     for (at, c) in text.char_indices() {
         meter.push(c);
         if meter.tokens() > budget {
-            let blank = text[..at].rfind(char::is_whitespace);
-            let word_end = blank.filter(|end| !c.is_whitespace() && at - end <= 48);
-            return (text[..word_end.unwrap_or(at)].trim_end(), true);
+            let end = word_end(text, at, |word| word.len() <= LONGEST && estimate(word) <= budget);
+            return (text[..end].trim_end(), true);
         }
     }
     (text, false)

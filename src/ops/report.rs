@@ -1,11 +1,13 @@
-//! Everything a page about the project shows: sessions, what passed between them, how sure they were, what is open and known.
+//! Everything a page about the project shows: what needs attention, sessions, what is known, how sure they were.
 
+pub mod attention;
 pub mod file;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
+use self::attention::Attention;
 use super::context::Context;
 use super::search::filter::date;
 use crate::epistemics::belief::{Belief, beliefs};
@@ -17,9 +19,10 @@ use crate::epistemics::knowledge::{Kind, statements};
 use crate::epistemics::passing::{Passing, passings};
 use crate::epistemics::track::{Entry, Score};
 use crate::error::Result;
+use crate::git::content::{Held, Tree};
 use crate::git::dates::Edge;
 use crate::git::{parse_oid, project};
-use crate::model::goal::{GoalState, GoalStatus};
+use crate::model::goal::GoalStatus;
 use crate::model::session::Session;
 use crate::model::{Body, Head, Id, Record, SessionId};
 use crate::store::Index;
@@ -54,7 +57,9 @@ pub const SESSIONS: usize = 500;
 /// The most handoffs, open questions and open goals, the newest.
 pub const LISTED: usize = 200;
 /// The most statements of what is known, those that matter most.
-pub const STATEMENTS: usize = 36;
+pub const STATEMENTS: usize = 100;
+/// After so many seconds without a record an active session is quiet.
+const QUIET: i64 = 7 * 86_400;
 
 /// Which sessions; the agent is the one the context was asked for.
 #[derive(Debug, Clone, Default)]
@@ -76,13 +81,12 @@ pub struct Told {
     pub entry: Entry,
 }
 
-/// A question or a goal that is open, with the commit it is at home on.
-#[derive(Debug)]
-pub struct Open<T> {
-    /// Its envelope.
-    pub head: Head,
-    /// What is open.
-    pub what: T,
+impl Told {
+    /// Whether it has not ended and has said nothing for a week.
+    pub fn is_quiet(&self, now: DateTime<Utc>) -> bool {
+        let last = DateTime::parse_from_rfc3339(&self.gathered.last_at);
+        self.gathered.session.is_active() && last.is_ok_and(|last| (now - last.to_utc()).num_seconds() > QUIET)
+    }
 }
 
 /// What is known, with the commit it is at home on.
@@ -98,19 +102,6 @@ pub struct Known {
     pub more: Option<String>,
     /// The files it is about.
     pub files: Vec<String>,
-}
-
-/// A handoff in force.
-#[derive(Debug)]
-pub struct Handed {
-    /// Its envelope, with the commit it is at home on.
-    pub head: Head,
-    /// What was to be done.
-    pub task: String,
-    /// The agent it is for; `None` for whoever comes.
-    pub to: Option<String>,
-    /// Its type.
-    pub kind: String,
 }
 
 /// How much there is of what, in the sessions that were asked for.
@@ -148,16 +139,12 @@ pub struct Outcome {
     pub sessions: Vec<Told>,
     /// What passed between these sessions, oldest first.
     pub passings: Vec<Passing>,
-    /// The handoffs in force, newest first.
-    pub handoffs: Vec<Handed>,
+    /// What needs attention.
+    pub attention: Attention,
     /// How well forecasts and outcomes of all sessions asked for agree.
     pub score: Score,
     /// The bias of each vector in all of them.
     pub beliefs: Vec<Belief>,
-    /// Open questions, newest first.
-    pub unknowns: Vec<Open<String>>,
-    /// Open goals, newest first.
-    pub goals: Vec<Open<GoalState>>,
     /// What is known, newest first.
     pub known: Vec<Known>,
     /// The subjects of the commits it is at home on, by their ids.
@@ -193,12 +180,11 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     };
     let own: Vec<&Record> = records.iter().filter(is_asked).copied().collect();
     let aside = superseded(records.iter().copied());
-    let (known, statements) = known(&index, &records, &own)?;
+    let (known, statements) = known(&index, &mut Tree::new(context.repo, context.store.head().tree), &records, &own)?;
     let unknowns = open_unknowns(&own, &answered(&records));
     let all_goals: Vec<Owned> = goals(records.iter().copied());
     let is_own = |owned: &&Owned| owned.session.as_ref().map_or(!wanted.is_some(), |session| asked.contains(session));
     let with = |status| all_goals.iter().filter(is_own).filter(move |owned| owned.goal.status == status);
-    let open_goals: Vec<&GoalState> = with(GoalStatus::Open).map(|owned| &owned.goal).rev().collect();
     let handoffs: Vec<&Record> =
         own.iter().rev().filter(|r| r.body.kind() == "handoff" && !aside.contains(&r.head.id)).copied().collect();
     let count = |kind: &str| own.iter().filter(|record| record.body.kind() == kind).count();
@@ -217,22 +203,28 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
         dead_ends: count("dead_end"),
         unknowns_open: unknowns.len(),
         unknowns_resolved: count("unknown") - unknowns.len(),
-        goals_open: open_goals.len(),
+        goals_open: with(GoalStatus::Open).count(),
         goals_done: with(GoalStatus::Done).count(),
         statements,
     };
-    let handed: Vec<Handed> =
-        placed(&index, handoffs.iter().map(|record| &record.head.id))?.into_iter().filter_map(handed).collect();
-    let unknowns = placed(&index, unknowns.into_iter())?.into_iter().filter_map(unknown).collect();
-    let open = placed(&index, open_goals.iter().map(|goal| &goal.id))?;
-    let goals = open.into_iter().zip(open_goals).map(|(record, goal)| Open { head: record.head, what: goal.clone() });
-    let goals: Vec<Open<GoalState>> = goals.collect();
     let commits = known.iter().filter_map(|known: &Known| known.head.commit.as_deref());
     let subject = |commit: &str| Some((commit.to_owned(), context.repo.subject(parse_oid(commit)?)?));
     let subjects = commits.filter_map(subject).collect();
     let any = !kept.is_empty() || index.count_sessions()? > 0;
+    let (goals, goals_more) = attention::goals(&index, with(GoalStatus::Open).rev())?;
     let sessions = told(&records, kept, &aside);
     let passings = passings(sessions.iter().map(|told| &told.gathered));
+    let claimed: BTreeSet<&Id> = passings.iter().filter_map(|passing| passing.handoff.as_ref()).collect();
+    let unclaimed = attention::unclaimed(&handoffs, &records, &claimed);
+    let attention = Attention {
+        unknowns: placed(&index, unknowns.into_iter())?,
+        failed: attention::failed(&index, &own)?,
+        unclaimed_more: unclaimed.len().saturating_sub(LISTED),
+        unclaimed: placed(&index, unclaimed.into_iter())?,
+        stale: attention::stale(context, &index, &handoffs)?,
+        goals,
+        goals_more,
+    };
     totals.passed_on = passings.iter().filter_map(|passing| passing.handoff.as_ref()).collect::<BTreeSet<_>>().len();
     Ok(Outcome {
         project: project::name(context.repo),
@@ -242,11 +234,9 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
         totals,
         sessions,
         passings,
-        handoffs: handed,
+        attention,
         score,
         beliefs,
-        unknowns,
-        goals,
         known,
         subjects,
         any,
@@ -334,36 +324,28 @@ fn open_unknowns<'r>(own: &[&'r Record], answered: &BTreeSet<&Id>) -> Vec<&'r Id
     unknowns.map(|record| &record.head.id).filter(|id| !answered.contains(id)).collect()
 }
 
-fn unknown(record: Record) -> Option<Open<String>> {
-    match record.body {
-        Body::Unknown(unknown) => Some(Open { head: record.head, what: unknown.text }),
-        _ => None,
-    }
-}
-
-fn handed(record: Record) -> Option<Handed> {
-    match record.body {
-        Body::Handoff(handoff) => {
-            Some(Handed { head: record.head, task: handoff.task, to: handoff.to, kind: handoff.kind })
-        }
-        _ => None,
-    }
+/// The files of a tree that a text names by their paths.
+fn named(text: &str, tree: &mut Tree<'_>) -> Vec<String> {
+    let words = text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let paths = words.map(|word| word.split(':').next().unwrap_or(word)).filter(|path| path.contains(['.', '/']));
+    paths.filter(|path| matches!(tree.find(path), Held::File(_))).map(str::to_owned).take(1).collect()
 }
 
 /// What is known, and how much there is. An answer counts whoever gave it.
-fn known(index: &Index<'_>, records: &[&Record], own: &[&Record]) -> Result<(Vec<Known>, usize)> {
+fn known(index: &Index<'_>, tree: &mut Tree<'_>, records: &[&Record], own: &[&Record]) -> Result<(Vec<Known>, usize)> {
     let mut looked_at: Vec<&Record> = own.to_vec();
     looked_at.extend(records.iter().filter(|record| matches!(record.body, Body::Resolve(_))));
     looked_at.sort_by(|a, b| a.head.id.cmp(&b.head.id));
     looked_at.dedup_by(|a, b| a.head.id == b.head.id);
     let (statements, total) = statements(&looked_at, STATEMENTS);
     let heads = placed(index, statements.iter().map(|statement| &statement.record.head.id))?;
-    let known = heads.into_iter().zip(statements).map(|(record, statement)| Known {
-        head: record.head,
-        kind: statement.kind,
-        text: statement.text.to_owned(),
-        more: statement.more.map(str::to_owned),
-        files: statement.files.into_iter().map(str::to_owned).collect(),
+    let known = heads.into_iter().zip(statements).map(|(record, statement)| {
+        let mut files: Vec<String> = statement.files.into_iter().map(str::to_owned).collect();
+        if files.is_empty() {
+            files = named(statement.text, tree);
+        }
+        let (text, more) = (statement.text.to_owned(), statement.more.map(str::to_owned));
+        Known { head: record.head, kind: statement.kind, text, more, files }
     });
     Ok((known.collect(), total))
 }

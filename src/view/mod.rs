@@ -45,6 +45,7 @@ pub mod task;
 pub mod template;
 pub mod trust;
 pub mod validate;
+pub mod width;
 pub mod words;
 
 pub use answer::Answer;

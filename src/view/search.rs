@@ -4,8 +4,9 @@ pub mod reports;
 
 use serde_json::{Value, json};
 
-use self::reports::{Format, cut, measure};
+use self::reports::Format;
 use super::colour::Paint;
+use super::width::{cut, measure};
 use super::{Answer, safe, words};
 use crate::epistemics::passage::Passage;
 use crate::model::{Body, Record};
@@ -58,22 +59,6 @@ fn hit_json(hit: &Hit) -> Value {
         "resolved": matches!(body, Body::Unknown(_)).then_some(hit.answer.is_some()),
         "answer": hit.answer,
     })
-}
-
-/// How long ago, in the greatest whole unit: "3 days ago"; months have 30 days, years 365.
-pub fn ago(seconds: u64) -> String {
-    const UNITS: [(u64, &str); 6] = [
-        (365 * 86_400, "year"),
-        (30 * 86_400, "month"),
-        (7 * 86_400, "week"),
-        (86_400, "day"),
-        (3600, "hour"),
-        (60, "minute"),
-    ];
-    match UNITS.iter().find(|(unit, _)| seconds >= *unit) {
-        Some((unit, name)) => format!("{} ago", words::count((seconds / unit) as usize, name)),
-        None => "just now".to_owned(),
-    }
 }
 
 /// The answer, handoffs in that form, for a terminal of `width` columns; `None` when the text goes to none.
@@ -136,7 +121,7 @@ fn hit_text(hit: &Hit, plan: bool, paint: Paint, width: usize) -> String {
     let failed = plan && matches!(record.body, Body::DeadEnd(_));
     let kind = if failed { "tried and FAILED".to_owned() } else { record.body.kind().replace('_', " ") };
     let mut about = vec![format!("{kind} {}", head.id.short()), cut(&safe::line(&head.ai), 24)];
-    about.push(hit.age.map_or_else(|| words::date(&head.at), ago));
+    about.push(words::date(&head.at));
     about.extend(short_commit(head.commit.as_deref()));
     if hit.answer.is_some() {
         about.push("answered".to_owned());
@@ -250,26 +235,6 @@ fn alike_text(alike: &Alike, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ages_are_in_the_greatest_whole_unit() {
-        for (seconds, text) in [
-            (0, "just now"),
-            (59, "just now"),
-            (60, "1 minute ago"),
-            (3599, "59 minutes ago"),
-            (3600, "1 hour ago"),
-            (86_399, "23 hours ago"),
-            (3 * 86_400, "3 days ago"),
-            (7 * 86_400, "1 week ago"),
-            (29 * 86_400, "4 weeks ago"),
-            (30 * 86_400, "1 month ago"),
-            (364 * 86_400, "12 months ago"),
-            (730 * 86_400, "2 years ago"),
-        ] {
-            assert_eq!(ago(seconds), text);
-        }
-    }
 
     #[test]
     fn a_passage_fits_its_columns_and_what_was_found_is_painted() {

@@ -8,9 +8,10 @@ use super::Form;
 
 /// Write an HTML page of the project: what is open and known, who worked when
 ///
-/// One file that needs nothing else: no network, no script to read it, light and dark. It has a timeline of agents with
-/// their handoffs, how each vector went in each session, forecasts and outcomes, open questions and goals, and what is known of
-/// which files. The newest is shown; where there is more, the page names the command that shows it.
+/// One file that needs nothing else: no network, no script to read it, light and dark. It begins with what needs attention: open
+/// questions, failed checks, handoffs nobody took up, checks older than the code, silent sessions, goals not reached. Then come the
+/// sessions, what is known by file and commit, and pictures: a timeline of agents and handoffs, how each vector went, forecasts
+/// and outcomes. The newest is shown; where there is more, the page names the command that shows it.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
 pub struct Report {

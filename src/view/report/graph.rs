@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::svg::{at, curve, label, number, picture, scrolling, text};
+use super::svg::{at, curve, label, number, picture, scrolling, tail, text};
 use crate::epistemics::knowledge::Kind;
+use crate::epistemics::short::short;
 use crate::ops::report::Known;
 
+/// The most statements, the newest.
+const MOST: usize = 36;
 /// The height of a statement's row.
 const ROW: f64 = 30.0;
 /// Above the first row.
@@ -19,8 +22,9 @@ const COMMITS: f64 = 868.0;
 /// The width of all.
 const WIDTH: f64 = 1104.0;
 
-/// Draws what is known. `None` when nothing is.
+/// Draws what is known of files. `None` when no statement is about any.
 pub fn graph(known: &[Known], subjects: &BTreeMap<String, String>) -> Option<String> {
+    let known: Vec<&Known> = known.iter().filter(|known| !known.files.is_empty()).take(MOST).collect();
     if known.is_empty() {
         return None;
     }
@@ -29,66 +33,53 @@ pub fn graph(known: &[Known], subjects: &BTreeMap<String, String>) -> Option<Str
     let mut of_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut of_commit: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, known) in known.iter().enumerate() {
-        for file in &known.files {
-            of_file.entry(file).or_default().push(at);
-        }
-        if let Some(commit) = &known.head.commit {
-            of_commit.entry(commit).or_default().push(at);
-        }
+        known.files.iter().for_each(|file| of_file.entry(file).or_default().push(at));
+        known.head.commit.iter().for_each(|commit| of_commit.entry(commit).or_default().push(at));
     }
     let (files, commits) = (spread(of_file, row, height), spread(of_commit, row, height));
-    let (mut edges, mut nodes) = (String::new(), String::new());
-    for (place, (file, y, of)) in files.iter().enumerate() {
-        for at in of {
-            edges.push_str(&edge(&format!("f{place}"), *at, known[*at].kind, (FILES, *y), (STATEMENTS.0, row(*at))));
-        }
-        nodes.push_str(&format!(
-            "<g class=\"node\" data-node=\"f{place}\"><title>{}</title><rect class=\"hit\" x=\"0\" y=\"{}\" width=\"{}\" height=\"18\"/><circle class=\"file\" cx=\"{}\" cy=\"{}\" r=\"4.5\"/>{}</g>",
+    let mut body = String::new();
+    for (x, class, shown) in [
+        (FILES, "column end", "Files"),
+        (STATEMENTS.0, "column", "Findings, decisions, dead ends"),
+        (COMMITS, "column", "Commits"),
+    ] {
+        body.push_str(&at(class, x, 16.0, shown));
+    }
+    let edge = |from, to| format!("<path class=\"edge\" d=\"{}\"/>", curve(from, to));
+    for (file, y, of) in &files {
+        of.iter().for_each(|at| body.push_str(&edge((FILES, *y), (STATEMENTS.0, row(*at)))));
+        body.push_str(&format!(
+            "<g><title>{}</title><circle class=\"file\" cx=\"{}\" cy=\"{}\" r=\"4.5\"/>{}</g>",
             text(file),
-            number(y - 9.0),
-            number(FILES + 6.0),
             number(FILES),
             number(*y),
-            at("file end", FILES - 11.0, y + 4.0, &tail(file, 34))
+            at("file end", FILES - 11.0, y + 4.0, &tail(file, FILES - 16.0))
         ));
     }
-    for (place, (commit, y, of)) in commits.iter().enumerate() {
-        for at in of {
-            edges.push_str(&edge(&format!("c{place}"), *at, known[*at].kind, (STATEMENTS.1, row(*at)), (COMMITS, *y)));
-        }
+    for (commit, y, of) in &commits {
+        of.iter().for_each(|at| body.push_str(&edge((STATEMENTS.1, row(*at)), (COMMITS, *y))));
         let hash: String = commit.chars().take(8).collect();
         let subject = subjects.get(*commit).map_or("", String::as_str);
-        nodes.push_str(&format!(
-            "<g class=\"node\" data-node=\"c{place}\"><title>{} {}</title><rect class=\"hit\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"18\"/><rect class=\"commit\" x=\"{}\" y=\"{}\" width=\"9\" height=\"9\"/><text class=\"commit\" x=\"{}\" y=\"{}\"><tspan class=\"hash\">{}</tspan> {}</text></g>",
+        body.push_str(&format!(
+            "<g><title>{} {}</title><rect class=\"commit\" x=\"{}\" y=\"{}\" width=\"9\" height=\"9\"/>{}</g>",
             text(commit),
             text(subject),
-            number(COMMITS - 6.0),
-            number(y - 9.0),
-            number(WIDTH - COMMITS),
             number(COMMITS - 4.5),
             number(y - 4.5),
-            number(COMMITS + 12.0),
-            number(y + 4.0),
-            text(&hash),
-            label(subject, 22)
+            at("commit", COMMITS + 12.0, y + 4.0, &label(&format!("{hash} {subject}"), WIDTH - COMMITS - 14.0))
         ));
     }
     for (at, known) in known.iter().enumerate() {
-        nodes.push_str(&statement(at, known, row(at)));
+        body.push_str(&statement(known, row(at)));
     }
-    let heading = |x: f64, class: &str, shown: &str| at(class, x, 16.0, shown);
-    let columns = heading(FILES, "column end", "Files")
-        + &heading(STATEMENTS.0, "column", "Findings, unknowns, dead ends")
-        + &heading(COMMITS - 6.0, "column", "Commits");
     let description = format!(
-        "{} statements in the middle, newest at the top, joined to {} files at the left and {} commits at the right. The list below says the same in words.",
+        "{} statements, newest at the top, joined to {} files at the left and {} commits at the right. The list above says the same in words.",
         known.len(),
         files.len(),
         commits.len()
     );
-    let body = format!("{columns}<g class=\"edges\">{edges}</g><g class=\"nodes\">{nodes}</g>");
     let drawn = picture("graph", "What is known, and of what", &description, (WIDTH, height), &body);
-    Some(scrolling("graph", "Knowledge graph: files, statements, commits", &drawn))
+    Some(scrolling("graph", "Files, what is known of them, commits", &drawn))
 }
 
 /// A file or a commit, where it stands, and the statements it is joined to.
@@ -115,54 +106,24 @@ fn spread<'k>(of: BTreeMap<&'k str, Vec<usize>>, row: impl Fn(usize) -> f64, hei
     nodes
 }
 
-fn class(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Finding => "finding",
-        Kind::Unknown => "unknown",
-        Kind::Answered => "answered",
-        Kind::DeadEnd => "deadend",
-    }
-}
-
-fn edge(node: &str, statement: usize, kind: Kind, from: (f64, f64), to: (f64, f64)) -> String {
-    format!(
-        "<path class=\"edge {}\" data-from=\"{node}\" data-to=\"s{statement}\" d=\"{}\"/>",
-        class(kind),
-        curve(from, to)
-    )
-}
-
-fn statement(place: usize, known: &Known, y: f64) -> String {
+fn statement(known: &Known, y: f64) -> String {
     let (x, width) = (STATEMENTS.0, STATEMENTS.1 - STATEMENTS.0);
     // each kind has a shape of its own: nobody needs the colour
     let mark = match known.kind {
         Kind::Finding => "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
-        Kind::Unknown => "M0-6L6 0L0 6L-6 0z",
+        Kind::Decision => "M0-6L6 0L0 6L-6 0z",
         Kind::Answered => "M-6 0L-2 4L6-5",
         Kind::DeadEnd => "M-5-5L5 5M5-5L-5 5",
     };
     format!(
-        "<g class=\"node {}\" data-node=\"s{place}\" data-goto=\"k-{}\" data-kind=\"{}\"><title>{}: {}</title><rect class=\"box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"24\" rx=\"6\"/><path class=\"mark\" transform=\"translate({} {})\" d=\"{mark}\"/>{}</g>",
-        class(known.kind),
-        known.head.id.as_str(),
+        "<g><title>{}: {}</title><rect class=\"box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"24\" rx=\"6\"/><path class=\"mark\" transform=\"translate({} {})\" d=\"{mark}\"/>{}</g>",
         known.kind.name(),
-        known.kind.name(),
-        label(&known.text, 300),
+        text(&short(&known.text, 300)),
         number(x),
         number(y - 12.0),
         number(width),
         number(x + 15.0),
         number(y),
-        at("said", x + 29.0, y + 4.0, &label(&known.text, 64))
+        at("said", x + 29.0, y + 4.0, &label(&known.text, width - 36.0))
     )
-}
-
-/// A path whose end is worth more than its beginning.
-fn tail(file: &str, most: usize) -> String {
-    let shown = crate::view::safe::line(file);
-    let count = shown.chars().count();
-    if count <= most {
-        return text(&shown);
-    }
-    text(&format!("…{}", shown.chars().skip(count - most + 1).collect::<String>()))
 }

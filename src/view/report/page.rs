@@ -1,4 +1,4 @@
-//! The page put together: its policy, its pictures, its lists, and what it leaves out.
+//! The page put together: its policy, its lists, its pictures, and what it leaves out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +9,11 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{graph, reliability, sessions, timeline, trajectory};
-use crate::epistemics::knowledge::Kind;
 use crate::epistemics::short::short;
 use crate::error::{Error, Result, quote};
-use crate::model::{Head, SessionId};
-use crate::ops::report::{LISTED, Outcome, SESSIONS, STATEMENTS};
-use crate::view::{safe, search, words};
+use crate::model::{Body, Head, Id, Record, SessionId};
+use crate::ops::report::{Known, LISTED, Outcome, SESSIONS, STATEMENTS};
+use crate::view::{safe, words};
 
 const TEMPLATE: &str = include_str!("../../../templates/report.html");
 const CSS: &str = include_str!("../../../templates/report.css");
@@ -46,58 +45,64 @@ pub struct LeftOut {
 
 /// Makes the page. The same outcome gives the same bytes.
 pub fn page(outcome: &Outcome) -> Result<Page> {
-    let gone = Gone { ai: outcome.ai.as_deref() };
-    let totals = &outcome.totals;
+    let ai = outcome.ai.as_deref();
+    let left = |kind, count, noun: &str, command: &str| left_out(ai, kind, count, noun, command);
+    let (totals, attention) = (&outcome.totals, &outcome.attention);
     let timeline = timeline::timeline(&outcome.sessions, &outcome.passings);
     let growth = trajectory::all(&outcome.sessions);
-    let gone_sessions = gone.of("sessions", totals.sessions.saturating_sub(SESSIONS), "older session", "session list");
     let unshown = totals.sessions - outcome.sessions.len();
     let undrawn = timeline.as_ref().map_or(0, |timeline| timeline.left_out + unshown);
-    let gone_timeline = gone.of("timeline", undrawn, "session in the timeline", "session list");
-    let gone_growth =
-        gone.of("growth", growth.as_ref().map_or(0, |growth| growth.1), "session in this picture", "calibration");
-    let gone_handoffs = gone.of("handoffs", totals.handoffs.saturating_sub(LISTED), "older handoff", "handoff list");
+    let ungrown = growth.as_ref().map_or(0, |growth| growth.1);
+    let gone_sessions = left("sessions", totals.sessions.saturating_sub(SESSIONS), "older session", "session list");
+    let gone_timeline = left("timeline", undrawn, "session", "session list");
+    let gone_growth = left("growth", ungrown, "session", "calibration");
     let unknowns = totals.unknowns_open.saturating_sub(LISTED);
-    let gone_unknowns = gone.of("unknowns", unknowns, "older question", "search kind:unknown --limit 1000");
-    let gone_goals = gone.of("goals", totals.goals_open.saturating_sub(LISTED), "older goal", "goal list --open");
-    let statements = totals.statements.saturating_sub(STATEMENTS);
-    let search = "search kind:finding,unknown,deadend --limit 1000";
-    let gone_knowledge = gone.of("knowledge", statements, "statement of less weight", search);
-    let here: BTreeSet<&SessionId> = outcome.sessions.iter().map(|told| &told.gathered.session.id).collect();
-    let entries = Entries { outcome, here: &here };
+    let gone_unknowns = left("unknowns", unknowns, "older question", "search kind:unknown --limit 1000");
+    let gone_handoffs = left("handoffs", attention.unclaimed_more, "older handoff", "handoff list --unacknowledged");
+    let gone_goals = left("goals", attention.goals_more, "older goal", "goal list --open");
+    let gone_knowledge = left(
+        "knowledge",
+        totals.statements.saturating_sub(STATEMENTS),
+        "less important entry",
+        "search kind:finding,decision,deadend --limit 1000",
+    );
+    let entries = Entries::new(outcome);
+    let groups = [
+        group("Open questions", entries.unknowns(), &gone_unknowns),
+        group("Failed checks", entries.failed(), &None),
+        group("Handed over, taken up by nobody", entries.unclaimed(), &gone_handoffs),
+        group("Checks older than the code", entries.stale(), &None),
+        group("Sessions not ended, silent for a week", entries.quiet(), &None),
+        group("Goals not reached", entries.goals(), &gone_goals),
+    ];
+    let sessions: Vec<Value> = outcome.sessions.iter().map(|told| sessions::session(told, &entries)).collect();
+    let (plot, bias) = (reliability::plot(&outcome.score), reliability::bias_plot(&outcome.beliefs));
     let data = json!({
         "policy": policy(),
         "css": CSS,
         "js": JS,
         "project": safe::line(&outcome.project),
-        "now": outcome.now.format("%Y-%m-%d %H:%M UTC").to_string(),
+        "now": words::date(&outcome.now.to_rfc3339()),
         "asked": asked(outcome),
         "any": outcome.any,
         "has_sessions": totals.sessions > 0,
-        "numbers": numbers(outcome),
+        "contents": contents(outcome),
+        "groups": groups.into_iter().flatten().collect::<Vec<_>>(),
+        "sessions": sessions,
+        "known": entries.known(),
+        "graph": graph::graph(&outcome.known, &outcome.subjects),
         "timeline": timeline.map(|timeline| timeline.html),
         "growth": growth.map(|growth| growth.0),
         "brier": outcome.score.brier.map(|brier| format!("{brier:.2}")),
         "judged": words::count(outcome.score.judged, "session"),
         "told": reliability::told(&outcome.score),
-        "plot": reliability::plot(&outcome.score),
         "bins": reliability::bins(&outcome.score),
-        "bias": reliability::bias_plot(&outcome.beliefs),
+        "plot": plot,
         "biases": reliability::biases(&outcome.beliefs),
-        "unknowns_open": totals.unknowns_open,
-        "goals_open": totals.goals_open,
-        "handoffs": entries.handoffs(),
-        "unknowns": entries.unknowns(),
-        "goals": entries.goals(),
-        "known": entries.known(),
-        "graph": graph::graph(&outcome.known, &outcome.subjects),
-        "sessions": outcome.sessions.iter().map(|told| sessions::session(told, &here)).collect::<Vec<_>>(),
+        "bias": bias,
         "gone_sessions": gone_sessions,
         "gone_timeline": gone_timeline,
         "gone_growth": gone_growth,
-        "gone_handoffs": gone_handoffs,
-        "gone_unknowns": gone_unknowns,
-        "gone_goals": gone_goals,
         "gone_knowledge": gone_knowledge,
     });
     let all = [gone_sessions, gone_timeline, gone_growth, gone_handoffs, gone_unknowns, gone_goals, gone_knowledge];
@@ -158,121 +163,189 @@ fn asked(outcome: &Outcome) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-fn numbers(outcome: &Outcome) -> Vec<Value> {
+/// How much there is of what, without what there is none of.
+fn contents(outcome: &Outcome) -> String {
     let totals = &outcome.totals;
-    let number = |name: &str, value: usize, more: Option<String>| json!({"name": name, "value": value, "more": more});
-    let some = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
-    vec![
-        number("sessions", totals.sessions, some(totals.active, "still active")),
-        number("agents", totals.agents, None),
-        number("handoffs", totals.handoffs, some(totals.passed_on, "taken up")),
-        number("findings", totals.findings, None),
-        number("dead ends", totals.dead_ends, None),
-        number("open questions", totals.unknowns_open, some(totals.unknowns_resolved, "answered")),
-        number("open goals", totals.goals_open, some(totals.goals_done, "reached")),
-    ]
+    let counts = [
+        (totals.sessions, "session"),
+        (totals.agents, "agent"),
+        (totals.handoffs, "handoff"),
+        (totals.findings, "finding"),
+        (totals.dead_ends, "dead end"),
+        (totals.unknowns_resolved, "answered question"),
+        (totals.goals_done, "reached goal"),
+    ];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    counts.map(|(count, noun)| words::count(count, noun)).collect::<Vec<_>>().join(", ")
 }
 
-/// Says what is left out; with the agent that was asked for.
-struct Gone<'o> {
-    ai: Option<&'o str>,
+/// Says what is left out, with the command that shows it to whom asked for this agent; nothing when nothing is.
+fn left_out(ai: Option<&str>, kind: &'static str, count: usize, noun: &str, command: &str) -> Option<LeftOut> {
+    let ai = ai.map(|ai| format!(" --ai {}", quote(ai))).unwrap_or_default();
+    let noun = if count > 1 && noun.ends_with('y') { noun.replace("entry", "entries") } else { noun.to_owned() };
+    let plural = if count > 1 && !noun.ends_with('s') { "s" } else { "" };
+    let what = format!("{count} {noun}{plural}");
+    (count > 0).then(|| LeftOut { kind, count, what, command: safe::line(&format!("git empirica {command}{ai}")) })
 }
 
-impl Gone<'_> {
-    fn of(&self, kind: &'static str, count: usize, noun: &str, command: &str) -> Option<LeftOut> {
-        let ai = self.ai.map(|ai| format!(" --ai {}", quote(ai))).unwrap_or_default();
-        let (what, many) = match noun.split_once(' ') {
-            // the noun is the second word
-            Some(("older", rest)) => (format!("{count} older "), rest),
-            _ => (format!("{count} "), noun),
-        };
-        let (noun, rest) = many.split_once(' ').unwrap_or((many, ""));
-        let plural = if count == 1 { "" } else { "s" };
-        let what = format!("{what}{noun}{plural} {rest}").trim_end().to_owned();
-        (count > 0).then(|| LeftOut { kind, count, what, command: safe::line(&format!("git empirica {command}{ai}")) })
-    }
+/// Entries under a title; nothing without any.
+fn group(title: &str, entries: Vec<Entry>, gone: &Option<LeftOut>) -> Option<Value> {
+    let count = entries.len() + gone.as_ref().map_or(0, |gone| gone.count);
+    (count > 0).then(|| json!({"title": title, "count": count, "entries": entries, "gone": gone}))
 }
 
-/// The lists, as the template has them.
-struct Entries<'o> {
+/// What a list has of a record.
+#[derive(Debug, Default, Serialize)]
+struct Entry {
+    full: Option<Id>,
+    id: String,
+    text: String,
+    /// The answer, the reason.
+    more: Option<String>,
+    /// The kind, where a list has several.
+    kind: Option<String>,
+    /// What else there is to say, a few words each.
+    notes: Vec<String>,
+    ai: String,
+    at: String,
+    commit: Option<String>,
+    session: Option<SessionId>,
+    /// Whether the page has that session.
+    is_here: bool,
+}
+
+/// The lists of the page.
+pub struct Entries<'o> {
     outcome: &'o Outcome,
-    here: &'o BTreeSet<&'o SessionId>,
+    here: BTreeSet<&'o SessionId>,
+    /// Which sessions went on with a session.
+    pub continued: BTreeMap<&'o SessionId, Vec<&'o SessionId>>,
 }
 
-impl Entries<'_> {
-    /// What every entry says: who said it, when, at which commit.
-    fn entry(&self, head: &Head, text: &str) -> serde_json::Map<String, Value> {
-        let at = chrono::DateTime::parse_from_rfc3339(&head.at).ok();
-        let age = at.map(|at| search::ago((self.outcome.now - at.to_utc()).num_seconds().max(0).unsigned_abs()));
-        let entry = json!({
-            "full": head.id,
-            "id": head.id.short(),
-            "text": said(text),
-            "ai": safe::line(&head.ai),
-            "age": age,
-            "commit": head.commit.as_deref().map(|commit| short(&safe::line(commit), 8).replace('…', "")),
-            "session": head.session,
-            "is_here": head.session.as_ref().is_some_and(|session| self.here.contains(session)),
-        });
-        match entry {
-            Value::Object(entry) => entry,
-            _ => serde_json::Map::new(),
+impl<'o> Entries<'o> {
+    fn new(outcome: &'o Outcome) -> Self {
+        let here = outcome.sessions.iter().map(|told| &told.gathered.session.id).collect();
+        let mut continued: BTreeMap<&SessionId, Vec<&SessionId>> = BTreeMap::new();
+        for passing in &outcome.passings {
+            let after = continued.entry(&passing.from).or_default();
+            if !after.contains(&&passing.to) {
+                after.push(&passing.to);
+            }
+        }
+        Entries { outcome, here, continued }
+    }
+
+    /// Whether the page has a session.
+    pub fn has(&self, session: &SessionId) -> bool {
+        self.here.contains(session)
+    }
+
+    fn entry(&self, head: &Head, text: &str) -> Entry {
+        Entry {
+            full: Some(head.id.clone()),
+            id: head.id.short().to_owned(),
+            text: said(text),
+            ai: safe::line(&head.ai),
+            at: words::date(&head.at),
+            commit: head.commit.as_deref().map(|commit| safe::line(commit).chars().take(8).collect()),
+            session: head.session.clone(),
+            is_here: head.session.as_ref().is_some_and(|session| self.has(session)),
+            ..Entry::default()
         }
     }
 
-    fn unknowns(&self) -> Vec<Value> {
-        self.outcome.unknowns.iter().map(|open| Value::Object(self.entry(&open.head, &open.what))).collect()
+    fn of(&self, records: &[Record], made: impl Fn(&Record) -> Option<Entry>) -> Vec<Entry> {
+        records.iter().filter_map(made).collect()
     }
 
-    fn goals(&self) -> Vec<Value> {
-        let goal = |open: &crate::ops::report::Open<crate::model::goal::GoalState>| {
-            let mut entry = self.entry(&open.head, &open.what.text);
-            let priority = open.what.priority.name();
-            entry.insert("kind".to_owned(), json!(priority));
-            entry.insert("class".to_owned(), json!(priority));
-            entry.insert("steps".to_owned(), json!(open.what.progress()));
-            Value::Object(entry)
-        };
-        self.outcome.goals.iter().map(goal).collect()
+    fn unknowns(&self) -> Vec<Entry> {
+        self.of(&self.outcome.attention.unknowns, |record| match &record.body {
+            Body::Unknown(unknown) => Some(self.entry(&record.head, &unknown.text)),
+            _ => None,
+        })
     }
 
-    fn known(&self) -> Vec<Value> {
-        let known = |known: &crate::ops::report::Known| {
-            let mut entry = self.entry(&known.head, &known.text);
-            let class = match known.kind {
-                Kind::Finding => "finding",
-                Kind::Unknown => "unknown",
-                Kind::Answered => "answered",
-                Kind::DeadEnd => "deadend",
-            };
-            entry.insert("kind".to_owned(), json!(known.kind.name()));
-            entry.insert("class".to_owned(), json!(class));
-            entry.insert("more".to_owned(), json!(known.more.as_deref().map(said)));
-            let files: Vec<String> = known.files.iter().map(|file| safe::line(file)).collect();
-            entry.insert("files".to_owned(), json!(files));
-            Value::Object(entry)
-        };
-        self.outcome.known.iter().map(known).collect()
-    }
-
-    fn handoffs(&self) -> Vec<Value> {
-        let agents: BTreeMap<&SessionId, &str> =
-            self.outcome.sessions.iter().map(|t| (&t.gathered.session.id, t.gathered.session.ai.as_str())).collect();
-        let handed = |handed: &crate::ops::report::Handed| {
-            let mut entry = self.entry(&handed.head, &handed.task);
-            let taken = self.outcome.passings.iter().filter(|p| p.handoff.as_ref() == Some(&handed.head.id)).map(|p| {
-                let how = if p.accepted { "acknowledged by" } else { "continued by" };
-                json!({"how": how, "session": p.to, "ai": agents.get(&p.to).map(|ai| safe::line(ai))})
-            });
-            entry.insert("taken".to_owned(), taken.collect());
-            entry.insert("to".to_owned(), json!(handed.to.as_deref().map(safe::line)));
-            if handed.kind != "epistemic" {
-                entry.insert("kind".to_owned(), json!(safe::line(&handed.kind)));
-                entry.insert("class".to_owned(), json!("medium"));
+    fn failed(&self) -> Vec<Entry> {
+        self.of(&self.outcome.attention.failed, |record| match &record.body {
+            Body::Evidence(run) => {
+                let notes = vec![format!("exit {}", run.exit)];
+                Some(Entry { notes, ..self.entry(&record.head, &run.command) })
             }
-            Value::Object(entry)
+            _ => None,
+        })
+    }
+
+    fn unclaimed(&self) -> Vec<Entry> {
+        self.of(&self.outcome.attention.unclaimed, |record| match &record.body {
+            Body::Handoff(handoff) => {
+                let notes = handoff.to.iter().map(|to| format!("for {}", safe::line(to))).collect();
+                let kind = (handoff.kind != "epistemic").then(|| safe::line(&handoff.kind).replace('_', " "));
+                let more = handoff.next_steps.first().map(|step| said(step));
+                Some(Entry { notes, kind, more, ..self.entry(&record.head, &handoff.task) })
+            }
+            _ => None,
+        })
+    }
+
+    fn stale(&self) -> Vec<Entry> {
+        let stale = self.outcome.attention.stale.iter().map(|(head, stale)| {
+            let notes = stale.files.iter().map(|file| safe::line(file)).collect();
+            let more = Some("passed before these files changed".to_owned());
+            Entry { notes, more, ..self.entry(head, &stale.command) }
+        });
+        stale.collect()
+    }
+
+    fn quiet(&self) -> Vec<Entry> {
+        let quiet = self.outcome.sessions.iter().filter(|told| told.is_quiet(self.outcome.now)).map(|told| {
+            let session = &told.gathered.session;
+            Entry {
+                text: said(session.task.as_deref().unwrap_or(sessions::NO_TASK)),
+                ai: safe::line(&session.ai),
+                at: format!("last record {}", words::date(&told.gathered.last_at)),
+                session: Some(session.id.clone()),
+                is_here: true,
+                ..Entry::default()
+            }
+        });
+        quiet.collect()
+    }
+
+    fn goals(&self) -> Vec<Entry> {
+        let goals = self.outcome.attention.goals.iter().map(|(head, goal)| {
+            let notes = [Some(format!("{} priority", goal.priority.name())), goal.progress()];
+            Entry { notes: notes.into_iter().flatten().collect(), ..self.entry(head, &goal.text) }
+        });
+        goals.collect()
+    }
+
+    /// What is known, by the first file each statement is about, then by commit.
+    fn known(&self) -> Vec<Value> {
+        let mut groups: BTreeMap<(bool, &str), Vec<Entry>> = BTreeMap::new();
+        let others = |known: &Known| known.files.iter().skip(1).map(|file| safe::line(file)).collect();
+        for known in &self.outcome.known {
+            let entry = Entry {
+                more: known.more.as_deref().map(said),
+                kind: Some(known.kind.name().to_owned()),
+                notes: others(known),
+                ..self.entry(&known.head, &known.text)
+            };
+            let key = match (known.files.first(), known.head.commit.as_deref()) {
+                (Some(file), _) => (false, file.as_str()),
+                (None, commit) => (true, commit.unwrap_or_default()),
+            };
+            groups.entry(key).or_default().push(entry);
+        }
+        let group = |((is_commit, name), entries): ((bool, &str), Vec<Entry>)| {
+            let subject = self.outcome.subjects.get(name).map(|subject| short(&safe::line(subject), 100));
+            let name = match (is_commit, name) {
+                (true, "") => "on no commit".to_owned(),
+                (true, commit) => safe::line(commit).chars().take(8).collect(),
+                (false, file) => safe::line(file),
+            };
+            json!({"name": name, "is_commit": is_commit, "subject": subject.filter(|_| is_commit), "entries": entries})
         };
-        self.outcome.handoffs.iter().map(handed).collect()
+        groups.into_iter().map(group).collect()
     }
 }
 
@@ -288,17 +361,16 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_counted_in_words() {
-        let gone = Gone { ai: Some("a b") };
-        assert!(gone.of("sessions", 0, "older session", "session list").is_none());
-        let one = gone.of("sessions", 1, "older session", "session list").unwrap();
+        assert!(left_out(None, "sessions", 0, "older session", "session list").is_none());
+        let one = left_out(Some("a b"), "sessions", 1, "older session", "session list").unwrap();
         assert_eq!(
             (one.what.as_str(), one.command.as_str()),
             ("1 older session", "git empirica session list --ai 'a b'")
         );
-        let many = gone.of("timeline", 7, "session in the timeline", "session list").unwrap();
-        assert_eq!(many.what, "7 sessions in the timeline");
-        let others = gone.of("knowledge", 2, "statement of less weight", "x").unwrap();
-        assert_eq!(others.what, "2 statements of less weight");
+        assert_eq!(
+            left_out(None, "knowledge", 7, "less important entry", "x").unwrap().what,
+            "7 less important entries"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::epistemics::track::{BINS, Score};
 use crate::view::words;
 
 /// Where the plot begins.
-const LEFT: f64 = 46.0;
+const LEFT: f64 = 64.0;
 /// Likewise, from above.
 const TOP: f64 = 20.0;
 /// How wide and high it is.
@@ -50,8 +50,8 @@ pub fn plot(score: &Score) -> Option<String> {
         let value = f64::from(fifth) / 5.0;
         body.push_str(&line("grid", (x(value), y(0.0)), (x(value), y(1.0))));
         body.push_str(&line("grid", (x(0.0), y(value)), (x(1.0), y(value))));
-        body.push_str(&at("axis middle", x(value), y(0.0) + 16.0, &format!("{value:.1}")));
-        body.push_str(&at("axis end", LEFT - 6.0, y(value) + 4.0, &format!("{value:.1}")));
+        body.push_str(&at("axis middle", x(value), y(0.0) + 30.0, &format!("{value:.1}")));
+        body.push_str(&at("axis end", LEFT - 20.0, y(value) + 4.0, &format!("{value:.1}")));
     }
     body.push_str(&line("perfect", (x(0.0), y(0.0)), (x(1.0), y(1.0))));
     let given: Vec<(f64, f64, usize)> =
@@ -67,7 +67,7 @@ pub fn plot(score: &Score) -> Option<String> {
             at("count middle", x(*forecast), y(*observed) + 4.0, &n.to_string())
         ));
     }
-    body.push_str(&at("axis middle", x(0.5), y(0.0) + 34.0, "forecast"));
+    body.push_str(&at("axis middle", x(0.5), y(0.0) + 48.0, "forecast"));
     body.push_str(&format!(
         "<text class=\"axis middle\" transform=\"translate(12 {})rotate(-90)\">reached</text>",
         number(y(0.5))
@@ -76,16 +76,11 @@ pub fn plot(score: &Score) -> Option<String> {
         "How often sessions reached what they set out for, by how sure they were of it. On the dashed diagonal both agree. {} were judged; the table beside it has the numbers.",
         words::count(score.judged, "session")
     );
-    Some(picture("reliability", "Forecast and outcome", &description, (LEFT + SIDE + 20.0, TOP + SIDE + 42.0), &body))
+    Some(picture("reliability", "Forecast and outcome", &description, (LEFT + SIDE + 20.0, TOP + SIDE + 56.0), &body))
 }
 
-/// What the scores say, in sentences.
+/// What the scores say, in sentences; asked only where a session was judged.
 pub fn told(score: &Score) -> Vec<String> {
-    if score.judged == 0 {
-        return vec![
-            "No session could be judged yet. One is judged when it is over, said how sure it was (check or preflight), and has goals or evidence.".to_owned(),
-        ];
-    }
     let mut out = Vec::new();
     if score.small_sample() {
         out.push(format!("Only {} judged: a first impression, not more.", words::count(score.judged, "session")));

@@ -1,14 +1,13 @@
 //! One session of the page: how it went, what it said.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
-use super::page::said;
+use super::page::{Entries, said};
 use super::trajectory::cells;
 use crate::epistemics::confidence::{overall, series};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::duration;
+use crate::epistemics::short::short;
 use crate::epistemics::trajectory::NOTHING_SHARED;
 use crate::model::SessionId;
 use crate::model::goal::GoalState;
@@ -20,8 +19,11 @@ use crate::view::{safe, words};
 /// The most entries of a list.
 const ENTRIES: usize = 40;
 
-/// A session, as the template has it. `here` has those that the page shows.
-pub fn session(told: &Told, here: &BTreeSet<&SessionId>) -> Value {
+/// What stands for the task of a session that has none.
+pub const NO_TASK: &str = "no task was named";
+
+/// A session, as the template has it.
+pub fn session(told: &Told, page: &Entries<'_>) -> Value {
     let gathered = &told.gathered;
     let session = &gathered.session;
     let last = session.ended_at.as_deref().unwrap_or(&gathered.last_at);
@@ -44,35 +46,38 @@ pub fn session(told: &Told, here: &BTreeSet<&SessionId>) -> Value {
             })
         })
         .collect();
+    let link = |id: &SessionId| json!({"id": id, "is_here": page.has(id)});
+    let continued = page.continued.get(&session.id).into_iter().flatten().map(|id| link(id));
+    let assessed = is_assessable.then(|| told.calibration.status.phrase());
+    let sure = [sure(gathered), assessed].into_iter().flatten().collect::<Vec<_>>().join(", ");
     json!({
         "id": session.id,
-        "when": words::date(&session.started_at).replace(" UTC", ""),
+        "when": words::date(&session.started_at),
         "ai": safe::line(&session.ai),
-        "task": session.task.as_deref().map_or_else(|| "no task was named".to_owned(), |task| crate::epistemics::short::short(&safe::line(task), 160)),
-        "sure": sure(gathered),
-        "calibration": if is_assessable { told.calibration.status.phrase() } else if session.is_active() { "active".to_owned() } else { String::new() },
-        "why": is_assessable.then(|| told.calibration.why.clone()),
-        "lasted": if session.is_active() { format!("active, last heard of after {lasted}") } else { format!("lasted {lasted}") },
+        "task": session.task.as_deref().map_or_else(|| NO_TASK.to_owned(), |task| short(&safe::line(task), 160)),
+        "sure": sure,
+        "is_active": session.is_active(),
+        "lasted": if session.is_active() { format!("active, last record after {lasted}") } else { format!("lasted {lasted}") },
         "kind": session.kind.as_deref().map(safe::line),
-        "from": session.from,
-        "from_here": session.from.as_ref().is_some_and(|from| here.contains(from)),
+        "from": session.from.as_ref().map(link),
+        "continued": continued.collect::<Vec<_>>(),
         "outcome": outcome,
-        "cells": cells(gathered),
+        "why": is_assessable.then(|| told.calibration.why.clone()),
+        "lists": lists(gathered),
         "assessments": assessments,
         "assessments_gone": gathered.assessments.len().saturating_sub(ENTRIES),
-        "lists": lists(gathered),
+        "cells": cells(gathered),
     })
 }
 
-/// Overall confidence at both ends, in a few characters.
-fn sure(gathered: &Gathered) -> String {
+/// Overall confidence at both ends, in a few characters; nothing for who gave none.
+fn sure(gathered: &Gathered) -> Option<String> {
     let vectors = || gathered.assessments.iter().map(|(_, a)| &a.vectors);
     let given: Vec<f64> = series(vectors()).into_iter().flatten().collect();
     match given.as_slice() {
-        [] if vectors().any(|vectors| overall(vectors).is_some()) => NOTHING_SHARED.to_owned(),
-        [] => "not assessed".to_owned(),
-        [only] => format!("{only:.2}"),
-        [first, .., last] => format!("{first:.2} → {last:.2}"),
+        [] => vectors().any(|vectors| overall(vectors).is_some()).then(|| NOTHING_SHARED.to_owned()),
+        [only] => Some(format!("{only:.2}")),
+        [first, .., last] => Some(format!("{first:.2} → {last:.2}")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What pictures and page are written with: numbers that are numbers, and text that is nothing but text.
 
-use crate::epistemics::short::short;
+use crate::epistemics::short::cut;
 use crate::view::safe;
 
 /// A coordinate: one decimal at most, and always a number.
@@ -26,9 +26,31 @@ pub fn text(text: &str) -> String {
     out
 }
 
-/// The same of a text that must fit into a picture.
-pub fn label(given: &str, most: usize) -> String {
-    text(&short(&safe::line(given), most))
+/// How wide a character of 12 px is at most in the fonts of the page, in tenths of a pixel.
+fn width(c: char) -> usize {
+    match c {
+        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' => 50,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' => 125,
+        c if c.is_ascii_uppercase() => 98,
+        c if (c as u32) < 0x250 => 80,
+        _ => 160,
+    }
+}
+
+/// A text that must fit into so many pixels of a picture.
+pub fn label(given: &str, pixels: f64) -> String {
+    text(&cut(&safe::line(given), (pixels.max(0.0) * 10.0) as usize, width))
+}
+
+/// The same of a path, whose end is worth more than its beginning: without the first folders.
+pub fn tail(path: &str, pixels: f64) -> String {
+    let shown = safe::line(path);
+    let fits = |text: &str| text.chars().map(width).sum::<usize>() as f64 <= pixels * 10.0;
+    let tails = shown.match_indices('/').map(|(at, _)| format!("…{}", &shown[at..]));
+    let mut tails = std::iter::once(shown.clone()).chain(tails);
+    tails
+        .find(|tail| fits(tail))
+        .map_or_else(|| label(shown.rsplit('/').next().unwrap_or(&shown), pixels), |t| text(&t))
 }
 
 /// A picture: what it is, said in a title and a description, and how large. `name` is ours and makes its ids.
@@ -84,7 +106,17 @@ mod tests {
         let shown = text(hostile);
         assert!(!shown.contains(['<', '>', '"', '\'', '\n', '\u{1b}', '\u{202e}']), "{shown}");
         assert_eq!(text("a < b & c"), "a &lt; b &amp; c");
-        assert_eq!(label("<<<<<<<<", 4), "&lt;&lt;&lt;…", "cut before it is escaped");
-        assert!(label(hostile, 8).starts_with("&lt;script"));
+        assert_eq!(label("<<<<<<<<", 40.0), "&lt;&lt;&lt;…", "cut before it is escaped");
+        assert!(label(hostile, 120.0).starts_with("&lt;script"));
+    }
+
+    #[test]
+    fn labels_fit_and_break_between_words_and_names() {
+        assert_eq!(label("one two three", 200.0), "one two three");
+        assert_eq!(label("one two three", 75.0), "one two…");
+        assert!(label(&"W".repeat(300), 100.0).chars().map(width).sum::<usize>() <= 1000);
+        assert_eq!(tail("src/a.rs", 200.0), "src/a.rs");
+        assert_eq!(tail("very/long/folder/name/src/cache.rs", 100.0), "…/cache.rs");
+        assert!(tail(&"w".repeat(300), 100.0).chars().map(width).sum::<usize>() <= 1000);
     }
 }

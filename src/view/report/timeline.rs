@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::svg::{at, label, line, number, picture, scrolling, text};
 use crate::epistemics::passing::Passing;
+use crate::epistemics::short::short;
 use crate::model::{Id, SessionId};
 use crate::ops::report::Told;
 
@@ -21,6 +22,10 @@ const TOP: f64 = 30.0;
 const EDGE: f64 = 18.0;
 /// The width of all, when there is little to draw.
 const WIDTH: f64 = 964.0;
+/// The width of a date.
+const DATE: f64 = 76.0;
+/// After so much of a day its date stands again.
+const AGAIN: f64 = 110.0;
 /// The width of the names.
 const NAMES: f64 = 138.0;
 /// How much room a session has for its task, and how much follows anything else that happens.
@@ -77,7 +82,7 @@ pub fn timeline(sessions: &[Told], passings: &[Passing]) -> Option<Timeline> {
             number(width)
         ));
     }
-    body.push_str(&days(&places, height));
+    body.push_str(&days(&places, height, width));
     body.push_str("<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"4.5\" markerHeight=\"4.5\" orient=\"auto\"><path class=\"point\" d=\"M0 0L8 4L0 8z\"/></marker></defs>");
     for bar in &bars {
         // the task ends before the first handoff
@@ -113,7 +118,7 @@ pub fn timeline(sessions: &[Told], passings: &[Passing]) -> Option<Timeline> {
         body.push_str(&arrow((x1, from.y), (x2, to.y), passing.accepted));
     }
     let description = format!(
-        "{} sessions of {} agents, oldest at the left. Time runs to the right; pauses are shortened. The list of handoffs below says the same in words.",
+        "{} sessions of {} agents, oldest at the left. Time runs to the right; pauses are shortened. The list of sessions says the same in words.",
         drawn.len(),
         agents.len()
     );
@@ -121,7 +126,11 @@ pub fn timeline(sessions: &[Told], passings: &[Passing]) -> Option<Timeline> {
     let mut names = String::new();
     for (ai, y, rows) in &lanes {
         let middle = y + ROW * *rows as f64 / 2.0 + 4.0;
-        names.push_str(&format!("<g><title>{}</title>{}</g>", text(ai), at("name", 12.0, middle, &label(ai, 15))));
+        names.push_str(&format!(
+            "<g><title>{}</title>{}</g>",
+            text(ai),
+            at("name", 12.0, middle, &label(ai, (NAMES - 14.0) / 1.15))
+        ));
     }
     let (names_width, names_height) = (number(NAMES), number(height));
     let names = format!(
@@ -195,14 +204,14 @@ fn drawn_bar(bar: &Bar<'_>, free: f64) -> String {
     let session = &bar.told.gathered.session;
     let class = if session.is_active() { "bar active" } else { "bar" };
     let width = bar.to - bar.from;
-    let room = ((free - bar.from - 14.0) / 6.5).max(0.0) as usize;
+    let room = free - bar.from - 14.0;
     let task = session.task.as_deref().unwrap_or("");
-    let shown = if room < 6 { String::new() } else { at("task", bar.from + 9.0, bar.y + 15.0, &label(task, room)) };
+    let shown = if room < 40.0 { String::new() } else { at("task", bar.from + 9.0, bar.y + 15.0, &label(task, room)) };
     let [x, y, width, height] = [bar.from, bar.y, width, BAR].map(number);
     format!(
         "<g data-session=\"s-{}\"><title>{}</title><rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"6\"/>{shown}</g>",
         session.id.as_str(),
-        label(&format!("{}: {task}", session.ai), 200)
+        text(&short(&format!("{}: {task}", session.ai), 200))
     )
 }
 
@@ -220,21 +229,22 @@ fn arrow((x1, y1): (f64, f64), (x2, y2): (f64, f64), accepted: bool) -> String {
     )
 }
 
-/// A line and a label where a day begins, labels only where there is room.
-fn days(places: &BTreeMap<Moment<'_>, f64>, height: f64) -> String {
-    let (mut out, mut last_day, mut free) = (String::new(), "", 0.0);
-    for ((moment, _), place) in places {
-        let day = moment.get(..10).unwrap_or(moment);
-        if day == last_day {
-            continue;
+/// A line where a day begins, and dates so near to each other that one is seen wherever the picture is scrolled to.
+fn days(places: &BTreeMap<Moment<'_>, f64>, height: f64, end: f64) -> String {
+    let (mut out, mut day, mut dates) = (String::new(), "", Vec::<(f64, &str)>::new());
+    let moments = places.iter().map(|((moment, _), place)| (place - 6.0, moment.get(..10).unwrap_or(moment)));
+    for (x, new) in moments.chain([(end, "")]) {
+        while let Some((last, _)) = dates.last().filter(|(last, _)| last + AGAIN + DATE <= x) {
+            dates.push((last + AGAIN, day));
         }
-        last_day = day;
-        let x = place - 6.0;
-        out.push_str(&line("day", (x, TOP - 8.0), (x, height)));
-        if x >= free {
-            out.push_str(&at("date", x, 14.0, &text(day)));
-            free = x + 76.0;
+        if new != day && !new.is_empty() {
+            out.push_str(&line("day", (x, TOP - 8.0), (x, height)));
+            if dates.last().is_none_or(|(last, _)| last + DATE <= x) {
+                dates.push((x, new));
+            }
         }
+        day = new;
     }
+    dates.iter().for_each(|(x, day)| out.push_str(&at("date", *x, 14.0, &text(day))));
     out
 }

@@ -6,6 +6,7 @@ use crate::epistemics::trajectory::alone;
 use crate::ops::handoff::Listed;
 use crate::ops::show::short_commit;
 use crate::view::handoff::growth;
+use crate::view::width::{cut, measure};
 use crate::view::{safe, words};
 
 /// The form of handoffs that were found.
@@ -156,48 +157,6 @@ fn table(reports: &[Listed], width: Option<usize>) -> String {
 
 fn fitted(line: &str, width: Option<usize>) -> String {
     width.map_or_else(|| line.to_owned(), |width| cut(line, width)) + "\n"
-}
-
-/// How many columns a terminal takes for a character: 2 for those of East Asia and pictures, 0 for marks on others.
-fn columns_of(c: char) -> usize {
-    match c as u32 {
-        0..=0x2ff => 1,
-        0x300..=0x36f
-        | 0x483..=0x489
-        | 0x591..=0x5bd
-        | 0x610..=0x61a
-        | 0x64b..=0x65f
-        | 0x20d0..=0x20ff
-        | 0xfe00..=0xfe0f => 0,
-        0x1100..=0x115f | 0x2e80..=0x303e | 0x3041..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f => 2,
-        0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1f64f | 0x1f900..=0x1f9ff | 0x20000..=0x3fffd => 2,
-        _ => 1,
-    }
-}
-
-/// How many columns a terminal takes for a text on one line.
-pub fn measure(text: &str) -> usize {
-    text.chars().map(columns_of).sum()
-}
-
-/// A line that takes at most `width` columns; what is cut off ends in `…`.
-pub fn cut(line: &str, width: usize) -> String {
-    if measure(line) <= width {
-        return line.to_owned();
-    }
-    let mut left = width.saturating_sub(1);
-    let mut out = String::new();
-    for c in line.chars() {
-        match left.checked_sub(columns_of(c)) {
-            Some(rest) => left = rest,
-            None => break,
-        }
-        out.push(c);
-    }
-    if width > 0 {
-        out.push('…');
-    }
-    out
 }
 
 #[cfg(test)]
