@@ -13,8 +13,7 @@ use crate::model::{Phase, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
     Asked, Context, assess, bootstrap, calibration, checkpoint, committer, compaction, deinit, demo, diff, drift,
-    flush, goal, handoff, init, journal, log, metrics, resume, session, setup, snapshot, status, sync,
-    undo,
+    flush, goal, handoff, init, journal, log, metrics, resume, session, setup, snapshot, status, sync, undo,
 };
 use crate::view::block::BuiltIn;
 use crate::view::fit::Form;

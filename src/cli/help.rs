@@ -17,10 +17,7 @@ type Group = (&'static str, &'static [&'static str]);
 /// The commands of `-h`: at most 24.
 pub const EVERYDAY: &[Group] = &[
     ("begin, share, mend", &["init", "demo", "session", "sync", "doctor"]),
-    (
-        "log as you go",
-        &["finding", "unknown", "resolve", "deadend", "decision", "mistake", "evidence", "undo"],
-    ),
+    ("log as you go", &["finding", "unknown", "resolve", "deadend", "decision", "mistake", "evidence", "undo"]),
     ("hand over, take up", &["handoff", "resume", "log", "show"]),
     ("ask", &["status", "search", "report"]),
     ("say how sure you are", &["preflight", "check", "postflight", "goal"]),
@@ -95,7 +92,8 @@ pub fn screen() -> String {
 }
 
 fn all() -> String {
-    let mut out = format!("The commands that 'git empirica -h' does not list:\n{}\ntopics\n", listed(&Cli::command(), REST));
+    let mut out =
+        format!("The commands that 'git empirica -h' does not list:\n{}\ntopics\n", listed(&Cli::command(), REST));
     for (name, about) in TOPICS {
         out.push_str(&format!("  {name:<13} {about}\n"));
     }
@@ -116,13 +114,18 @@ fn page(names: &[&str]) -> Result<String> {
     let mut known = Cli::command();
     known.build();
     let meant = forms::meant(names[0]);
+    let words = meant.unwrap_or(&names[..1]).iter().chain(&names[1..]);
+    let words: Vec<&str> = words.copied().filter(|name| !name.starts_with('-')).collect();
     let mut found = &known;
-    for name in meant.unwrap_or(&names[..1]).iter().chain(&names[1..]).take_while(|name| !name.starts_with('-')) {
+    for name in &words {
         found = found.find_subcommand(name).ok_or_else(|| unknown(found, name))?;
     }
-    let page = found.clone().render_long_help().to_string();
+    let asked = ["git-empirica"].into_iter().chain(words).chain(["--help"]);
+    let page = Cli::command().try_get_matches_from(asked).err().map(|page| page.to_string()).unwrap_or_default();
     Ok(match meant {
-        Some(meant) => format!("'git empirica {}' is an alias of 'git empirica {}'.\n\n{page}", names[0], meant.join(" ")),
+        Some(meant) => {
+            format!("'git empirica {}' is an alias of 'git empirica {}'.\n\n{page}", names[0], meant.join(" "))
+        }
         None => page,
     })
 }

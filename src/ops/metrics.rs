@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
 use super::handoff::{self, Listed};
-use super::search::filter::date;
 use super::resume::{Resumed, resumed};
+use super::search::filter::date;
 use super::session::gather_from;
 use super::{accept, arrival};
 use crate::epistemics::facts::Facts;

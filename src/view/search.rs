@@ -125,7 +125,9 @@ pub fn answer(outcome: &Outcome, format: Format, paint: Paint, width: Option<usi
             .say("Nothing was found.")
             .hint("use fewer or other words, or the beginning of one: tok*; git empirica log --journal lists all"),
         (Listing::Handoffs(_), _) => answer.say("No handoff fits."),
-        (Listing::Alike(..), _) => answer.say("No session resembles it.").hint("git empirica search finds single words"),
+        (Listing::Alike(..), _) => {
+            answer.say("No session resembles it.").hint("git empirica search finds single words")
+        }
     }
 }
 

@@ -12,9 +12,9 @@ use crate::mcp::schema::Alias;
 use crate::model::Verdict;
 use crate::ops::search::filter::Given;
 use crate::ops::{accept, handoff, managed, resume, search};
+use crate::view::colour::Paint;
 use crate::view::fit::Form;
 use crate::view::pack::Detail;
-use crate::view::colour::Paint;
 use crate::view::search::reports::Format;
 use crate::view::{self, Answer};
 
