@@ -352,7 +352,7 @@ fn the_examples_of_the_workflow_have_every_key_that_is_answered() {
     for (section, arguments) in [
         ("preflight, check, postflight", &["preflight", "-v", "know=0.5"][..]),
         ("preflight, check, postflight", &["check", "-v", "know=0.5"]),
-        ("drift", &["drift"]),
+        ("check --drift, drift", &["drift"]),
         ("checkpoint", &["checkpoint"]),
         ("diff", &["diff"]),
         ("preflight, check, postflight", &["postflight", "-v", "know=0.5", "--no-handoff"]),

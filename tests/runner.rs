@@ -40,6 +40,7 @@ mod goals;
 mod guide;
 mod harness;
 mod healing;
+mod help;
 mod hooks;
 mod hostile;
 mod hostile_notes;

@@ -93,7 +93,10 @@ pub fn understood(arguments: Vec<OsString>) -> Vec<OsString> {
         Some(command) => command.iter().map(|word| (*word).to_owned()).collect(),
         None => vec![first.to_string_lossy().into_owned()],
     };
+    let asks_help = rest.peek().is_some_and(|word| word == "-h" || word == "--help");
     match known {
+        // an option that waits for its value would take the one that asks for help
+        Some(command) if asks_help => out.extend(command.iter().filter(|w| !w.starts_with('-')).map(OsString::from)),
         Some(command) => out.extend(command.iter().map(OsString::from)),
         None => out.push(first),
     }
@@ -221,6 +224,10 @@ mod tests {
             ("x log --stat -- -3", "x log --stat -- -- -3"),
             ("x --no-pager log -1", "x --no-pager log -n1"),
             ("x export --output file", "x export --output file"),
+            ("x query --ai a", "x search --handoffs --ai a"),
+            ("x completions bash", "x setup --completions bash"),
+            ("x completions -h", "x setup -h"),
+            ("x repair --apply --to a=b", "x doctor --repairs --apply --to a=b"),
             ("x finding --finding", "x finding --finding"),
         ] {
             assert_eq!(understood(words(line)), words(meant), "{line}");

@@ -41,7 +41,7 @@ const fn spelling(
 }
 
 /// The longer commands first.
-static SPELLINGS: [Spelling; 24] = [
+static SPELLINGS: [Spelling; 22] = [
     spelling("session start", "bootstrap_session", "", &[AI, ("--task", "task")]),
     spelling("session list", "list_sessions", "", &[AI]),
     spelling("session end", "end_session", "", &[SESSION, AI]),
@@ -59,10 +59,8 @@ static SPELLINGS: [Spelling; 24] = [
     spelling("resume", "resume_previous_session", "", &[SESSION, AI]),
     spelling("status", "bootstrap_project", "", &[SESSION, AI, ("--budget", "budget")]),
     spelling("search", "search_history", "query", &[AI]),
-    spelling("query", "query_handoff_reports", "", &[SESSION, AI]),
     spelling("calibration", "get_calibration_report", "", &[SESSION, AI]),
     spelling("metrics", "generate_efficiency_report", "", &[AI]),
-    spelling("drift", "check_drift_monitor", "", &[SESSION]),
     spelling("diff", "get_vector_diff", "from", &[SESSION]),
     spelling("accept", "accept_handoff", "handoff_id", &[SESSION]),
     spelling("sync", "sync_notes", "remote", &[]),

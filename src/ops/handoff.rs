@@ -22,7 +22,7 @@ use crate::model::assessment::Changes;
 use crate::model::journal::{Finding, Unknown};
 use crate::model::{Body, Handoff, Head, Id, Record, SessionId, Shelf};
 use crate::store::index::{HandoffsWanted as Wanted, Only, Row};
-use crate::store::{Entry, Index, MARKDOWN_REF, Scan, When};
+use crate::store::{Entry, Index, Scan, When};
 
 /// A handoff, stored or only drafted.
 #[derive(Debug)]
@@ -53,11 +53,6 @@ impl Outcome {
     pub fn storage_location(&self) -> String {
         let on = self.record.head.commit.as_deref().unwrap_or("the empty tree, until the first commit");
         format!("git:{} on {on}", crate::store::data_ref(Shelf::Handoffs))
-    }
-
-    /// The ref people read it from.
-    pub fn markdown_ref(&self) -> &'static str {
-        MARKDOWN_REF
     }
 }
 

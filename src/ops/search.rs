@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::model::snapshot::{Related, SemanticContext, Snapshot};
 use crate::model::{Body, Id, Record, SessionId};
 use crate::store::Index;
-use crate::store::index::{Found, Row, Words, WordsAsked, words};
+use crate::store::index::{Found, HandoffsWanted, Row, Words, WordsAsked, words};
 use filter::{Filter, Given};
 use like::{About, Alike};
 
@@ -174,7 +174,8 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
 }
 
 fn resolve(context: &Context<'_>, query: Query, request: &Request, filter: &Filter) -> Result<Asked> {
-    let mut sessions: Vec<SessionId> = filter.session.iter().cloned().collect();
+    let wanted = &filter.wanted;
+    let mut sessions: Vec<SessionId> = wanted.session.iter().cloned().collect();
     for given in &query.sessions {
         sessions.push(alias::session(context, given)?.id);
     }
@@ -182,10 +183,10 @@ fn resolve(context: &Context<'_>, query: Query, request: &Request, filter: &Filt
         words: findable(query.wanted),
         without: findable(query.unwanted),
         kinds: [query.kinds, request.kinds.clone()].concat(),
-        ais: query.ais.into_iter().chain(filter.ai.clone()).collect(),
+        ais: query.ais.into_iter().chain(wanted.ai.clone()).collect(),
         sessions,
-        since: filter.since,
-        until: filter.until,
+        since: wanted.since,
+        until: wanted.until,
         among: None,
     };
     let has_time = asked.since.is_some() || asked.until.is_some();
@@ -260,7 +261,8 @@ pub(super) fn semantic(context: &Context<'_>, snapshot: &Snapshot, given: &str) 
         (query, words, found)
     } else {
         let request = Request { words: vec![given.to_owned()], ..Request::default() };
-        let filter = Filter::of_agent(context.asked.ai.clone());
+        let wanted = HandoffsWanted { ai: context.asked.ai.clone(), ..Default::default() };
+        let filter = Filter { wanted, ..Filter::default() };
         let asked = resolve(context, terms::parse(given)?, &request, &filter)?;
         let (words, found, _) = best(&index, &asked, false, RELATED)?;
         (given.trim().to_owned(), words, found)

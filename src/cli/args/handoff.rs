@@ -48,7 +48,7 @@ pub struct Handoff {
     pub command: Option<HandoffCommand>,
     #[command(flatten)]
     pub said: Said,
-    /// The type [default: as the document of --from says, else epistemic]; each but epistemic has fields of its own
+    /// The type [default: that of the document given, else epistemic]; git empirica help tasks says what each is for
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<HandoffType>,
     /// The agent it is for

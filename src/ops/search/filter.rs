@@ -9,7 +9,6 @@ use crate::error::{Error, Result};
 use crate::git::content::{from_here, inside};
 use crate::git::dates::{self, Edge};
 use crate::git::{Oid, parse_oid, range};
-use crate::model::SessionId;
 use crate::model::handoff::Calibration;
 use crate::ops::alias;
 use crate::ops::context::Context;
@@ -36,32 +35,19 @@ pub struct Given {
     pub calibration: Option<Calibration>,
 }
 
-/// The same with names and dates resolved; `None` asks for nothing.
-#[derive(Debug, Clone, Default)]
+/// The same with names and dates resolved.
+#[derive(Debug, Default)]
 pub struct Filter {
-    /// The agent of the record.
-    pub ai: Option<String>,
-    /// The session of the record.
-    pub session: Option<SessionId>,
-    /// Made in this second or later, since 1970.
-    pub since: Option<i64>,
-    /// Made in this second or earlier, since 1970.
-    pub until: Option<i64>,
-    task: Option<Regex>,
+    /// Agent, session and time, which every record has, and what the index knows of handoffs.
+    pub(super) wanted: HandoffsWanted,
+    pub(super) task: Option<Regex>,
     /// The commit the handoff is at home on is one of these.
-    commits: Option<BTreeSet<Oid>>,
-    /// As git's trees have it; empty for the root.
-    path: Option<String>,
-    kind: Option<String>,
-    calibration: Option<Calibration>,
+    pub(super) commits: Option<BTreeSet<Oid>>,
+    /// Whether a file anywhere in the work tree is asked for.
+    pub(super) is_root: bool,
 }
 
 impl Filter {
-    /// Asks for the records of an agent, or for all.
-    pub fn of_agent(ai: Option<String>) -> Self {
-        Filter { ai, ..Filter::default() }
-    }
-
     /// Resolves what is asked. What makes no sense or names nothing is an error.
     pub fn resolve(context: &Context<'_>, given: &Given) -> Result<Self> {
         // what needs no repository is looked at first
@@ -75,47 +61,40 @@ impl Filter {
         }
         let commits = if given.range.is_empty() { None } else { Some(range::commits(context.repo, &given.range)?) };
         let session = context.asked.session.as_deref().map(|name| alias::session(context, name)).transpose()?;
-        Ok(Filter {
-            ai: context.asked.ai.clone(),
-            session: session.map(|named| named.id),
-            since,
-            until,
-            task,
-            commits,
-            path: given.path.as_deref().map(|text| path(context, text)).transpose()?,
-            kind: given.kind.clone(),
-            calibration: given.calibration,
-        })
-    }
-
-    /// Whether it asks for what only handoffs have.
-    pub fn asks_handoffs(&self) -> bool {
-        self.task.is_some()
-            || self.commits.is_some()
-            || self.path.is_some()
-            || self.kind.is_some()
-            || self.calibration.is_some()
-    }
-
-    /// The handoffs in force that fit, newest first, `most` of them, and how many there are.
-    pub fn handoffs(&self, context: &Context<'_>, index: &Index<'_>, most: usize) -> Result<(Vec<Row>, usize)> {
+        let path = given.path.as_deref().map(|text| path(context, text)).transpose()?;
         let root = context.repo.work_tree();
-        let is_root = self.path.as_ref().is_some_and(String::is_empty);
         // a file is named as in the work tree, or by its absolute path
         let named = |path: &String| {
             let absolute = root.as_ref().and_then(|root| root.join(path).to_str().map(str::to_owned));
             std::iter::once(path.clone()).chain(absolute)
         };
         let wanted = HandoffsWanted {
-            ai: self.ai.clone(),
-            session: self.session.clone(),
-            since: self.since,
-            until: self.until,
+            ai: context.asked.ai.clone(),
+            session: session.map(|named| named.id),
+            since,
+            until,
             task_id: None,
-            kind: self.kind.clone(),
-            calibration: self.calibration.map(|status| status.name().to_owned()),
-            paths: self.path.iter().filter(|_| !is_root).flat_map(named).collect(),
+            kind: given.kind.clone(),
+            calibration: given.calibration.map(|status| status.name().to_owned()),
+            paths: path.iter().filter(|path| !path.is_empty()).flat_map(named).collect(),
         };
+        Ok(Filter { wanted, task, commits, is_root: path.is_some_and(|path| path.is_empty()) })
+    }
+
+    /// Whether it asks for what only handoffs have.
+    pub fn asks_handoffs(&self) -> bool {
+        let HandoffsWanted { kind, calibration, paths, .. } = &self.wanted;
+        self.task.is_some()
+            || self.commits.is_some()
+            || self.is_root
+            || !paths.is_empty()
+            || kind.is_some()
+            || calibration.is_some()
+    }
+
+    /// The handoffs in force that fit, newest first, `most` of them, and how many there are.
+    pub fn handoffs(&self, context: &Context<'_>, index: &Index<'_>, most: usize) -> Result<(Vec<Row>, usize)> {
+        let root = context.repo.work_tree();
         let in_tree = |Listed { handoff, .. }: &Listed| {
             let uncommitted = handoff.uncommitted.iter().map(|file| &file.path);
             handoff.artifacts.iter().chain(uncommitted).any(|file| inside(root.as_deref(), file).is_some())
@@ -130,16 +109,16 @@ impl Filter {
             {
                 return Ok(false);
             }
-            if self.commits.is_none() && !is_root {
+            if self.commits.is_none() && !self.is_root {
                 return Ok(true);
             }
             let Some(whole) = listed(index, std::slice::from_ref(row))?.pop() else { return Ok(false) };
             let home = whole.head.commit.as_deref().and_then(parse_oid);
             let is_on = |commits: &BTreeSet<Oid>| home.is_some_and(|home| commits.contains(&home));
-            Ok(self.commits.as_ref().is_none_or(is_on) && (!is_root || in_tree(&whole)))
+            Ok(self.commits.as_ref().is_none_or(is_on) && (!self.is_root || in_tree(&whole)))
         };
-        let asks_more = self.task.is_some() || self.commits.is_some() || is_root;
-        index.handoffs(&wanted, most, if asks_more { Some(&mut fits) } else { None })
+        let asks_more = self.task.is_some() || self.commits.is_some() || self.is_root;
+        index.handoffs(&self.wanted, most, if asks_more { Some(&mut fits) } else { None })
     }
 }
 
