@@ -14,51 +14,10 @@ use crate::index::{answers, equal, folder, ids, records, remove, sessions};
 use crate::sync_epochs::{redact, stub};
 use crate::team::{REFS, clones, hub, sync};
 
-/// The next LEB128 number.
-fn number(bytes: &mut impl Iterator<Item = u8>) -> Option<i64> {
-    let (mut out, mut shift) = (0, 0);
-    loop {
-        let byte = bytes.next()?;
-        out |= i64::from(byte & 0x7f) << shift;
-        shift += 7;
-        if byte < 0x80 {
-            return Some(out);
-        }
-    }
-}
-
-/// Unfolds the lists of words into a table: each word of each text, how many it has, and at which place this one is.
-fn listed(db: &Connection) {
-    db.execute_batch("CREATE TEMP TABLE listed(word TEXT, r INTEGER, length INTEGER, place INTEGER)").expect("a table");
-    let mut find = db.prepare("SELECT word, first, last, count, docs, places FROM words").expect("lists");
-    let mut rows = find.query([]).expect("lists");
-    while let Some(row) = rows.next().expect("a list") {
-        let [first, last, count] = [1, 2, 3].map(|at| row.get::<_, i64>(at).expect("a number"));
-        let [docs, places] = [4, 5].map(|at| row.get::<_, Vec<u8>>(at).expect("bytes"));
-        assert!(!docs.is_empty(), "a list of nobody");
-        let (mut docs, mut places) = (docs.into_iter(), places.into_iter());
-        let (mut r, mut met) = (first, 0);
-        while let Some(step) = number(&mut docs) {
-            r += step >> 1;
-            met += 1;
-            let times = if step & 1 == 1 { number(&mut docs).expect("how often") } else { 1 };
-            let length = number(&mut docs).expect("a length");
-            let mut place = 0;
-            for _ in 0..times {
-                place += number(&mut places).expect("a place");
-                let word: String = row.get(0).expect("a word");
-                let add = "INSERT INTO listed VALUES(?, ?, ?, ?)";
-                db.execute(add, rusqlite::params![word, r, length, place]).expect("a row");
-            }
-        }
-        assert_eq!((r, met, places.next()), (last, count, None));
-    }
-}
-
 /// What an index holds, without the numbers of its rows.
 fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("an index");
-    listed(&db);
+    db.execute_batch("CREATE VIRTUAL TABLE temp.listed USING fts5vocab(main, words, instance)").expect("a table");
     let questions = [
         ("key", "SELECT name, value FROM meta"),
         (
@@ -81,11 +40,11 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
         ),
         ("memory", "SELECT hex(o.id), word FROM memory JOIN record o USING(r)"),
         ("paths", "SELECT hex(o.id), path FROM path JOIN record o USING(r)"),
-        ("words", "SELECT hex(o.id), listed.word, length, place FROM listed JOIN record o USING(r)"),
+        ("words", "SELECT hex(o.id), listed.term, listed.offset FROM listed JOIN record o ON o.r = listed.doc"),
         (
             "orphans",
             "SELECT 'stands', r FROM stands WHERE r NOT IN (SELECT r FROM record) UNION SELECT 'path', r FROM path WHERE r NOT IN (SELECT r FROM record) \
-           UNION SELECT 'words', r FROM listed WHERE r NOT IN (SELECT r FROM record) UNION SELECT 'notes', n FROM stands WHERE n NOT IN (SELECT n FROM note)",
+           UNION SELECT 'words', doc FROM listed WHERE doc NOT IN (SELECT r FROM record) UNION SELECT 'notes', n FROM stands WHERE n NOT IN (SELECT n FROM note)",
         ),
         (
             "sessions",
@@ -97,8 +56,7 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
         (
             "summed",
             "SELECT 'session', count(began), 0 FROM session UNION ALL SELECT 'know', count(know), ifnull(sum(CAST(round(know * 1000000) AS INTEGER)), 0) FROM session \
-           UNION ALL SELECT 'uncertainty', count(uncertainty), ifnull(sum(CAST(round(uncertainty * 1000000) AS INTEGER)), 0) FROM session \
-           UNION ALL SELECT 'words', count(DISTINCT r), count(*) FROM listed",
+           UNION ALL SELECT 'uncertainty', count(uncertainty), ifnull(sum(CAST(round(uncertainty * 1000000) AS INTEGER)), 0) FROM session",
         ),
     ];
     let mut out = BTreeMap::new();

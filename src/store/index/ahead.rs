@@ -29,7 +29,7 @@ pub struct Line {
     pub version: i64,
     /// What it says.
     pub record: Record,
-    /// Its text to search, if it is searched.
+    /// The words of its text, if it is searched.
     pub words: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl Line {
     /// Reads a line; `None` for one that nobody understands.
     pub fn read(line: &[u8]) -> Option<Self> {
         let record = wire::record::decode(line)?;
-        Some(Line { version: fnv(line) as i64, words: words::of(&record.body), record })
+        Some(Line { version: fnv(line) as i64, words: words::compared(&record.body), record })
     }
 
     /// Of the lines of a note, in order, the one with this id and version.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::Fault;
 use super::ahead::{self, Line, Note};
 use super::schema;
 use super::texts::{Kept, Texts};
 use super::wanted::{Beside, Wanted};
-use super::{Fault, lists};
 use crate::git::{Oid, Repository, difference, notes};
 use crate::model::{Id, SessionId};
 use crate::wire;
@@ -54,8 +54,6 @@ pub(super) struct Bulk {
     pub(super) retracted: BTreeSet<Id>,
     /// How many records there are of a kind, by agent.
     pub(super) tally: BTreeMap<&'static str, HashMap<String, i64>>,
-    /// The words of their texts.
-    pub(super) words: lists::Bulk,
 }
 
 /// From how many notes that differ on it may be better to make all anew; where assertions are checked from a few, so that
@@ -252,7 +250,7 @@ impl<'f> Filler<'f> {
         let differs = version != line.version;
         match &mut self.bulk {
             Some(bulk) if differs => drop(bulk.differ.insert(r, id.clone())),
-            None if differs => self.look_again(r, id, &[])?,
+            None if differs => self.look_again(r, id)?,
             None if added > 0 => self.touch(r)?,
             _ => {}
         }
@@ -271,11 +269,10 @@ impl<'f> Filler<'f> {
 
     /// Puts in what was kept back while all was new; the indexes are made by `index` when the tables they are over are whole.
     pub fn settle(&mut self, index: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
-        let Some(Bulk { mut names, mut concerns, differ, retracted, known, tally, words }) = self.bulk.take() else {
+        let Some(Bulk { mut names, mut concerns, differ, retracted, known, tally }) = self.bulk.take() else {
             return Ok(());
         };
         drop(known);
-        words.settle(self.db)?;
         names.sort_unstable();
         for row in &names {
             self.db
@@ -294,29 +291,23 @@ impl<'f> Filler<'f> {
             }
         }
         index()?;
-        differ.iter().try_for_each(|(r, id)| self.look_again(*r, id, &[]))?;
+        differ.iter().try_for_each(|(r, id)| self.look_again(*r, id))?;
         retracted.iter().try_for_each(|id| self.stands_again(id))
     }
 
-    /// Takes out lines that a note held. What one of them says is told by its line, so those of one record go together.
+    /// Takes out lines that a note held.
     fn lines_went<'l>(&mut self, all: impl Iterator<Item = &'l [u8]>) -> Result<(), Fault> {
-        let mut of: BTreeMap<Id, Vec<&[u8]>> = BTreeMap::new();
-        for line in all {
-            if let Some(id) = lines::id(line).and_then(Id::parse) {
-                of.entry(id).or_default().push(line);
-            }
-        }
-        for (id, gone) in of {
+        let ids: BTreeSet<Id> = all.filter_map(|line| lines::id(line).and_then(Id::parse)).collect();
+        for id in ids {
             if let Some((r, _)) = self.record(&id)? {
-                self.look_again(r, &id, &gone)?;
+                self.look_again(r, &id)?;
             }
         }
         Ok(())
     }
 
-    /// Looks at all notes a record stands on: which still hold it, in which versions. `gone` are lines that one held.
-    pub(super) fn look_again(&mut self, r: i64, id: &Id, gone: &[&[u8]]) -> Result<(), Fault> {
-        let version = self.record(id)?.map(|(_, version)| version);
+    /// Looks at all notes a record stands on: which still hold it, in which versions.
+    pub(super) fn look_again(&mut self, r: i64, id: &Id) -> Result<(), Fault> {
         let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM stands WHERE r = ?1";
         let mut find = self.db.prepare_cached(find)?;
         let places: Vec<i64> = find.query_map([r], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -332,9 +323,7 @@ impl<'f> Filler<'f> {
                 versions.extend(own.into_iter().map(|line| (line.to_vec(), n)));
             }
         }
-        let known = gone.iter().copied().chain(versions.keys().map(Vec::as_slice)).filter_map(Line::read);
-        let words = known.filter(|line| Some(line.version) == version).find_map(|line| line.words);
-        self.delete(r, words.as_deref())?;
+        self.delete(r)?;
         let doubled = versions.len() > 1;
         let Some((line, n)) = versions.pop_last() else { return Ok(()) };
         let Some(line) = Line::read(&line) else { return Ok(()) };

@@ -6,16 +6,12 @@ mod derive;
 mod file;
 mod fill;
 mod handoffs;
-mod lists;
-mod postings;
-mod rank;
 mod rows;
 mod schema;
 mod search;
 mod sessions;
 mod texts;
 mod totals;
-mod walk;
 mod wanted;
 pub mod words;
 

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::ahead::Line;
 use super::fill::Filler;
-use super::{Fault, lists, schema, words};
+use super::{Fault, schema, words};
 use crate::git::content::inside;
 use crate::model::journal::Finding;
 use crate::model::{Body, Handoff, Id, Record, SessionId};
@@ -30,8 +30,8 @@ impl Filler<'_> {
         Ok(())
     }
 
-    /// Takes out a record, with its text to search; [`Fault::Lost`] when it has one that is not known.
-    pub(super) fn delete(&mut self, r: i64, words: Option<&str>) -> Result<(), Fault> {
+    /// Takes out a record.
+    pub(super) fn delete(&mut self, r: i64) -> Result<(), Fault> {
         self.touch(r)?;
         let kind: Option<(String, Option<i64>)> = self
             .db
@@ -46,7 +46,7 @@ impl Filler<'_> {
             }
             self.sessionless |= kind == "supersede" || (kind == "handoff" && s.is_none());
             if words::KINDS.contains(&kind.as_str()) {
-                lists::remove(self.db, r, words.ok_or(Fault::Lost)?)?;
+                self.db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([r])?;
             }
         }
         for table in ["stands", "concerns", "names", "record", "handoff_reports", "path", "memory"] {
@@ -58,7 +58,7 @@ impl Filler<'_> {
     /// Puts in a record anew that was taken back, or is no longer.
     pub(super) fn stands_again(&mut self, id: &Id) -> Result<(), Fault> {
         let known = self.record(id)?;
-        known.map_or(Ok(()), |(r, _)| self.look_again(r, id, &[]))
+        known.map_or(Ok(()), |(r, _)| self.look_again(r, id))
     }
 
     fn is_retracted(&self, id: &[u8; 16]) -> Result<bool, Fault> {
@@ -149,10 +149,7 @@ impl Filler<'_> {
             return Ok(());
         }
         if let Some(text) = words {
-            match &mut self.bulk {
-                Some(bulk) => bulk.words.add(self.db, r, text)?,
-                None => lists::add(self.db, r, text)?,
-            }
+            self.db.prepare_cached("INSERT INTO words(rowid, text) VALUES(?, ?)")?.execute(params![r, text])?;
         }
         match &record.body {
             Body::Handoff(handoff) => {

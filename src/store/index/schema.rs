@@ -3,15 +3,15 @@
 use crate::model::{Id, SessionId};
 
 /// Goes up with every change of the tables or of what is put into them.
-pub const LAYOUT: u32 = 13;
+pub const LAYOUT: u32 = 14;
 
 /// The `kind` of the row of a record that was taken back.
 pub const RETRACTED: &str = "retracted";
 
 /// The tables. A record stands on its `note`, and on those in `stands`; it concerns its session `s`, and those in `concerns`.
 /// Everything in them follows from the notes; `beside` marks what is read beside our refs (the logs, tips that
-/// are not united yet) and is put in anew when that changes. `words` has who has a word where (`postings.rs`). `tally` counts
-/// records, `sums` texts with their words, sessions, and what those learned, in millionths: what everybody asks for is not
+/// are not united yet) and is put in anew when that changes. `words` finds records by the words of their texts. `tally` counts
+/// records, `sums` sessions, and what those learned, in millionths: what everybody asks for is not
 /// counted anew. Indexes of few rows are there from the beginning.
 ///
 /// `handoff_reports` with its two indexes is the table of the specification (handoff reports, "Database Storage"), without
@@ -39,8 +39,8 @@ CREATE INDEX record_aside ON record(r) WHERE aside = 1;
 CREATE INDEX record_doubled ON record(id) WHERE doubled = 1;
 CREATE INDEX note_beside ON note(beside) WHERE beside = 1;
 CREATE INDEX handoff_task ON handoff_reports(task_id, id) WHERE task_id IS NOT NULL;
-CREATE TABLE words(word TEXT, first INTEGER, last INTEGER NOT NULL, count INTEGER NOT NULL, docs BLOB NOT NULL,
-  places BLOB NOT NULL, PRIMARY KEY(word, first)) WITHOUT ROWID;
+CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='ascii');
+INSERT INTO words(words, rank) VALUES('hashsize', 33554432);
 ";
 
 /// The indexes by which sessions are read, made after a bulk of rows, and what goes on counting records.

@@ -1,11 +1,11 @@
 //! Questions to the index about words: which records have them, best first.
 
-use rusqlite::{CachedStatement, Connection, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
 
 use super::handoffs::Row;
-use super::rank::{self, Best};
 use super::{Fault, Index, schema, words};
 use crate::epistemics::terms::Term;
+use crate::epistemics::wording;
 use crate::error::Result;
 use crate::model::{Id, SessionId};
 
@@ -57,124 +57,52 @@ pub struct Found {
     pub total: usize,
 }
 
-/// From how many records on the newest are looked for among all that there are; where assertions are checked from a few, so
-/// that tests see it.
-const MANY: usize = if cfg!(debug_assertions) { 4 } else { 1000 };
-
-/// What a record must be besides having the words.
-struct Fit<'a> {
-    asked: &'a Asked<'a>,
-    /// Those that are set aside, and those that have what must not be there, in order; and how many of them were passed.
-    out: Vec<i64>,
-    passed: usize,
-    sessions: Vec<i64>,
-    /// The handoffs that are wanted, in order.
-    among: Option<Vec<i64>>,
-    /// What an id is at least, and what it is less than.
-    since: Option<Vec<u8>>,
-    until: Option<Vec<u8>>,
-    find: CachedStatement<'a>,
+impl Words {
+    /// The words as a query of FTS5; `None` when no record can have them. Its tokens are letters, digits and marks in quotes,
+    /// so nothing in them is syntax.
+    fn query(&self) -> Option<String> {
+        let (terms, operator) = match self {
+            Words::All(terms) => (terms, " AND "),
+            Words::Any(terms) => (terms, " OR "),
+        };
+        let phrases: Vec<String> = terms.iter().filter_map(phrase).collect();
+        let is_possible = matches!(self, Words::Any(_)) || phrases.len() == terms.len();
+        (is_possible && !phrases.is_empty()).then(|| phrases.join(operator))
+    }
 }
 
-impl<'a> Fit<'a> {
-    fn new(db: &'a Connection, asked: &'a Asked<'a>) -> Result<Self, Fault> {
-        let mut sessions = Vec::new();
-        let mut find = db.prepare_cached("SELECT s FROM session WHERE id = ?")?;
-        for id in asked.sessions {
-            sessions.extend(find.query_map([schema::session(id)], |row| row.get::<_, i64>(0))?.next().transpose()?);
-        }
-        let mut out = rank::having(db, asked.without)?;
-        let mut aside = db.prepare_cached("SELECT r FROM record WHERE aside = 1")?;
-        for r in aside.query_map([], |row| row.get(0))? {
-            out.push(r?);
-        }
-        out.sort_unstable();
-        let find = db.prepare_cached("SELECT kind, ai, s, id FROM record WHERE r = ?")?;
-        let (among, since, until) = (asked.among.map(rows), asked.begins(), asked.ends());
-        Ok(Fit { asked, out, passed: 0, sessions, among, since, until, find })
-    }
+/// A term as a phrase of FTS5; `None` when it has no word.
+fn phrase(term: &Term) -> Option<String> {
+    let words = wording::words(&term.text).join(" ");
+    (!words.is_empty()).then(|| format!("\"{words}\"{}", if term.is_prefix { " *" } else { "" }))
+}
 
-    /// Whether a record fits. They are asked about in order.
-    fn fits(&mut self, r: i64) -> Result<bool, Fault> {
-        while self.out.get(self.passed).is_some_and(|out| *out < r) {
-            self.passed += 1;
-        }
-        if self.out.get(self.passed) == Some(&r) {
-            return Ok(false);
-        }
-        let Asked { kinds, ais, sessions, .. } = self.asked;
-        if self.among.as_ref().is_some_and(|among| among.binary_search(&r).is_err()) {
-            return Ok(false);
-        }
-        if kinds.is_empty() && ais.is_empty() && sessions.is_empty() && self.since.is_none() && self.until.is_none() {
-            return Ok(true);
-        }
-        let mut rows = self.find.query([r])?;
-        let Some(row) = rows.next()? else { return Ok(false) };
-        let text = |at: usize| -> rusqlite::Result<&str> { Ok(row.get_ref(at)?.as_str()?) };
-        let id = row.get_ref(3)?.as_blob().unwrap_or_default();
-        Ok((kinds.is_empty() || kinds.contains(&text(0)?))
-            && (ais.is_empty() || ais.iter().any(|ai| text(1).is_ok_and(|of| of == ai)))
-            && (sessions.is_empty() || row.get::<_, Option<i64>>(2)?.is_some_and(|s| self.sessions.contains(&s)))
-            && self.since.as_deref().is_none_or(|since| id >= since)
-            && self.until.as_deref().is_none_or(|until| id < until))
-    }
+/// How many records have a term; `cap` and one more when there are more.
+fn count(db: &Connection, term: &Term, cap: usize) -> Result<usize, Fault> {
+    let Some(phrase) = phrase(term) else { return Ok(0) };
+    let mut find = db.prepare_cached("SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)")?;
+    Ok(find.query_row((phrase, cap as i64 + 1), |row| row.get::<_, i64>(0))? as usize)
 }
 
 /// The records in force that have the words, best first.
 fn ranked(db: &Connection, asked: &Asked<'_>) -> Result<Found, Fault> {
-    let mut fit = Fit::new(db, asked)?;
-    let mut total = 0;
-    let mut best = Best::new(asked.most.max(1));
-    rank::scored(db, &asked.words, &mut |r, score| {
-        if fit.fits(r)? {
-            total += 1;
-            if asked.most > 0 {
-                best.take(r, score);
-            }
-        }
-        Ok(())
-    })?;
-    let (better, last) = best.parts();
-    let mut hits = Vec::new();
-    let mut find = db.prepare_cached("SELECT id FROM record WHERE r = ?")?;
-    for (score, r) in better {
-        hits.push((score, find.query_row([r], |row| row.get::<_, [u8; 16]>(0))?));
+    let Some(query) = asked.words.query() else { return Ok(Found::default()) };
+    let (filter, mut values) = asked.filter();
+    values.insert(0, query);
+    // the total is in each row, so one is read at least
+    let most = i64::try_from(asked.most.max(1)).unwrap_or(i64::MAX);
+    let mut find = db.prepare_cached(&format!(
+        "SELECT o.id, -words.rank AS score, count(*) OVER () FROM words CROSS JOIN record o ON o.r = words.rowid \
+         WHERE words MATCH ? AND o.aside = 0{filter} ORDER BY score DESC, o.id DESC LIMIT {most}"
+    ))?;
+    let mut rows = find.query(params_from_iter(&values))?;
+    let mut found = Found::default();
+    while let Some(row) = rows.next()? {
+        found.total = row.get::<_, i64>(2)? as usize;
+        found.hits.extend(Id::parse(&schema::text(&row.get::<_, [u8; 16]>(0)?)).zip(Some(Some(row.get(1)?))));
     }
-    if let Some((score, _)) = last.first().copied() {
-        let rows = last.into_iter().map(|(_, r)| r).collect();
-        hits.extend(newest_of(db, rows, asked.most - hits.len())?.into_iter().map(|id| (score, id)));
-    }
-    hits.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.cmp(&a.1)));
-    let hits = hits.into_iter().filter_map(|(score, id)| Some((Id::parse(&schema::text(&id))?, Some(score)))).collect();
-    Ok(Found { hits, total })
-}
-
-/// The ids of the newest of some records, newest first.
-fn newest_of(db: &Connection, mut rows: Vec<i64>, most: usize) -> Result<Vec<[u8; 16]>, Fault> {
-    rows.sort_unstable();
-    let mut out = Vec::new();
-    // where many are as good, the newest of all are soon among them
-    if rows.len() > MANY {
-        let mut walk = db.prepare_cached("SELECT r, id FROM record ORDER BY id DESC LIMIT ?")?;
-        let mut all = walk.query([rows.len() as i64])?;
-        while let Some(row) = all.next()? {
-            if rows.binary_search(&row.get(0)?).is_ok() {
-                out.push(row.get(1)?);
-                if out.len() == most {
-                    return Ok(out);
-                }
-            }
-        }
-        out.clear();
-    }
-    let mut find = db.prepare_cached("SELECT id FROM record WHERE r = ?")?;
-    for r in rows {
-        out.push(find.query_row([r], |row| row.get(0))?);
-    }
-    out.sort_unstable_by(|a, b| b.cmp(a));
-    out.truncate(most);
-    Ok(out)
+    found.hits.truncate(asked.most);
+    Ok(found)
 }
 
 impl Index<'_> {
@@ -184,7 +112,7 @@ impl Index<'_> {
         let read = || -> Result<Words, Fault> {
             let mut counted: Vec<(usize, Term)> = Vec::new();
             for term in terms {
-                counted.push((rank::count(&self.opened.db, &term, cap)?, term));
+                counted.push((count(&self.opened.db, &term, cap)?, term));
             }
             counted.retain(|(count, _)| *count > 0);
             counted.sort();
@@ -206,38 +134,28 @@ impl Index<'_> {
     fn newest(&self, asked: &Asked<'_>) -> Result<Found, Fault> {
         let db = &self.opened.db;
         let (filter, mut values) = asked.filter();
-        let unwanted = rank::having(db, asked.without)?;
         let (mut total, mut hits) = (0, Vec::new());
+        let most = i64::try_from(asked.most).unwrap_or(i64::MAX);
+        let is_told = asked.without.is_empty()
+            && asked.sessions.is_empty()
+            && asked.since.is_none()
+            && asked.until.is_none()
+            && asked.among.is_none();
         let kinds: Vec<&str> = if asked.kinds.is_empty() { words::KINDS.to_vec() } else { asked.kinds.to_vec() };
         for kind in words::KINDS.iter().filter(|kind| kinds.contains(kind)) {
             values.insert(0, (*kind).to_owned());
             let rest = format!("FROM record o WHERE o.kind = ? AND o.aside = 0{filter}");
-            let most = if asked.without.is_empty() { i64::try_from(asked.most).unwrap_or(i64::MAX) } else { -1 };
-            let mut find = db.prepare_cached(&format!("SELECT o.r, o.id {rest} ORDER BY o.id DESC LIMIT {most}"))?;
+            let mut find = db.prepare_cached(&format!("SELECT o.id {rest} ORDER BY o.id DESC LIMIT {most}"))?;
             let mut rows = find.query(params_from_iter(&values))?;
-            let (mut count, mut kept) = (0, 0);
             while let Some(row) = rows.next()? {
-                if unwanted.binary_search(&row.get(0)?).is_err() {
-                    count += 1;
-                    if kept < asked.most {
-                        kept += 1;
-                        hits.extend(Id::parse(&schema::text(&row.get::<_, [u8; 16]>(1)?)));
-                    }
-                }
+                hits.extend(Id::parse(&schema::text(&row.get::<_, [u8; 16]>(0)?)));
             }
-            if asked.without.is_empty() {
-                let is_told = asked.sessions.is_empty()
-                    && asked.since.is_none()
-                    && asked.until.is_none()
-                    && asked.among.is_none();
-                let count_all = match is_told {
-                    true => format!("SELECT ifnull(sum(n), 0) FROM tally o WHERE o.kind = ? AND o.aside = 0{filter}"),
-                    false => format!("SELECT count(*) {rest}"),
-                };
-                let mut find = db.prepare_cached(&count_all)?;
-                count = find.query_row(params_from_iter(&values), |row| row.get::<_, i64>(0))? as usize;
-            }
-            total += count;
+            let count = match is_told {
+                true => format!("SELECT ifnull(sum(n), 0) FROM tally o WHERE o.kind = ? AND o.aside = 0{filter}"),
+                false => format!("SELECT count(*) {rest}"),
+            };
+            let mut find = db.prepare_cached(&count)?;
+            total += find.query_row(params_from_iter(&values), |row| row.get::<_, i64>(0))? as usize;
             values.remove(0);
         }
         hits.sort_by(|a, b| b.cmp(a));
@@ -288,6 +206,7 @@ impl Asked<'_> {
         for (condition, value) in [
             ("o.id >= unhex(?)", self.begins().map(bytes)),
             ("o.id < unhex(?)", self.ends().map(bytes)),
+            ("o.r NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", Words::Any(self.without.to_vec()).query()),
             ("o.r IN (SELECT value FROM json_each(?))", self.among.map(|all| serde_json::json!(rows(all)).to_string())),
         ] {
             if let Some(value) = value {

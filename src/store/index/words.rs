@@ -1,5 +1,6 @@
 //! The texts of records that can be searched.
 
+use crate::epistemics::wording;
 use crate::model::Body;
 
 /// The kinds of records that can be searched, in the words of the `kind` key.
@@ -8,6 +9,18 @@ pub const KINDS: [&str; 6] = ["finding", "unknown", "dead_end", "decision", "mis
 /// The text of a record that is searched, its parts on lines of their own; `None` for a kind that is not.
 pub fn of(body: &Body) -> Option<String> {
     Some(parts(body)?.join("\n"))
+}
+
+/// The words of that text as they are compared, each with a space behind it.
+pub fn compared(body: &Body) -> Option<String> {
+    let mut out = String::new();
+    for part in parts(body)? {
+        wording::each(part, |word, _, _| {
+            out.push_str(word);
+            out.push(' ');
+        });
+    }
+    Some(out)
 }
 
 /// The parts of a record's text, the most telling first, none empty; `None` for a kind that is not searched. What a handoff
