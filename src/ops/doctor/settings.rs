@@ -110,6 +110,7 @@ fn values(context: &Context<'_>) -> crate::error::Result<Vec<Check>> {
             "empirica.strict" | "empirica.digest" | "empirica.index" | "empirica.redact" if !is_bool(text) => {
                 "true or false"
             }
+            "empirica.note" if !["short", "full"].contains(&text) => "short or full",
             "empirica.remote" if place(context.repo, text).is_err() => "the name of a remote",
             "empirica.ai" if text.trim().is_empty() => "a name",
             "empirica.templatedir" if !templates.iter().any(|path| Path::new(&path.value).is_dir()) => "a folder",
