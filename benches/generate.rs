@@ -1,7 +1,7 @@
 //! A repository with as many handoffs as wanted, each of a session of its own and on a commit of its own: what agents
 //! would have said in years, in two streams for git's fast-import.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -14,10 +14,9 @@ use git_empirica::model::handoff::MadeIn;
 use git_empirica::model::journal::{DeadEnd, Decision, Evidence, Finding, Resolve, Unknown};
 use git_empirica::model::session::{SessionEnd, SessionStart};
 use git_empirica::model::{Assessment, Body, Head, Id, Phase, Record, SessionId, Shelf, Vector, Vectors};
-use git_empirica::view::block::RENDERER;
-use git_empirica::view::handoff::markdown;
-use git_empirica::view::template::Templates;
-use git_empirica::wire::{blocks, record};
+use git_empirica::store::Render;
+use git_empirica::view::block::BuiltIn;
+use git_empirica::wire::record;
 
 use super::common::{Bench, run};
 use super::words::Words;
@@ -104,7 +103,6 @@ fn commits(bench: &Bench, path: &Path, words: &mut Words, n: usize) -> Vec<Made>
 
 /// The notes of all refs. As agents work, a session begins on one commit and hands over on the next.
 fn notes(to: &mut dyn Write, words: &mut Words, made: &[Made]) {
-    let mut templates = Templates::built_in();
     let mut placed: [Vec<(&str, usize)>; 4] = Default::default();
     let mut blob = |to: &mut dyn Write, at: usize, on: usize, note: &str| {
         let mark = on * REFS.len() + at + 1;
@@ -120,11 +118,10 @@ fn notes(to: &mut dyn Write, words: &mut Words, made: &[Made]) {
             let after = record.head.commit.as_ref() == Some(&made[i].id);
             match record.body.shelf() {
                 Some(Shelf::Handoffs) => {
-                    let footer = blocks::footer(&record.head.id, RENDERER);
-                    let block = markdown(&mut templates, &record, Some(&footer)).expect("a block");
-                    let block = blocks::union(b"", block.trim_end().as_bytes());
+                    let block =
+                        BuiltIn.blocks(std::slice::from_ref(&record), &BTreeSet::new(), false).expect("a block");
                     blob(to, 2, i, &line);
-                    blob(to, 3, i, std::str::from_utf8(&block).expect("text"));
+                    blob(to, 3, i, &format!("{}\n", block.concat()));
                 }
                 shelf => {
                     let at = usize::from(shelf == Some(Shelf::Checkpoints));

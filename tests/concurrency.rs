@@ -1,5 +1,6 @@
 //! Many writers at once, beside git's own, and stores that cannot be written for a while: nothing acknowledged is lost.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::process::{Child, Stdio};
 
@@ -35,7 +36,8 @@ fn acknowledged(child: Child) -> String {
     id.unwrap_or_else(|| panic!("no id: {json}")).to_owned()
 }
 
-/// Every id must stand in the notes, once on each object at most, and every handoff's block in the Markdown.
+/// Every id must stand in the notes, once on each object at most, and the newest handoff of each session and commit in the
+/// Markdown.
 #[track_caller]
 fn all_there(repo: &Repo<'_>, ids: &[String]) {
     let flushed = repo.json(["flush"]);
@@ -50,11 +52,19 @@ fn all_there(repo: &Repo<'_>, ids: &[String]) {
         .iter()
         .filter(|id| {
             let own: Vec<_> = lines.iter().filter(|line| line.contains(&format!("\"id\":\"{id}\",\"kind\""))).collect();
-            let handoff = own.iter().any(|line| line.contains("\"kind\":\"handoff\""));
-            own.len() != 1 || handoff && !shown.contains(&format!("-- empirica {id} r"))
+            own.len() != 1
         })
         .collect();
     assert!(missing.is_empty(), "{} of {} are missing: {missing:?}", missing.len(), ids.len());
+    let mut newest: BTreeMap<(String, String), String> = BTreeMap::new();
+    for line in lines.iter().filter(|line| line.contains("\"kind\":\"handoff\"")) {
+        let record: Value = serde_json::from_str(line).expect("JSON");
+        let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
+        let known = newest.entry((text("session"), text("commit"))).or_default();
+        *known = text("id").max(known.clone());
+    }
+    let hidden: Vec<&String> = newest.values().filter(|id| !shown.contains(&format!("-- empirica {id} r"))).collect();
+    assert!(hidden.is_empty() && !newest.is_empty(), "{hidden:?}: {shown}");
     repo.fsck();
 }
 

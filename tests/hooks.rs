@@ -29,11 +29,12 @@ fn a_handoff_for_uncommitted_work_goes_to_the_commit_that_holds_it() {
     let after = repo.head();
     assert_eq!(home(&repo, &id), std::slice::from_ref(&after));
     let whole = repo.note(HANDOFFS, &after);
-    assert!(whole.contains("## What I Learned") && whole.contains(": cache"), "{whole}");
+    assert!(whole.starts_with(&format!("# cache (claude, {}, session ", &id[28..])), "{whole}");
     let left = repo.note(HANDOFFS, &before);
-    assert!(left.contains(&format!("at {}", &after[..8])) && !left.contains("## What I Learned"), "{left}");
+    assert!(left.starts_with(&format!("# On the next commit (claude, {}, session ", &id[28..])), "{left}");
+    assert_eq!(left.trim_end().lines().count(), 2, "{left}");
     let log = repo.git_out(["log", "--notes=empirica/handoffs"]);
-    assert_eq!(log.matches("## What I Learned").count(), 1, "{log}");
+    assert_eq!(log.matches("- Next: n").count(), 1, "{log}");
     repo.fsck();
 }
 
@@ -78,7 +79,7 @@ fn a_superseded_handoff_is_no_news_at_the_commit_either() {
     assert_eq!(home(&repo, &second), [repo.head()]);
     assert!(home(&repo, &first).is_empty());
     let note = repo.note(HANDOFFS, &repo.head());
-    assert!(note.contains("superseded") && note.matches("## What I Learned").count() == 1, "{note}");
+    assert_eq!((note.matches("\n-- empirica ").count(), note.matches("# second (").count()), (1, 1), "{note}");
 }
 
 #[test]
@@ -112,7 +113,13 @@ fn a_digest_tells_what_was_said_since_the_last_commit() {
     repo.run(["unknown", "who calls it?"]).ok();
     let first = repo.commit("a.txt", "a\n", "A");
     let note = repo.note(HANDOFFS, &first);
-    for said in ["# Digest ", "port the cache", "keyed by user", "keep LRU", "passed: cargo test"] {
+    for said in [
+        "# port the cache (claude, ",
+        "- Learned: the cache is keyed by user\n",
+        "- Decided: keep LRU — it is measured\n",
+        "- Checked: passed: cargo test\n",
+        "- Open: who calls it?\n",
+    ] {
         assert!(note.contains(said), "{said}: {note}");
     }
     repo.run(["finding", "the second one"]).ok();
@@ -138,7 +145,9 @@ fn what_a_handoff_told_is_not_told_again() {
     repo.write("a.txt", "a\n");
     repo.hand_over("t");
     let commit = repo.commit("a.txt", "a\n", "A");
-    assert!(!repo.note(HANDOFFS, &commit).contains("# Digest"));
+    let note = repo.note(HANDOFFS, &commit);
+    assert_eq!((note.matches("-- empirica ").count(), note.matches("told").count()), (1, 1), "{note}");
+    assert!(!repo.lines("handoffs").iter().any(|line| line.contains("\"kind\":\"digest\"")));
 }
 
 #[test]
@@ -155,7 +164,7 @@ fn a_digest_is_made_only_where_it_is_wanted() {
         repo.git(["config", key, value]).ok();
         repo.run(["finding", &format!("{key} {value}")]).ok();
         let commit = repo.commit("a.txt", &format!("{key} {value}\n"), "A");
-        assert_eq!(repo.note(HANDOFFS, &commit).contains("# Digest"), made, "{key} {value}");
+        assert_eq!(repo.note(HANDOFFS, &commit).contains("- Learned: "), made, "{key} {value}");
         if key == "empirica.digest" && made {
             repo.git(["config", "--unset", key]).ok();
         }

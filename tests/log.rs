@@ -304,7 +304,7 @@ fn plain_git_shows_the_handoff_to_people() {
     history(&repo);
     let clone = place.clone(&repo, "clone", true);
     let shown = clone.git_out(["log", "-1", "--notes=empirica/handoffs", "joined"]);
-    for text in ["Notes (empirica/handoffs):", "# Handoff ", ": Join", "## Recommended Next Steps"] {
+    for text in ["Notes (empirica/handoffs):", "# Join (ada, ", "- All: `git empirica show "] {
         assert!(shown.contains(text), "{text:?}:\n{shown}");
     }
     assert!(!shown.contains("{\"v\":1"), "people never see JSON: {shown}");

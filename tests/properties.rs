@@ -100,7 +100,12 @@ proptest! {
     }
 }
 
+/// A block of an earlier renderer, or from 100 on the block of a session: of two that have three handoffs.
 fn block(n: u64, renderer: u32, text: &str) -> String {
+    if renderer >= blocks::REVISIONS {
+        let (short, footer) = (id(n).short().to_owned(), blocks::footer(&id(n), renderer));
+        return format!("# Handoff it (ada, {short}, session 0000000{})\n- Next: {text}\n\n{footer}", n / 2);
+    }
     format!("# Handoff {}: it\n\n{text}\n\n{}", id(n).short(), blocks::footer(&id(n), renderer))
 }
 
@@ -126,7 +131,7 @@ fn fragment() -> impl Strategy<Value = String> {
 }
 
 fn a_block() -> impl Strategy<Value = (u64, u32, String)> {
-    (0u64..3, 0u32..4, "[a-b]{1,2}")
+    (0u64..3, prop_oneof![0u32..4, 100u32..103], "[a-b]{1,2}")
 }
 
 /// A Markdown note of these parts, with blank lines between them.
@@ -163,7 +168,7 @@ proptest! {
     }
 
     #[test]
-    fn of_blocks_with_one_id_the_higher_renderer_then_the_greater_bytes_stay(
+    fn of_blocks_of_one_session_or_id_the_higher_renderer_then_the_newer_then_the_greater_bytes_stay(
         blocks in vec(a_block(), 1..8),
         cut in 0usize..8,
     ) {
@@ -171,13 +176,16 @@ proptest! {
             list.iter().map(|(n, r, text)| block(*n, *r, text)).collect::<Vec<_>>().join("\n\n")
         };
         let (left, right) = blocks.split_at(cut.min(blocks.len()));
-        let mut best: BTreeMap<u64, (u32, String)> = BTreeMap::new();
+        let mut best: BTreeMap<(bool, u64), (u32, u64, String)> = BTreeMap::new();
         for (n, r, words) in &blocks {
-            let candidate = (*r, block(*n, *r, words));
-            let entry = best.entry(*n).or_insert_with(|| candidate.clone());
+            let of_session = *r >= blocks::REVISIONS;
+            let candidate = (*r, *n, block(*n, *r, words));
+            let entry = best.entry((of_session, if of_session { n / 2 } else { *n })).or_insert_with(|| candidate.clone());
             *entry = candidate.max(entry.clone());
         }
-        let expected = best.values().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n\n") + "\n";
+        let mut kept: Vec<&(u32, u64, String)> = best.values().collect();
+        kept.sort_by_key(|(r, n, _)| (*n, *r >= blocks::REVISIONS));
+        let expected = kept.iter().map(|(.., text)| text.as_str()).collect::<Vec<_>>().join("\n\n") + "\n";
         prop_assert_eq!(unite(&text(left), &text(right)), expected);
     }
 
@@ -185,7 +193,7 @@ proptest! {
     fn every_line_people_wrote_is_still_there(a in reviewed(), b in reviewed()) {
         let both = unite(&a, &b);
         let kept: BTreeSet<&str> = both.split('\n').collect();
-        let ours = |line: &str| ["# Handoff", "-- empirica"].iter().any(|begin| line.starts_with(begin));
+        let ours = |line: &str| ["# Handoff", "- Next: ", "-- empirica"].iter().any(|begin| line.starts_with(begin));
         for line in a.split('\n').chain(b.split('\n')).filter(|line| !line.trim().is_empty()) {
             // of two variants of a block one stays; texts of blocks are of a and b only
             let of_a_block = ours(line) || line.chars().all(|c| "ab".contains(c));

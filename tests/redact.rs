@@ -114,7 +114,9 @@ fn nothing_leads_to_the_text_any_more_and_all_else_stays() {
     }
     let note = repo.note(REFS[3], &head);
     assert!(
-        note.contains("Reviewed: [redacted]!") && note.contains("- [redacted]") && note.contains("- innocent"),
+        note.contains("Reviewed: [redacted]!")
+            && note.contains("- Learned: [redacted]")
+            && note.contains("- Learned: innocent"),
         "{note}"
     );
     // the stub says that it was

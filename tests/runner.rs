@@ -36,6 +36,7 @@ mod floors;
 mod followed;
 mod format;
 mod gates;
+mod git_log;
 mod goals;
 mod guide;
 mod harness;

@@ -225,7 +225,7 @@ fn foreign_lines_reviewers_words_and_notes_on_commits_absent_here_travel_whole()
     assert!(lines.iter().any(|line| line.contains("finding of late")), "{lines:?}");
     let note = repos[1].note(REFS[3], "HEAD");
     assert!(note.contains("\n\nLooks good.\n\nBut see b.\n") && note.contains("\n\nSecond reviewer.\n"), "{note}");
-    assert_eq!(note.matches("# Handoff").count(), 2, "{note}");
+    assert_eq!(note.matches("-- empirica 0").count(), 2, "{note}");
     assert_eq!(repos[1].json(["handoff", "list"])["total_found"], 3);
 }
 

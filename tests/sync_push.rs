@@ -76,8 +76,8 @@ fn a_push_takes_the_notes_along_and_only_when_there_is_something_new() {
     repo.commit("c", "c\n", "Work");
     let (asked, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
     assert_eq!((asked, ran.code), (1, 0), "{}", ran.err);
-    assert!(ran.err.contains("sent 4, received 0"), "{}", ran.err);
-    assert!(ran.err.contains("publishing there: checkpoint 1"), "{}", ran.err);
+    assert!(ran.err.contains("sent 5, received 0"), "{}", ran.err);
+    assert!(ran.err.contains("publishing there: attach 1, checkpoint 1"), "{}", ran.err);
     assert_eq!(tips(&hub), tips(&repo));
     assert_eq!(hub.git_out(["rev-parse", "main"]), repo.head());
 

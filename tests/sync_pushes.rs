@@ -206,12 +206,16 @@ fn two_renderers_do_not_push_against_each_other() {
     let hub = hub(&place);
     let repos = hooked(&place, &hub, 2);
     work(&repos[0], "one");
+    repos[0].hand_over("one");
     repos[0].run(["sync"]).ok();
     repos[1].run(["sync"]).ok();
     // as a later version would render it
     let markdown = "refs/notes/empirica/handoffs";
     let head = repos[1].head();
-    let newer = repos[1].note(markdown, &head).replace(" r2\n", " r4\n").replace("## What I Learned", "## Learned");
+    let note = repos[1].note(markdown, &head);
+    let (block, _) = note.trim_end().rsplit_once(" r").expect("a footer");
+    assert!(block.contains("- Next: "), "{note}");
+    let newer = format!("{} r201\n", block.replace("- Next: ", "- To do: "));
     repos[1].set_note(markdown, &head, newer.as_bytes());
     for _ in 0..2 {
         repos.iter().rev().for_each(|repo| drop(repo.run(["sync"]).ok()));
@@ -220,7 +224,7 @@ fn two_renderers_do_not_push_against_each_other() {
     for repo in repos.iter().chain(&repos) {
         repo.run(["sync"]).ok();
         assert_eq!(tips(&hub), settled);
-        assert!(repo.note(markdown, &head).contains("## Learned"));
+        assert!(repo.note(markdown, &head).contains("- To do: "));
     }
 }
 

@@ -90,8 +90,14 @@ fn a_bare_handoff_draws_everything_from_the_journal_the_assessments_and_git() {
     assert_eq!(h["epistemic_deltas"]["overall_confidence"], 0.15, "the mean of know and context");
     assert_eq!(h["calibration_status"], "well_calibrated");
     let note = repo.note(HANDOFFS, &commit);
-    for text in ["## Dead Ends\n", "rejected: Local time; Ticks", "**FAILED**: npm test (exit 3)", "1/2"] {
+    for text in
+        ["- Avoid: Retry — It hides the cause\n", "rejected: Local time; Ticks", "FAILED: npm test (exit 3)", "1/2"]
+    {
         assert!(note.contains(text), "{text:?}:\n{note}");
+    }
+    let whole = repo.run(["show"]).ok().out;
+    for text in ["## Dead Ends\n", "rejected: Local time; Ticks", "**FAILED**: npm test (exit 3)", "1/2"] {
+        assert!(whole.contains(text), "{text:?}:\n{whole}");
     }
 }
 
@@ -199,10 +205,13 @@ fn a_newer_handoff_takes_the_place_of_the_earlier_ones_and_their_records_stay() 
     assert_eq!(repo.json(["show", &first])["handoff_id"], *first, "the record stays");
     assert_eq!(repo.lines("handoffs").iter().filter(|line| line.contains("\"kind\":\"handoff\"")).count(), 3);
     let old_note = repo.note(HANDOFFS, &old_commit);
-    assert!(old_note.contains("superseded") && !old_note.contains("## What I Learned"), "{old_note}");
+    assert!(
+        old_note.contains(&format!("superseded by {}", &newest[28..])) && !old_note.contains("- Next: "),
+        "{old_note}"
+    );
     let note = repo.note(HANDOFFS, "HEAD");
-    assert_eq!(note.matches("## What I Learned").count(), 1, "{note}");
-    assert!(note.contains(&format!("# Handoff {}, superseded", &newest[28..])), "{note}");
+    assert_eq!((note.matches("-- empirica ").count(), note.matches("superseded").count()), (1, 0), "{note}");
+    assert!(note.contains("- Next: Said anew\n") && note.contains(&last[28..]), "{note}");
     repo.fsck();
 }
 

@@ -43,7 +43,7 @@ empirica.ai
 Who speaks, when neither \-\-ai nor EMPIRICA_AI nor a session says so. Default: user.name.
 .TP
 empirica.digest
-Whether a commit made in a session gets a digest of what was learned, decided and verified. Default: true, unless empirica.sync
+Whether a commit made in a session gets a digest of what was said since the last one. Default: true, unless empirica.sync
 is handoffs.
 .TP
 empirica.hints
@@ -55,6 +55,10 @@ history reads all notes; answers are the same.
 .TP
 empirica.lockTimeout
 How long a writer waits for others: 300ms, 10s, 2m; a number alone is seconds. Default: 10s. After that the record waits in the log.
+.TP
+empirica.note
+What the note of a commit has for git log: short (one block for each session, at most 12 lines) or full (whole handoffs and
+digests). Default: short.
 .TP
 empirica.redact
 Whether secrets in texts are replaced before they are stored. Default: true.

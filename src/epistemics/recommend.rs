@@ -1,7 +1,7 @@
 //! Next steps that follow from what a handoff leaves open, each naming the thing.
 
 use crate::model::Handoff;
-use crate::model::goal::GoalStatus;
+use crate::model::goal::{GoalState, GoalStatus};
 
 /// The most steps of a rule.
 const MOST: usize = 3;
@@ -20,11 +20,7 @@ pub fn steps(handoff: &Handoff) -> Vec<String> {
     let said = handoff.recommendations.iter().filter(|text| !EMPTY.contains(&text.as_str()) && !counts(text));
     let failing = handoff.evidence.iter().filter(|proof| proof.exit != 0);
     let failing = failing.map(|proof| format!("Fix the failing check: {} (exit {})", proof.command, proof.exit));
-    let goals = handoff.goals.iter().filter(|goal| goal.status == GoalStatus::Open && goal.vector.is_none());
-    let goals = goals.map(|goal| {
-        let progress = goal.progress().map(|progress| format!(" ({progress})")).unwrap_or_default();
-        format!("Finish: {}{progress}", goal.text)
-    });
+    let goals = unfinished(&handoff.goals);
     let questions = handoff.unknowns.iter().map(|unknown| {
         let verb = if unknown.text.trim_end().ends_with('?') { "Answer" } else { "Clarify" };
         format!("{verb}: {}", unknown.text)
@@ -33,11 +29,20 @@ pub fn steps(handoff: &Handoff) -> Vec<String> {
     said.cloned().chain(failing.chain(left).take(MOST)).collect()
 }
 
+/// The open goals that were not suggested by a rule.
+pub fn unfinished(goals: &[GoalState]) -> impl Iterator<Item = String> {
+    let open = goals.iter().filter(|goal| goal.status == GoalStatus::Open && goal.vector.is_none());
+    open.map(|goal| {
+        let progress = goal.progress().map(|progress| format!(" ({progress})")).unwrap_or_default();
+        format!("Finish: {}{progress}", goal.text)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::Id;
-    use crate::model::goal::{GoalState, Priority};
+    use crate::model::goal::Priority;
     use crate::model::handoff::{Item, Proof};
 
     fn goal(text: &str, status: GoalStatus, vector: Option<&str>) -> GoalState {

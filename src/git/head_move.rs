@@ -36,6 +36,11 @@ impl HeadMove {
         HeadMove { subject, parent, in_sequence }
     }
 
+    /// Whether the last move put another commit in the place of HEAD.
+    pub fn is_amend(&self) -> bool {
+        self.subject.as_ref().is_some_and(|subject| subject.contains("(amend): "))
+    }
+
     /// Whether the user committed here just now: not a pick, a revert, a merge or a patch. Without a reflog only the
     /// state of the sequences tells. `action` is what a tool of the user's calls its commits (`GIT_REFLOG_ACTION`).
     pub fn is_own_commit(&self, action: Option<&str>) -> bool {

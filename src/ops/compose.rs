@@ -114,10 +114,12 @@ pub fn composed(
         document::fill(&mut handoff, &source);
         if let Some(budget) = what.budget {
             let head = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::default())).head;
+            // the id it gets is another one
+            let budget = budget.saturating_sub(8);
             let size = |handoff: &Handoff| {
                 let record = Record { head: head.clone(), body: Body::Handoff(Box::new(handoff.clone())) };
                 // what cannot be rendered at all is too large
-                context.store.block(&record).map_or(usize::MAX, |text| tokens::estimate(&text))
+                context.store.report(&record).map_or(usize::MAX, |text| tokens::estimate(&text))
             };
             document::fit(&mut handoff, budget, &size);
         }

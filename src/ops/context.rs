@@ -164,7 +164,7 @@ impl<'a> Context<'a> {
 
     /// The session that what is said now belongs to: the speaker's own, else one that may be it. A session is another's when the
     /// speaker is named otherwise, or when an agent speaks and it is the user's or of another agent that is known.
-    fn open(&self, active: &[Active]) -> Result<Option<Active>> {
+    pub(super) fn open(&self, active: &[Active]) -> Result<Option<Active>> {
         let is_other = |session: &&Active| {
             self.named_ai().is_some()
                 || self.running().is_some()

@@ -240,6 +240,7 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) 
     let doubtful: Vec<String> = handoff.named_artifacts.iter().chain(&gathered.touched_files).cloned().collect();
     handoff.uncommitted = uncommitted::of(context, &handoff, &doubtful, &seen);
     let lacking = lacking(&handoff);
+    let has_no_commit = handoff.commits.is_empty();
     let record = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff)));
     let is_managed = matches!(&record.body, Body::Handoff(handoff) if handoff.payload.is_some());
     let mut aside = if is_managed { Vec::new() } else { set_aside(&scan, &record) };
@@ -252,8 +253,11 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) 
     stored.add(&mut written);
     let record = written.records.into_iter().next().ok_or_else(Error::unstored)?;
     if let Seen::All(Changes { files_added, files_modified, files_deleted, .. }) = seen {
-        let paths = files_added.into_iter().chain(files_modified).chain(files_deleted).collect();
-        context.store.remember_pending(&record.head.id, paths);
+        let paths: Vec<String> = files_added.into_iter().chain(files_modified).chain(files_deleted).collect();
+        // on a clean tree it stands for the commits of its session, or else for the one to come
+        if !paths.is_empty() || has_no_commit {
+            context.store.remember_pending(&record.head, paths);
+        }
     }
     Ok(Outcome { record, is_stored: true, missing: lacking, checks: None, signature: None, stored })
 }

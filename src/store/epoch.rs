@@ -141,6 +141,12 @@ impl Epoch {
             || lines::id(line).and_then(|id| self.redacted.get(id)).is_none_or(|redacted| redacted.accepts(line))
     }
 
+    /// Whether an id, or the short form of one, is of a record that is redacted or holds no text any more that was.
+    pub fn names(&self, id: &str) -> bool {
+        let is_short_of = |known: &String| id.len() == 8 && known.ends_with(id);
+        self.redacted.contains_key(id) || self.redacted.keys().any(is_short_of)
+    }
+
     /// The part of `all` that this one does not know of.
     pub fn unaware_of(&self, all: &Self) -> Self {
         let unknown = all.redacted.iter().filter(|(id, redacted)| self.redacted.get(*id) != Some(*redacted));
@@ -185,7 +191,7 @@ impl Form {
                 let kept: Vec<&[u8]> = lines::split(&note).filter(|line| stale.counts(line)).collect();
                 if kept.len() == lines::split(&note).count() { note } else { lines::canonical(kept) }
             }
-            Form::Blocks => blocks::without(&note, |id| stale.redacted.contains_key(id)).unwrap_or(note),
+            Form::Blocks => blocks::without(&note, |id| stale.names(id)).unwrap_or(note),
         }
     }
 }

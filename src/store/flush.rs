@@ -15,10 +15,9 @@ use crate::git::locks::left_behind;
 use crate::git::notes::Unite;
 use crate::git::promised;
 use crate::git::remotes::is_partial;
-use crate::git::{NotesTree, Oid, RefUpdate, UpdateError, parse_oid};
-use crate::model::record::Attach;
-use crate::model::{Body, Id, Record, Shelf};
-use crate::wire::{blocks, lines, record};
+use crate::git::{NotesTree, Oid, RefUpdate, UpdateError};
+use crate::model::{Id, Shelf};
+use crate::wire::{blocks, lines};
 
 /// What a flush did.
 #[derive(Debug, Default)]
@@ -123,10 +122,23 @@ impl Store<'_> {
         }
         let unite = if beside.markdown.is_empty() { blocks::union } else { blocks::mend };
         let mut markdown = beside.markdown;
-        for (on, new) in self.rendered(waiting, warnings) {
-            let note = markdown.entry(on).or_default();
-            *note = blocks::union_all(std::iter::once(note.as_slice()).chain(new.iter().map(String::as_bytes)));
+        let standing = self.standing_with(waiting);
+        if !standing.is_empty() {
+            let tip = self.repo.find_ref(MARKDOWN_REF)?.filter(|tip| self.is_readable(*tip));
+            let mut tree = NotesTree::open(self.repo, tip, blocks::union)?;
+            for (on, lines) in standing {
+                let note = markdown.entry(on).or_default();
+                let there = blocks::union(note, &tree.get(on).ok().flatten().unwrap_or_default());
+                match self.blocks(on, &lines, &blocks::earlier(&there)) {
+                    Ok(new) => {
+                        let all = std::iter::once(note.as_slice()).chain(new.iter().map(String::as_bytes));
+                        *note = blocks::union_all(all);
+                    }
+                    Err(error) => warnings.push(format!("the handoff is stored, but not as Markdown: {error}")),
+                }
+            }
         }
+        markdown.retain(|_, note| !note.is_empty());
         changes.push(Change { name: MARKDOWN_REF.to_owned(), new: markdown, unite });
         changes.retain(|change| !change.new.is_empty());
         // what comes beside the records is not looked into
@@ -144,43 +156,6 @@ impl Store<'_> {
         let newest = ms.filter(|ms| *ms <= self.latest_ms()).max();
         tips.newest_ms = tips.newest_ms.max(newest.unwrap_or(0));
         Ok(())
-    }
-
-    /// The Markdown of the handoffs and digests among what waits, by the object it belongs to.
-    pub(super) fn rendered(&self, waiting: &[Waiting], warnings: &mut Vec<String>) -> BTreeMap<Oid, Vec<String>> {
-        let handoffs = waiting.iter().filter(|record| record.shelf == Shelf::Handoffs);
-        let mut standing: BTreeMap<Oid, Vec<&Waiting>> = BTreeMap::new();
-        handoffs.for_each(|record| standing.entry(record.on).or_default().push(record));
-        let mut rendered: BTreeMap<Oid, Vec<String>> = BTreeMap::new();
-        for record in standing.values().flatten() {
-            let Some(parsed) = record::decode(&record.line) else { continue };
-            match self.render.block(&parsed) {
-                Ok(Some(block)) => rendered.entry(record.on).or_default().push(block),
-                Ok(None) => {
-                    for (on, block) in self.left_behind(&parsed, record.on, &standing) {
-                        rendered.entry(on).or_default().push(block);
-                    }
-                }
-                Err(error) => warnings.push(format!("the handoff is stored, but not as Markdown: {error}")),
-            }
-        }
-        rendered
-    }
-
-    /// What the note that records were attached from says instead of them: only where the commit they went to comes
-    /// right after, so that whoever sees the one sees the other.
-    fn left_behind(&self, attach: &Record, on: Oid, standing: &BTreeMap<Oid, Vec<&Waiting>>) -> Vec<(Oid, String)> {
-        let Body::Attach(Attach { of, from, to }) = &attach.body else { return Vec::new() };
-        let (Some(from), Some(target)) = (parse_oid(from), parse_oid(to)) else { return Vec::new() };
-        if on != from || self.repo.first_parent(target) != Some(from) {
-            return Vec::new();
-        }
-        let copied = standing.get(&target).into_iter().flatten();
-        copied
-            .filter_map(|w| record::decode(&w.line))
-            .filter(|record| of.contains(&record.head.id))
-            .filter_map(|record| Some((from, self.render.attached(&record, to).ok()??)))
-            .collect()
     }
 
     /// Unites new content into the notes of each ref, one commit a ref, retried while others move the refs. What a try

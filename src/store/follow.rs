@@ -198,17 +198,14 @@ impl Store<'_> {
         for step in whole {
             if let Some(note) = tree.get(step.from)? {
                 let united = found.entry(step.to).or_default();
-                *united = blocks::union(united, &note);
+                *united = blocks::union(united, &blocks::without_sessions(&note));
             }
         }
         for (to, note) in &mut found {
             let copied = waiting.iter().filter(|w| w.shelf == Shelf::Handoffs && w.on == *to).map(|w| w.line.clone());
-            for line in lookup.lines(*to)?.into_iter().chain(copied) {
-                let block = record::decode(&line).and_then(|record| self.render.block(&record).ok().flatten());
-                if let Some(block) = block {
-                    *note = blocks::union(note, block.as_bytes());
-                }
-            }
+            let lines: Vec<Vec<u8>> = lookup.lines(*to)?.into_iter().chain(copied).collect();
+            let new = self.blocks(*to, &lines, &blocks::earlier(note))?;
+            *note = blocks::union_all(std::iter::once(note.as_slice()).chain(new.iter().map(String::as_bytes)));
             let there = tree.get(*to)?.unwrap_or_default();
             if blocks::mend(&there, note) != there {
                 beside.markdown.insert(*to, note.clone());

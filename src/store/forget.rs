@@ -14,9 +14,9 @@ use crate::error::Result;
 use crate::fault;
 use crate::git::difference::{Other, differences};
 use crate::git::{Oid, notes, references};
-use crate::model::{Body, Id, Shelf};
+use crate::model::{Id, Shelf};
 use crate::wire::redact::{By, Texts, hash, is_readable, is_stub, stub};
-use crate::wire::{blocks, lines, record};
+use crate::wire::{blocks, lines};
 
 /// What is to be gone from a ref.
 #[derive(Debug, Default)]
@@ -156,31 +156,20 @@ impl Store<'_> {
         Ok(counts.map(without).collect())
     }
 
-    /// The blocks of redacted records as they are now, by the object they stand on: wherever a line of theirs stands.
+    /// The blocks of the notes where redacted records stand, as these are now, by the object.
     pub(super) fn blocks_anew(&self, handoffs: Oid, epoch: &Epoch) -> Result<BTreeMap<Oid, Vec<u8>>> {
-        let mut standing: BTreeMap<Oid, Vec<Waiting>> = BTreeMap::new();
+        let mut out = BTreeMap::new();
         for (on, blob) in notes::entries(self.repo, self.repo.tree_of(handoffs)?)?.notes {
             let note = self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))?;
             let is_redacted = |line: &[u8]| lines::id(line).is_some_and(|id| epoch.redacted.contains_key(id));
             if lines::split(&note).any(is_redacted) {
-                let waiting = |line: &[u8]| Waiting { shelf: Shelf::Handoffs, on, line: line.to_vec() };
-                standing.entry(on).or_default().extend(lines::split(&note).map(waiting));
+                let lines: Vec<Vec<u8>> = lines::split(&note).map(<[u8]>::to_vec).collect();
+                let new = self.blocks(on, &lines, &BTreeSet::new())?;
+                let all = out.remove(&on).into_iter().chain(new.into_iter().map(String::into_bytes));
+                out.insert(on, blocks::union_all(all.collect::<Vec<_>>().iter().map(Vec::as_slice)));
             }
         }
-        let all: Vec<Waiting> = standing.into_values().flatten().collect();
-        let about = |waiting: &&Waiting| {
-            let names = |id: &str| epoch.redacted.contains_key(id);
-            let known = record::decode(&waiting.line);
-            lines::id(&waiting.line).is_some_and(names)
-                || known.is_some_and(|record| match &record.body {
-                    Body::Supersede(supersede) => names(supersede.of.as_str()),
-                    Body::Attach(attach) => attach.of.iter().any(|id| names(id.as_str())),
-                    _ => false,
-                })
-        };
-        let about: Vec<Waiting> = all.iter().filter(about).cloned().collect();
-        let rendered = self.rendered(&about, &mut Vec::new());
-        Ok(rendered.into_iter().map(|(on, new)| (on, blocks::union_all(new.iter().map(String::as_bytes)))).collect())
+        Ok(out)
     }
 
     /// The tip of the Markdown as the records have it that were redacted: none of their old blocks, their new ones wherever

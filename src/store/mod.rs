@@ -24,6 +24,7 @@ mod read;
 mod redact;
 mod refused;
 mod remote;
+mod rendered;
 mod rescue;
 mod said;
 mod scrub;
@@ -38,6 +39,7 @@ mod unmissed;
 mod write;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
@@ -69,13 +71,12 @@ pub use self::write::{Storage, When, Written};
 
 /// Renders what the notes show to people. Given by the floor that has the templates.
 pub trait Render {
-    /// The Markdown block of a handoff or digest, or of the handoff a `supersede` record puts aside; `None` for other
-    /// records.
-    fn block(&self, record: &Record) -> Result<Option<String>>;
+    /// The Markdown blocks of all records of a note: one for each session that handed over or has a digest there, one for each
+    /// of these records that was redacted. `left` names those that the next commit holds; `whole` asks for whole reports.
+    fn blocks(&self, records: &[Record], left: &BTreeSet<Id>, whole: bool) -> Result<Vec<String>>;
 
-    /// The block that stands for a record where it was written, when a later commit holds the work: `to`, hex. `None` for
-    /// records without a block.
-    fn attached(&self, record: &Record, to: &str) -> Result<Option<String>>;
+    /// The whole report of a handoff; empty for other records.
+    fn report(&self, record: &Record) -> Result<String>;
 }
 
 /// How long a hook waits for others, all in all.
@@ -215,13 +216,13 @@ impl<'a> Store<'a> {
         lock::Lock::acquire(&self.paths.state().join(what), patience).ok()
     }
 
-    /// The Markdown of a record as the notes show it; `None` for one that has none, or cannot be rendered.
-    pub fn block(&self, record: &Record) -> Option<String> {
-        self.render.block(record).ok().flatten()
+    /// The whole report of a handoff in Markdown; `None` when it cannot be rendered.
+    pub fn report(&self, record: &Record) -> Option<String> {
+        self.render.report(record).ok()
     }
 
     /// Takes records out of the logs, if all of them wait there and nobody has taken them to the notes.
-    pub fn withdraw(&self, ids: &std::collections::BTreeSet<Id>) -> bool {
+    pub fn withdraw(&self, ids: &BTreeSet<Id>) -> bool {
         log::withdraw(&self.paths, ids, self.lock_timeout).unwrap_or(false)
     }
 

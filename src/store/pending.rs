@@ -1,4 +1,4 @@
-//! Handoffs this worktree wrote for work that was not committed yet. Derived: without it they stay where they were
+//! Handoffs this worktree wrote for work that was not committed, or not begun, yet. Derived: without it they stay where they were
 //! written, readable.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use super::Store;
 use super::files::{append, read_lines, replace};
 use crate::error::Result;
 use crate::git::{Oid, parse_oid};
-use crate::model::Id;
+use crate::model::{Head, Id, SessionId};
 
 /// How many are remembered: an undone commit is made again, so they are not forgotten when they are attached.
 const KEPT: usize = 32;
@@ -21,8 +21,12 @@ pub struct Pending {
     pub id: Id,
     /// HEAD when it was written, or what a rewrite made of that commit, hex.
     pub on: String,
-    /// What was not committed, relative to the root of the work tree; a folder ends in a slash.
+    /// What was not committed, relative to the root of the work tree; a folder ends in a slash. Nothing when the session had
+    /// changed nothing: then its next commit holds the work.
     pub paths: Vec<String>,
+    /// The session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
 }
 
 impl Pending {
@@ -36,12 +40,21 @@ impl Pending {
 }
 
 impl Store<'_> {
-    /// Remembers a handoff that was written now, while `paths` were not committed. Nothing for none, and on an unborn
-    /// HEAD, whose records are attached anyway.
-    pub fn remember_pending(&self, id: &Id, paths: Vec<String>) {
-        if let Some(on) = self.head.commit.filter(|_| !paths.is_empty()) {
-            self.add_pending(&[Pending { id: id.clone(), on: on.to_string(), paths }]);
+    /// Remembers a handoff that was written now, while `paths` were not committed. Nothing on an unborn HEAD, whose records are
+    /// attached anyway.
+    pub fn remember_pending(&self, head: &Head, paths: Vec<String>) {
+        if let Some(on) = self.head.commit {
+            let (id, session) = (head.id.clone(), head.session.clone());
+            self.add_pending(&[Pending { id, on: on.to_string(), paths, session }]);
         }
+    }
+
+    /// Forgets handoffs: they wait for no commit any more.
+    pub fn forget_pending(&self, ids: &BTreeSet<Id>) {
+        let kept = self.pending().into_iter().filter(|pending| !ids.contains(&pending.id));
+        let kept: String = kept.filter_map(|pending| Some(serde_json::to_string(&pending).ok()? + "\n")).collect();
+        // without it they are attached once more when that commit is made again
+        let _ = replace(&self.paths.pending(), &kept);
     }
 
     fn add_pending(&self, new: &[Pending]) {

@@ -106,11 +106,14 @@ impl Store<'_> {
             }
             Form::Blocks => {
                 let rest = blocks::with_texts(theirs, |text| texts.passage(text)).unwrap_or_else(|| theirs.to_vec());
-                let rest = blocks::without(&rest, is_redacted).unwrap_or(rest);
-                let known: BTreeSet<String> = blocks::texts(theirs).into_iter().filter_map(|(id, _)| id).collect();
-                let is_known =
-                    |id: &Option<String>| id.as_ref().is_some_and(|id| is_redacted(id) && known.contains(id));
-                let own = blocks::texts(ours).into_iter().filter(|(id, _)| is_known(id)).map(|(_, text)| text);
+                let rest = blocks::without(&rest, |id| epoch.names(id)).unwrap_or(rest);
+                let ids = |note: &[u8]| -> BTreeSet<String> {
+                    blocks::texts(note).into_iter().filter_map(|(id, _)| id).collect()
+                };
+                let gone: BTreeSet<String> = ids(theirs).difference(&ids(&rest)).cloned().collect();
+                let own =
+                    blocks::texts(ours).into_iter().filter(|(id, _)| id.as_ref().is_some_and(|id| gone.contains(id)));
+                let own = own.map(|(_, text)| text);
                 let own: Vec<String> = own.collect();
                 blocks::union_all(own.iter().map(String::as_bytes).chain([rest.as_slice()]))
             }

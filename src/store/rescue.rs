@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 
 use super::epoch::{Epoch, Form, NAME};
 use super::index::remove;
-use super::log::Waiting;
 use super::tips::Tips;
 use super::{PREFIX, Store, data_ref, our_refs, touched};
 use crate::error::Result;
@@ -228,13 +227,10 @@ impl Store<'_> {
     /// The Markdown of handoffs that the Markdown ref lacks.
     fn take_rendered(&self, left: &mut Left) -> Result<()> {
         let Some(handoffs) = self.repo.find_ref(&data_ref(Shelf::Handoffs))? else { return Ok(()) };
-        let mut waiting = Vec::new();
         for (on, blob) in notes::entries(self.repo, self.repo.tree_of(handoffs)?)?.notes {
             let note = self.repo.read_blob(blob)?.unwrap_or_default();
-            let line = |line: &[u8]| Waiting { shelf: Shelf::Handoffs, on, line: line.to_vec() };
-            waiting.extend(lines::split(&note).map(line));
-        }
-        for (on, rendered) in self.rendered(&waiting, &mut Vec::new()) {
+            let lines: Vec<Vec<u8>> = lines::split(&note).map(<[u8]>::to_vec).collect();
+            let rendered = self.blocks(on, &lines, &BTreeSet::new()).unwrap_or_default();
             let mut known = BTreeSet::new();
             for blob in left.notes.get(&on).into_iter().flatten() {
                 let note = self.repo.read_blob(*blob)?.unwrap_or_default();

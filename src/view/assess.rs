@@ -197,7 +197,7 @@ pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
         }
         None => {}
         Some(Ok(handoff)) => {
-            let built_in = markdown(&mut Templates::built_in(), &handoff.record, None)?;
+            let built_in = markdown(&mut Templates::built_in(), &handoff.record)?;
             answer.json.insert("handoff".to_owned(), outcome_json(handoff, &built_in).into());
             text.push_str(&format!("Handoff: {}\n", handoff.record.head.id.short()));
             answer = answer.stored(&handoff.stored);

@@ -17,8 +17,8 @@ use crate::model::{Body, Handoff, Head, Id, Phase, Record};
 use crate::ops::handoff::{Listed, Outcome};
 use crate::ops::show::short_commit;
 
-/// The handoff report as Markdown; with `footer` as its last line when it is a block of a note.
-pub fn markdown(templates: &mut Templates, record: &Record, footer: Option<&str>) -> Result<String> {
+/// The whole handoff report as Markdown.
+pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
     let Body::Handoff(handoff) = &record.body else { return Ok(String::new()) };
     let head = &record.head;
     let mut data = serde_json::to_value(handoff.as_ref()).unwrap_or_default();
@@ -54,7 +54,6 @@ pub fn markdown(templates: &mut Templates, record: &Record, footer: Option<&str>
             "tools": tools(handoff),
             "next_steps": next_steps(handoff),
             "settled": settled(handoff).map(|(_, text)| text).collect::<Vec<_>>(),
-            "footer": footer,
         }),
     )?;
     Ok(text.trim_end().to_owned() + "\n")
@@ -275,10 +274,10 @@ pub fn outcome_json(outcome: &Outcome, markdown: &str) -> Map<String, Value> {
 
 /// The answer of `handoff`.
 pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
-    let built_in = markdown(&mut Templates::built_in(), &outcome.record, None)?;
+    let built_in = markdown(&mut Templates::built_in(), &outcome.record)?;
     let mut answer = Answer::new(outcome_json(outcome, &built_in).into()).stored(&outcome.stored);
     let name = outcome.handoff().map_or("handoff.md", template);
-    let shown = if terminal.is_built_in(name) { None } else { Some(markdown(terminal, &outcome.record, None)) };
+    let shown = if terminal.is_built_in(name) { None } else { Some(markdown(terminal, &outcome.record)) };
     answer = match shown {
         None => answer.text(built_in),
         Some(Ok(text)) => answer.text(text),

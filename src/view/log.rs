@@ -63,16 +63,13 @@ pub fn one_line(found: &Annotated, paint: Paint, text: &mut String) -> Result<()
     for record in &found.handoffs {
         if let Body::Digest(digest) = &record.body {
             text.push_str(&format!(
-                "  {} {}: digest of {} ({})\n",
+                "  {} {}: digest{} ({})\n",
                 paint.heading(record.head.id.short()),
                 safe::line(&record.head.ai),
-                safe::line(&digest.task),
-                [
-                    words::count(digest.findings.len(), "finding"),
-                    words::count(digest.decisions.len(), "decision"),
-                    words::count(digest.evidence.len(), "check"),
-                ]
-                .join(", ")
+                Some(safe::line(&digest.task))
+                    .filter(|task| !task.is_empty())
+                    .map_or(String::new(), |task| format!(" of {task}")),
+                super::block::Lists::of(None, &[digest]).counts()
             ));
         }
         if let Body::Accept(accept) = &record.body {
@@ -157,7 +154,7 @@ fn built_in(found: &Annotated, out: &mut String) {
     for record in &found.handoffs {
         let Body::Handoff(handoff) = &record.body else { continue };
         out.push_str(&format!(
-            "\nHandoff {} by {}, session {}, {}, {}\n    {}",
+            "\nHandoff {} by {}, session {}, {}, {}{}",
             record.head.id.short(),
             safe::line(&record.head.ai),
             session(record),
@@ -181,7 +178,7 @@ fn built_in(found: &Annotated, out: &mut String) {
     for record in &found.handoffs {
         let Body::Digest(digest) = &record.body else { continue };
         out.push_str(&format!(
-            "\nDigest {} by {}, session {}\n    {}",
+            "\nDigest {} by {}, session {}{}",
             record.head.id.short(),
             safe::line(&record.head.ai),
             session(record),
@@ -224,8 +221,9 @@ fn session(record: &Record) -> &str {
     record.head.session.as_ref().map_or("None", |id| id.short())
 }
 
+/// The task on a line of its own, when there is one.
 fn task(text: &str) -> String {
-    Some(safe::line(text)).filter(|task| !task.is_empty()).unwrap_or_else(|| "(no task given)".to_owned())
+    Some(safe::line(text)).filter(|task| !task.is_empty()).map(|task| format!("\n    {task}")).unwrap_or_default()
 }
 
 /// The records as the user's own template shows them.

@@ -14,6 +14,7 @@ pub mod compaction;
 pub mod demo;
 pub mod diff;
 pub mod doctor;
+pub mod fill;
 pub mod fit;
 pub mod goal;
 pub mod guide;

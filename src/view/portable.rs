@@ -64,7 +64,7 @@ pub fn page(handoffs: &[Listed]) -> Result<Page> {
     let mut texts = Vec::new();
     for listed in handoffs {
         let record = Record { head: listed.head.clone(), body: Body::Handoff(Box::new(listed.handoff.clone())) };
-        texts.push(markdown(&mut templates, &record, None)?.trim_end().to_owned());
+        texts.push(markdown(&mut templates, &record)?.trim_end().to_owned());
     }
     let newest = handoffs.last().map(|listed| &listed.head);
     let json = json!({

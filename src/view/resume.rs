@@ -192,7 +192,7 @@ fn measured(shown: &Shown, form: Form, terminal: &mut Templates) -> Result<usize
 fn full_markdown(session: &Resumed) -> Result<String> {
     let Some(head) = &session.head else { return Ok(String::new()) };
     let record = Record { head: head.clone(), body: Body::Handoff(Box::new(session.handoff.clone())) };
-    markdown(&mut Templates::built_in(), &record, None)
+    markdown(&mut Templates::built_in(), &record)
 }
 
 /// The whole Markdown when there is room for it; else its place names the command that shows it.

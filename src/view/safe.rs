@@ -140,7 +140,11 @@ pub fn code(text: &str) -> String {
 
 /// A line of text that is escaped where it would begin a Markdown structure, and whose tags are text.
 fn guarded(line: &str) -> String {
-    let line = inline(line);
+    begun(inline(line))
+}
+
+/// A line of safe text that is escaped where it would begin a Markdown structure.
+pub fn begun(line: String) -> String {
     let mut chars = line.chars();
     let Some(first) = chars.next() else { return line };
     let rest = chars.as_str();

@@ -34,7 +34,7 @@ pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mu
                 let text = safe::json(&json) + "\n";
                 Answer::new(json).text(text)
             }
-            Format::Markdown => Answer::new(json).text(markdown(terminal, &record, None)?).paged(),
+            Format::Markdown => Answer::new(json).text(markdown(terminal, &record)?).paged(),
         })
     };
     match (shown, format) {
@@ -101,7 +101,7 @@ fn commit_answer(
     let mut text = format!("commit {commit}\n    {}\n", safe::line(subject));
     for record in records {
         match &record.body {
-            Body::Handoff(_) => text.push_str(&format!("\n{}", markdown(terminal, record, None)?)),
+            Body::Handoff(_) => text.push_str(&format!("\n{}", markdown(terminal, record)?)),
             _ => text.push_str(&format!(
                 "\n{} {} by {}: {}\n",
                 record.head.id.short(),

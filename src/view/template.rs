@@ -12,13 +12,11 @@ use super::{safe, words};
 use crate::error::{Error, Result, move_aside};
 
 /// The templates that come with the program, by name.
-const BUILT_IN: [(&str, &str); 15] = [
+const BUILT_IN: [(&str, &str); 13] = [
     ("handoff.md", include_str!("../../templates/handoff.md")),
     ("context.md", include_str!("../../templates/context.md")),
-    ("digest.md", include_str!("../../templates/digest.md")),
-    ("attached.md", include_str!("../../templates/attached.md")),
+    ("note.md", include_str!("../../templates/note.md")),
     ("redacted.md", include_str!("../../templates/redacted.md")),
-    ("superseded.md", include_str!("../../templates/superseded.md")),
     ("resume.md", include_str!("../../templates/resume.md")),
     ("bootstrap.md", include_str!("../../templates/bootstrap.md")),
     ("log.txt", include_str!("../../templates/log.txt")),
@@ -126,14 +124,8 @@ fn environment() -> Environment<'static> {
     environment
 }
 
-/// A Markdown list of texts, with a blank line around it; "None recorded." for an empty one.
+/// A Markdown list of texts, after a blank line.
 fn bullets(list: Value) -> Result<String, TemplateError> {
-    let mut out = String::from("\n");
-    for entry in list.try_iter()? {
-        out.push_str(&format!("- {}\n", safe::item(entry.as_str().unwrap_or_default())));
-    }
-    if out.len() == 1 {
-        out.push_str("None recorded.\n");
-    }
-    Ok(out)
+    let entries = list.try_iter()?.map(|entry| format!("\n- {}", safe::item(entry.as_str().unwrap_or_default())));
+    Ok(entries.collect())
 }

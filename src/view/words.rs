@@ -130,10 +130,11 @@ pub fn said(record: &Record) -> String {
 
 /// Everything a digest tells, a text each.
 pub fn digest(digest: &Digest) -> Vec<String> {
-    let learned = digest.findings.iter().map(|item| format!("learned: {}", item.text));
-    let decided = digest.decisions.iter().map(|c| format!("decided: {}", decision(&c.text, &c.why, &c.alternatives)));
-    let verified = digest.evidence.iter().map(|proof| format!("verified: {} (exit {})", proof.command, proof.exit));
-    learned.chain(decided).chain(verified).collect()
+    let lists = super::block::Lists::of(None, &[digest]);
+    lists
+        .all()
+        .flat_map(|(label, list)| list.iter().map(move |text| format!("{}: {text}", label.to_lowercase())))
+        .collect()
 }
 
 /// What an acknowledgement decides and asks, after the handoff's id: " accepted, COMPLETE, 1 question".

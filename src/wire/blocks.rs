@@ -1,14 +1,20 @@
-//! The Markdown note as a union of blocks: one per handoff, and whatever people wrote beside them.
+//! The Markdown note as a union of blocks: one per session, and whatever people wrote beside them.
 //!
-//! A block begins with a heading `# … <short id> …` and ends with `-- empirica <id> r<renderer>`. Text outside blocks
-//! is kept in passages, which a line `-- empirica: another note` keeps apart.
+//! A block begins with a heading `# … <short id> …` and ends with `-- empirica <id> r<renderer>`. From [`REVISIONS`] on the
+//! heading of a session's block ends with `(…, <short id>[ <short id>…], session <short id>)`. Text outside blocks is kept in
+//! passages, which a line `-- empirica: another note` keeps apart.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::Id;
 
 /// What keeps two passages apart.
 const SEPARATOR: &str = "-- empirica: another note";
+
+/// The first number of blocks that stand for their session, to which the records they were rendered from are added; earlier
+/// renderers wrote a block for each handoff and digest.
+pub const REVISIONS: u32 = 100;
 
 /// The last line of a block.
 pub fn footer(id: &Id, renderer: u32) -> String {
@@ -25,13 +31,59 @@ fn opens(line: &str, id: &Id) -> bool {
         .is_some_and(|heading| heading.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == id.short()))
 }
 
+/// How the lines of a session's block begin.
+const LABELS: [&str; 8] =
+    ["  ", "- Next: ", "- Open: ", "- Decided: ", "- Avoid: ", "- Learned: ", "- Checked: ", "- All: "];
+
+/// The short ids of the records that a heading of a session's block names, and of the session.
+fn names(heading: &str) -> Option<(Vec<&str>, &str)> {
+    let (rest, session) = heading.strip_prefix("# ")?.strip_suffix(')')?.rsplit_once(", session ")?;
+    let is_short = |word: &str| word.len() == 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let records = rest.rsplit([',', '(']).next().unwrap_or_default().split_whitespace();
+    is_short(session).then(|| (records.filter(|word| is_short(word)).collect(), session))
+}
+
+/// What a block stands for: of two blocks for the same thing one is kept.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Record(Id),
+    Session(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Block {
+    renderer: u32,
+    id: Id,
+    text: String,
+}
+
+impl Block {
+    /// As [`names`], of its heading; `None` for a block of an earlier renderer.
+    fn named(&self) -> Option<(Vec<&str>, &str)> {
+        names(self.text.lines().next().filter(|_| self.renderer >= REVISIONS)?)
+    }
+
+    fn key(&self) -> Key {
+        match self.named() {
+            Some((_, session)) => Key::Session(session.to_owned()),
+            None => Key::Record(self.id.clone()),
+        }
+    }
+}
+
 #[derive(Default)]
 struct Parsed {
-    blocks: BTreeMap<Id, (u32, String)>,
+    blocks: BTreeMap<Key, Block>,
     passages: BTreeSet<String>,
 }
 
 impl Parsed {
+    fn of(note: &[u8]) -> Self {
+        let mut parsed = Parsed::default();
+        parsed.read(&String::from_utf8_lossy(note));
+        parsed
+    }
+
     /// Replaces each passage by what `change` makes of it. Whether it changed any.
     fn change_passages(&mut self, change: &impl Fn(&str) -> Option<String>) -> bool {
         let changed: Vec<(String, String)> =
@@ -43,12 +95,20 @@ impl Parsed {
         !changed.is_empty()
     }
 
-    fn add_block(&mut self, id: Id, renderer: u32, text: String) {
-        let entry = self.blocks.entry(id).or_default();
-        // the higher renderer wins, then the greater bytes
-        if (renderer, &text) > (entry.0, &entry.1) {
-            *entry = (renderer, text);
+    /// The higher renderer wins, then the newer record, then the greater bytes.
+    fn add_block(&mut self, block: Block) {
+        match self.blocks.entry(block.key()) {
+            Entry::Vacant(entry) => drop(entry.insert(block)),
+            Entry::Occupied(mut entry) if block > *entry.get() => drop(entry.insert(block)),
+            Entry::Occupied(_) => {}
         }
+    }
+
+    /// The blocks in order of id.
+    fn in_order(&self) -> Vec<&Block> {
+        let mut blocks: Vec<&Block> = self.blocks.values().collect();
+        blocks.sort_by(|a, b| a.id.cmp(&b.id));
+        blocks
     }
 
     fn add_passages(&mut self, lines: &[&str]) {
@@ -70,7 +130,7 @@ impl Parsed {
             let mut above = (outside..at).rev().take_while(|&line| lines[line] != SEPARATOR);
             let Some(start) = above.find(|&line| opens(lines[line], &id)) else { continue };
             self.add_passages(&lines[outside..start]);
-            self.add_block(id, renderer, lines[start..=at].join("\n"));
+            self.add_block(Block { renderer, id, text: lines[start..=at].join("\n") });
             outside = at + 1;
         }
         self.add_passages(&lines[outside..]);
@@ -81,7 +141,7 @@ impl Parsed {
             let longer = format!("{passage}\n\n");
             self.passages.iter().any(|other| other.starts_with(&longer))
         };
-        let blocks = self.blocks.values().map(|(_, text)| text.as_str());
+        let blocks = self.in_order().into_iter().map(|block| block.text.as_str());
         let mut out = blocks.collect::<Vec<_>>().join("\n\n");
         // a passage that somebody continued is there already
         let passages: Vec<&str> = self.passages.iter().map(String::as_str).filter(|p| !continued(p)).collect();
@@ -97,8 +157,8 @@ impl Parsed {
     }
 }
 
-/// The union of two Markdown notes: blocks by id, the higher renderer wins, then the greater bytes; passages outside
-/// blocks are all kept. Commutative, associative, idempotent. Bytes that are no UTF-8 are replaced.
+/// The union of two Markdown notes: of the blocks of one session, or of one record of an earlier renderer, the one with the
+/// higher renderer is kept, then the newer, then the one of greater bytes; passages outside blocks are all kept. Commutative, associative, idempotent. Bytes that are no UTF-8 are replaced.
 pub fn union(a: &[u8], b: &[u8]) -> Vec<u8> {
     union_all([a, b])
 }
@@ -119,40 +179,61 @@ pub fn mend(old: &[u8], new: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(new);
     whole.read(&text);
     let known: BTreeSet<&str> = text.lines().collect();
-    for (id, (renderer, text)) in torn.blocks {
-        if whole.blocks.get(&id).is_none_or(|(made, _)| renderer > *made) {
-            whole.blocks.insert(id, (renderer, text));
+    for (key, block) in torn.blocks {
+        if whole.blocks.get(&key).is_none_or(|made| block.renderer > made.renderer) {
+            whole.blocks.insert(key, block);
         }
     }
-    let own = |passage: &String| passage.lines().any(|line| !line.is_empty() && !known.contains(line));
+    // the heading or footer of a session's block that was torn up tells that the lines beside it are its own
+    let torn_up = |line: &str| read_footer(line).is_some() || names(line).is_some();
+    let own = |passage: &String| {
+        let is_torn = passage.lines().any(torn_up);
+        let is_ours = |line: &str| is_torn && (torn_up(line) || LABELS.iter().any(|label| line.starts_with(label)));
+        passage.lines().any(|line| !line.is_empty() && !known.contains(line) && !is_ours(line))
+    };
     whole.passages.extend(torn.passages.into_iter().filter(own));
     whole.write().into_bytes()
 }
 
 /// What a note says: each block with its id, each passage without one.
 pub fn texts(note: &[u8]) -> Vec<(Option<String>, String)> {
-    let mut parsed = Parsed::default();
-    parsed.read(&String::from_utf8_lossy(note));
-    let blocks = parsed.blocks.into_iter().map(|(id, (_, text))| (Some(id.as_str().to_owned()), text));
-    blocks.chain(parsed.passages.into_iter().map(|passage| (None, passage))).collect()
+    let parsed = Parsed::of(note);
+    let blocks = parsed.in_order().into_iter().map(|block| (Some(block.id.as_str().to_owned()), block.text.clone()));
+    let blocks: Vec<_> = blocks.collect();
+    blocks.into_iter().chain(parsed.passages.into_iter().map(|passage| (None, passage))).collect()
 }
 
-/// A Markdown note without the blocks of the ids that `is_out` names; `None` when it has none of them.
+/// The records that have a block of an earlier renderer in a note.
+pub fn earlier(note: &[u8]) -> BTreeSet<Id> {
+    let blocks = Parsed::of(note).blocks.into_values();
+    blocks.filter(|block| block.renderer < REVISIONS).map(|block| block.id).collect()
+}
+
+/// A note without the blocks of sessions, which are rendered from the records.
+pub fn without_sessions(note: &[u8]) -> Vec<u8> {
+    let mut parsed = Parsed::of(note);
+    parsed.blocks.retain(|key, _| matches!(key, Key::Record(_)));
+    parsed.write().into_bytes()
+}
+
+/// A Markdown note without the blocks that show one of the records that `is_out` names, given the id or the short form of it;
+/// `None` when it has none of them.
 pub fn without(note: &[u8], is_out: impl Fn(&str) -> bool) -> Option<Vec<u8>> {
-    let mut parsed = Parsed::default();
-    parsed.read(&String::from_utf8_lossy(note));
+    let mut parsed = Parsed::of(note);
     let before = parsed.blocks.len();
-    parsed.blocks.retain(|id, _| !is_out(id.as_str()));
+    parsed.blocks.retain(|_, block| {
+        let others = block.named().map(|(records, _)| records).unwrap_or_default();
+        !is_out(block.id.as_str()) && !others.into_iter().any(&is_out)
+    });
     (parsed.blocks.len() < before).then(|| parsed.write().into_bytes())
 }
 
 /// A Markdown note with each passage that people wrote, and what stands in each block between heading and footer, replaced by
 /// what `change` makes of it; `None` when it changes none.
 pub fn with_texts(note: &[u8], change: impl Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
-    let mut parsed = Parsed::default();
-    parsed.read(&String::from_utf8_lossy(note));
+    let mut parsed = Parsed::of(note);
     let mut is_changed = parsed.change_passages(&change);
-    for (_, text) in parsed.blocks.values_mut() {
+    for text in parsed.blocks.values_mut().map(|block| &mut block.text) {
         let Some(end) = text.rfind('\n') else { continue };
         let new = change(&text[..end]).map(|new| new + &text[end..]);
         if let Some(new) = new.filter(|new| is_block(new)) {
@@ -165,8 +246,7 @@ pub fn with_texts(note: &[u8], change: impl Fn(&str) -> Option<String>) -> Optio
 
 /// The same, of the passages alone.
 pub fn with_passages(note: &[u8], change: impl Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
-    let mut parsed = Parsed::default();
-    parsed.read(&String::from_utf8_lossy(note));
+    let mut parsed = Parsed::of(note);
     parsed.change_passages(&change).then(|| parsed.write().into_bytes())
 }
 

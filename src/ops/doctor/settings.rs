@@ -111,6 +111,7 @@ fn values(context: &Context<'_>) -> crate::error::Result<Vec<Check>> {
                 "true or false"
             }
             "empirica.startbudget" if text.parse::<usize>().is_err() => "a number of tokens, 0 for nothing",
+            "empirica.note" if !["short", "full"].contains(&text) => "short or full",
             "empirica.remote" if place(context.repo, text).is_err() => "the name of a remote",
             "empirica.ai" if text.trim().is_empty() => "a name",
             "empirica.templatedir" if !templates.iter().any(|path| Path::new(&path.value).is_dir()) => "a folder",

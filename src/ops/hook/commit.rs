@@ -1,11 +1,13 @@
 //! After a commit: handoffs written for its work are attached to it, and what was said since is told in a digest.
 
+use std::collections::BTreeSet;
+
 use super::{in_one_line, troubles};
 use crate::epistemics::digest::digest;
 use crate::error::Result;
 use crate::git::head_move::{HeadMove, touched};
 use crate::git::{Oid, parse_oid};
-use crate::model::{Body, Record};
+use crate::model::{Body, Id, Record};
 use crate::ops::context::Context;
 use crate::ops::current::{Active, remembered};
 use crate::store::When;
@@ -26,21 +28,36 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<String>> {
     }
     let mut said = store.settle();
     if let Some(head) = store.head().commit.filter(|_| moved.is_own_commit(context.env.get("GIT_REFLOG_ACTION"))) {
+        let here = |on: &str| moved.parent.is_some() && parse_oid(on) == moved.parent;
+        let mut pending: Vec<_> = pending.into_iter().filter(|pending| here(&pending.on)).collect();
+        let mut touched_paths = BTreeSet::new();
+        if let Some(parent) = moved.parent.filter(|_| pending.iter().any(|pending| !pending.paths.is_empty())) {
+            touched_paths = touched(context.repo, parent, head)?;
+        }
+        // what was handed over before anything was changed goes to the session's next commit, and to no other
+        let committing = context.open(&active).ok().flatten().map(|session| session.id);
+        pending.retain(|pending| match pending.paths.is_empty() {
+            true => committing.is_some() && pending.session == committing,
+            false => pending.is_touched(&touched_paths),
+        });
         if wants_digest(context) {
-            let digests = digests(context, &active, moved.parent);
-            match digests {
+            // a handoff that stays where it is tells nobody at the commit that its session makes next
+            let is_told = |session: &Active, id: &Id| {
+                let is_own = committing.as_ref() == Some(&session.id) && !moved.is_amend();
+                !is_own || pending.iter().any(|pending| pending.id == *id)
+            };
+            match digests(context, &active, moved.parent, &is_told) {
                 Ok(digests) if !digests.is_empty() => said.extend(troubles(store.append(digests, When::Later)?)),
                 Ok(_) => {}
                 Err(error) => said.push(in_one_line(&error)),
             }
         }
-        let here = |on: &str| moved.parent.is_some() && parse_oid(on) == moved.parent;
-        let mut pending: Vec<_> = pending.into_iter().filter(|pending| here(&pending.on)).collect();
         if let Some(parent) = moved.parent.filter(|_| !pending.is_empty()) {
-            let touched = touched(context.repo, parent, head)?;
-            pending.retain(|pending| pending.is_touched(&touched));
-            if !pending.is_empty() {
-                said.extend(troubles(store.attach_pending(&pending, parent, head)?));
+            said.extend(troubles(store.attach_pending(&pending, parent, head)?));
+            let once = pending.into_iter().filter(|pending| pending.paths.is_empty()).map(|pending| pending.id);
+            let once: BTreeSet<Id> = once.collect();
+            if !once.is_empty() {
+                store.forget_pending(&once);
             }
         }
     }
@@ -58,15 +75,25 @@ fn wants_digest(context: &Context<'_>) -> bool {
     context.repo.config_bool("empirica.digest").unwrap_or_else(|| !only_handoffs())
 }
 
-/// A digest of each active session that has something to tell.
-fn digests(context: &Context<'_>, active: &[Active], parent: Option<Oid>) -> Result<Vec<Record>> {
+/// A digest of each active session that has something to tell, beside the handoffs that `is_told` says come to this commit.
+fn digests(
+    context: &Context<'_>,
+    active: &[Active],
+    parent: Option<Oid>,
+    is_told: &dyn Fn(&Active, &Id) -> bool,
+) -> Result<Vec<Record>> {
     let mut out = Vec::new();
     for session in active {
         let scan = context.store.session_near(&session.id, parent)?;
         let records: Vec<&Record> = scan.records().collect();
-        if let Some(digest) = digest(&records, &session.id) {
-            out.push(context.store.new_record(&session.id, &session.ai, Body::Digest(Box::new(digest))));
-        }
+        let attached: BTreeSet<&Id> = records
+            .iter()
+            .filter_map(|record| if let Body::Attach(attach) = &record.body { Some(&attach.of) } else { None })
+            .flatten()
+            .collect();
+        let digest = digest(&records, &session.id, |id| attached.contains(id) || is_told(session, id));
+        let body = digest.map(|digest| Body::Digest(Box::new(digest)));
+        out.extend(body.map(|body| context.store.new_record(&session.id, &session.ai, body)));
     }
     Ok(out)
 }

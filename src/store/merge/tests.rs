@@ -16,12 +16,12 @@ use crate::store::{Render, data_ref};
 struct Nothing;
 
 impl Render for Nothing {
-    fn block(&self, _: &Record) -> Result<Option<String>> {
-        Ok(None)
+    fn blocks(&self, _: &[Record], _: &BTreeSet<Id>, _: bool) -> Result<Vec<String>> {
+        Ok(Vec::new())
     }
 
-    fn attached(&self, _: &Record, _: &str) -> Result<Option<String>> {
-        Ok(None)
+    fn report(&self, _: &Record) -> Result<String> {
+        Ok(String::new())
     }
 }
 
