@@ -2,29 +2,21 @@
 //! handoffs are in force.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::mpsc::{TrySendError, channel, sync_channel};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::Fault;
 use super::ahead::Line;
 use super::ask::{self, Found};
 use super::schema;
 use super::texts::{Kept, Place, Texts, place};
-use super::{Fault, has_threads};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::journal::{answers, goals, sessions, superseded};
 use crate::epistemics::kept::{kept, learned};
 use crate::git::Repository;
-use crate::git::objects::Objects;
 use crate::model::goal::GoalStatus;
 use crate::model::session::Session;
 use crate::model::{Body, Id, Record, SessionId, Vector};
-
-/// So many sessions wait for the other thread; and so many while this one has something else to do, which takes a second.
-const AHEAD: usize = 64;
-const LONG_AHEAD: usize = if cfg!(debug_assertions) { 128 } else { 4096 };
-/// Fewer sessions need no other thread; where assertions are checked nearly all are given to it, so that tests see it.
-const FEW: usize = if cfg!(debug_assertions) { 2 } else { 32 };
 
 /// A session, and where its records are.
 struct Asked {
@@ -52,74 +44,20 @@ struct Row {
     aside: Vec<(Id, bool)>,
 }
 
-/// Makes the rows of these sessions anew. `tell` is told of every one. Another thread reads them, and this one does when that
-/// has enough to do. What is to be done `meanwhile`, in SQL, is not empty where all is new: nothing was put aside or
-/// closed before.
+/// Makes the rows of these sessions anew. `tell` is told of every one. Where all is new, nothing was put aside or closed before.
 pub fn sessions_anew(
     db: &Connection,
     repo: &Repository,
     touched: &BTreeSet<i64>,
     kept: &Kept,
-    meanwhile: &[&str],
+    is_new: bool,
     tell: &mut dyn FnMut(),
 ) -> Result<(), Fault> {
     let texts = Texts::new(repo);
     let mut places = Places { db, kept, known: HashMap::new() };
-    let is_new = !meanwhile.is_empty();
-    let mut meanwhile = meanwhile.iter();
-    if touched.len() < FEW || !has_threads() {
-        meanwhile.try_for_each(|sql| db.execute_batch(sql))?;
-        return touched.iter().try_for_each(|s| {
-            tell();
-            write(db, &follows(&texts, &places.asked(*s)?)?, is_new)
-        });
-    }
-    let objects = Objects::of(repo);
-    std::thread::scope(|scope| {
-        let (give, given) = sync_channel::<Asked>(LONG_AHEAD);
-        let (answer, answers) = channel();
-        let other = move || {
-            let texts = Texts::elsewhere(&objects);
-            for asked in given {
-                let said = follows(&texts, &asked);
-                // nobody listens any more when something failed
-                if answer.send((asked, said)).is_err() {
-                    return;
-                }
-            }
-        };
-        // without another thread this one does it all
-        let _ = std::thread::Builder::new().spawn_scoped(scope, other);
-        let finish = |(asked, said): (Asked, Result<Follows, Fault>)| match said {
-            // what the other one could not read
-            Err(Fault::Lost) => write(db, &follows(&texts, &asked)?, is_new),
-            said => write(db, &said?, is_new),
-        };
-        // how many the other one has
-        let mut away: usize = 0;
-        for s in touched {
-            tell();
-            let asked = places.asked(*s)?;
-            if away >= LONG_AHEAD
-                && let Some(sql) = meanwhile.next()
-            {
-                db.execute_batch(sql)?;
-            }
-            let has_room = away < if meanwhile.as_slice().is_empty() { AHEAD } else { LONG_AHEAD };
-            match if has_room { give.try_send(asked) } else { Err(TrySendError::Full(asked)) } {
-                Ok(()) => away += 1,
-                Err(TrySendError::Full(asked) | TrySendError::Disconnected(asked)) => {
-                    write(db, &follows(&texts, &asked)?, is_new)?;
-                }
-            }
-            while let Ok(said) = answers.try_recv() {
-                away = away.saturating_sub(1);
-                finish(said)?;
-            }
-        }
-        meanwhile.try_for_each(|sql| db.execute_batch(sql))?;
-        drop(give);
-        answers.into_iter().try_for_each(finish)
+    touched.iter().try_for_each(|s| {
+        tell();
+        write(db, &follows(&texts, &places.asked(*s)?)?, is_new)
     })
 }
 

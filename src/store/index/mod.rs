@@ -258,8 +258,10 @@ impl Store<'_> {
         filler.beside(wanted.beside(self)?)?;
         filler.settle(&mut || Ok(db.execute_batch(schema::INDEXES)?))?;
         let (touched, sessionless) = (std::mem::take(&mut filler.touched), filler.sessionless);
-        let meanwhile: &[&str] = if is_new { &schema::MEANWHILE } else { &[] };
-        derive::sessions_anew(db, self.repo, &touched, &filler.kept, meanwhile, &mut tell)?;
+        if is_new {
+            schema::MEANWHILE.iter().try_for_each(|sql| db.execute_batch(sql))?;
+        }
+        derive::sessions_anew(db, self.repo, &touched, &filler.kept, is_new, &mut tell)?;
         if is_new {
             db.execute_batch(schema::LAST)?;
         }
@@ -289,11 +291,6 @@ impl Store<'_> {
     pub fn on_progress(&self, tell: Progress) {
         self.progress.replace(Some(tell));
     }
-}
-
-/// Whether another thread would be any help.
-fn has_threads() -> bool {
-    std::thread::available_parallelism().is_ok_and(|threads| threads.get() > 1)
 }
 
 fn empty() -> Result<Connection, Fault> {

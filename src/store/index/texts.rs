@@ -8,7 +8,6 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::Fault;
 use super::ahead::{Line, Note};
-use crate::git::objects::Objects;
 use crate::git::{Oid, Repository};
 
 /// How many bytes of notes are remembered: what was read for one session is read again for others.
@@ -80,17 +79,6 @@ impl<'r> Texts<'r> {
     /// None is read yet.
     pub fn new(repo: &'r Repository) -> Self {
         Texts { read: Box::new(|id| Ok(repo.read_blob(id).ok().flatten())), known: RefCell::default() }
-    }
-
-    /// The same for another thread. What it cannot read is a [`Fault::Lost`]: whether it is not here or broken, the first one knows.
-    pub fn elsewhere(objects: &Objects) -> Texts<'static> {
-        let store = objects.open();
-        let read = move |id| {
-            let mut content = Vec::new();
-            let is_here = store.as_ref().is_some_and(|store| store.read_into(id, &mut content));
-            if is_here { Ok(Some(content)) } else { Err(Fault::Lost) }
-        };
-        Texts { read: Box::new(read), known: RefCell::default() }
     }
 
     /// The text of a note; empty when its blob is not here.
