@@ -322,3 +322,39 @@ fn empty_sections_are_printed_nowhere() {
         assert!(text.contains("only this"), "{text}");
     }
 }
+
+#[test]
+fn a_block_forgets_what_is_redacted_of_any_record_it_shows_also_where_it_was_cut() {
+    let place = Place::new();
+    let hub = place.init("hub");
+    hub.git(["config", "core.bare", "true"]).ok();
+    let repo = place.set_up("one");
+    repo.git(["remote", "add", "origin", hub.path.to_str().expect("UTF-8")]).ok();
+    repo.start("claude", "t");
+    let long = format!("the private name of the customer is Wintermute {}", "and so on ".repeat(30));
+    let id = repo.json(["finding", &long])["id"].as_str().expect("an id").to_owned();
+    for n in 0..4 {
+        repo.run(["finding", &format!("fact {n}")]).ok();
+    }
+    repo.commit("a.txt", "1\n", "A");
+    repo.run(["finding", "since"]).ok();
+    repo.git(["commit", "-q", "--amend", "-m", "A, amended"]).ok();
+    let note = block(&repo, &repo.head());
+    assert!(note.contains("- Learned: since\n") && note.contains("private name") && note.contains(" …\n"), "{note}");
+    repo.git(["push", "-q", "origin", "HEAD:refs/heads/main"]).ok();
+    repo.run(["sync", "origin"]).ok();
+    let other = place.clone(&hub, "two", false);
+    other.git(["remote", "set-url", "origin", hub.path.to_str().expect("UTF-8")]).ok();
+    other.run(["sync", "origin"]).ok();
+    repo.run(["redact", &id, "--reason", "private"]).ok();
+    other.git(["notes", "--ref", HANDOFFS, "append", "-m", "Reviewed."]).ok();
+    for repo in [&other, &repo, &other, &repo] {
+        repo.run(["sync", "origin"]).ok();
+    }
+    for repo in [&repo, &other, &hub] {
+        let note = repo.note(HANDOFFS, "main");
+        assert!(!note.contains("private name"), "{note}");
+        assert!(note.contains("- Learned: since\n") && note.contains("Reviewed."), "{note}");
+        assert_eq!(note.matches("-- empirica 0").count(), 1, "{note}");
+    }
+}

@@ -280,7 +280,9 @@ fn what_a_receiver_asks_is_answered_and_comes_into_the_handoff_written_anew() {
     assert_eq!(document["context"]["constraints"], json!(["no new dependency"]));
     assert_eq!(document["success_criteria"], json!(["it works"]));
     assert_eq!(document["quality_gates"], json!(["make lint"]));
-    let text = repo.git_out(["notes", "--ref", "empirica/handoffs", "show"]);
+    let note = repo.git_out(["notes", "--ref", "empirica/handoffs", "show"]);
+    assert!(note.contains("- Next: Add a green form, run make test\n"), "{note}");
+    let text = repo.run(["show", &id(&again)]).ok().out;
     assert!(
         text.contains("## Clarifications") && text.contains("- missed before: The test command (worker)"),
         "{text}"

@@ -37,6 +37,8 @@ impl Lists {
         let mut proofs: Vec<&Proof> = Vec::new();
         let mut assessed: Vec<&Assessed> = Vec::new();
         if let Some(handoff) = handoff {
+            let told = |key: &&str| handoff.payload.as_ref()?.get(*key)?.as_str().map(str::to_owned);
+            next.1.extend(["instructions", "continuation_instructions"].iter().filter_map(told));
             next.1.extend(handoff.next_steps.iter().cloned());
             if next.1.is_empty() {
                 next.1.extend(unfinished(&handoff.goals));
