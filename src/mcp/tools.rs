@@ -36,7 +36,7 @@ pub trait Call: DeserializeOwned + JsonSchema {
     /// Its name.
     const NAME: &'static str;
     /// What it does.
-    const EFFECT: Effect;
+    const EFFECT: Effect = Effect::Reads;
     /// Whether it is one of the few that a day's work needs.
     const CORE: bool = false;
     /// The main keys of its result, as [`schema::of_result`] takes them.

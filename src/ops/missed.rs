@@ -16,9 +16,6 @@ const GAPS: usize = 10;
 
 /// What receivers missed in earlier handoffs of the type and this one does not say either, a sentence each.
 pub fn warnings(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<String>> {
-    if context.store.nobody_missed() {
-        return Ok(Vec::new());
-    }
     let remembered = remembered(context, handoff)?;
     Ok(missed::missed(handoff, &remembered).into_iter().map(missed::missed_sentence).collect())
 }
@@ -26,7 +23,6 @@ pub fn warnings(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<String>>
 /// The gaps that receivers reported for handoffs of the same type, newest first, until a later handoff of the type says what
 /// was missed, or is taken up without question or gap. The one that this handoff is written anew for is looked at as well.
 pub fn remembered(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<Remembered>> {
-    let tip = context.store.handoffs_tip();
     let index = context.store.index()?;
     let accepts = index.kinds(&["accept"], Only { session: None, newest: Some(ACCEPTS) })?;
     let accepts: Vec<_> = accepts
@@ -37,7 +33,6 @@ pub fn remembered(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<Rememb
         })
         .collect();
     if accepts.iter().all(|(.., accept)| accept.gaps.is_empty()) {
-        context.store.remember_unmissed(tip);
         return Ok(Vec::new());
     }
     let about: BTreeSet<&Id> = accepts.iter().map(|(.., accept)| &accept.of).collect();

@@ -106,7 +106,6 @@ impl Store<'_> {
         told: &mut dyn FnMut(usize, usize),
     ) -> Result<()> {
         let waiting = &self.counting(waiting)?;
-        let is_alone = beside.lines.get(&Shelf::Handoffs).is_none_or(|lines| lines.is_empty());
         let mut changes = Vec::new();
         for shelf in Shelf::ALL {
             let mut notes: BTreeMap<Oid, Vec<&[u8]>> = BTreeMap::new();
@@ -141,17 +140,12 @@ impl Store<'_> {
         markdown.retain(|_, note| !note.is_empty());
         changes.push(Change { name: MARKDOWN_REF.to_owned(), new: markdown, unite });
         changes.retain(|change| !change.new.is_empty());
-        // what comes beside the records is not looked into
-        tips.moved.clear();
         let (mut done, total): (usize, usize) = (0, changes.iter().map(|change| change.new.len()).sum());
         self.unite_told(&changes, tips, &mut || {
             // what others made us do again is not more than all of it
             done = total.min(done + 1);
             told(done, total);
         })?;
-        if let Some((from, to)) = tips.moved.remove(&data_ref(Shelf::Handoffs)).filter(|_| is_alone) {
-            self.carry_unmissed(from, to, waiting);
-        }
         let ms = waiting.iter().filter_map(|w| Id::parse(lines::id(&w.line)?)).map(|id| id.ms());
         let newest = ms.filter(|ms| *ms <= self.latest_ms()).max();
         tips.newest_ms = tips.newest_ms.max(newest.unwrap_or(0));
@@ -210,8 +204,6 @@ impl Store<'_> {
             crate::fault::half_way("refs: one moved, the others locked", || self.move_one(&updates, message, &who));
             match self.repo.update_refs(&updates, message, &who) {
                 Ok(()) => {
-                    let moved = updates.iter().map(|update| (update.name.clone(), (update.expected, update.new)));
-                    tips.moved.extend(moved);
                     tips.refs.extend(updates.into_iter().map(|update| (update.name, update.new)));
                     return Ok(());
                 }

@@ -35,7 +35,6 @@ mod torn;
 mod touched;
 mod troubles;
 mod unborn;
-mod unmissed;
 mod write;
 
 use std::cell::{Cell, RefCell};

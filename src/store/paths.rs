@@ -119,10 +119,6 @@ impl Paths {
         self.state.join("following")
     }
 
-    pub(super) fn unmissed(&self) -> PathBuf {
-        self.state.join("unmissed")
-    }
-
     pub(super) fn troubles(&self) -> PathBuf {
         self.state.join("troubles")
     }

@@ -13,8 +13,6 @@ pub struct Tips {
     pub refs: BTreeMap<String, Oid>,
     /// The time of the newest id we know, in milliseconds.
     pub newest_ms: u64,
-    /// From and to where this process moved refs last, by full name; not written down.
-    pub moved: BTreeMap<String, (Option<Oid>, Oid)>,
 }
 
 impl Tips {

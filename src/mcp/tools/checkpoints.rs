@@ -87,7 +87,6 @@ pub struct Load {
 
 impl Call for Load {
     const NAME: &'static str = "load_git_checkpoint";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "checkpoint_id session_id vectors:object";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -113,7 +112,6 @@ pub struct Diff {
 
 impl Call for Diff {
     const NAME: &'static str = "get_vector_diff";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "a:object b:object vector_deltas:object?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

@@ -101,7 +101,6 @@ pub struct Query {
 
 impl Call for Query {
     const NAME: &'static str = "query_goal_orchestrator";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "goals:array total_found:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -233,7 +232,6 @@ pub struct Progress {
 
 impl Call for Progress {
     const NAME: &'static str = "get_goal_progress";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "goal:object";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

@@ -184,7 +184,6 @@ impl Resume {
 
 impl Call for Resume {
     const NAME: &'static str = "resume_previous_session";
-    const EFFECT: Effect = Effect::Reads;
     const CORE: bool = true;
     const RETURNS: &'static str = "sessions:array total_sessions:integer token_estimate:integer";
 
@@ -214,7 +213,6 @@ pub struct Query {
 
 impl Call for Query {
     const NAME: &'static str = "query_handoff_reports";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "reports:array total_found:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

@@ -56,7 +56,6 @@ pub struct Search {
 
 impl Call for Search {
     const NAME: &'static str = "search_history";
-    const EFFECT: Effect = Effect::Reads;
     const CORE: bool = true;
     const RETURNS: &'static str = "hits:array total_found:integer";
 
@@ -83,7 +82,6 @@ pub struct CalibrationReport {
 
 impl Call for CalibrationReport {
     const NAME: &'static str = "get_calibration_report";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "sessions:array overall:object? agents:array";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -102,7 +100,6 @@ pub struct Beliefs {
 
 impl Call for Beliefs {
     const NAME: &'static str = "query_bayesian_beliefs";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "overall:object? agents:array";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -131,7 +128,6 @@ fn measured(here: &mut Here<'_>, session: Option<Alias>, handoff: Option<String>
 
 impl Call for Measure {
     const NAME: &'static str = "measure_token_efficiency";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "handoff_id session_id tokens:object? transcript_tokens:integer?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -160,7 +156,6 @@ pub struct Report {
 
 impl Call for Report {
     const NAME: &'static str = "generate_efficiency_report";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "report:string?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

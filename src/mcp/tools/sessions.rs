@@ -81,7 +81,6 @@ pub struct ListSessions {
 
 impl Call for ListSessions {
     const NAME: &'static str = "list_sessions";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "sessions:array total_sessions:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -98,7 +97,6 @@ pub struct Summary {
 
 impl Call for Summary {
     const NAME: &'static str = "get_session_summary";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "session_id ai_id assessments:array findings:array";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -122,7 +120,6 @@ pub struct BootstrapProject {
 
 impl Call for BootstrapProject {
     const NAME: &'static str = "bootstrap_project";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "token_count:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

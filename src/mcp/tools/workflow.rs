@@ -41,7 +41,6 @@ fn submitted(here: &mut Here<'_>, outcome: assess::Outcome) -> Result<Answer> {
 
 impl Call for ExecutePreflight {
     const NAME: &'static str = "execute_preflight";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "session_id vectors:array task:string?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -156,7 +155,6 @@ pub struct ExecutePostflight {
 
 impl Call for ExecutePostflight {
     const NAME: &'static str = "execute_postflight";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "session_id vectors:array task:string?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -208,7 +206,6 @@ pub struct State {
 
 impl Call for State {
     const NAME: &'static str = "get_epistemic_state";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "session_id vectors:object overall_confidence:number? safe_to_proceed:boolean";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -229,7 +226,6 @@ pub struct Drift {
 
 impl Call for Drift {
     const NAME: &'static str = "check_drift_monitor";
-    const EFFECT: Effect = Effect::Reads;
     const RETURNS: &'static str = "session_id drift_detected:boolean drift_analysis:object safe_to_proceed:boolean";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

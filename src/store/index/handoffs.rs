@@ -41,9 +41,6 @@ pub struct Row {
     pub task: String,
 }
 
-/// So many handoffs of a time are soon put in order; so few where assertions are checked that tests see both ways.
-const FEW: usize = if cfg!(debug_assertions) { 2 } else { 200 };
-
 /// Whether a handoff is one that is asked for.
 pub type Fits<'f> = &'f mut dyn FnMut(&Row) -> Result<bool>;
 
@@ -51,14 +48,13 @@ impl Index<'_> {
     /// The handoffs in force that are wanted, newest first. Those of which `fits` says no do not count. Returns so many of
     /// them as `most` allows, and how many there are.
     pub fn handoffs(&self, wanted: &Wanted, most: usize, fits: Option<Fits<'_>>) -> Result<(Vec<Row>, usize)> {
-        let by_time = self.is_of_few(wanted)?;
         let Some(fits) = fits else {
             let most = i64::try_from(most).unwrap_or(i64::MAX);
-            let found = self.rows(wanted, by_time, Some(most), &mut |_| Ok(true))?;
+            let found = self.rows(wanted, Some(most), &mut |_| Ok(true))?;
             return Ok((found, self.fitting(wanted)?));
         };
         let (mut found, mut count) = (Vec::new(), 0);
-        self.rows(wanted, by_time, None, &mut |row| {
+        self.rows(wanted, None, &mut |row| {
             if fits(row)? {
                 count += 1;
                 if found.len() < most {
@@ -68,18 +64,6 @@ impl Index<'_> {
             Ok(false)
         })?;
         Ok((found, count))
-    }
-
-    /// Whether few handoffs are of the time that is asked for: those are put in order. Among many the newest are soon found
-    /// in the order of all.
-    fn is_of_few(&self, wanted: &Wanted) -> Result<bool> {
-        if !wanted.has_time() {
-            return Ok(false);
-        }
-        let time = Wanted { ai: wanted.ai.clone(), since: wanted.since, until: wanted.until, ..Wanted::default() };
-        let (rest, values) = time.sql(true);
-        let sql = format!("SELECT count(*) FROM (SELECT 1 FROM handoff_reports h WHERE {rest} LIMIT {})", FEW + 1);
-        Ok(self.first(&sql, &values)? <= FEW)
     }
 
     fn first(&self, sql: &str, values: &[Box<dyn ToSql>]) -> Result<usize> {
@@ -94,19 +78,19 @@ impl Index<'_> {
             Some(ai) if wanted.is_told() => self.first(&format!("{TOLD} AND ai = ?"), &[Box::new(ai.clone())]),
             None if wanted.is_told() => self.first(TOLD, &[]),
             _ => {
-                let (rest, values) = wanted.sql(true);
+                let (rest, values) = wanted.sql();
                 self.first(&format!("SELECT count(*) FROM handoff_reports h WHERE {rest}"), &values)
             }
         }
     }
 
-    /// Those that are wanted, newest first, found `by_time` or in their order.
-    fn rows(&self, wanted: &Wanted, by_time: bool, most: Option<i64>, keep: Fits<'_>) -> Result<Vec<Row>> {
-        let (rest, values) = wanted.sql(by_time);
+    /// Those that are wanted, newest first.
+    fn rows(&self, wanted: &Wanted, most: Option<i64>, keep: Fits<'_>) -> Result<Vec<Row>> {
+        let (rest, values) = wanted.sql();
         let values: Vec<&dyn ToSql> = values.iter().map(|value| &**value as &dyn ToSql).collect();
-        let (order, most) = (if by_time { "+h.id" } else { "h.id" }, most.unwrap_or(-1));
+        let most = most.unwrap_or(-1);
         let sql = format!(
-            "SELECT h.r, h.id, h.task_summary FROM handoff_reports h WHERE {rest} ORDER BY {order} DESC LIMIT {most}"
+            "SELECT h.r, h.id, h.task_summary FROM handoff_reports h WHERE {rest} ORDER BY h.id DESC LIMIT {most}"
         );
         let mut read = || -> Result<Vec<Row>, Fault> {
             let mut find = self.opened.db.prepare_cached(&sql)?;
@@ -180,8 +164,8 @@ impl Wanted {
             && paths.is_empty()
     }
 
-    /// The condition on `handoff_reports h`, and its values; `by_time` when time shall be what they are found by.
-    fn sql(&self, by_time: bool) -> (String, Vec<Box<dyn ToSql>>) {
+    /// The condition on `handoff_reports h`, and its values. Those of a time are found in the order of all.
+    fn sql(&self) -> (String, Vec<Box<dyn ToSql>>) {
         fn value<T: ToSql + 'static>(value: T) -> Vec<Box<dyn ToSql>> {
             vec![Box::new(value)]
         }
@@ -197,12 +181,8 @@ impl Wanted {
         };
         and("h.ai_id = ?", self.ai.clone().map(value));
         and("h.session_id = ?", self.session.as_ref().map(|id| value(schema::session(id))));
-        let (since, until) = match by_time {
-            true => ("h.timestamp >= ?", "h.timestamp <= ?"),
-            false => ("+h.timestamp >= ?", "+h.timestamp <= ?"),
-        };
-        and(since, self.since.map(value));
-        and(until, self.until.map(value));
+        and("+h.timestamp >= ?", self.since.map(value));
+        and("+h.timestamp <= ?", self.until.map(value));
         and("h.task_id = ?", self.task_id.clone().map(value));
         and("h.type = ?", self.kind.clone().map(value));
         and("h.calibration_status = ?", self.calibration.clone().map(value));
