@@ -137,7 +137,7 @@ fn a_document_keeps_to_its_size_and_says_what_it_leaves_out() {
         (vec!["--detail", "summary"], 400),
         (vec!["--detail", "detailed"], 800),
         (vec![], 1250),
-        (vec!["--budget", "2000"], 2000),
+        (vec!["--budget", "1500"], 1500),
     ] {
         let stored = context(&repo, arguments);
         let text = stored["markdown"].as_str().unwrap();

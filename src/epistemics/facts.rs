@@ -44,12 +44,11 @@ pub struct Given {
 
 /// An acknowledgement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Taken {
-    /// Its record.
     pub id: Id,
     /// When it was made, milliseconds since 1970.
     pub at_ms: i64,
-    /// The handoff.
     pub of: Id,
     /// The session that handed over; `None` when nobody knows.
     pub from: Option<SessionId>,

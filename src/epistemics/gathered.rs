@@ -26,8 +26,8 @@ pub struct Answered {
 
 /// A session's records by kind, each list oldest first.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub struct Gathered {
-    /// The session itself.
     pub session: Session,
     /// Its assessments with their envelopes.
     pub assessments: Vec<(Head, Assessment)>,
@@ -41,19 +41,13 @@ pub struct Gathered {
     pub transcripts: Vec<Known>,
     /// The sessions that continue it, by their first records, oldest first.
     pub continued_by: Vec<Head>,
-    /// What it learned.
     pub findings: Vec<Item>,
-    /// Its open questions.
     pub unknowns: Vec<Item>,
-    /// Its answered questions.
     pub answered: Vec<Answered>,
-    /// What failed.
     pub dead_ends: Vec<Failure>,
     /// The records of these failures, in the same order.
     pub dead_end_ids: Vec<Id>,
-    /// What went wrong.
     pub mistakes: Vec<Slip>,
-    /// What was decided.
     pub decisions: Vec<Choice>,
     /// The last run of each check, in the order of the last runs.
     pub evidence: Vec<Proof>,

@@ -299,10 +299,9 @@ impl Metrics {
 
 /// Somebody who took up a handoff.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub struct Receiver {
-    /// The session.
     pub session: SessionId,
-    /// Its agent.
     pub ai: String,
     /// From its start to its first journal entry, in milliseconds, if it is known.
     pub to_first_entry_ms: Option<u64>,

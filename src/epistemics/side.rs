@@ -58,46 +58,36 @@ pub struct SeenGoals {
 
 /// One side of a comparison. What a side does not know is `None`, or empty in lists, and is not compared.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[allow(missing_docs)]
 pub struct Side {
     /// checkpoint, assessment, handoff, or now.
     pub kind: &'static str,
     /// The record; `None` for now.
     pub id: Option<Id>,
-    /// Its session.
     pub session: Option<SessionId>,
-    /// Its agent.
     pub ai: String,
     /// When, RFC 3339 UTC.
     pub at: String,
     /// The commit it was made on, hex.
     pub commit: Option<String>,
-    /// The vectors.
     pub vectors: Vectors,
     /// The assessment they were taken from, when they were not given with it.
     pub vectors_from: Option<Id>,
     /// The assessment each of them was taken from, by name, where that is known.
     pub vector_sources: BTreeMap<String, Id>,
-    /// The repository.
     pub git: Option<GitState>,
     /// Findings, open and answered unknowns, dead ends, mistakes, decisions.
     pub findings: Option<Known>,
-    /// See `findings`.
     pub unknowns: Option<Known>,
     /// How many unknowns of the project are answered.
     pub resolved: Option<u64>,
-    /// See `findings`.
     pub dead_ends: Option<Known>,
-    /// See `findings`.
     pub mistakes: Option<Known>,
-    /// See `findings`.
     pub decisions: Option<Known>,
-    /// The goals.
     pub goals: Option<SeenGoals>,
     /// How many handoffs are in force.
     pub handoffs: Option<u64>,
-    /// Where in the workflow.
     pub phase: Option<Phase>,
-    /// Which one of its phase.
     pub round: Option<u32>,
     /// The iteration of the investigation.
     pub cycle: Option<u32>,

@@ -100,21 +100,16 @@ pub struct Trajectory {
 
 /// An assessment as the handoff quotes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Assessed {
-    /// Its record.
     pub id: Id,
-    /// Its phase.
     pub phase: Phase,
-    /// Which one of its phase.
     pub round: u32,
     /// When, RFC 3339 UTC.
     pub at: String,
-    /// Its values.
     pub vectors: Vectors,
-    /// The confidence it claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
 }

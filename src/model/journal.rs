@@ -77,10 +77,9 @@ pub struct Mistake {
 
 /// A choice, its reason, and what it was chosen over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Decision {
-    /// What was decided.
     pub text: String,
-    /// Why.
     pub why: String,
     /// The alternatives that were rejected.
     #[serde(default, skip_serializing_if = "is_empty")]

@@ -253,10 +253,9 @@ pub struct HandedOver {
 
 /// Where the session stands in the workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct SessionState {
-    /// The session.
     pub session_id: SessionId,
-    /// Its agent.
     pub ai_id: String,
     /// The project, as in [`Project`].
     pub project_id: Option<String>,

@@ -16,10 +16,9 @@ const SHORTEST: usize = 4;
 
 /// The session and its agent that a name stands for.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub struct Named {
-    /// The session.
     pub id: SessionId,
-    /// Its agent.
     pub ai: String,
 }
 

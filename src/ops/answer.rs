@@ -16,7 +16,6 @@ pub struct Outcome {
     pub head: Head,
     pub answer: Answer,
     pub session_id: SessionId,
-    /// What was asked.
     pub question: Question,
     /// What else receivers of that handoff asked and nobody has answered.
     pub open: Vec<Question>,

@@ -11,12 +11,11 @@ use crate::model::{Id, SessionId};
 
 /// An active session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Active {
-    /// The session.
     pub id: SessionId,
     /// The record it began with.
     pub began: Id,
-    /// Its agent.
     pub ai: String,
     /// The id the agent's own tool knows it by.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -82,10 +82,9 @@ pub struct Outcome {
 }
 
 /// Everything `init` would do here.
+#[allow(missing_docs)]
 pub struct Plan {
-    /// The hooks.
     pub hooks: hooks::Plan,
-    /// The configuration.
     pub settings: settings::Plan,
     /// What will be written down.
     pub record: Record,

@@ -23,10 +23,9 @@ pub struct Request {
 
 /// One session to resume from.
 #[derive(Debug, Clone)]
+#[allow(missing_docs)]
 pub struct Resumed {
-    /// The session.
     pub session_id: SessionId,
-    /// Its agent.
     pub ai_id: String,
     /// The handoff's envelope; `None` when the session wrote none and this is a summary made now.
     pub head: Option<Head>,

@@ -16,15 +16,14 @@ const KEPT: usize = 32;
 
 /// A handoff for uncommitted work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Pending {
-    /// The handoff.
     pub id: Id,
     /// HEAD when it was written, or what a rewrite made of that commit, hex.
     pub on: String,
     /// What was not committed, relative to the root of the work tree; a folder ends in a slash. Nothing when the session had
     /// changed nothing: then its next commit holds the work.
     pub paths: Vec<String>,
-    /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
 }

@@ -217,7 +217,7 @@ fn block(
         (Some(by), _) => who.push(format!("superseded by {}", by.short())),
         (None, Some((_, handoff))) => {
             let to = handoff.to.as_ref().map(|to| format!(" for {to}")).unwrap_or_default();
-            who.push(part(&format!("{}{to}", words::words(&handoff.kind))));
+            who.push(part(&format!("{}{to}", handoff.kind.replace('_', " "))));
         }
         (None, None) => {}
     }

@@ -89,10 +89,9 @@ impl Hooks {
 
 /// A value that was added to the repository's configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Added {
-    /// The key.
     pub key: String,
-    /// The value.
     pub value: String,
 }
 

@@ -33,11 +33,10 @@ pub struct Wanted {
 
 /// A handoff as the index has it.
 #[derive(Debug, Clone)]
+#[allow(missing_docs)]
 pub struct Row {
     pub(super) r: i64,
-    /// Its id.
     pub id: Id,
-    /// Its task.
     pub task: String,
 }
 

@@ -224,14 +224,13 @@ fn seen(time: Count, fold: &mut Fold) {
 
 /// A session, as it is chosen among others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Info {
-    /// Its id.
     pub id: String,
     /// The session it works for.
     pub parent: Option<String>,
     /// Its folder, as it is written there.
     pub folder: String,
-    /// Its title.
     pub title: String,
     /// When it changed last, in milliseconds since 1970.
     pub updated: u64,
