@@ -54,9 +54,7 @@ pub struct Taken {
     pub from: Option<SessionId>,
     /// What was decided, if anything.
     pub decision: Option<Verdict>,
-    /// How many questions it asks.
     pub questions: u32,
-    /// How many gaps it names.
     pub gaps: u32,
 }
 

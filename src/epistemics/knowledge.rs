@@ -43,10 +43,9 @@ impl Kind {
 
 /// Something that is known, and what it is about.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub struct Statement<'r> {
-    /// Its record.
     pub record: &'r Record,
-    /// What it is.
     pub kind: Kind,
     /// What was learned, decided, asked or tried.
     pub text: &'r str,

@@ -83,14 +83,13 @@ pub struct Member {
 
 /// A goal that is open.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub struct OpenGoal {
-    /// The goal.
     pub goal: GoalState,
     /// The session that has it now; `None` when none is named.
     pub session: Option<SessionId>,
     /// That session's agent; `None` when nothing else is stored of it.
     pub ai: Option<String>,
-    /// Whether that session is active.
     pub active: bool,
     /// Whether it is the session that asks.
     pub own: bool,

@@ -4,14 +4,13 @@ use crate::model::{Body, Head, Id, Record};
 
 /// A question of a receiver.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub struct Question {
     /// The acknowledgement that asks it, with its envelope.
     pub asked: Head,
-    /// The handoff it is about.
     pub handoff: Id,
     /// Which of the acknowledgement's, from 1.
     pub number: u32,
-    /// The question.
     pub text: String,
     /// The newest answer, with its envelope.
     pub answer: Option<(Head, String)>,

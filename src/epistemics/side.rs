@@ -43,12 +43,11 @@ pub struct SeenGoal {
 
 /// The goals of a side.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[allow(missing_docs)]
 pub struct SeenGoals {
     /// All of the session's.
     pub total: u64,
-    /// Those that are done.
     pub completed: u64,
-    /// Those that are open.
     pub active: u64,
     /// Open ones that are named.
     pub open: Vec<SeenGoal>,
@@ -91,17 +90,12 @@ pub struct Side {
     pub round: Option<u32>,
     /// The iteration of the investigation.
     pub cycle: Option<u32>,
-    /// The depth of the scope.
     pub scope: Option<f64>,
-    /// How many sessions the project has.
     pub sessions: Option<u64>,
-    /// How many of them are active.
     pub active: Option<u64>,
-    /// How many agents worked in it.
     pub agents: Option<u64>,
     /// Chains of the investigation, on a line each, and the places it led through.
     pub threads: Option<Vec<String>>,
-    /// How many documents were consulted.
     pub documents: Option<u64>,
     /// The reasoning, oldest first.
     pub reasoning: Vec<String>,

@@ -41,20 +41,15 @@ pub struct Said {
 
 /// What all records amount to, beside those at hand.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[allow(missing_docs)]
 pub struct Totals {
-    /// How many findings there are.
     pub findings: u64,
-    /// How many unknowns there are.
     pub unknowns: u64,
     /// How many of them nobody has answered.
     pub unresolved: u64,
-    /// How many dead ends there are.
     pub dead_ends: u64,
-    /// How many mistakes there are.
     pub mistakes: u64,
-    /// The handoffs in force.
     pub handoffs: Handoffs,
-    /// How many sessions there are.
     pub sessions: u64,
     /// Those that have not ended, the one that began last first.
     pub active: Vec<ActiveSession>,

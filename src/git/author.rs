@@ -7,16 +7,14 @@ use super::repository::Repository;
 
 /// A commit as far as it tells who brought what it holds.
 #[derive(Debug, Clone)]
+#[allow(missing_docs)]
 pub struct Author {
-    /// The committer's name.
     pub name: String,
-    /// The committer's address.
     pub email: String,
     /// When, in seconds since 1970.
     pub seconds: i64,
     /// The same, strict ISO 8601.
     pub date: String,
-    /// The first line of its message.
     pub subject: String,
     /// Its parents, here or not.
     pub parents: Vec<Oid>,

@@ -47,10 +47,9 @@ pub struct RefUpdate {
 
 /// Who wrote a notes commit.
 #[derive(Debug, Clone)]
+#[allow(missing_docs)]
 pub struct Identity {
-    /// The name.
     pub name: String,
-    /// The address.
     pub email: String,
 }
 

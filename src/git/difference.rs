@@ -11,10 +11,9 @@ use crate::error::Result;
 
 /// An entry of a notes tree that is no note. Ordered, so that of two at one path the greater can be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)]
 pub struct Other {
-    /// The object.
     pub id: Oid,
-    /// Its kind.
     pub(super) kind: EntryKind,
 }
 

@@ -97,24 +97,20 @@ pub fn selecting(option: &str) -> Option<usize> {
 
 /// A commit as a log shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Commit {
-    /// Its id.
     pub id: Oid,
     /// The abbreviated id; empty when it was not asked for.
     pub short: String,
     /// The ids of the parents of a merge, abbreviated.
     pub parents: Vec<String>,
-    /// The author's name.
     pub author: String,
-    /// The author's address.
     pub email: String,
     /// The author's date, strict ISO 8601.
     pub date: String,
     /// The author's date as the user's `log.date` wants it.
     pub shown_date: String,
-    /// The first line of the message.
     pub subject: String,
-    /// The message, whole.
     pub message: String,
 }
 

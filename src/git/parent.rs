@@ -7,10 +7,9 @@ use super::repository::Repository;
 
 /// What a running `git push` was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
 pub struct Push {
-    /// `--dry-run`.
     pub dry_run: bool,
-    /// `--mirror`.
     pub mirror: bool,
 }
 

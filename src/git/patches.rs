@@ -29,10 +29,9 @@ pub type Paths = Option<u64>;
 
 /// A commit of a listing.
 #[derive(Debug)]
+#[allow(missing_docs)]
 pub struct Listed {
-    /// The commit.
     pub id: Oid,
-    /// Its tree.
     pub tree: Oid,
     /// The author's name, address and date, as they are stored.
     pub author: Vec<u8>,

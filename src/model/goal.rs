@@ -47,10 +47,9 @@ pub struct Goal {
 
 /// A step towards a goal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Subtask {
-    /// The goal.
     pub of: Id,
-    /// The step.
     pub text: String,
     /// The sessions, other than the record's own, whose views it changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -12,11 +12,10 @@ use super::vectors::Vectors;
 
 /// A text with the record it comes from; `id` is `None` when it was given with the handoff itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Item {
-    /// The record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Id>,
-    /// What it says.
     pub text: String,
 }
 

@@ -27,7 +27,6 @@ pub struct Request {
     pub until: Option<String>,
     /// How time is divided.
     pub by: Period,
-    /// How many duplicates to list.
     pub limit: usize,
     /// Whether tokens are counted instead of estimated.
     pub exact: bool,
@@ -35,10 +34,10 @@ pub struct Request {
 
 /// The numbers, and what `resume` would print of some handoffs.
 #[derive(Debug)]
+#[allow(missing_docs)]
 pub struct Outcome {
     /// What was asked.
     pub asked: Asked,
-    /// How many duplicates to list.
     pub limit: usize,
     /// Whether tokens are counted instead of estimated.
     pub exact: bool,
@@ -48,7 +47,6 @@ pub struct Outcome {
     pub measured: Vec<(Handed, Resumed)>,
     /// Whether any session is stored here.
     pub any: bool,
-    /// What the user should know.
     pub warnings: Vec<String>,
 }
 

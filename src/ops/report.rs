@@ -91,10 +91,9 @@ impl Told {
 
 /// What is known, with the commit it is at home on.
 #[derive(Debug)]
+#[allow(missing_docs)]
 pub struct Known {
-    /// Its envelope.
     pub head: Head,
-    /// What it is.
     pub kind: Kind,
     /// What was learned, asked or tried.
     pub text: String,

@@ -17,10 +17,9 @@ const OURS: [&str; 3] =
 
 /// The commit that brought a line, and who made it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[allow(missing_docs)]
 pub struct Brought {
-    /// The committer's name.
     pub name: String,
-    /// The committer's address.
     pub email: String,
     /// When, strict ISO 8601.
     pub date: String,

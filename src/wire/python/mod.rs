@@ -42,10 +42,9 @@ pub struct Original {
 
 /// A record made of an original.
 #[derive(Debug, Clone)]
+#[allow(missing_docs)]
 pub struct Line {
-    /// Its envelope.
     pub head: Head,
-    /// What it says.
     pub body: Body,
     /// Where it comes from, and what was said there: the key `foreign`.
     pub foreign: Value,
