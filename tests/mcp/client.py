@@ -47,7 +47,7 @@ class Client:
         for key in FAILURE_KEYS:
             assert key in document, f"{tool}({arguments}): {key} is missing: {document}"
         assert document["ok"] is False and document["status"] == "error", document
-        for key in ["error", "reason", "suggestion"]:
+        for key in ["error", "suggestion"]:
             assert isinstance(document[key], str) and document[key].strip(), f"{tool}: {key} is empty: {document}"
         for key in ["alternatives", "recovery_commands"]:
             assert all(isinstance(item, str) for item in document[key]), document
