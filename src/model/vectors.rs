@@ -92,19 +92,19 @@ impl Vector {
     /// What 1 means, in a few words.
     pub fn meaning(self) -> &'static str {
         match self {
-            Vector::Engagement => "fully on the task, and it is the right one",
+            Vector::Engagement => "aligned with the task and its goal",
             Vector::Know => "everything the task needs is understood",
-            Vector::Do => "able to carry it out, with the tools and skills at hand",
-            Vector::Context => "the surroundings are known: code, users, constraints",
-            Vector::Clarity => "it is plain what is to be done",
-            Vector::Coherence => "what is known fits together without contradiction",
-            Vector::Signal => "the information is to the point and can be relied on",
-            Vector::Density => "overwhelmed: much more to take in than can be held; less is better",
-            Vector::State => "the present state of the work and its surroundings is known",
-            Vector::Change => "what changed, and what will, is tracked",
-            Vector::Completion => "nothing of the task is left to do",
-            Vector::Impact => "what the work will affect is foreseen",
-            Vector::Uncertainty => "nothing is certain; less is better",
+            Vector::Do => "able to act: skills and tools are at hand",
+            Vector::Context => "aware of the situation: code, users, constraints",
+            Vector::Clarity => "the mental model is sharp",
+            Vector::Coherence => "what is known is consistent in itself",
+            Vector::Signal => "the information is of the best quality",
+            Vector::Density => "too complex and deep to take in; less is better",
+            Vector::State => "the present state of the work is held in mind",
+            Vector::Change => "what was to change since the beginning has changed",
+            Vector::Completion => "all of the work is done",
+            Vector::Impact => "the work is as important as work can be",
+            Vector::Uncertainty => "nothing is known for certain; less is better",
         }
     }
 
