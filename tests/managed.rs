@@ -163,7 +163,7 @@ fn fields_are_given_one_by_one_and_the_text_shows_them() {
     }
     // git shows what it is and leads there, and who resumes sees it
     let note = repo.note("empirica/handoffs", &repo.head());
-    assert!(note.starts_with("# The login (worker, Progress for manager, "), "{note}");
+    assert!(note.starts_with("# The login (worker, progress for manager, "), "{note}");
     let resumed = repo.run(["resume"]).ok().out;
     assert!(resumed.contains("worker report, status: PARTIAL"), "{resumed}");
     let resumed = repo.json(["resume"]);
