@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use git_empirica::env::Env;
 use git_empirica::error::Result;
 use git_empirica::git::{Notes, NotesTree, Oid, Repository, notes, parse_oid};
-use git_empirica::model::{Record, Shelf};
+use git_empirica::model::{Id, Record, Shelf};
 use git_empirica::store::{Render, Store, data_ref};
 use git_empirica::wire::lines;
 use git_empirica_fuzz::Bytes;
@@ -18,12 +18,12 @@ use libfuzzer_sys::fuzz_target;
 struct Nothing;
 
 impl Render for Nothing {
-    fn block(&self, _: &Record) -> Result<Option<String>> {
-        Ok(None)
+    fn blocks(&self, _: &[Record], _: &BTreeSet<Id>, _: bool) -> Result<Vec<String>> {
+        Ok(Vec::new())
     }
 
-    fn attached(&self, _: &Record, _: &str) -> Result<Option<String>> {
-        Ok(None)
+    fn report(&self, _: &Record) -> Result<String> {
+        Ok(String::new())
     }
 }
 

@@ -6,7 +6,6 @@ use std::process::Command;
 use crate::env::{AGENTS, Env};
 use crate::error::{Error, Result};
 use crate::git::process::git;
-use crate::git::remotes::refspecs;
 use crate::git::repository::quote;
 
 /// One step of it.
@@ -48,70 +47,32 @@ pub fn run(env: &Env) -> Result<Outcome> {
     std::fs::create_dir_all(&work).map_err(unusable)?;
     let mut play = Play { env, home: scratch.0.clone(), steps: Vec::new() };
     play.quiet(&work, "git", &["init", "-q", "-b", "main"])?;
-    play.quiet(&work, "git", &["config", "user.name", "Demo"])?;
-    play.quiet(&work, "git", &["config", "user.email", "demo@example.com"])?;
+    play.quiet(&work, "git", &["config", "user.name", "ada"])?;
+    play.quiet(&work, "git", &["config", "user.email", "ada@example.com"])?;
     std::fs::write(work.join("login.py"), "def login(user):\n    return session(user)\n").map_err(unusable)?;
     play.quiet(&work, "git", &["add", "."])?;
     play.quiet(&work, "git", &["commit", "-qm", "Add login"])?;
 
-    let task = "fix the flaky login test";
-    play.ours("An agent begins a session.", &work, &["session", "start", "--ai", "ada", "--task", task])?;
-    play.ours(
-        "It says how sure it is before it starts.",
-        &work,
-        &["preflight", "-v", "know=0.45,context=0.5,uncertainty=0.7"],
-    )?;
-    play.ours(
-        "It logs what it learns as it goes …",
-        &work,
-        &["finding", "The session token is cached for 60 s, so a second login in the same minute fails"],
-    )?;
-    play.ours(
-        "… what did not work, and why …",
-        &work,
-        &["deadend", "Retrying the login", "--why", "the cache returns the same stale token"],
-    )?;
-    play.ours(
-        "… what it decided, and instead of what …",
-        &work,
-        &[
-            "decision",
-            "Key the cache by user and nonce",
-            "--why",
-            "tokens stay unique",
-            "--alternative",
-            "drop the cache: 40 ms slower per request",
-        ],
-    )?;
-    play.ours(
-        "… what is still open, and what proves the work.",
-        &work,
-        &["unknown", "Does the mobile client reuse nonces?"],
-    )?;
-    play.ours("", &work, &["evidence", "pytest tests/test_login.py", "--exit", "0", "--file", "login.py"])?;
+    play.ours("One command sets the repository up.", &work, &["init"])?;
+    let learned = "The session token is cached for 60 s, so a second login in the same minute fails";
+    let failed = ["deadend", "Retrying the login", "--why", "the cache returns the same stale token"];
+    let chosen = ["decision", "Key the cache by user and nonce", "--why", "tokens stay unique"];
+    play.ours("An agent logs what it learns; that begins its session …", &work, &["finding", learned])?;
+    play.ours("… what did not work, and why …", &work, &failed)?;
+    let alternative = ["--alternative", "drop the cache: 40 ms slower per request"];
+    play.ours("… what it decided, and instead of what …", &work, &[&chosen[..], &alternative].concat())?;
+    play.ours("… what is still open …", &work, &["unknown", "Does the mobile client reuse nonces?"])?;
+    let checked = ["evidence", "pytest tests/test_login.py", "--exit", "0", "--file", "login.py"];
+    play.ours("… and what proves the work.", &work, &checked)?;
     std::fs::write(work.join("login.py"), "def login(user, nonce):\n    return session(user, nonce)\n")
         .map_err(unusable)?;
     play.quiet(&work, "git", &["commit", "-qam", "Key the token cache by user and nonce"])?;
-    play.ours(
-        "After its work it assesses itself again; that writes the handoff.",
-        &work,
-        &[
-            "postflight",
-            "-v",
-            "know=0.85,context=0.8,uncertainty=0.25",
-            "--context",
-            "The fix is in login.py; staging still runs the old cache",
-            "--next",
-            "Ask the mobile team about nonces",
-        ],
-    )?;
-    play.ours("The session ends.", &work, &["session", "end"])?;
-    play.git("A reviewer reads it in plain git log.", &work, &["log", "-1", "--notes=empirica/handoffs"])?;
+    let handoff = ["handoff", "--task", "Fix the flaky login test", "--next", "Ask the mobile team about nonces"];
+    play.ours("It hands over.", &work, &handoff)?;
+    play.git("A reviewer reads it in plain git log.", &work, &["log", "-1"])?;
     play.quiet(&scratch.0, "git", &["clone", "-q", "project", "clone"])?;
-    let [data, markdown] = refspecs("origin");
-    play.git("A teammate's clone fetches the notes …", &clone, &["fetch", "-q", "origin", &data, &markdown])?;
-    play.ours("… and the next agent resumes there.", &clone, &["resume", "--detail", "detailed"])?;
-    play.ours("The history with its handoffs.", &clone, &["log", "--handoffs", "--oneline"])?;
+    play.ours("A teammate's clone gets the notes …", &clone, &["init"])?;
+    play.ours("… and the next agent resumes there.", &clone, &["resume"])?;
     Ok(Outcome { steps: play.steps })
 }
 

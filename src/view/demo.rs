@@ -17,7 +17,7 @@ pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
             json!({"title": step.title, "command": step.command, "output": lines})
         })
         .collect();
-    let closing = "That was the main job. In a repository of your own: git empirica session start --ai <your name> --task \"<what you are going to do>\"";
+    let closing = "That was the main job. In a repository of your own: git empirica init";
     let text = terminal.render("demo.txt", json!({"steps": steps, "closing": closing}))?;
     let rows: Vec<Value> = outcome
         .steps
