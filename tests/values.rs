@@ -49,6 +49,7 @@ fn a_path_that_leads_nowhere_is_told_and_stored() {
     assert_eq!(told(&["source", "./nofile"]), missing("source ./nofile"));
     assert_eq!(told(&["source", "docs/nofile.md:12"]), missing("source docs/nofile.md"));
     assert_eq!(told(&["source", "no/such/file.md"]), missing("source no/such/file.md"));
+    assert_eq!(told(&["source", "nofile.md"]), missing("source nofile.md"));
     assert_eq!(told(&["evidence", "make", "--exit", "0", "--file", "nofile"]), missing("file nofile"));
     assert_eq!(told(&["handoff", "--artifact", "nofile", "--artifact", "README.md"]), missing("artifact nofile"));
     for source in [

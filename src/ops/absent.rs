@@ -13,14 +13,18 @@ pub(super) fn files(context: &Context<'_>, what: &str, given: &[String]) -> Vec<
 }
 
 /// The same for a source, when it is a path: one that begins as a path, or in a folder that is there, or that ends in a file
-/// name with an extension and does not begin with a domain.
+/// name with an extension that is no domain.
 pub(super) fn source(context: &Context<'_>, given: &str) -> Vec<String> {
     let begins = ["./", "../", "/"].iter().any(|start| given.starts_with(start));
     let folder = given.split_once('/').is_some_and(|(folder, _)| is_there(context, folder));
     // without a place in it
     let path = given.split([':', '#', '?']).next().unwrap_or(given);
     let parts: Vec<&str> = path.split('/').collect();
-    let named = parts.len() > 1 && !parts[0].contains('.') && parts.last().is_some_and(|name| name.contains('.'));
+    let named = match parts.as_slice() {
+        [name] => name.rsplit_once('.').is_some_and(|(_, end)| !["com", "org", "net", "io", "dev"].contains(&end)),
+        [first, .., name] => !first.contains('.') && name.contains('.'),
+        [] => false,
+    };
     if given.contains("://") || given.contains(char::is_whitespace) || !begins && !folder && !named {
         return Vec::new();
     }
