@@ -10,7 +10,7 @@ use crate::model::transcript::Agent;
 /// Show where things stand and what to do next, as without a command
 ///
 /// With --all, what a new context needs to know about the project, fitted into a budget of tokens: active sessions, each
-/// agent's task, calibration and next step, open goals and unknowns, findings by importance, dead ends, mistakes,
+/// agent's task, self-assessment and next step, open goals and unknowns, findings by importance, dead ends, mistakes,
 /// decisions and the last handoff of each agent. What does not fit is counted, with the command that shows it.
 #[derive(Debug, Args)]
 #[allow(missing_docs)]
