@@ -23,6 +23,7 @@ mod dependencies;
 mod diff;
 mod doctor;
 mod durable;
+mod earlier_data;
 mod export_markdown;
 mod faults;
 mod faults_damage;
