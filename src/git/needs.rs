@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice;
 
+use super::Repository;
+
 /// Why writing, or reading refs, goes through git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Needs {
@@ -59,17 +61,20 @@ fn shared(value: &str) -> Option<Shared> {
 }
 
 /// The permissions of what this program makes in the git directory, as git gives them to its own files.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Sharing {
     root: PathBuf,
     shared: Option<Shared>,
 }
 
-impl Sharing {
-    pub(super) fn new(root: PathBuf, shared: Option<Shared>) -> Self {
-        Sharing { root, shared }
+impl Repository {
+    /// The permissions of what this program makes in the git directory.
+    pub fn sharing(&self) -> Sharing {
+        Sharing { root: self.common_dir(), shared: self.needs.shared }
     }
+}
 
+impl Sharing {
     /// Gives a new file or folder the permissions that `core.sharedRepository` asks for. Nothing outside of the git directory
     /// changes, and nothing where the repository is not shared.
     pub fn apply(&self, path: &Path) -> io::Result<()> {

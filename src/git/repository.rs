@@ -10,7 +10,7 @@ use gix::bstr::ByteSlice;
 use super::Oid;
 use super::backend::{HeadState, Identity, OURS, RefUpdate, ReflogLine, Refs, Update, UpdateError};
 use super::in_process::{InProcess, signature};
-use super::needs::{Needs, Sharing};
+use super::needs::Needs;
 use super::promised::{Asking, fetch_trees};
 use super::remotes::is_partial;
 use super::through_git::ThroughGit;
@@ -358,11 +358,6 @@ impl Repository {
     /// Whether what is written must have reached the disk before it counts as written (`core.fsync`).
     pub fn is_durable(&self) -> bool {
         self.needs.durable
-    }
-
-    /// The permissions of what this program makes in the git directory.
-    pub fn sharing(&self) -> Sharing {
-        Sharing::new(self.common_dir(), self.needs.shared)
     }
 
     /// Why a `reference-transaction` hook refuses a change of a ref that has this value, in git's words. Nothing is changed.

@@ -15,7 +15,7 @@ use super::lock::pause;
 use super::paths::Paths;
 use crate::error::Error;
 use crate::fault;
-use crate::git::{Oid, parse_oid};
+use crate::git::{Oid, Sharing, parse_oid};
 use crate::model::{Id, Shelf};
 use crate::wire::lines;
 
@@ -133,7 +133,7 @@ fn append_in(
 ) -> io::Result<u64> {
     paths.sharing().make_folder(folder)?;
     let path = folder.join(name);
-    let mut file = open_locked(paths, &path, timeout, is_at)?;
+    let mut file = open_locked(paths.sharing(), &path, timeout, is_at)?;
     fault::point("log: to be written")?;
     let written = file.write(fault::part("log: half written", text))?;
     fault::step("log: written");
@@ -150,10 +150,10 @@ fn append_in(
 }
 
 /// Opens a log and takes its shared lock. A flush may rename it in between: then `is_at` is false, and the new one is opened.
-fn open_locked(paths: &Paths, path: &Path, timeout: Duration, is_at: fn(&File, &Path) -> bool) -> io::Result<File> {
+fn open_locked(sharing: &Sharing, path: &Path, timeout: Duration, is_at: fn(&File, &Path) -> bool) -> io::Result<File> {
     for _ in 0..ATTEMPTS {
         fault::point("log: to be opened")?;
-        let file = files::open_to_append(paths.sharing(), path)?;
+        let file = files::open_to_append(sharing, path)?;
         locked(timeout, || file.try_lock_shared())?;
         if is_at(&file, path) {
             return Ok(file);
@@ -444,18 +444,13 @@ fn tail(path: &Path) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::Env;
-    use crate::git::Repository;
 
     #[test]
     fn a_log_whose_path_never_names_the_file_that_was_opened_is_given_up_with_a_reason() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(std::process::Command::new("git").args(["init", "-q"]).arg(folder.path()).status().unwrap().success());
-        let env = Env::new(|_| None, folder.path().to_owned(), PathBuf::new());
-        let paths = Paths::new(&Repository::discover(&env).unwrap(), &env);
-        let path = folder.path().join("log");
-        let error = open_locked(&paths, &path, Duration::from_secs(1), |_, _| false).unwrap_err();
+        let (path, sharing) = (folder.path().join("log"), Sharing::default());
+        let error = open_locked(&sharing, &path, Duration::from_secs(1), |_, _| false).unwrap_err();
         assert!(error.to_string().contains("gave up after 100 attempts"), "{error}");
-        open_locked(&paths, &path, Duration::from_secs(1), is_at).unwrap();
+        open_locked(&sharing, &path, Duration::from_secs(1), is_at).unwrap();
     }
 }
