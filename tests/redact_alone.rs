@@ -73,3 +73,23 @@ fn what_was_never_sent_is_redacted_and_nothing_leaves() {
     repo.run(["redact", &sent, "--json"]).code(1);
     assert_eq!(trees(&hub), before);
 }
+
+#[test]
+fn what_is_being_forgotten_has_reached_the_disk_where_core_fsync_asks_for_it() {
+    let place = Place::new();
+    let (_, repos, id) = shared(&place, 1);
+    let trace = place.path().join("trace");
+    let begin = ["-f", "-y", "-e", "trace=fsync", "-o", trace.to_str().expect("UTF-8"), "git-empirica", "redact", &id];
+    let synced = |setting: &str| {
+        repos[0].git(["config", "core.fsync", setting]).ok();
+        let mut strace = place.command("strace", &repos[0].path);
+        strace.args(begin).arg("--json");
+        crate::harness::fed(strace, b"").ok();
+        std::fs::read_to_string(&trace).expect("a trace").contains(".git/empirica/forgetting>")
+    };
+    // a machine without strace, or where nothing may be traced
+    let tried = std::process::Command::new("strace").args(["-o", "/dev/null", "true"]).output();
+    if tried.is_ok_and(|out| out.status.success()) {
+        assert!(synced("all"));
+    }
+}

@@ -12,7 +12,7 @@ pub fn edit(repo: &Repository, text: &str, out_is_terminal: bool) -> Result<Opti
     // a draft that is kept after a failure keeps no secret
     let clean = crate::store::secrets::redact_text(text).map(|(clean, _)| clean);
     let text = clean.as_deref().unwrap_or(text);
-    let path = repo.git_dir().join(format!("EMPIRICA_EDITMSG.{}", std::process::id()));
+    let path = repo.git_dir().join(format!("EMPIRICA_EDITMSG.{}", crate::store::unique()));
     let line = variable(repo.cwd(), "GIT_EDITOR").ok_or_else(|| {
         Error::refused("there is no editor to open")
             .reason("the terminal is dumb, and neither GIT_EDITOR, core.editor, VISUAL nor EDITOR is set")

@@ -43,6 +43,7 @@ pub mod walk;
 
 pub use backend::{HeadState, RefUpdate, UpdateError};
 pub use lookup::Notes;
+pub use needs::Sharing;
 pub use notes::NotesTree;
 pub use repository::Repository;
 

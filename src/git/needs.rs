@@ -1,17 +1,21 @@
 //! What a repository asks of who writes to it that only git itself does.
 
+use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice;
+
+use super::Repository;
 
 /// Why writing, or reading refs, goes through git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Needs {
     /// Refs are in tables, not in files.
     pub reftable: bool,
-    /// Others of a group, or all, write here, too (`core.sharedRepository`): the bits of a file's mode that are theirs.
-    pub shared: Option<u32>,
+    /// Others of a group, or all, write here, too (`core.sharedRepository`).
+    pub shared: Option<Shared>,
     /// A `reference-transaction` hook is told of every change of a ref, and may refuse it.
     pub hook: bool,
     /// What is written must have reached the disk (`core.fsync`).
@@ -37,23 +41,81 @@ impl Needs {
     }
 }
 
-/// The bits of `core.sharedRepository` that let others in; `None` for the value `umask` and its like, and for no valid one.
-fn shared(value: &str) -> Option<u32> {
+/// A value of `core.sharedRepository` that lets others in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shared {
+    /// These bits are added to a file's mode.
+    Added(u32),
+    /// A file's mode is this one.
+    Exact(u32),
+}
+
+/// Reads `core.sharedRepository`; `None` for the value `umask` and its like, and for no valid one.
+fn shared(value: &str) -> Option<Shared> {
     let octal = |text: &str| u32::from_str_radix(text, 8).ok().filter(|mode| text.len() >= 3 && mode & 0o600 == 0o600);
     match value.to_ascii_lowercase().as_str() {
-        "group" | "true" | "yes" | "on" | "1" => Some(0o060),
-        "all" | "world" | "everybody" | "2" => Some(0o064),
-        other => octal(other).map(|mode| mode & 0o077),
+        "group" | "true" | "yes" | "on" | "1" => Some(Shared::Added(0o060)),
+        "all" | "world" | "everybody" | "2" => Some(Shared::Added(0o064)),
+        other => octal(other).map(|mode| Shared::Exact(mode & 0o666)),
     }
 }
 
-/// What is made in a shared repository is for the group, or for all, as `core.sharedRepository` says: the mask of this
-/// process lets them.
-pub(super) fn share(bits: u32) {
-    // a folder that can be read can be entered
-    let let_in = rustix::fs::Mode::from_raw_mode((bits | (bits & 0o044) >> 2) & 0o077);
-    let mask = rustix::process::umask(rustix::fs::Mode::empty());
-    rustix::process::umask(mask - let_in);
+/// The permissions of what this program makes in the git directory, as git gives them to its own files.
+#[derive(Debug, Clone, Default)]
+pub struct Sharing {
+    root: PathBuf,
+    shared: Option<Shared>,
+}
+
+impl Repository {
+    /// The permissions of what this program makes in the git directory.
+    pub fn sharing(&self) -> Sharing {
+        Sharing { root: self.common_dir(), shared: self.needs.shared }
+    }
+}
+
+impl Sharing {
+    /// Gives a new file or folder the permissions that `core.sharedRepository` asks for. Nothing outside of the git directory
+    /// changes, and nothing where the repository is not shared.
+    pub fn apply(&self, path: &Path) -> io::Result<()> {
+        let Some(shared) = self.shared.filter(|_| path.starts_with(&self.root)) else { return Ok(()) };
+        let found = fs::metadata(path)?;
+        let mode = found.permissions().mode() & 0o7777;
+        let wanted = shared.mode(mode, found.is_dir());
+        if wanted == mode { Ok(()) } else { fs::set_permissions(path, fs::Permissions::from_mode(wanted)) }
+    }
+
+    /// Makes a folder and those above it that are not there.
+    pub fn make_folder(&self, path: &Path) -> io::Result<()> {
+        if path.is_dir() {
+            return Ok(());
+        }
+        if let Some(parent) = path.parent() {
+            self.make_folder(parent)?;
+        }
+        match fs::create_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            made => made.and_then(|()| self.apply(path)),
+        }
+    }
+}
+
+impl Shared {
+    /// The mode of a file or folder that was made with this one (`calc_shared_perm` of git).
+    fn mode(self, made: u32, is_folder: bool) -> u32 {
+        let (kept, bits) = match self {
+            Shared::Added(bits) => (made, bits),
+            Shared::Exact(bits) => (made & !0o777, bits),
+        };
+        let writable = if made & 0o200 == 0 { bits & !0o222 } else { bits };
+        let executable = if made & 0o100 == 0 { writable } else { writable | (writable & 0o444) >> 2 };
+        let mode = kept | executable;
+        if !is_folder {
+            return mode;
+        }
+        let entered = mode | (mode & 0o444) >> 2;
+        if entered & 0o060 == 0 { entered } else { entered | 0o2000 }
+    }
 }
 
 /// Whether objects or refs must have reached the disk before git goes on, as `core.fsync` (git-config(1)) and the older
@@ -120,9 +182,9 @@ mod tests {
     #[test]
     fn who_a_repository_is_shared_with_is_read_as_git_reads_it() {
         for (value, bits) in
-            [("group", Some(0o060)), ("all", Some(0o064)), ("0640", Some(0o040)), ("0660", Some(0o060))]
+            [("group", Shared::Added(0o060)), ("all", Shared::Added(0o064)), ("0640", Shared::Exact(0o640))]
         {
-            assert_eq!(shared(value), bits, "{value}");
+            assert_eq!(shared(value), Some(bits), "{value}");
         }
         for nobody in ["umask", "false", "no", "0", "0060", "odd"] {
             assert_eq!(shared(nobody), None, "{nobody}");

@@ -10,7 +10,7 @@ use gix::bstr::ByteSlice;
 use super::Oid;
 use super::backend::{HeadState, Identity, OURS, RefUpdate, ReflogLine, Refs, Update, UpdateError};
 use super::in_process::{InProcess, signature};
-use super::needs::{Needs, share};
+use super::needs::Needs;
 use super::promised::{Asking, fetch_trees};
 use super::remotes::is_partial;
 use super::through_git::ThroughGit;
@@ -46,7 +46,6 @@ impl Repository {
         let mut inner = super::open::open(env)?;
         let cwd = env.cwd.clone();
         let needs = Needs::of(&inner, &cwd);
-        needs.shared.into_iter().for_each(share);
         let in_process = || InProcess::new(inner.clone());
         let through_git = || ThroughGit::new(inner.clone(), cwd.clone());
         let refs: Box<dyn Refs> = if needs.reftable { Box::new(through_git()) } else { Box::new(in_process()) };

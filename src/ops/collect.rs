@@ -327,7 +327,7 @@ fn begun(context: &Context<'_>, who: &Working, transcript: &Transcript, id: &str
         worktree: paths.worktree().to_owned(),
         // what was made elsewhere is no work of this place
         place: if is_here {
-            paths.place().to_owned()
+            paths.place()
         } else {
             format!("{:016x}", fnv(transcript.cwd.iter().flat_map(|cwd| cwd.bytes()).collect::<Vec<_>>().as_slice()))
         },

@@ -178,7 +178,8 @@ pub fn work(
     let status = asked.read();
     let git = status.as_ref().ok().map(|status| made_in(context, status));
     let paths = context.store.paths();
-    if gathered.session.place.as_deref().is_some_and(|place| place != paths.place()) {
+    let session = &gathered.session;
+    if session.place.as_deref().is_some_and(|place| !paths.is_here(&session.id, place)) {
         let text = "the session worked in another worktree or clone; commits and files are left out: hand over there";
         return (Work { git, ..Work::default() }, vec![text.to_owned()], Seen::Elsewhere);
     }

@@ -31,9 +31,9 @@ pub fn run(repo: &Repository, dry_run: bool) -> Result<Outcome> {
     let file = record::path(&common);
     outcome.steps.push(Step::Remove(file));
     if !dry_run {
-        outcome.steps.iter().try_for_each(|step| step.make(repo.cwd()))?;
+        outcome.steps.iter().try_for_each(|step| step.make(repo))?;
         // the folder of the store, when nothing was ever stored
-        Step::RemoveFolder(common.join("empirica")).make(repo.cwd())?;
+        Step::RemoveFolder(common.join("empirica")).make(repo)?;
     }
     Ok(outcome)
 }

@@ -42,7 +42,7 @@ pub fn run(env: &Env) -> Result<Outcome> {
             .caused_by(error)
     };
     let base = env.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-    let scratch = Scratch(base.join(format!("git-empirica-demo-{}", std::process::id())));
+    let scratch = Scratch(base.join(format!("git-empirica-demo-{}", crate::store::unique())));
     let (work, clone) = (scratch.0.join("project"), scratch.0.join("clone"));
     std::fs::create_dir_all(&work).map_err(unusable)?;
     let mut play = Play { env, home: scratch.0.clone(), steps: Vec::new() };

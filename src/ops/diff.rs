@@ -83,10 +83,15 @@ pub(super) fn compared(context: &Context<'_>, a: &Side, b: &Side, is_present: bo
     }
     // what is not committed was compared with the commit of then
     way.committed = files.map(|found| found.files);
-    let here = context.store.paths().place();
+    let paths = context.store.paths();
+    let here = paths.places().swap_remove(0);
     let sessions = sessions(scan.records());
-    let place = |side: &Side| sessions.get(side.session.as_ref()?)?.place.clone();
-    let present = is_present.then(|| here.to_owned());
+    let place = |side: &Side| {
+        let session = sessions.get(side.session.as_ref()?)?;
+        let place = session.place.as_ref()?;
+        Some(if paths.is_here(&session.id, place) { &here } else { place }.clone())
+    };
+    let present = is_present.then(|| here.clone());
     way.elsewhere = place(a).zip(present.or_else(|| place(b))).is_some_and(|(a, b)| a != b);
     if let (true, false, Some(committed), Some(git)) = (is_present, way.elsewhere, &mut way.committed, &a.git) {
         committed.extend(ignored(context, &git.uncommitted_changes.paths));

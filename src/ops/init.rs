@@ -197,12 +197,11 @@ fn sources(repo: &Repository, remote: Option<&String>) -> Result<Vec<String>> {
 
 /// Makes the changes, with a record of both what is about to come and what is about to go until they are made.
 fn make(repo: &Repository, before: &Record, record: &Record, steps: &[Step]) -> Result<()> {
-    let common = repo.common_dir();
     let mut meanwhile = record.clone();
     meanwhile.merge(before);
-    meanwhile.save(&common)?;
-    steps.iter().try_for_each(|step| step.make(repo.cwd()))?;
-    record.save(&common)
+    meanwhile.save(repo)?;
+    steps.iter().try_for_each(|step| step.make(repo))?;
+    record.save(repo)
 }
 
 /// Makes hooks and settings what they should be where the repository is set up, and returns the changes.

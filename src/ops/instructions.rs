@@ -70,8 +70,8 @@ pub fn write(repo: &Repository, reader: Option<Reader>, dry_run: bool, render: R
         }
     }
     if !dry_run && !out.steps.is_empty() {
-        record.save(&common)?;
-        out.steps.iter().try_for_each(|step| step.make(repo.cwd()))?;
+        record.save(repo)?;
+        out.steps.iter().try_for_each(|step| step.make(repo))?;
     }
     Ok(out)
 }

@@ -112,7 +112,7 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
         kind: request.kind,
         external_id: request.external_id.clone(),
         worktree: context.store.paths().worktree().to_owned(),
-        place: context.store.paths().place().to_owned(),
+        place: context.store.paths().place(),
     };
     let (records, mut stored) = context.store(&who, vec![Body::SessionStart(body)], When::Later)?;
     stored.after(first);

@@ -94,7 +94,7 @@ fn man_folder(env: &Env, data: &Path) -> (PathBuf, bool) {
 /// Whether files can be put there, once it is made. Leaves nothing behind.
 fn writable(folder: &Path) -> bool {
     let Some(nearest) = folder.ancestors().find(|folder| folder.is_dir()) else { return false };
-    let probe = nearest.join(format!(".git-empirica-{}", std::process::id()));
+    let probe = nearest.join(format!(".git-empirica-{}", crate::store::unique()));
     let made = std::fs::File::create_new(&probe).is_ok();
     made && std::fs::remove_file(&probe).is_ok()
 }

@@ -160,7 +160,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(state: &std::path::Path) -> Result<Self> {
-        let name = format!("signing-{}-{}", std::process::id(), crate::model::SessionId::random());
+        let name = format!("signing-{}", crate::store::unique());
         let path = state.join(name);
         let made = std::fs::create_dir_all(&path);
         made.map_err(|error| Error::storage("there is no place to check signatures in").on_path(&path, error))?;

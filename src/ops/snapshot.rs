@@ -15,7 +15,7 @@ use crate::model::assessment::Trigger;
 use crate::model::snapshot::{ActiveSession, CommitMade, GitState, HandedOver, Handoffs, LearningDeltas, Uncommitted};
 use crate::model::{Body, Checkpoint, Head, Id, Phase, Record, SessionId, Vectors};
 use crate::store::index::{HandoffsWanted, Only};
-use crate::store::{Index, Scan};
+use crate::store::{Index, Paths, Scan};
 
 /// What is said with a checkpoint.
 #[derive(Debug, Clone, Default)]
@@ -163,7 +163,7 @@ pub(super) fn take(
         vectors_from,
         vector_sources,
         compared_with: match request.trigger {
-            Trigger::PostCompact => before(&index, gathered)?,
+            Trigger::PostCompact => before(context.store.paths(), &index, gathered)?,
             Trigger::Manual | Trigger::PreCompact => None,
         },
         said: request.reasoning,
@@ -235,7 +235,7 @@ const LOOKED_THROUGH: usize = 100;
 
 /// The snapshot before the compaction that a session has just been through: its own newest one, else, when the agent
 /// goes on in a new session, the newest of an agent of that name in this worktree, among its newest 100 checkpoints.
-fn before(index: &Index<'_>, gathered: &Gathered) -> Result<Option<Id>> {
+fn before(paths: &Paths, index: &Index<'_>, gathered: &Gathered) -> Result<Option<Id>> {
     let session = &gathered.session;
     let is_before = |record: &&Record| match &record.body {
         Body::Checkpoint(checkpoint) => checkpoint.trigger == Trigger::PreCompact && record.head.ai == session.ai,
@@ -245,7 +245,11 @@ fn before(index: &Index<'_>, gathered: &Gathered) -> Result<Option<Id>> {
     let own = index.kinds(&["checkpoint"], Only { session: Some(&session.id), newest: None })?;
     match (newest(&own), &session.place) {
         (Some(own), _) => Ok(Some(own)),
-        (None, Some(place)) => Ok(newest(&index.checkpoints_at(&session.ai, place, LOOKED_THROUGH)?)),
+        (None, Some(place)) => {
+            let is_here = paths.is_here(&session.id, place);
+            let places = if is_here { paths.places() } else { vec![place.clone()] };
+            Ok(newest(&index.checkpoints_at(&session.ai, &places, LOOKED_THROUGH)?))
+        }
         (None, None) => Ok(None),
     }
 }

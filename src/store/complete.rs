@@ -33,7 +33,7 @@ impl Store<'_> {
         let noted = if came {
             std::fs::remove_file(&asked)
         } else {
-            files::replace(&asked, &self.now().timestamp().to_string())
+            self.paths.replace(&asked, &self.now().timestamp().to_string())
         };
         drop(noted);
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::fault;
+use crate::git::Sharing;
 
 /// The lines of a file; empty when it is not there or cannot be read.
 pub fn read_lines(path: &Path) -> Vec<String> {
@@ -13,26 +14,43 @@ pub fn read_lines(path: &Path) -> Vec<String> {
     String::from_utf8_lossy(&text).lines().map(str::to_owned).collect()
 }
 
+/// Part of a temporary name that no other process uses, on this machine or another one: `<process id>-<random hex>`.
+pub fn unique() -> String {
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    format!("{}-{}", std::process::id(), &random[..12])
+}
+
 /// Adds lines to a file, which is made when it is not there.
-pub fn append(path: &Path, text: &str) -> io::Result<()> {
-    fs::create_dir_all(path.parent().unwrap_or(path))?;
+pub fn append(sharing: &Sharing, path: &Path, text: &str) -> io::Result<()> {
+    sharing.make_folder(path.parent().unwrap_or(path))?;
     fault::point("file: to be appended to")?;
-    fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
+    open_to_append(sharing, path)?.write_all(text.as_bytes())
+}
+
+/// Opens a file to append to it; one that is new gets its permissions.
+pub fn open_to_append(sharing: &Sharing, path: &Path) -> io::Result<fs::File> {
+    let is_new = !path.exists();
+    let file = fs::OpenOptions::new().create(true).append(true).read(true).open(path)?;
+    if is_new {
+        sharing.apply(path)?;
+    }
+    Ok(file)
 }
 
 /// Replaces a file by a new one, so that a reader sees the old or the new content.
-pub fn replace(path: &Path, content: &str) -> io::Result<()> {
-    replace_by_way_of(path.parent().unwrap_or(Path::new(".")), path, content)
+pub fn replace(sharing: &Sharing, path: &Path, content: &str) -> io::Result<()> {
+    replace_by_way_of(sharing, path.parent().unwrap_or(Path::new(".")), path, content)
 }
 
 /// The same; what is not finished lies in another folder of the same file system meanwhile.
-pub fn replace_by_way_of(folder: &Path, path: &Path, content: &str) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    fs::create_dir_all(path.parent().unwrap_or(folder))?;
+pub fn replace_by_way_of(sharing: &Sharing, folder: &Path, path: &Path, content: &str) -> io::Result<()> {
+    sharing.make_folder(folder)?;
+    sharing.make_folder(path.parent().unwrap_or(folder))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.{}", std::process::id()));
+    let temporary = folder.join(format!(".{name}.{}", unique()));
     let written = fault::point("file: to be written")
         .and_then(|()| fs::write(&temporary, content))
+        .and_then(|()| sharing.apply(&temporary))
         .and_then(|()| fault::point("file: to be renamed"))
         .and_then(|()| fs::rename(&temporary, path));
     fault::step("file: replaced");
@@ -40,6 +58,12 @@ pub fn replace_by_way_of(folder: &Path, path: &Path, content: &str) -> io::Resul
         // the error that matters is the first one
         let _ = fs::remove_file(&temporary);
     })
+}
+
+/// Waits until a file that was replaced, and its name, have reached the disk.
+pub fn sync(path: &Path) -> io::Result<()> {
+    fs::File::open(path)?.sync_all()?;
+    fs::File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// A file that was not finished in this time never will be.
@@ -71,7 +95,13 @@ pub fn remove_unfinished(path: &Path) {
 /// Whether a name is one that [`replace`] gives to what is not finished.
 fn is_temporary(name: &str) -> bool {
     let parts = name.strip_prefix('.').and_then(|name| name.rsplit_once('.'));
-    parts.is_some_and(|(name, id)| !name.is_empty() && !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
+    // 0.1.0 wrote no random part
+    let is_unique = |id: &str| {
+        let (process, random) = id.split_once('-').unwrap_or((id, "0"));
+        let is_hex = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        process.parse::<u32>().is_ok() && is_hex(random)
+    };
+    parts.is_some_and(|(name, id)| !name.is_empty() && is_unique(id))
 }
 
 #[cfg(test)]
@@ -79,6 +109,13 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
+
+    #[test]
+    fn no_two_temporary_names_are_the_same_in_one_process_or_in_two_of_one_number() {
+        let (one, other) = (unique(), unique());
+        assert_ne!(one, other);
+        assert!(one.starts_with(&format!("{}-", std::process::id())), "{one}");
+    }
 
     #[test]
     fn only_what_was_abandoned_is_swept() {
@@ -93,6 +130,7 @@ mod tests {
         kept.iter().for_each(|(name, old)| make(name, *old));
         make(".tips.7", true);
         make(".probe.8", true);
+        make(&format!(".tips.{}", unique()), true);
         sweep(folder.path());
         let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         let mut wanted: Vec<_> = kept.iter().map(|(name, _)| std::ffi::OsString::from(name)).collect();

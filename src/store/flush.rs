@@ -89,7 +89,7 @@ impl Store<'_> {
         touched::add_waiting(&self.paths, &waiting).map_err(|error| touched::unusable(&self.paths, error))?;
         self.write_waiting(&waiting, beside, tips, &mut flushed.warnings, &mut |_, _| {})?;
         tips.save(&self.paths);
-        log::discard(&taken);
+        log::discard(&self.paths, &taken);
         self.paths.folders().iter().for_each(|folder| files::sweep(folder));
         flushed.records += waiting.len();
         Ok(())

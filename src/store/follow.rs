@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::files::{append, read_lines};
+use super::files::read_lines;
 use super::flush::{Beside, Notes};
 use super::log::{self, Waiting};
 use super::{Lookup, MARKDOWN_REF, Store, Written};
@@ -99,7 +99,7 @@ impl Store<'_> {
     /// Remembers notes that could not follow whole: the next command that settles tries again.
     fn remember_moves(&self, moves: &[Follow]) {
         // without it they stay where they were
-        let _ = append(&self.paths.moves(), &lines_of(moves));
+        let _ = self.paths.append(&self.paths.moves(), &lines_of(moves));
     }
 
     /// Lets notes follow that could not do so when they should have.

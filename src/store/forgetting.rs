@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::Store;
-use super::files::replace;
+use super::files;
 use crate::error::{Error, Result};
 use crate::fault;
 use crate::model::Id;
@@ -69,7 +69,9 @@ impl Store<'_> {
             text.push_str(&String::from_utf8_lossy(line));
         }
         text.push('\n');
-        replace(&path, text).map_err(|error| Error::storage("a redaction cannot be begun").on_path(&path, error))
+        let written = self.paths.replace(&path, text);
+        let written = written.and_then(|()| if self.repo.is_durable() { files::sync(&path) } else { Ok(()) });
+        written.map_err(|error| Error::storage("a redaction cannot be begun").on_path(&path, error))
     }
 
     /// From now on these texts are gone from whatever this process writes. What other records say themselves is not looked
@@ -88,7 +90,7 @@ impl Store<'_> {
     pub(super) fn forgot(&self) -> Result<()> {
         let path = self.paths.forgetting();
         // the lock is ours: nobody else is about to write it
-        super::files::remove_unfinished(&path);
+        files::remove_unfinished(&path);
         match fault::point("redaction: to be done with").and_then(|()| std::fs::remove_file(&path)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(Error::storage("what was redacted is still written down").on_path(&path, error))

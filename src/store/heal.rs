@@ -42,7 +42,7 @@ impl Store<'_> {
             self.complete();
             // a reader need not wait long: it reads the remembered tips as well
             let patience = self.patience(self.lock_timeout.min(READER_PATIENCE));
-            let healed = Lock::acquire(&self.paths.lock(), patience)
+            let healed = Lock::acquire(&self.paths, &self.paths.lock(), patience)
                 .and_then(|_lock| self.heal_locked(&mut warnings).map(|tips| tips.save(&self.paths)))
                 // what was fetched is united: it need not lead to what is redacted here
                 .and_then(|()| self.forget_tracking("").map(|_| ()));

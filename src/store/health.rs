@@ -133,7 +133,7 @@ impl Store<'_> {
 
 /// Puts a file with something in it into a folder, and removes it.
 fn probe(folder: &Path, name: &str) -> io::Result<()> {
-    let path = folder.join(format!("{name}.{}", std::process::id()));
+    let path = folder.join(format!("{name}.{}", super::files::unique()));
     let written = File::create_new(&path).and_then(|mut file| file.write_all(b"probe\n"));
     let removed = fs::remove_file(&path);
     written.and(removed)

@@ -1,9 +1,11 @@
 //! The advisory lock that lets writers wait for each other instead of losing races; never held across the network.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::files::open_to_append;
+use super::paths::Paths;
 use crate::error::{Error, Result};
 use crate::fault;
 
@@ -30,19 +32,19 @@ pub fn pause(round: u32) -> Duration {
 
 impl Lock {
     /// Takes the lock, trying for `timeout`.
-    pub fn acquire(path: &Path, timeout: Duration) -> Result<Self> {
+    pub fn acquire(paths: &Paths, path: &Path, timeout: Duration) -> Result<Self> {
         let unusable = |error: std::io::Error| {
             Error::storage(format!("the lock {} cannot be used", path.display())).on_path(path, error)
         };
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(unusable)?;
+            paths.sharing().make_folder(folder).map_err(unusable)?;
         }
         if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
             // opening a pipe would wait for its other end
             return Err(unusable(std::io::Error::other("it is no file")));
         }
         fault::point("lock: to be opened").map_err(unusable)?;
-        let open = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+        let open = open_to_append(paths.sharing(), path);
         let file = open.map_err(unusable)?;
         let deadline = Instant::now() + timeout;
         for round in 0.. {

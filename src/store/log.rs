@@ -10,11 +10,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::files;
 use super::lock::pause;
 use super::paths::Paths;
 use crate::error::Error;
 use crate::fault;
-use crate::git::{Oid, parse_oid};
+use crate::git::{Oid, Sharing, parse_oid};
 use crate::model::{Id, Shelf};
 use crate::wire::lines;
 
@@ -24,6 +25,9 @@ pub const FLUSH_BYTES: u64 = 64 * 1024;
 const TAKEN: &str = "taken";
 /// What keeps a taken log's name apart from what makes it unique.
 const UNIQUE: &str = ".taken-";
+
+/// How often a log is opened, or looked for, that is renamed meanwhile.
+const ATTEMPTS: usize = 100;
 
 /// A record that waits for its note.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,9 +111,11 @@ pub fn append(paths: &Paths, records: &[Waiting], timeout: Duration, durable: bo
     }
     text.push(b'\n');
     let mut failed: Vec<Unusable> = Vec::new();
-    for folder in paths.logs() {
+    paths.identify();
+    // a clone with an id leaves the log of 0.1.0 to be read
+    for folder in paths.logs().into_iter().take(2) {
         let path = folder.join(paths.log_name());
-        match append_in(&folder, paths.log_name(), &text, timeout, durable) {
+        match append_in(paths, &folder, paths.log_name(), &text, timeout, durable) {
             Ok(size) => return Ok(Appended { path, size, fallback: failed.pop() }),
             Err(error) => failed.push(Unusable { path, error }),
         }
@@ -117,31 +123,49 @@ pub fn append(paths: &Paths, records: &[Waiting], timeout: Duration, durable: bo
     Err(failed)
 }
 
-fn append_in(folder: &Path, name: &str, text: &[u8], timeout: Duration, durable: bool) -> io::Result<u64> {
-    fs::create_dir_all(folder)?;
+fn append_in(
+    paths: &Paths,
+    folder: &Path,
+    name: &str,
+    text: &[u8],
+    timeout: Duration,
+    durable: bool,
+) -> io::Result<u64> {
+    paths.sharing().make_folder(folder)?;
     let path = folder.join(name);
-    loop {
+    let mut file = open_locked(paths.sharing(), &path, timeout, is_at)?;
+    fault::point("log: to be written")?;
+    let written = file.write(fault::part("log: half written", text))?;
+    fault::step("log: written");
+    if written < text.len() {
+        take_back(&mut file, written as u64, timeout);
+        return Err(io::Error::new(io::ErrorKind::StorageFull, "the log took only a part of the record"));
+    }
+    if durable {
+        file.sync_all()?;
+        // the name of a log that is new
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(file.metadata()?.len())
+}
+
+/// Opens a log and takes its shared lock. A flush may rename it in between: then `is_at` is false, and the new one is opened.
+fn open_locked(sharing: &Sharing, path: &Path, timeout: Duration, is_at: fn(&File, &Path) -> bool) -> io::Result<File> {
+    for _ in 0..ATTEMPTS {
         fault::point("log: to be opened")?;
-        let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+        let file = files::open_to_append(sharing, path)?;
         locked(timeout, || file.try_lock_shared())?;
-        // a flush may have renamed it between opening and locking
-        let same = fs::metadata(&path).is_ok_and(|now| file.metadata().is_ok_and(|ours| ours.ino() == now.ino()));
-        if same {
-            fault::point("log: to be written")?;
-            let written = file.write(fault::part("log: half written", text))?;
-            fault::step("log: written");
-            if written < text.len() {
-                take_back(&mut file, written as u64, timeout);
-                return Err(io::Error::new(io::ErrorKind::StorageFull, "the log took only a part of the record"));
-            }
-            if durable {
-                file.sync_all()?;
-                // the name of a log that is new
-                File::open(folder)?.sync_all()?;
-            }
-            return Ok(file.metadata()?.len());
+        if is_at(&file, path) {
+            return Ok(file);
         }
     }
+    let text = format!("gave up after {ATTEMPTS} attempts: its path kept naming another file than the one opened");
+    Err(io::Error::other(text))
+}
+
+/// Whether a path names this open file.
+fn is_at(file: &File, path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|now| file.metadata().is_ok_and(|ours| ours.ino() == now.ino()))
 }
 
 /// Removes the part of an append that was written before the disk was full, if nothing came after it: a command that fails
@@ -157,7 +181,7 @@ fn take_back(file: &mut File, written: u64, timeout: Duration) {
 /// Takes records out of the logs as if they had never been appended, if all of them wait there and nobody has taken them: their bytes
 /// become line feeds, and nothing else is touched. Who appends meanwhile appends behind them; a flush waits.
 pub fn withdraw(paths: &Paths, ids: &BTreeSet<Id>, timeout: Duration) -> io::Result<bool> {
-    for path in files(paths).into_iter().filter(|path| !is_taken(path)) {
+    for path in logs(paths).into_iter().filter(|path| !is_taken(path)) {
         let Ok(mut file) = OpenOptions::new().read(true).write(true).open(&path) else { continue };
         locked(timeout, || file.try_lock_shared())?;
         let mut bytes = Vec::new();
@@ -174,8 +198,7 @@ pub fn withdraw(paths: &Paths, ids: &BTreeSet<Id>, timeout: Duration) -> io::Res
             at += line.len();
         }
         // a flush may have renamed it between opening and locking
-        let same = fs::metadata(&path).is_ok_and(|now| file.metadata().is_ok_and(|ours| ours.ino() == now.ino()));
-        if !same || found != *ids {
+        if !is_at(&file, &path) || found != *ids {
             continue;
         }
         for (at, length) in spans {
@@ -205,10 +228,10 @@ fn locked(timeout: Duration, mut try_lock: impl FnMut() -> Result<(), TryLockErr
 /// Moves all logs, of all worktrees, to where nobody appends to them; returns them with those that an interrupted
 /// flush had left, and those that cannot be moved now and wait for the next flush.
 pub fn take(paths: &Paths, timeout: Duration) -> (Vec<PathBuf>, Vec<Unusable>) {
-    let (mut taken, open): (Vec<PathBuf>, Vec<PathBuf>) = files(paths).into_iter().partition(|path| is_taken(path));
+    let (mut taken, open): (Vec<PathBuf>, Vec<PathBuf>) = logs(paths).into_iter().partition(|path| is_taken(path));
     let mut left = Vec::new();
     for path in open {
-        match take_one(&path, timeout) {
+        match take_one(paths, &path, timeout) {
             Ok(moved) => taken.push(moved),
             // its worktree was removed meanwhile, or somebody else took it
             Err(error) if error.kind() == io::ErrorKind::NotFound && !path.exists() => {}
@@ -218,14 +241,14 @@ pub fn take(paths: &Paths, timeout: Duration) -> (Vec<PathBuf>, Vec<Unusable>) {
     (taken, left)
 }
 
-fn take_one(path: &Path, timeout: Duration) -> io::Result<PathBuf> {
+fn take_one(paths: &Paths, path: &Path, timeout: Duration) -> io::Result<PathBuf> {
     let file = File::open(path)?;
     locked(timeout, || file.try_lock())?;
     let folder = path.parent().unwrap_or(Path::new(".")).join(TAKEN);
-    fs::create_dir_all(&folder)?;
+    paths.sharing().make_folder(&folder)?;
     fault::point("log: to be taken")?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let taken = folder.join(format!("{name}{UNIQUE}{}-{}", std::process::id(), Id::at(0).short()));
+    let taken = folder.join(format!("{name}{UNIQUE}{}", files::unique()));
     fs::rename(path, &taken)?;
     fault::step("log: taken");
     Ok(taken)
@@ -236,7 +259,7 @@ fn is_taken(path: &Path) -> bool {
 }
 
 /// All logs, taken or not.
-fn files(paths: &Paths) -> Vec<PathBuf> {
+fn logs(paths: &Paths) -> Vec<PathBuf> {
     let mut out: Vec<PathBuf> = paths
         .logs()
         .iter()
@@ -260,13 +283,13 @@ pub fn unseen(paths: &Paths) -> Vec<(PathBuf, io::Error)> {
 
 /// Every record that waits in any log.
 pub fn read(paths: &Paths) -> Vec<Waiting> {
-    loop {
-        // a file that a flush takes or removes meanwhile has another name, or its records are in the notes, which are
-        // read afterwards: look again
-        if let Some(waiting) = try_read(&files(paths)) {
-            return waiting;
-        }
-    }
+    // a file that a flush takes or removes meanwhile has another name, or its records are in the notes, which are
+    // read afterwards: look again
+    let read = (0..ATTEMPTS).find_map(|_| try_read(&logs(paths)));
+    // a file that is listed and never there holds nothing
+    read.unwrap_or_else(|| {
+        logs(paths).iter().filter_map(|path| fs::read(path).ok()).flat_map(|b| parse_all(&b)).collect()
+    })
 }
 
 /// Counts what waits, by where it lies; a record that two logs hold counts once, where it was found first.
@@ -274,7 +297,7 @@ pub fn count(paths: &Paths) -> Counted {
     let usual = paths.logs().into_iter().next().unwrap_or_default();
     let mut counted = Counted::default();
     let mut known = BTreeSet::new();
-    for path in files(paths) {
+    for path in logs(paths) {
         // what leaves a log meanwhile waits no longer
         for waiting in fs::read(&path).map(|bytes| parse_all(&bytes)).unwrap_or_default() {
             let at = at(&waiting.line);
@@ -379,13 +402,13 @@ fn parse(line: &[u8]) -> Option<Waiting> {
 }
 
 /// Forgets logs whose records are in the notes. What was not understood in them goes to a new log first.
-pub fn discard(taken: &[Taken]) {
+pub fn discard(paths: &Paths, taken: &[Taken]) {
     for log in taken {
         let folder = log.path.parent().and_then(Path::parent).unwrap_or(Path::new("."));
         let name = log.path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.rsplit_once(UNIQUE).map_or(name.as_ref(), |(name, _)| name);
         let rest = [log.rest.as_slice(), b"\n"].concat();
-        let kept = log.rest.is_empty() || append_in(folder, name, &rest, Duration::from_secs(1), true).is_ok();
+        let kept = log.rest.is_empty() || append_in(paths, folder, name, &rest, Duration::from_secs(1), true).is_ok();
         if kept {
             // when it stays, the next flush finds nothing new in it
             let _ = fault::point("log: to be discarded").and_then(|()| fs::remove_file(&log.path));
@@ -406,7 +429,7 @@ pub fn newest_ms(paths: &Paths, latest: u64) -> u64 {
     };
     // a record that is longer than the tail is looked for in the whole
     let newest = |path: &PathBuf| ms(&tail(path).ok()?).or_else(|| ms(&fs::read(path).ok()?));
-    files(paths).iter().filter_map(newest).max().unwrap_or(0)
+    logs(paths).iter().filter_map(newest).max().unwrap_or(0)
 }
 
 fn tail(path: &Path) -> io::Result<Vec<u8>> {
@@ -416,4 +439,18 @@ fn tail(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_whose_path_never_names_the_file_that_was_opened_is_given_up_with_a_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, sharing) = (folder.path().join("log"), Sharing::default());
+        let error = open_locked(&sharing, &path, Duration::from_secs(1), |_, _| false).unwrap_err();
+        assert!(error.to_string().contains("gave up after 100 attempts"), "{error}");
+        open_locked(&sharing, &path, Duration::from_secs(1), is_at).unwrap();
+    }
 }

@@ -50,6 +50,7 @@ use crate::git::{HeadState, Repository};
 use crate::model::{Id, Record, Shelf};
 
 pub use self::epoch::{Epoch, Form};
+pub use self::files::unique;
 pub use self::follow::Follow;
 pub use self::foreign::Survey;
 pub use self::index::Index;
@@ -201,18 +202,18 @@ impl<'a> Store<'a> {
     /// The lock of who writes to the notes, held until it is dropped. What has to come over the network for that comes before.
     fn locked(&self) -> Result<lock::Lock> {
         self.complete();
-        lock::Lock::acquire(&self.paths.lock(), self.patience(self.lock_timeout))
+        lock::Lock::acquire(&self.paths, &self.paths.lock(), self.patience(self.lock_timeout))
     }
 
     /// A turn of its own in what is decided by what others stored: held until it is dropped. Who cannot have it within the time that
     /// locks are waited for goes on without: a record is never lost for it.
     pub fn turn(&self) -> Option<impl Sized + use<>> {
-        lock::Lock::acquire(&self.paths.state().join("turn"), self.patience(self.lock_timeout)).ok()
+        lock::Lock::acquire(&self.paths, &self.paths.state().join("turn"), self.patience(self.lock_timeout)).ok()
     }
 
     /// To be the only one that does something: `None` when another still does it after that time. Held until it is dropped.
     pub fn alone(&self, what: &str, patience: Duration) -> Option<impl Sized + use<>> {
-        lock::Lock::acquire(&self.paths.state().join(what), patience).ok()
+        lock::Lock::acquire(&self.paths, &self.paths.state().join(what), patience).ok()
     }
 
     /// The whole report of a handoff in Markdown; `None` when it cannot be rendered.
@@ -275,6 +276,6 @@ impl Store<'_> {
     /// Replaces a file whole, so that a reader sees the old or the new content; its folder is made. A link in its place is
     /// replaced, not followed.
     pub fn replace_file(&self, path: &std::path::Path, content: &str) -> std::io::Result<()> {
-        files::replace(path, content)
+        self.paths.replace(path, content)
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::Store;
-use super::files::{append, read_lines, replace};
+use super::files::read_lines;
 use crate::error::Result;
 use crate::git::{Oid, parse_oid};
 use crate::model::{Head, Id, SessionId};
@@ -53,7 +53,7 @@ impl Store<'_> {
         let kept = self.pending().into_iter().filter(|pending| !ids.contains(&pending.id));
         let kept: String = kept.filter_map(|pending| Some(serde_json::to_string(&pending).ok()? + "\n")).collect();
         // without it they are attached once more when that commit is made again
-        let _ = replace(&self.paths.pending(), &kept);
+        let _ = self.paths.replace(&self.paths.pending(), &kept);
     }
 
     fn add_pending(&self, new: &[Pending]) {
@@ -63,9 +63,9 @@ impl Store<'_> {
         let write = || -> std::io::Result<()> {
             if known.len() + new.len() > 2 * KEPT {
                 let kept: String = known[known.len() - KEPT..].iter().map(|line| format!("{line}\n")).collect();
-                return replace(&path, &(kept + &text));
+                return self.paths.replace(&path, &(kept + &text));
             }
-            append(&path, &text)
+            self.paths.append(&path, &text)
         };
         // without it the handoff stays where it was written
         let _ = write();

@@ -343,7 +343,7 @@ impl Store<'_> {
             places.extend(shelf.into_iter().flat_map(|shelf| entry.on.iter().map(move |on| (shelf, *on))));
         }
         // a writer that is at it will change the refs: no list, then
-        if let Ok(_lock) = Lock::acquire(&self.paths.lock(), Duration::ZERO)
+        if let Ok(_lock) = Lock::acquire(&self.paths, &self.paths.lock(), Duration::ZERO)
             && Tips::load(&self.paths) == *tips
             && self.in_step(tips)
         {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::Store;
-use super::files::{read_lines, replace};
+use super::files::read_lines;
 use crate::git::{Oid, parse_oid};
 
 /// How long a refusal is remembered, in seconds.
@@ -26,7 +26,10 @@ impl Store<'_> {
         let path = self.paths.refused(url);
         match words {
             // when it cannot be remembered, the next push asks once more
-            Some(words) => drop(replace(&path, &format!("{}\n{}\n", self.now.to_rfc3339(), words.replace('\n', " ")))),
+            Some(words) => {
+                let text = format!("{}\n{}\n", self.now.to_rfc3339(), words.replace('\n', " "));
+                drop(self.paths.replace(&path, &text));
+            }
             None => drop(std::fs::remove_file(&path)),
         }
     }
@@ -45,6 +48,6 @@ impl Store<'_> {
         let path = self.paths.held(url);
         let text: String = tips.iter().map(|(name, tip)| format!("{name} {tip}\n")).collect();
         // when it cannot be remembered, the next push asks once more
-        let _ = if tips.is_empty() { std::fs::remove_file(&path) } else { replace(&path, &text) };
+        let _ = if tips.is_empty() { std::fs::remove_file(&path) } else { self.paths.replace(&path, &text) };
     }
 }

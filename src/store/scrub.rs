@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::remove_file;
 
-use super::files::replace;
 use super::merge::{absent, form_of};
 use super::said::Said;
 use super::{Epoch, MARKDOWN_REF, Part, Store, epoch, our_refs, secrets, touched, tracked};
@@ -39,7 +38,9 @@ impl Store<'_> {
         let was_begun = begun.exists();
         if !dry_run {
             // whoever is killed over it left what leads to the old tips
-            replace(&begun, "").map_err(|error| Error::storage("it cannot be begun").on_path(&begun, error))?;
+            self.paths
+                .replace(&begun, "")
+                .map_err(|error| Error::storage("it cannot be begun").on_path(&begun, error))?;
         }
         for (name, _) in our_refs() {
             let mut found = None;

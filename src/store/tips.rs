@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::files::{read_lines, replace};
+use super::files::read_lines;
 use super::paths::Paths;
 use crate::git::{Oid, parse_oid};
 
@@ -39,7 +39,7 @@ impl Tips {
         for (name, id) in &self.refs {
             text.push_str(&format!("{name} {id}\n"));
         }
-        let _ = replace(&paths.tips(), &text);
+        let _ = paths.replace(&paths.tips(), &text);
     }
 }
 

@@ -39,7 +39,7 @@ pub fn read(paths: &Paths, session: &SessionId) -> Option<BTreeSet<Place>> {
 pub fn begin(paths: &Paths, session: &SessionId, places: &BTreeSet<Place>) {
     let text: String = places.iter().map(line).collect();
     // without a list everything is read
-    let _ = replace_by_way_of(paths.state(), &path(paths, session), &text);
+    let _ = replace_by_way_of(paths.sharing(), paths.state(), &path(paths, session), &text);
 }
 
 fn line(place: &Place) -> String {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::Store;
-use super::files::{append, read_lines, replace};
+use super::files::read_lines;
 
 /// The size from which on the older half is forgotten, in bytes.
 const MOST: u64 = 32 * 1024;
@@ -18,9 +18,9 @@ impl Store<'_> {
             if fs::metadata(&path).is_ok_and(|file| file.len() > MOST) {
                 let lines = read_lines(&path);
                 let kept: String = lines[lines.len() / 2..].iter().map(|line| format!("{line}\n")).collect();
-                return replace(&path, &(kept + &line));
+                return self.paths.replace(&path, &(kept + &line));
             }
-            append(&path, &line)
+            self.paths.append(&path, &line)
         };
         let _ = write();
     }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::Store;
-use super::files::{append, read_lines};
+use super::files::read_lines;
 use super::follow::Follow;
 use super::log::Waiting;
 use super::paths::Paths;
@@ -18,7 +18,7 @@ pub(super) fn remember(paths: &Paths, waiting: &Waiting, reflog: usize) {
     let Some(id) = lines::id(&waiting.line) else { return };
     let line = format!("{reflog} {} {id}\n", waiting.shelf.name());
     // without it the records stay readable where they lie
-    let _ = append(&paths.unborn(), &line);
+    let _ = paths.append(&paths.unborn(), &line);
 }
 
 impl Store<'_> {

@@ -221,10 +221,11 @@ impl Record {
     }
 
     /// Writes it.
-    pub fn save(&self, common_dir: &Path) -> Result<()> {
-        let path = path(common_dir);
+    pub fn save(&self, repo: &Repository) -> Result<()> {
+        let path = path(&repo.common_dir());
         let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
-        super::steps::write(&path, text.as_bytes(), false).map_err(|error| super::steps::unwritten(&path, error))
+        let written = super::steps::write(&repo.sharing(), &path, text.as_bytes(), false);
+        written.map_err(|error| super::steps::unwritten(&path, error))
     }
 
     /// Takes in what another record says, without saying anything twice.

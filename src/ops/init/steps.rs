@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::fault;
 use crate::git::config::{self, File};
+use crate::git::{Repository, Sharing};
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,17 +84,20 @@ impl Step {
         path.strip_prefix(top).ok().map(Path::to_owned)
     }
 
-    /// Makes the change. `cwd` is a folder of the repository.
-    pub fn make(&self, cwd: &Path) -> Result<()> {
-        let made = self.make_now(cwd);
+    /// Makes the change.
+    pub fn make(&self, repo: &Repository) -> Result<()> {
+        let made = self.make_now(repo);
         fault::step("set-up: step made");
         made
     }
 
-    fn make_now(&self, cwd: &Path) -> Result<()> {
+    fn make_now(&self, repo: &Repository) -> Result<()> {
+        let (cwd, sharing) = (repo.cwd(), repo.sharing());
         match self {
-            Step::Folder(path) => fs::create_dir_all(path).map_err(|error| unwritten(path, error)),
-            Step::Write { path, content } => write(path, content, true).map_err(|error| unwritten(path, error)),
+            Step::Folder(path) => sharing.make_folder(path).map_err(|error| unwritten(path, error)),
+            Step::Write { path, content } => {
+                write(&sharing, path, content, true).map_err(|error| unwritten(path, error))
+            }
             Step::Put { path, content, .. } => put(path, content).map_err(|error| unwritten(path, error)),
             // a second name first: at no moment is there no hook
             Step::Aside { from, to } => {
@@ -124,14 +128,15 @@ impl Step {
 }
 
 /// Replaces a file whole; an executable one can be executed by whoever can read it.
-pub fn write(path: &Path, content: &[u8], executable: bool) -> io::Result<()> {
+pub fn write(sharing: &Sharing, path: &Path, content: &[u8], executable: bool) -> io::Result<()> {
+    sharing.make_folder(path.parent().unwrap_or(path))?;
     replace(path, content, |written| {
         if executable {
             let mut mode = fs::metadata(written)?.permissions();
             mode.set_mode(mode.mode() | (mode.mode() & 0o444) >> 2);
             fs::set_permissions(written, mode)?;
         }
-        Ok(())
+        sharing.apply(written)
     })
 }
 
@@ -152,7 +157,7 @@ fn replace(path: &Path, content: &[u8], prepare: impl Fn(&Path) -> io::Result<()
     fs::create_dir_all(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let begin = format!(".{name}.empirica-");
-    let temporary = folder.join(format!("{begin}{}", std::process::id()));
+    let temporary = folder.join(format!("{begin}{}", crate::store::unique()));
     let written = (|| {
         fault::point("set-up: file to be written")?;
         fs::write(&temporary, content)?;

@@ -244,11 +244,10 @@ impl Index<'_> {
         Ok(out)
     }
 
-    /// The newest checkpoints that an agent's sessions of a place took; `most` of them.
-    pub fn checkpoints_at(&self, ai: &str, place: &str, most: usize) -> Result<Scan> {
-        let taken =
-            "+kind = 'checkpoint' AND s IN (SELECT s FROM session WHERE ai = ? AND place = ?) ORDER BY id DESC LIMIT ?";
-        self.take(self.found(taken, params![ai, place, most as i64])?)
+    /// The newest checkpoints that an agent's sessions of these places, one or two, took; `most` of them.
+    pub fn checkpoints_at(&self, ai: &str, places: &[String], most: usize) -> Result<Scan> {
+        let taken = "+kind = 'checkpoint' AND s IN (SELECT s FROM session WHERE ai = ? AND place IN (?, ?)) ORDER BY id DESC LIMIT ?";
+        self.take(self.found(taken, params![ai, places.first(), places.last(), most as i64])?)
     }
 
     /// The records that stand on an object.

@@ -12,7 +12,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::fault;
-use crate::store::files;
+use crate::git::Sharing;
+use crate::store::{Paths, files};
 
 /// How a file looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,12 +27,20 @@ pub struct Files {
     stamp: PathBuf,
     /// The lock of who writes.
     pub lock: PathBuf,
+    sharing: Sharing,
 }
 
 impl Files {
-    /// In a folder; nothing is made.
-    pub fn within(folder: &Path) -> Self {
-        Files { db: folder.join("index.db"), stamp: folder.join("index.stamp"), lock: folder.join("index.lock") }
+    /// In the store's folder; nothing is made.
+    pub fn within(paths: &Paths) -> Self {
+        let folder = paths.state();
+        let sharing = paths.sharing().clone();
+        Files {
+            sharing,
+            db: folder.join("index.db"),
+            stamp: folder.join("index.stamp"),
+            lock: folder.join("index.lock"),
+        }
     }
 
     fn look(&self) -> Option<Look> {
@@ -59,7 +68,7 @@ impl Files {
     /// Writes down how the database looks now. The lock is held by the caller. Without a stamp it is made anew.
     pub fn leave(&self) {
         if let Some(Look(seen)) = self.look() {
-            let _ = files::replace(&self.stamp, &format!("{seen}\n{}\n", boot()));
+            let _ = files::replace(&self.sharing, &self.stamp, &format!("{seen}\n{}\n", boot()));
         }
     }
 
@@ -86,8 +95,8 @@ impl Files {
         let path = self.db.with_extension("new");
         let _ = fs::remove_file(&path);
         fault::step("index: to be made anew");
-        // made by us, so that the mask of the process decides who may write to it; what fails here fails below, with a reason
-        let _ = fs::File::create(&path);
+        // SQLite would let no group write to it; what fails here fails below, with a reason
+        let _ = fs::File::create(&path).and_then(|_| self.sharing.apply(&path));
         Ok((open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?, path))
     }
 

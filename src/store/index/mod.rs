@@ -80,7 +80,7 @@ pub struct Index<'s> {
 
 /// Removes the file of the index; whoever asks makes it anew.
 pub(super) fn remove(paths: &super::Paths) -> std::io::Result<()> {
-    Files::within(paths.state()).remove()
+    Files::within(paths).remove()
 }
 
 /// Told of progress: how many notes and sessions are done. How many there are is not known before.
@@ -104,7 +104,7 @@ impl Store<'_> {
 
     fn opened_as(&self, wanted: &Wanted, key: String) -> Result<Opened> {
         if self.repo.config_bool("empirica.index").unwrap_or(true) {
-            let files = Files::within(self.paths.state());
+            let files = Files::within(&self.paths);
             if let Some(db) = self.as_it_is(&files, &key) {
                 return Ok(Opened { db, key });
             }
@@ -124,7 +124,7 @@ impl Store<'_> {
 
     /// Brings the file up to date, or makes it anew. `None` when it cannot be written.
     fn brought(&self, files: &Files, wanted: &Wanted, key: &str) -> Result<Option<Opened>, Fault> {
-        let Ok(_lock) = Lock::acquire(&files.lock, self.patience(PATIENCE)) else { return Ok(None) };
+        let Ok(_lock) = Lock::acquire(&self.paths, &files.lock, self.patience(PATIENCE)) else { return Ok(None) };
         let refreshed = || -> Result<Option<(Connection, Vec<Oid>)>, Fault> {
             let Some((db, seen)) = files.open(true) else { return Ok(None) };
             db.execute_batch("BEGIN")?;
@@ -181,7 +181,7 @@ impl Store<'_> {
     /// The same in memory: out of the file, as far as that can be trusted, else out of all notes.
     fn in_memory(&self, wanted: &Wanted, key: &str) -> Result<Connection, Fault> {
         let copied = || -> Result<Option<Connection>, Fault> {
-            let files = Files::within(self.paths.state());
+            let files = Files::within(&self.paths);
             let Some((file, seen)) = files.open(false) else { return Ok(None) };
             file.execute_batch("BEGIN")?;
             let Some(held) = held(&file)?.filter(|_| files.is_trusted(&file, &seen)) else { return Ok(None) };
@@ -332,7 +332,7 @@ impl<'s> Index<'s> {
         answer.map_err(|fault| match fault {
             Fault::Notes(error) => error,
             fault => {
-                Files::within(self.store.paths.state()).distrust();
+                Files::within(&self.store.paths).distrust();
                 match fault {
                     Fault::File(error) => unusable(error),
                     _ => unusable(rusqlite::Error::QueryReturnedNoRows),

@@ -94,9 +94,10 @@ impl Index<'_> {
         Ok(found)
     }
 
-    /// The active sessions that began in a place, oldest first.
-    pub fn active_at(&self, place: &str) -> Result<Vec<Session>> {
-        let mut found = self.started("ended_at IS NULL AND place = ?", &[&place])?;
+    /// The active sessions that began in one of these places, oldest first.
+    pub fn active_at(&self, places: &[String]) -> Result<Vec<Session>> {
+        let started = places.iter().map(|place| self.started("ended_at IS NULL AND place = ?", &[place]));
+        let mut found = started.collect::<Result<Vec<_>>>()?.concat();
         found.sort_by(|a, b| a.began.cmp(&b.began));
         Ok(found)
     }
