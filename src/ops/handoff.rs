@@ -212,10 +212,7 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) 
     let artifacts = said.artifacts.clone();
     let mut entries: Vec<Body> = Vec::new();
     if !said.findings.is_empty() || !said.unknowns.is_empty() {
-        // said again, as when a handoff is tried a second time, is said once
-        let known = gather(context, &who.id)?;
-        said.findings.retain(|text| known.findings.iter().all(|item| item.text != *text));
-        said.unknowns.retain(|text| known.unknowns.iter().all(|item| item.text != *text));
+        said.drop_logged(&gather(context, &who.id)?, &|text| context.store.without_secrets(text));
     }
     for text in std::mem::take(&mut said.findings) {
         entries.push(Body::Finding(Finding { text, impact: None, memory: None, led_from: None }));
