@@ -54,6 +54,39 @@ fn names_of_sessions_that_cannot_be_used_are_told_apart() {
 }
 
 #[test]
+fn an_abbreviation_that_a_session_and_a_handoff_have_is_refused_with_both() {
+    let place = Place::new();
+    let one = place.repo("one");
+    let session = one.start("ada", "Work");
+    let handoff = one.json(["handoff", "--next", "Go"])["handoff_id"].as_str().expect("an id").to_owned();
+    let renamed = format!("{}abcd3333", &handoff[..28]);
+    let exported = one.run(["export", "--jsonl"]).ok().out.replace(&handoff, &renamed);
+    let alone = "abcd4444-0000-4000-8000-000000000004";
+    for (name, lines, sessions) in [
+        ("one-session", exported.replace(&session, alone), &["abcd4444"][..]),
+        ("two-sessions", exported, &["abcd1111", "abcd2222"]),
+    ] {
+        let repo = place.clone(&one, name, false);
+        if sessions.len() > 1 {
+            twins(&repo);
+        }
+        repo.run_with_input(["import", "--jsonl", "-"], lines.as_bytes()).ok();
+        for taker in [&["session", "start", "--ai", "bob", "--from"][..], &["show"], &["diff"], &["search", "--like"]] {
+            let json = refused(&repo, 1, &[taker, &["abcd"]].concat());
+            for id in sessions.iter().chain(&["abcd3333"]) {
+                assert!(says(&json, "reason", id) && json["alternatives"].to_string().contains(id), "{id}: {json}");
+            }
+        }
+        let started = repo.json(["session", "start", "--ai", "bob", "--from", &renamed]);
+        assert_eq!(started["from"]["handoff_id"], *renamed, "the whole id is not ambiguous: {started}");
+        repo.git(["branch", "abcd"]).ok();
+        let json = refused(&repo, 1, &["show", "abcd"]);
+        assert!(says(&json, "reason", "session abcd") && says(&json, "reason", "commit "), "{json}");
+        assert!(json["alternatives"].to_string().contains(&repo.head()), "{json}");
+    }
+}
+
+#[test]
 fn names_of_records_that_cannot_be_used_are_told_apart() {
     let place = Place::new();
     let repo = place.repo("a");

@@ -182,6 +182,29 @@ fn a_transcript_that_has_grown_adds_only_what_is_new() {
 }
 
 #[test]
+fn a_dry_run_of_a_handoff_warns_as_storing_does() {
+    let place = Place::new();
+    let repo = place.repo("work");
+    let file = place.path().join("t.jsonl");
+    let whole = here(&repo, "codex/rollout.jsonl");
+    std::fs::write(&file, &whole).expect("a file");
+    let file = file.to_str().expect("UTF-8");
+    repo.json(["collect", file]);
+    let cut: Vec<&str> = whole.lines().take(10).collect();
+    std::fs::write(file, cut.join("\n") + "\n").expect("a file");
+    let missed = repo.json(["handoff", "--transcript", file, "--next", "Go"]);
+    let reader = repo.start("bob", "Read");
+    let id = missed["handoff_id"].as_str().expect("an id");
+    repo.json(["accept", id, "--session", &reader, "--gap", "how the cache is emptied at midnight"]);
+    let hand_over = ["handoff", "--transcript", file, "--artifact", "absent.rs", "--next", "Go"];
+    let dry = repo.json(hand_over.iter().chain(&["--dry-run"]))["warnings"].clone();
+    for part in ["shorter than what was collected", "artifact absent.rs", "emptied at midnight"] {
+        assert!(dry.to_string().contains(part), "{part}: {dry}");
+    }
+    assert_eq!(repo.json(hand_over)["warnings"], dry);
+}
+
+#[test]
 fn two_clones_that_collect_the_same_count_it_once() {
     let place = Place::new();
     let one = place.repo("one");

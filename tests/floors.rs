@@ -116,3 +116,12 @@ fn code_outside_tests_does_not_unwrap() {
         assert!(!code.contains(".unwrap()"), "{} unwraps", path.display());
     }
 }
+
+#[test]
+fn no_source_tells_a_debug_build_from_a_release() {
+    for (path, text) in sources() {
+        for forbidden in ["debug_assertions", "cfg!(test)", "cfg(not(test))"] {
+            assert!(!text.contains(forbidden), "{} names {forbidden}", path.display());
+        }
+    }
+}

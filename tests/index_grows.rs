@@ -1,6 +1,7 @@
 //! The index as it grew holds what one made anew does, whatever happened to the notes in between.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use proptest::collection::vec;
@@ -404,4 +405,28 @@ fn a_step_that_was_finished_without_knowing_who_has_the_goal_is_so_for_them() {
             assert_eq!(shown["goals"][0]["subtasks"][0]["status"], "done", "{shown}");
         }
     }
+}
+
+#[test]
+fn an_index_is_made_anew_when_most_of_many_notes_differ() {
+    let place = Place::new();
+    let repo = place.repo("work");
+    repo.start("ada", "Work");
+    let finding = repo.json(["finding", "F"])["id"].as_str().expect("an id").to_owned();
+    let (head, exported) = (repo.head(), repo.run(["export", "--jsonl"]).ok().out);
+    let line = exported.lines().find(|line| line.contains(&finding)).expect("a line");
+    let import = |notes: std::ops::Range<usize>| {
+        // a note each, on commits that are not here
+        let commit = |at: usize| format!("{at:0width$x}", width = head.len());
+        let of = |at: usize| {
+            line.replace(&head, &commit(at)).replace(&finding, &format!("{}{at:012x}", &finding[..24])) + "\n"
+        };
+        let lines: String = notes.map(of).collect();
+        repo.run_with_input(["import", "--jsonl", "-"], lines.as_bytes()).ok();
+        as_made_anew(&repo, "an import");
+        std::fs::metadata(folder(&repo).join("index.db")).expect("an index").ino()
+    };
+    let few = import(1..100);
+    assert_eq!(import(100..400), few, "few are put in where the others are");
+    assert_ne!(import(400..1000), few, "many are put in faster with all others");
 }

@@ -101,6 +101,21 @@ impl Client {
 }
 
 #[test]
+fn an_unknown_checkpoint_is_answered_with_a_call_that_lists_checkpoints() {
+    let place = Place::new();
+    let repo = place.repo("work");
+    let mut client = Client::new(&repo, &[]);
+    client.ok("bootstrap_session", json!({"task": "make it work"}));
+    let checkpoint = client.ok("create_git_checkpoint", json!({}))["checkpoint_id"].clone();
+    for side in ["from", "to"] {
+        let failed = client.fails("get_vector_diff", json!({side: "ffffffff"}));
+        assert_eq!(failed["recovery_commands"], json!(["get_session_summary()"]), "{failed}");
+    }
+    let listed = client.ok("get_session_summary", json!({}))["checkpoints"].clone();
+    assert_eq!(listed[0]["checkpoint_id"], checkpoint, "{listed}");
+}
+
+#[test]
 fn a_session_from_its_beginning_to_its_handoff() {
     let place = Place::new();
     let repo = place.init("work");

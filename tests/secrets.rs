@@ -141,6 +141,22 @@ fn a_dry_run_shows_no_secret_that_would_not_be_stored() {
 }
 
 #[test]
+fn an_external_id_that_would_not_be_stored_as_it_is_begins_no_session() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let [token, ..] = secrets();
+    let start = ["session", "start", "--ai", "a", "--external-id", &token];
+    for _ in 0..2 {
+        assert_eq!(repo.fails(2, start)["error"], "the external id looks like a secret");
+    }
+    assert_eq!(repo.json(["session", "list"])["total_sessions"], 0);
+    // stored as it is, it is found again
+    let first = repo.json(start.iter().chain(&["--allow-secret"]))["session_id"].clone();
+    let again = repo.json(start.iter().chain(&["--allow-secret"]));
+    assert_eq!((&again["session_id"], &again["resumed"]), (&first, &true.into()), "{again}");
+}
+
+#[test]
 fn people_are_warned_on_standard_error() {
     let place = Place::new();
     let repo = place.repo("r");

@@ -232,6 +232,51 @@ fn a_dry_run_shows_the_handoff_and_stores_nothing() {
 }
 
 #[test]
+fn a_retried_handoff_adds_nothing_and_a_dry_run_shows_the_same() {
+    let place = Place::new();
+    let repo = place.repo("a");
+    repo.start("ada", "Work");
+    let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let with_token = |text: &str| format!("{text} with {token}");
+    let (finding, unknown, done) = (with_token("Logs in"), with_token("Who logs in"), with_token("Logged in"));
+    let mut hand_over = vec!["handoff", "--next", "Go"];
+    for (option, texts) in [
+        ("--finding", [&*finding, "Plain"]),
+        ("--unknown", [&*unknown, "Open"]),
+        ("--accomplished", [&*done, "Built"]),
+        ("--artifact", ["f", "f"]),
+    ] {
+        hand_over.extend(texts.iter().flat_map(|text| [option, text]));
+    }
+    let lists = |json: &Value| {
+        let texts = |items: &Value| -> Vec<String> {
+            let items = items.as_array().expect("a list").iter();
+            items.map(|item| item["text"].as_str().or(item.as_str()).expect("a text").to_owned()).collect()
+        };
+        ["key_findings", "remaining_unknowns", "accomplished", "artifacts_created"].map(|key| texts(&json[key]))
+    };
+    let report = |json: &Value| {
+        let text = json["markdown"].as_str().expect("a text");
+        let lines = text.lines().filter(|line| line.starts_with("- "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let dry = repo.json(hand_over.iter().chain(&["--dry-run"]));
+    let first = repo.json(&hand_over);
+    let stored = lists(&repo.json(["show", &id(&first, "handoff_id")]));
+    assert_eq!(stored.each_ref().map(Vec::len), [2, 2, 2, 1], "{stored:?}");
+    assert_eq!(report(&dry), report(&first));
+    for _ in 0..2 {
+        let dry = repo.json(hand_over.iter().chain(&["--dry-run"]));
+        let again = repo.json(&hand_over);
+        assert_eq!(lists(&repo.json(["show", &id(&again, "handoff_id")])), stored);
+        assert_eq!((report(&dry), report(&again)), (report(&first), report(&first)));
+    }
+    repo.run(["flush"]).ok();
+    let logged = |kind: &str| repo.lines("journal").iter().filter(|line| line.contains(kind)).count();
+    assert_eq!((logged("\"kind\":\"finding\""), logged("\"kind\":\"unknown\"")), (2, 2));
+}
+
+#[test]
 fn the_thresholds_of_calibration_hold_end_to_end() {
     let place = Place::new();
     for (at, (before, after, calibration)) in [

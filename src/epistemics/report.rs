@@ -1,5 +1,7 @@
 //! The handoff report: what follows from a session's records, what git knows and what the agent adds.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 
 use super::gathered::{Gathered, add_new};
@@ -27,6 +29,33 @@ pub struct Said {
     pub artifacts: Vec<String>,
 }
 
+impl Said {
+    /// Drops findings and unknowns that are already logged in a session, and repeats, so a retry does not duplicate them.
+    /// Texts are compared as `stored` has them, without secrets.
+    pub fn drop_logged(&mut self, session: &Gathered, stored: &dyn Fn(&str) -> String) {
+        let texts = |items: &[Item]| items.iter().map(|item| item.text.clone()).collect();
+        drop_known(&mut self.findings, texts(&session.findings), stored);
+        drop_known(&mut self.unknowns, texts(&session.unknowns), stored);
+    }
+
+    /// Drops accomplishments and artifacts that [`report`] carries over from an earlier handoff, compared likewise.
+    pub fn drop_carried(&mut self, session: &Gathered, stored: &dyn Fn(&str) -> String) {
+        let carried =
+            |list: fn(&Handoff) -> &Vec<String>| carried_from(session).into_iter().flat_map(list).cloned().collect();
+        drop_known(&mut self.accomplished, carried(|handoff| &handoff.accomplished), stored);
+        drop_known(&mut self.artifacts, carried(|handoff| &handoff.named_artifacts), stored);
+    }
+}
+
+fn drop_known(said: &mut Vec<String>, mut known: BTreeSet<String>, stored: &dyn Fn(&str) -> String) {
+    said.retain(|text| known.insert(stored(text)));
+}
+
+/// The handoff of a session whose own words the next one repeats.
+fn carried_from(session: &Gathered) -> Option<&Handoff> {
+    session.handoffs.iter().rev().map(|(_, handoff)| handoff).find(|handoff| handoff.kind == "epistemic")
+}
+
 /// What git knows since the session began.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Work {
@@ -41,7 +70,7 @@ pub struct Work {
 /// A handoff of the session at `now`. What an earlier handoff of the session said in words of its own (accomplished,
 /// context, next steps, artifacts) is carried over unless it is said anew, since the new one takes its place.
 pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -> Handoff {
-    let earlier = gathered.handoffs.iter().rev().map(|(_, handoff)| handoff).find(|h| h.kind == "epistemic");
+    let earlier = carried_from(gathered);
     let (before, after) = (gathered.before(), gathered.after());
     let calibration_status = calibration::status(before, after);
     let shown_after = after.or_else(|| {

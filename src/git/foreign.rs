@@ -8,8 +8,6 @@ use crate::error::Result;
 /// A notes ref of another tool.
 #[derive(Debug)]
 pub struct ForeignRef {
-    /// Its full name.
-    pub name: String,
     /// When its tip was made, in seconds since 1970; 0 when that cannot be said.
     pub seconds: i64,
     /// The annotated objects with the content of their notes; `None` for content that is not here.
@@ -19,8 +17,8 @@ pub struct ForeignRef {
 }
 
 /// Reads the notes of a ref. What cannot be read is said, and no error.
-pub fn read(repo: &Repository, name: &str, tip: Oid) -> Result<ForeignRef> {
-    let mut out = ForeignRef { name: name.to_owned(), seconds: 0, notes: Vec::new(), readable: false };
+pub fn read(repo: &Repository, tip: Oid) -> Result<ForeignRef> {
+    let mut out = ForeignRef { seconds: 0, notes: Vec::new(), readable: false };
     let Ok(tree) = repo.tree_of(tip) else { return Ok(out) };
     out.seconds = repo.commit_seconds(tip).unwrap_or(0);
     out.readable = true;

@@ -47,7 +47,7 @@ static SPELLINGS: [Spelling; 22] = [
     spelling("session end", "end_session", "", &[SESSION, AI]),
     spelling("session show", "get_session_summary", "session_id", &[]),
     spelling("handoff list", "query_handoff_reports", "", &[SESSION, AI]),
-    spelling("checkpoint list", "list_sessions", "", &[]),
+    spelling("checkpoint list", "get_session_summary", "", &[SESSION]),
     spelling("goal list", "query_goal_orchestrator", "", &[SESSION, AI]),
     spelling("goal show", "get_goal_progress", "goal_id", &[]),
     spelling("goal add", "create_goal", "objective", &[SESSION]),

@@ -35,7 +35,32 @@ pub enum Thing {
     Record(Box<Record>),
 }
 
-/// Resolves what may be a session or a record that `fits`. One that is both is refused, unless it is the whole of one of them.
+impl Thing {
+    /// Its id.
+    pub fn id(&self) -> &str {
+        match self {
+            Thing::Session(session) => session.id.as_str(),
+            Thing::Record(record) => record.head.id.as_str(),
+        }
+    }
+
+    /// Whether a name that resolves to it is a part of its id: neither the whole id nor an alias.
+    pub fn is_abbreviated(&self, name: &str) -> bool {
+        let (name, id) = (name.trim().to_ascii_lowercase(), self.id());
+        id != name && (matches!(self, Thing::Record(_)) || id.starts_with(&name))
+    }
+
+    /// Its kind and short id, with its agent or its first words.
+    pub fn told(&self) -> String {
+        match self {
+            Thing::Session(session) => format!("session {} of {}", session.id.short(), session.ai),
+            Thing::Record(record) => told_record(record),
+        }
+    }
+}
+
+/// Resolves what may be a session or a record that `fits`. An abbreviation that things of both kinds have is refused, with all
+/// of them; the whole id of one, or an alias, stands for that one.
 pub fn thing(
     context: &Context<'_>,
     given: &str,
@@ -43,34 +68,38 @@ pub fn thing(
     shelves: &[Shelf],
     fits: impl Fn(&Record) -> bool,
 ) -> Result<Thing> {
-    let name = given.trim().to_ascii_lowercase();
-    match (session(context, given), record(context, given, what, shelves, fits)) {
-        (Ok(session), Err(record)) if record.kind() == Kind::Refused && session.id.as_str().starts_with(&name) => {
-            Err(record.alternative(session.id.as_str()))
+    let session = session(context, given).map(Thing::Session);
+    let record = record(context, given, what, shelves, fits).map(|record| Thing::Record(Box::new(record)));
+    let is_ambiguous = |error: &Error| error.kind() == Kind::Refused;
+    match (session, record) {
+        (Ok(session), Ok(record)) if !session.is_abbreviated(given) || !record.is_abbreviated(given) => {
+            Ok(if session.is_abbreviated(given) { record } else { session })
         }
-        (Ok(session), Err(_)) => Ok(Thing::Session(session)),
-        (Err(session), Ok(_)) if session.kind() == Kind::Refused => Err(session),
-        (Err(_), Ok(record)) => Ok(Thing::Record(Box::new(record))),
         (Ok(session), Ok(record)) => {
-            let is_session = session.id.as_str() == name || !session.id.as_str().starts_with(&name);
-            match is_session {
-                true => Ok(Thing::Session(session)),
-                false if record.head.id.as_str() == name => Ok(Thing::Record(Box::new(record))),
-                false => {
-                    let listed = [format!("session {} of {}", session.id.short(), session.ai), told_record(&record)];
-                    Err(ambiguous(given, &listed)
-                        .alternative(session.id.as_str())
-                        .alternative(record.head.id.as_str())
-                        .command(format!("git empirica session show {}", session.id.as_str())))
-                }
-            }
+            let error = ambiguous(given, &[session.told()]).alternative(session.id());
+            Err(also(error, &record.told(), record.id()).command(format!("git empirica session show {}", session.id())))
         }
+        (Ok(session), Err(records)) if is_ambiguous(&records) && session.is_abbreviated(given) => {
+            Err(also(records, &session.told(), session.id()))
+        }
+        (Err(sessions), Ok(record)) if is_ambiguous(&sessions) => Err(also(sessions, &record.told(), record.id())),
+        (Err(sessions), Err(records)) if is_ambiguous(&sessions) && is_ambiguous(&records) => {
+            let reason = format!("{}; {}", sessions.reason_text(), records.reason_text());
+            Err(records.alternatives().iter().fold(sessions.reason(reason), |error, id| error.alternative(id)))
+        }
+        (Ok(found), Err(_)) | (Err(_), Ok(found)) => Ok(found),
         // an ambiguous name is worth more than an unknown one, and an alias can only be a session's
         (Err(session), Err(record)) => {
-            let is_alias = name.split(':').next() == Some("latest");
-            Err(if is_alias || session.kind() == Kind::Refused { session } else { record })
+            let is_alias = given.trim().split(':').next() == Some("latest");
+            Err(if is_alias || is_ambiguous(&session) { session } else { record })
         }
     }
+}
+
+/// The error of an ambiguous abbreviation that one more thing has.
+pub fn also(error: Error, told: &str, id: &str) -> Error {
+    let reason = format!("{}; {told}", error.reason_text());
+    error.reason(reason).alternative(id)
 }
 
 /// The error of an abbreviation that several things have.

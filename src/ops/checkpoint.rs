@@ -4,7 +4,6 @@ use super::Stored;
 use super::context::Context;
 use super::session::gather;
 use super::snapshot::{AskedGit, Request, take};
-use crate::epistemics::confidence::overall;
 use crate::error::{Error, Result};
 use crate::model::{Body, Checkpoint, Head, Phase, Record, SessionId, Shelf};
 use crate::store::When;
@@ -17,7 +16,6 @@ pub struct Outcome {
     pub head: Head,
     pub session_id: SessionId,
     pub checkpoint: Checkpoint,
-    pub overall_confidence: Option<f64>,
     pub stored: Stored,
 }
 
@@ -32,13 +30,9 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     let (records, mut stored) = context.store(&who, vec![Body::Checkpoint(Box::new(body))], When::Now)?;
     stored.warnings.append(&mut warnings);
     match records.into_iter().next().map(|record| (record.head, record.body)) {
-        Some((head, Body::Checkpoint(checkpoint))) => Ok(Outcome {
-            head,
-            session_id: who.id,
-            overall_confidence: overall(&checkpoint.vectors),
-            checkpoint: *checkpoint,
-            stored,
-        }),
+        Some((head, Body::Checkpoint(checkpoint))) => {
+            Ok(Outcome { head, session_id: who.id, checkpoint: *checkpoint, stored })
+        }
         _ => Err(Error::unstored()),
     }
 }

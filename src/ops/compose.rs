@@ -46,10 +46,15 @@ pub struct What {
 }
 
 impl What {
+    /// All that the session said, with what is new and not stored yet.
+    fn session(&self, scan: &Scan, id: &SessionId) -> Result<Gathered> {
+        gathered_of(&scan.records().chain(&self.new).collect::<Vec<_>>(), id)
+    }
+
     /// What the session said, with what is new and not stored yet; of an incremental one, only what was said since.
     pub fn gathered(&self, scan: &Scan, id: &SessionId) -> Result<Gathered> {
+        let Some(Since { id: since, .. }) = &self.since else { return self.session(scan, id) };
         let all: Vec<&Record> = scan.records().chain(&self.new).collect();
-        let Some(Since { id: since, .. }) = &self.since else { return gathered_of(&all, id) };
         // answers and goals stand for what they are about; who the session is, what it is sure of and what it has collected is
         // known by all of it
         let names_of = |record: &&Record| record.head.id > *since;
@@ -93,9 +98,10 @@ pub fn composed(
     who: &Working,
     gathered: &Gathered,
     work: Work,
-    said: Said,
+    mut said: Said,
     what: &What,
 ) -> Result<Handoff> {
+    said.drop_carried(gathered, &|text| context.store.without_secrets(text));
     let mut handoff = report(gathered, work, said, context.store.now());
     what.put_in(&mut handoff);
     handoff.automatic = what.automatic;
@@ -142,9 +148,10 @@ pub struct Draft {
 }
 
 /// The handoff of a session as it would be stored now.
-pub fn drafted(context: &Context<'_>, who: &Working, said: Said, what: &What) -> Result<Draft> {
+pub fn drafted(context: &Context<'_>, who: &Working, mut said: Said, what: &What) -> Result<Draft> {
     let asked = status::ask(context.repo);
-    let gathered = what.gathered(&context.store.session(&who.id)?, &who.id)?;
+    let scan = context.store.session(&who.id)?;
+    let gathered = what.gathered(&scan, &who.id)?;
     let (work, warnings, seen) = work(context, &gathered, what.since.as_ref(), asked);
     let since = gathered.session.commit.as_deref().and_then(parse_oid);
     let changed = match &seen {
@@ -164,6 +171,8 @@ pub fn drafted(context: &Context<'_>, who: &Working, said: Said, what: &What) ->
         }
         _ => None,
     };
+    let session = what.since.is_some().then(|| what.session(&scan, &who.id)).transpose()?;
+    said.drop_logged(session.as_ref().unwrap_or(&gathered), &|text| context.store.without_secrets(text));
     let handoff = composed(context, who, &gathered, work, said, what)?;
     Ok(Draft { handoff, changed, own, warnings })
 }

@@ -252,6 +252,16 @@ impl<'a> Context<'a> {
         text.map_or(Ok(()), |text| self.text(name, text).map(|_| ()))
     }
 
+    /// Refuses an id whose records could not be found by it again, because it would be stored without a secret.
+    pub fn stored_as_it_is(&self, name: &str, id: Option<&str>) -> Result<()> {
+        if id.is_none_or(|id| self.store.without_secrets(id) == id) {
+            return Ok(());
+        }
+        Err(Error::usage(format!("the {name} looks like a secret"))
+            .reason(format!("secrets are replaced before anything is stored, and records are found by the {name}"))
+            .suggest("Give an id that holds no secret."))
+    }
+
     /// A record found by its id, the end of it (4 hex digits or more) or its beginning.
     pub fn record(&self, given: &str, what: &str, on: &[Shelf], fits: impl Fn(&Record) -> bool) -> Result<Record> {
         alias::record(self, given, what, on, fits)

@@ -17,8 +17,6 @@ use crate::model::{Assessment, Head, Phase, Vectors};
 pub struct Outcome {
     /// The session, with everything it said.
     pub gathered: Gathered,
-    /// The phase that is to be assessed; `None` when only the state was asked for.
-    pub phase: Option<Phase>,
     /// The task: as given, else as the last assessment or the session says.
     pub task: Option<String>,
     /// How confidence moved so far.
@@ -63,5 +61,5 @@ pub fn run(context: &Context<'_>, phase: Option<Phase>, task: Option<String>) ->
     let said = gathered.assessments.iter().rev().find_map(|(_, assessment)| assessment.task.clone());
     let later = || current::anywhere(context, who.id.as_str()).and_then(|session| session.task);
     let task = task.or(said).or_else(|| gathered.session.task.clone()).or_else(later);
-    Ok(Outcome { gate: gate(&scan, &who.id, WINDOW), gathered, phase, task, warnings })
+    Ok(Outcome { gate: gate(&scan, &who.id, WINDOW), gathered, task, warnings })
 }

@@ -94,7 +94,7 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
         Some(again) => again.managed(context, &mut request.managed)?,
         None => managed::prepared(context, &request.managed)?,
     };
-    let mut collected = match &request.transcript {
+    let collected = match &request.transcript {
         Some(path) => Some(collect::prepared(context, &collect::Request::of(path))?),
         None => None,
     };
@@ -110,7 +110,6 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
         true => since_last(context, &who, &managed)?,
         false => None,
     };
-    let is_stored = !request.dry_run;
     let transcript = collected.as_ref().map(|collected| collected.transcript.clone());
     let new = collected.as_ref().map(|collected| collected.records.clone()).unwrap_or_default();
     let mut what = What { managed, again, transcript, new, budget: request.budget, since, automatic: false };
@@ -123,18 +122,15 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
     }
     let mut checks = None;
     if request.validate || request.dry_run {
-        let mut draft = drafted(context, &who, said.clone(), &what)?;
+        let draft = drafted(context, &who, said.clone(), &what)?;
         refuse_nothing(&draft.handoff, &who, &what)?;
         if request.validate {
             checks = Some(validate::checks(context, &draft)?);
         }
         let stops = checks.iter().flatten().any(|check| check.level == Level::Error);
         if request.dry_run || stops {
-            let absent = absent::files(context, "artifact", &said.artifacts);
-            let mut warnings = [std::mem::take(&mut draft.warnings), what.warnings(&who), absent].concat();
-            if let Some(collected) = &collected {
-                draft.warnings.extend(collected.warnings.clone());
-            }
+            let mut warnings = collected.map_or_else(Vec::new, |collected| collected.warnings);
+            warnings.extend(noted(context, &who, &what, &said.artifacts, &draft.handoff, draft.warnings)?);
             let missing = lacking(&draft.handoff);
             let record = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(draft.handoff)));
             let (record, replaced) = context.store.preview(record)?;
@@ -155,7 +151,7 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
         }
     }
     let mut stored = Stored::default();
-    if let Some(collected) = collected.take().filter(|_| is_stored) {
+    if let Some(collected) = collected {
         stored = collected.store(context)?;
         what.new.clear();
     }
@@ -212,13 +208,11 @@ pub fn check(context: &Context<'_>, said: &Said) -> Result<()> {
 pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) -> Result<Outcome> {
     // git looks at the work tree while the records are read
     let asked = status::ask(context.repo);
-    let mut stored = Stored { warnings: absent::files(context, "artifact", &said.artifacts), ..Stored::default() };
+    let mut stored = Stored::default();
+    let artifacts = said.artifacts.clone();
     let mut entries: Vec<Body> = Vec::new();
     if !said.findings.is_empty() || !said.unknowns.is_empty() {
-        // said again, as when a handoff is tried a second time, is said once
-        let known = gather(context, &who.id)?;
-        said.findings.retain(|text| known.findings.iter().all(|item| item.text != *text));
-        said.unknowns.retain(|text| known.unknowns.iter().all(|item| item.text != *text));
+        said.drop_logged(&gather(context, &who.id)?, &|text| context.store.without_secrets(text));
     }
     for text in std::mem::take(&mut said.findings) {
         entries.push(Body::Finding(Finding { text, impact: None, memory: None, led_from: None }));
@@ -233,10 +227,9 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) 
     let scan = context.store.session(&who.id)?;
     let gathered = what.gathered(&scan, &who.id)?;
     let (work, warnings, seen) = work(context, &gathered, what.since.as_ref(), asked);
-    stored.warnings.extend(warnings.into_iter().chain(what.warnings(who)));
     let mut handoff = composed(context, who, &gathered, work, said, what)?;
     refuse_nothing(&handoff, who, what)?;
-    stored.warnings.extend(missed::warnings(context, &handoff)?);
+    stored.warnings.extend(noted(context, who, what, &artifacts, &handoff, warnings)?);
     let doubtful: Vec<String> = handoff.named_artifacts.iter().chain(&gathered.touched_files).cloned().collect();
     handoff.uncommitted = uncommitted::of(context, &handoff, &doubtful, &seen);
     let lacking = lacking(&handoff);
@@ -260,6 +253,19 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) 
         }
     }
     Ok(Outcome { record, is_stored: true, missing: lacking, checks: None, signature: None, stored })
+}
+
+/// The warnings about a handoff and its session, the same for a dry run as for storing: after `of_git`, those of its work.
+fn noted(
+    context: &Context<'_>,
+    who: &Working,
+    what: &What,
+    artifacts: &[String],
+    handoff: &Handoff,
+    of_git: Vec<String>,
+) -> Result<Vec<String>> {
+    let absent = absent::files(context, "artifact", artifacts);
+    Ok([of_git, what.warnings(who), absent, missed::warnings(context, handoff)?].concat())
 }
 
 /// Refuses a handoff that says nothing. A session that is continued hands over its context, however little that is.

@@ -10,7 +10,6 @@ use crate::epistemics::{history, task};
 use crate::error::{Error, Result, quote};
 use crate::model::formats::{self, Format, TYPE};
 use crate::model::{Handoff, Id};
-use crate::store::secrets::redact_text;
 
 /// How many things that are wrong are told beside the first.
 const TOLD: usize = 9;
@@ -97,7 +96,7 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
     if let Some(Value::String(id)) = given.get_mut("task_id") {
         *id = id.trim().to_owned();
     }
-    speakable(context, asked.task_id.as_deref())?;
+    context.stored_as_it_is("task id", asked.task_id.as_deref())?;
     let named = given.get(TYPE).and_then(Value::as_str);
     let said_id = given.get("task_id").and_then(Value::as_str).map(str::to_owned);
     let Some(format) = format_of(asked, named)? else {
@@ -129,7 +128,7 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
         wrongs => Err(refused(format, &wrongs)),
     };
     fits(&given)?;
-    speakable(context, given["task_id"].as_str())?;
+    context.stored_as_it_is("task id", given["task_id"].as_str())?;
     complete(context, format, asked.again.as_ref(), &mut given)?;
     fits(&given)?;
     let mut out = Handoff { to: asked.to.clone(), ..Handoff::default() };
@@ -139,18 +138,6 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
         out.task_id.clone_from(&asked.task_id);
     }
     Ok(Managed(out))
-}
-
-/// Refuses a task id that would not be stored as it is: its chain could not be found again.
-fn speakable(context: &Context<'_>, id: Option<&str>) -> Result<()> {
-    let id = id.unwrap_or_default();
-    let scans = context.repo.config_bool("empirica.redact").unwrap_or(true);
-    if !scans || redact_text(id).is_none() {
-        return Ok(());
-    }
-    Err(Error::usage("the task id looks like a secret")
-        .reason("secrets are replaced before anything is stored, and the handoffs of a task are found by its id")
-        .suggest("Give the task an id that says what it is."))
 }
 
 fn format_of(asked: &Asked, named: Option<&str>) -> Result<Option<&'static Format>> {

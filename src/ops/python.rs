@@ -126,7 +126,7 @@ fn read(context: &Context<'_>, outcome: &mut Outcome, told: &mut dyn FnMut(usize
     let mut out = Vec::new();
     outcome.refs = refs.len();
     for (at, (name, tip)) in refs.iter().enumerate() {
-        let found = foreign::read(context.repo, name, *tip)?;
+        let found = foreign::read(context.repo, *tip)?;
         let mut refuse = |reason: &str| {
             outcome.not_understood.push(Refused { name: name.clone(), reason: reason.to_owned() });
         };

@@ -67,6 +67,7 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
     for (name, text) in [("task", &request.task), ("type", &request.kind), ("external id", &request.external_id)] {
         context.optional(name, text.as_deref())?;
     }
+    context.stored_as_it_is("external id", request.external_id.as_deref())?;
     let current = Current::load(context)?;
     let ai = context.author(None);
     let known = match (&request.external_id, request.since_ms) {

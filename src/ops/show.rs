@@ -11,7 +11,7 @@ use super::{accept, arrival};
 use crate::epistemics::arrival::Arrival;
 use crate::epistemics::gathered::Gathered;
 use crate::error::{Error, Kind, Result};
-use crate::git::parse_oid;
+use crate::git::{Oid, parse_oid};
 use crate::model::{Body, Id, Record, Shelf};
 use crate::store::Homes;
 use crate::store::index::HandoffsWanted;
@@ -81,20 +81,20 @@ fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Strin
         Ok::<_, Error>(Thing::Record(Box::new(record)))
     });
     let as_commit = context.repo.resolve_commit(given);
-    if let (Ok(thing), Some(commit)) = (&thing, as_commit)
-        && commit.to_string().starts_with(&given.trim().to_ascii_lowercase())
-    {
-        let (told, id) = match thing {
-            Thing::Session(session) => {
-                (format!("session {} of {}", session.id.short(), session.ai), session.id.as_str())
-            }
-            Thing::Record(record) => (alias::told_record(record), record.head.id.as_str()),
-        };
-        let subject = context.repo.subject(commit).unwrap_or_default();
-        let listed = [told, format!("commit {}: {subject}", commit.to_hex_with_len(8))];
-        let error = alias::ambiguous(given, &listed).alternative(id).alternative(commit.to_string());
-        return Err(error.command(format!("git empirica show {id}")));
-    }
+    let told = |commit: Oid| {
+        format!("commit {}: {}", commit.to_hex_with_len(8), context.repo.subject(commit).unwrap_or_default())
+    };
+    let thing = match (thing, as_commit) {
+        (Ok(thing), Some(commit)) if thing.is_abbreviated(given) => {
+            let error = alias::ambiguous(given, &[thing.told()]).alternative(thing.id());
+            let error = alias::also(error, &told(commit), &commit.to_string());
+            return Err(error.command(format!("git empirica show {}", thing.id())));
+        }
+        (Err(error), Some(commit)) if error.kind() == Kind::Refused => {
+            return Err(alias::also(error, &told(commit), &commit.to_string()));
+        }
+        (thing, _) => thing,
+    };
     let shown = match (thing, as_commit) {
         (Ok(Thing::Session(named)), _) => {
             let gathered = gather(context, &named.id)?;

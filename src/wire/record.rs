@@ -77,14 +77,6 @@ pub fn body_to_map(body: &Body) -> Map<String, Value> {
     }
 }
 
-/// Reads a body of `kind` from JSON that holds its keys; `None` for a kind or a shape that is not known. Other keys are
-/// passed over.
-pub fn body_from_json(kind: &str, json: &[u8]) -> Option<Body> {
-    let mut json = serde_json::Deserializer::from_slice(json);
-    let body = read_body(kind, &mut json).ok()?;
-    json.end().ok().and(body)
-}
-
 /// Reads a body; `None` for a kind that is not known.
 fn read_body<'de, D: Deserializer<'de>>(kind: &str, json: D) -> Result<Option<Body>, D::Error> {
     fn read<'de, T: Deserialize<'de>, D: Deserializer<'de>>(json: D) -> Result<T, D::Error> {

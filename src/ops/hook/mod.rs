@@ -23,10 +23,6 @@ pub enum Name {
 }
 
 impl Name {
-    /// All of them.
-    pub const ALL: [Name; 5] =
-        [Name::PostCommit, Name::PostApplypatch, Name::PostMerge, Name::PostRewrite, Name::PrePush];
-
     /// Git's name for it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -36,11 +32,6 @@ impl Name {
             Name::PostRewrite => "post-rewrite",
             Name::PrePush => "pre-push",
         }
-    }
-
-    /// The hook of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Name::ALL.into_iter().find(|known| known.as_str() == name)
     }
 
     /// Whether git tells it something on standard input.

@@ -56,9 +56,8 @@ pub(super) struct Bulk {
     pub(super) tally: BTreeMap<&'static str, HashMap<String, i64>>,
 }
 
-/// From how many notes that differ on it may be better to make all anew; where assertions are checked from a few, so that
-/// tests see it.
-const MANY: usize = if cfg!(debug_assertions) { 12 } else { 500 };
+/// From how many notes that differ on it may be better to make all anew.
+const MANY: usize = 500;
 
 /// What a note row holds.
 enum Content {

@@ -340,9 +340,4 @@ impl<'s> Index<'s> {
             }
         })
     }
-
-    /// The repository's store.
-    pub fn store(&self) -> &'s Store<'s> {
-        self.store
-    }
 }
