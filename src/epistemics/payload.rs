@@ -1,15 +1,12 @@
-//! What a managed handoff says, held against its format: what is wrong with it, a single value of it, its order.
+//! Managed handoffs held against the schemas of their formats: errors, single values, the order of keys.
 
-mod shape;
 mod strict;
 
 use serde_json::{Map, Value, json};
 
-use self::shape::example_of;
-pub use self::shape::{example, schema};
 pub use self::strict::parsed;
 use crate::model::Handoff;
-use crate::model::formats::{Field, Format, Given, Shape, TYPE, named};
+use crate::model::formats::{Format, TYPE, named};
 
 /// The keys that a record has beside the payload.
 const TASK: &str = "task_id";
@@ -29,6 +26,10 @@ pub struct Wrong {
 }
 
 impl Wrong {
+    fn new(schema: &Value, path: &str, found: Option<String>) -> Self {
+        Wrong { path: path.to_owned(), expected: expected(schema), found, example: example_of(schema).to_string() }
+    }
+
     /// The same in one line.
     pub fn line(&self) -> String {
         let path = if self.path.is_empty() { "the whole" } else { &self.path };
@@ -39,73 +40,51 @@ impl Wrong {
     }
 }
 
-/// Everything that is wrong with what is given, in the order of the format; empty when it can be stored. A key the format
-/// has not is wrong; `handoff_type` may be left out.
+/// Everything that is wrong with a document, in the order of the format; empty if it can be stored. `handoff_type` may be left out.
 pub fn wrongs(format: &Format, given: &Value) -> Vec<Wrong> {
     let mut out = Vec::new();
-    if let Some(kind) = given.get(TYPE).filter(|kind| *kind != format.name) {
-        out.push(Wrong {
-            path: TYPE.to_owned(),
-            expected: format!("\"{}\"", format.name),
-            found: Some(shown(kind)),
-            example: json!(format.name).to_string(),
-        });
-    }
-    let mut rest = given.clone();
-    if let Some(map) = rest.as_object_mut() {
-        map.shift_remove(TYPE);
-    }
-    look(&Shape::Fields(format.fields), "", "", &rest, &mut out);
+    look(&format.schema, "", given, &mut out);
     out
 }
 
-fn look(shape: &Shape, path: &str, example: &str, value: &Value, out: &mut Vec<Wrong>) {
-    let fits = match (shape, value) {
-        (Shape::Text, Value::String(text)) => !text.trim().is_empty(),
-        (Shape::Word(words), Value::String(text)) => words.contains(&text.as_str()),
-        (Shape::Count(least), Value::Number(number)) => number.as_u64().is_some_and(|number| number >= *least),
-        (Shape::Time, Value::String(text)) => chrono::DateTime::parse_from_rfc3339(text).is_ok(),
-        (Shape::List(of), Value::Array(entries)) => {
-            let at = |(at, entry): (usize, &Value)| look(of, &format!("{path}[{at}]"), example, entry, out);
-            entries.iter().enumerate().for_each(at);
-            true
+fn look(schema: &Value, path: &str, value: &Value, out: &mut Vec<Wrong>) {
+    match (kind(schema), value) {
+        ("array", Value::Array(entries)) => {
+            let entries = entries.iter().enumerate();
+            entries.for_each(|(at, entry)| look(&schema["items"], &format!("{path}[{at}]"), entry, out));
         }
-        (Shape::Fields(fields), Value::Object(map)) => {
-            look_at_fields(fields, path, map, out);
-            true
-        }
-        _ => false,
-    };
-    if !fits {
-        out.push(Wrong {
-            path: path.to_owned(),
-            expected: expected(shape),
-            found: Some(shown(value)),
-            example: example_of(shape, example).to_string(),
-        });
+        ("object", Value::Object(map)) => look_at_fields(schema, path, map, out),
+        (kind, value) if !fits(schema, kind, value) => out.push(Wrong::new(schema, path, Some(shown(value)))),
+        _ => {}
     }
 }
 
-fn look_at_fields(fields: &'static [Field], path: &str, map: &Map<String, Value>, out: &mut Vec<Wrong>) {
-    for field in fields {
-        match map.get(field.name) {
-            Some(value) => look(&field.shape, &below(path, field.name), field.example, value, out),
-            None if field.given == Given::Always => out.push(Wrong {
-                path: below(path, field.name),
-                expected: expected(&field.shape),
-                found: None,
-                example: example_of(&field.shape, field.example).to_string(),
-            }),
+fn fits(schema: &Value, kind: &str, value: &Value) -> bool {
+    match (kind, value) {
+        ("const", value) => *value == schema["const"],
+        ("enum", value) => words(schema).any(|word| value == word),
+        ("integer", Value::Number(number)) => number.as_u64().is_some_and(|number| number >= least(schema)),
+        ("date-time", Value::String(text)) => chrono::DateTime::parse_from_rfc3339(text).is_ok(),
+        ("string", Value::String(text)) => !text.trim().is_empty(),
+        _ => false,
+    }
+}
+
+fn look_at_fields(schema: &Value, path: &str, map: &Map<String, Value>, out: &mut Vec<Wrong>) {
+    let needed = schema["required"].as_array();
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        match map.get(name) {
+            Some(value) => look(field, &below(path, name), value, out),
+            None if needed.is_some_and(|needed| needed.iter().any(|needed| needed == name)) => {
+                out.push(Wrong::new(field, &below(path, name), None));
+            }
             None => {}
         }
     }
-    for key in map.keys().filter(|key| fields.iter().all(|field| field.name != *key)) {
-        out.push(Wrong {
-            path: below(path, key),
-            expected: format!("one of the keys {}", names(fields)),
-            found: Some("no key of the format".to_owned()),
-            example: example_of(&Shape::Fields(fields), "").to_string(),
-        });
+    for key in map.keys().filter(|key| schema["properties"].get(*key).is_none()) {
+        let expected = format!("one of the keys {}", names(schema));
+        let unknown = Some("no key of the format".to_owned());
+        out.push(Wrong { expected, ..Wrong::new(schema, &below(path, key), unknown) });
     }
 }
 
@@ -113,23 +92,60 @@ fn below(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-fn names(fields: &[Field]) -> String {
-    fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ")
+/// The keyword that tells most about what a schema allows.
+fn kind(schema: &Value) -> &str {
+    let keyword = ["const", "enum"].into_iter().find(|keyword| schema.get(keyword).is_some());
+    keyword.or_else(|| schema["format"].as_str()).or_else(|| schema["type"].as_str()).unwrap_or_default()
 }
 
-/// What a shape wants, as it goes on after "expected".
-fn expected(shape: &Shape) -> String {
-    match shape {
-        Shape::Text => "a text that is not blank".to_owned(),
-        Shape::Word(words) => words.join(" or "),
-        Shape::Count(least) => format!("a whole number, {least} or more"),
-        Shape::Time => "a moment as in 2024-01-01T12:00:00Z".to_owned(),
-        Shape::List(of) => match of {
-            Shape::Fields(_) => "a list of objects".to_owned(),
-            _ => "a list of texts".to_owned(),
-        },
-        Shape::Fields(fields) => format!("an object with {}", names(fields)),
+fn words(schema: &Value) -> impl Iterator<Item = &str> {
+    schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn least(schema: &Value) -> u64 {
+    schema["minimum"].as_u64().unwrap_or_default()
+}
+
+/// The fields of an object, without the type.
+fn fields(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    schema["properties"].as_object().into_iter().flatten().filter(|(name, _)| *name != TYPE)
+}
+
+fn names(schema: &Value) -> String {
+    fields(schema).map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// What a schema allows, as it goes on after "expected".
+fn expected(schema: &Value) -> String {
+    match kind(schema) {
+        "const" => schema["const"].to_string(),
+        "enum" => words(schema).collect::<Vec<_>>().join(" or "),
+        "integer" => format!("a whole number, {} or more", least(schema)),
+        "date-time" => "a moment as in 2024-01-01T12:00:00Z".to_owned(),
+        "array" if kind(&schema["items"]) == "object" => "a list of objects".to_owned(),
+        "array" => "a list of texts".to_owned(),
+        "object" => format!("an object with {}", names(schema)),
+        _ => "a text that is not blank".to_owned(),
     }
+}
+
+/// A value that a schema allows, without the fields that are filled in.
+fn example_of(schema: &Value) -> Value {
+    match kind(schema) {
+        "const" => schema["const"].clone(),
+        "array" => json!([example_of(&schema["items"])]),
+        "object" => {
+            let properties = schema["properties"].as_object().into_iter().flatten();
+            let asked = properties.filter(|(_, field)| field.get("x-filled-in").is_none());
+            asked.map(|(name, field)| (name.clone(), example_of(field))).collect()
+        }
+        _ => schema["examples"][0].clone(),
+    }
+}
+
+/// A handoff of the format with everything that a sender can give; it can be stored as it is.
+pub fn example(format: &Format) -> Value {
+    example_of(&format.schema)
 }
 
 /// A value as an error quotes it: whole when it is short.
@@ -152,20 +168,17 @@ fn shown(value: &Value) -> String {
 /// that are there. Words go by their letters, whatever their case. An object is given as JSON. What comes out can still be
 /// wrong: [`wrongs`] tells.
 pub fn put(format: &Format, payload: &mut Value, path: &str, text: &str) -> Result<(), Wrong> {
-    let (mut shape, mut example) = (Shape::Fields(format.fields), "");
+    let mut schema = &format.schema;
     let mut gone = String::new();
     for key in path.split('.') {
-        let field = match shape {
-            Shape::Fields(fields) => fields.iter().find(|field| field.name == key),
-            _ => None,
-        };
-        let Some(field) = field else { return Err(no_key(&gone, &shape, path, example)) };
+        let field = fields(schema).find(|(name, _)| *name == key);
+        let Some((_, field)) = field else { return Err(no_key(&gone, schema, path)) };
         gone = below(&gone, key);
-        (shape, example) = (field.shape, field.example);
+        schema = field;
     }
-    let value = match shape {
-        Shape::List(of) => json!([read(of, path, example, text)?]),
-        shape => read(&shape, path, example, text)?,
+    let value = match kind(schema) {
+        "array" => json!([read(&schema["items"], path, text)?]),
+        _ => read(schema, path, text)?,
     };
     let mut place = &mut *payload;
     for key in path.split('.') {
@@ -179,12 +192,9 @@ pub fn put(format: &Format, payload: &mut Value, path: &str, text: &str) -> Resu
         (Value::Array(there), Value::Array(entries)) => there.extend(entries),
         (place, value) if place.is_null() => *place = value,
         (place, _) => {
-            return Err(Wrong {
-                path: path.to_owned(),
-                expected: format!("{}, once", expected(&shape)),
-                found: Some(format!("given twice: {} and \"{text}\"", shown(place))),
-                example: example_of(&shape, example).to_string(),
-            });
+            let found = format!("given twice: {} and \"{text}\"", shown(place));
+            let expected = format!("{}, once", expected(schema));
+            return Err(Wrong { expected, ..Wrong::new(schema, path, Some(found)) });
         }
     }
     Ok(())
@@ -219,52 +229,42 @@ pub fn make_room(payload: &mut Value, path: &str) {
     }
 }
 
-fn no_key(gone: &str, shape: &Shape, path: &str, example: &str) -> Wrong {
-    let expected = match shape {
-        Shape::Fields(fields) => {
-            format!("{} with one of {}", if gone.is_empty() { "a key" } else { gone }, names(fields))
-        }
-        shape => format!("{gone}, which is {}", expected(shape)),
+fn no_key(gone: &str, schema: &Value, path: &str) -> Wrong {
+    let expected = match kind(schema) {
+        "object" => format!("{} with one of {}", if gone.is_empty() { "a key" } else { gone }, names(schema)),
+        _ => format!("{gone}, which is {}", expected(schema)),
     };
-    let found = Some("no key of the format".to_owned());
-    Wrong { path: path.to_owned(), expected, found, example: example_of(shape, example).to_string() }
+    Wrong { expected, ..Wrong::new(schema, path, Some("no key of the format".to_owned())) }
 }
 
-fn read(shape: &Shape, path: &str, example: &str, text: &str) -> Result<Value, Wrong> {
-    let found = match shape {
-        Shape::Text | Shape::Time => Some(json!(text)),
-        Shape::Word(words) => words.iter().find(|word| word.eq_ignore_ascii_case(text.trim())).map(|word| json!(word)),
-        Shape::Count(_) => text.trim().parse::<u64>().ok().map(|number| json!(number)),
-        Shape::Fields(_) => parsed(text).ok().filter(Value::is_object),
-        Shape::List(_) => parsed(text).ok().filter(Value::is_array),
+fn read(schema: &Value, path: &str, text: &str) -> Result<Value, Wrong> {
+    let found = match kind(schema) {
+        "enum" => words(schema).find(|word| word.eq_ignore_ascii_case(text.trim())).map(|word| json!(word)),
+        "integer" => text.trim().parse::<u64>().ok().map(|number| json!(number)),
+        "object" => parsed(text).ok().filter(Value::is_object),
+        _ => Some(json!(text)),
     };
-    found.ok_or_else(|| Wrong {
-        path: path.to_owned(),
-        expected: expected(shape),
-        found: Some(shown(&json!(text))),
-        example: example_of(shape, example).to_string(),
-    })
+    found.ok_or_else(|| Wrong::new(schema, path, Some(shown(&json!(text)))))
 }
 
 /// What is given in the order of the format, `handoff_type` first.
 pub fn ordered(format: &Format, given: &Value) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert(TYPE.to_owned(), json!(format.name));
-    if let Value::Object(fields) = in_order(&Shape::Fields(format.fields), given) {
+    if let Value::Object(fields) = in_order(&format.schema, given) {
         out.extend(fields);
     }
     out
 }
 
-fn in_order(shape: &Shape, given: &Value) -> Value {
-    match (shape, given) {
-        (Shape::Fields(fields), Value::Object(map)) => {
-            let known = fields
-                .iter()
-                .filter_map(|field| Some((field.name.to_owned(), in_order(&field.shape, map.get(field.name)?))));
+fn in_order(schema: &Value, given: &Value) -> Value {
+    match (kind(schema), given) {
+        ("object", Value::Object(map)) => {
+            let known =
+                fields(schema).filter_map(|(name, field)| Some((name.clone(), in_order(field, map.get(name)?))));
             known.collect()
         }
-        (Shape::List(of), Value::Array(entries)) => entries.iter().map(|entry| in_order(of, entry)).collect(),
+        ("array", Value::Array(entries)) => entries.iter().map(|entry| in_order(&schema["items"], entry)).collect(),
         _ => given.clone(),
     }
 }

@@ -103,7 +103,7 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
         asked.task_id.as_deref().map_or(Ok(None), |id| task_standing(context, id, "epistemic"))?;
         return Ok(Managed(Handoff { to: asked.to.clone(), task_id: asked.task_id.clone(), ..Handoff::default() }));
     };
-    let has_task = format.fields.iter().any(|field| field.name == "task_id");
+    let has_task = format.has("task_id");
     if let Some(id) = asked.task_id.as_deref().filter(|id| has_task && said_id.as_deref() != Some(id)) {
         payload::put(format, &mut given, "task_id", id).map_err(|wrong| refused(format, &[wrong]))?;
     }

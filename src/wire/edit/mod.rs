@@ -1,9 +1,7 @@
-//! Entries of ours in configuration files of others: put in where they belong, taken out again; not a byte beside them is changed.
+//! Entries of ours in configuration files of others: put in where they belong, taken out again to the byte.
 
 pub mod json;
 pub mod toml;
-
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -69,22 +67,6 @@ pub struct Entry {
     pub reworded: bool,
 }
 
-/// A change of a text: what is in the range becomes `now`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// Where.
-    pub range: Range<usize>,
-    /// What comes there.
-    pub now: String,
-}
-
-impl Change {
-    /// The text with the change made.
-    pub fn apply(&self, text: &str) -> String {
-        [&text[..self.range.start], &self.now, &text[self.range.end..]].concat()
-    }
-}
-
 /// A form of configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
@@ -110,13 +92,13 @@ impl Form {
 
     /// Puts a value in; what is there in its place already is a fault. Returns the text and what was done.
     pub fn put(self, text: &str, spot: &Spot, value: &Value) -> Result<(String, Entry), Fault> {
-        let (change, made) = match self {
+        let (out, made) = match self {
             Form::Json => json::put(text, spot, value)?,
             Form::Toml => toml::put(text, spot, value)?,
         };
-        let was = text[change.range.clone()].to_owned();
-        let entry = Entry { spot: spot.clone(), made, was, now: change.now.clone(), reworded: false };
-        Ok((change.apply(text), entry))
+        let (was, now) = difference(text, &out);
+        let (was, now) = (was.to_owned(), now.to_owned());
+        Ok((out, Entry { spot: spot.clone(), made, was, now, reworded: false }))
     }
 
     /// Takes an entry out; `None` when nothing of ours is there any more. What can be put back to the byte is, and whatever is
@@ -141,6 +123,15 @@ impl Form {
         };
         taken.filter(fits).map(Some).ok_or_else(edited)
     }
+}
+
+/// Two texts without what both begin and end with.
+fn difference<'t>(was: &'t str, now: &'t str) -> (&'t str, &'t str) {
+    let same = |(was, now): &(char, char)| was == now;
+    let start = was.chars().zip(now.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+    let (was, now) = (&was[start..], &now[start..]);
+    let end = was.chars().rev().zip(now.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum::<usize>();
+    (&was[..was.len() - end], &now[..now.len() - end])
 }
 
 /// Replaces a command line of ours by another one, wherever it stands. `None` when it stands nowhere.

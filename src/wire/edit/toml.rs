@@ -1,9 +1,9 @@
-//! TOML: a table of ours behind what is there.
+//! TOML: adding a table.
 
 use serde_json::Value;
-use toml_edit::{Document, Item};
+use toml_edit::{Document, Item, Table, TableLike};
 
-use super::{Change, Fault, Spot};
+use super::{Fault, Spot};
 
 fn parsed(text: &str) -> Result<Document<&str>, Fault> {
     Document::parse(text).map_err(|error| {
@@ -13,66 +13,44 @@ fn parsed(text: &str) -> Result<Document<&str>, Fault> {
     })
 }
 
-/// What a text says.
+/// The value of a text.
 pub fn read(text: &str) -> Result<Value, Fault> {
     parsed(text)?;
     toml_edit::de::from_str(text).map_err(|error| Fault::Syntax { line: 0, what: error.message().to_owned() })
 }
 
-/// A value as it is written on one line.
-fn inline(value: &Value) -> String {
-    match value {
-        Value::Array(list) => format!("[{}]", list.iter().map(inline).collect::<Vec<_>>().join(", ")),
-        Value::Object(map) => {
-            let pairs: Vec<String> = map.iter().map(|(key, value)| format!("{key} = {}", inline(value))).collect();
-            format!("{{ {} }}", pairs.join(", "))
-        }
-        // strings of JSON are basic strings of TOML
-        other => other.to_string(),
+/// The text with an object added as a table, or as an inline table inside of one; and the number of tables made around it.
+pub fn put(text: &str, spot: &Spot, value: &Value) -> Result<(String, usize), Fault> {
+    let shape = |depth: usize| Fault::Shape { at: spot.path[..depth].join("."), wanted: "an object" };
+    let levels = spot.path.len();
+    let Some((key, above)) = spot.path.split_last() else { return Err(shape(0)) };
+    let mut document = parsed(text)?.into_mut();
+    let mut new = toml_edit::ser::to_document(value).map_err(|_| shape(levels))?.into_table();
+    if !text.trim_start_matches('\u{feff}').is_empty() {
+        new.decor_mut().set_prefix("\n");
     }
-}
-
-/// The change that puts an object in at the end, as a table, or into an inline table around it; and how many tables were made
-/// around it.
-pub fn put(text: &str, spot: &Spot, value: &Value) -> Result<(Change, usize), Fault> {
-    let shape = || Fault::Shape { at: spot.path.join("."), wanted: "an object" };
-    let document = parsed(text)?;
-    let Some((key, above)) = spot.path.split_last() else { return Err(shape()) };
-    let around = above.iter().try_fold(document.as_item(), |item, key| item.get(key));
-    let made = usize::from(around.is_none());
-    let change = match around {
-        Some(Item::Value(toml_edit::Value::InlineTable(table))) => {
-            let range = table.span().filter(|range| text[..range.end].ends_with('}')).ok_or_else(shape)?;
-            let inner = text[range.start + 1..range.end - 1].trim_end();
-            let at = range.start + 1 + inner.len();
-            let comma = if inner.is_empty() { "" } else { "," };
-            Change { range: at..at, now: format!("{comma} {key} = {}", inline(value)) }
-        }
-        None | Some(Item::None | Item::Table(_)) => {
-            let Value::Object(map) = value else { return Err(shape()) };
-            let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
-            let gap = match text {
-                _ if text.trim_start_matches('\u{feff}').is_empty() => "",
-                _ if text.ends_with(&format!("{end}{end}")) => "",
-                _ if text.ends_with('\n') => end,
-                _ => &end.repeat(2),
-            };
-            let head = format!("{gap}[{}]{end}", spot.path.join("."));
-            let lines = map.iter().map(|(key, value)| format!("{key} = {}{end}", inline(value)));
-            Change { range: text.len()..text.len(), now: head + &lines.collect::<String>() }
-        }
-        Some(_) => return Err(Fault::Shape { at: above.join("."), wanted: "an object" }),
-    };
-    // whatever the form, it must say what it should and nothing else
+    let (mut table, mut made, mut inline): (&mut dyn TableLike, _, _) = (document.as_table_mut(), 0, false);
+    for (depth, key) in above.iter().enumerate() {
+        let item = table.entry(key).or_insert_with(|| {
+            made += 1;
+            let mut table = Table::new();
+            table.set_implicit(true);
+            Item::Table(table)
+        });
+        inline = item.is_inline_table();
+        table = item.as_table_like_mut().ok_or_else(|| shape(depth + 1))?;
+    }
+    let item = if inline { Item::Value(new.into_inline_table().into()) } else { Item::Table(new) };
+    if table.insert(key, item).is_some() {
+        return Err(shape(levels));
+    }
+    let out = document.to_string();
+    let out = if text.contains("\r\n") { out.replace("\r\n", "\n").replace('\n', "\r\n") } else { out };
+    // whatever the form, nothing but the entry may be different
     let mut wanted = read(text)?;
-    let mut place = &mut wanted;
-    for key in above {
-        let Value::Object(map) = place else { return Err(shape()) };
-        place = map.entry(key.clone()).or_insert_with(|| Value::Object(Default::default()));
-    }
-    let Value::Object(map) = place else { return Err(shape()) };
-    if map.insert(key.clone(), value.clone()).is_some() || read(&change.apply(text)) != Ok(wanted) {
-        return Err(shape());
-    }
-    Ok((change, made))
+    let place = above.iter().try_fold(&mut wanted, |place, key| {
+        place.as_object_mut().map(|map| map.entry(key.clone()).or_insert_with(|| Value::Object(Default::default())))
+    });
+    place.and_then(Value::as_object_mut).map(|map| map.insert(key.clone(), value.clone()));
+    if read(&out) == Ok(wanted) { Ok((out, made)) } else { Err(shape(levels)) }
 }
