@@ -6,6 +6,10 @@ default:
 build:
     cargo build --release --locked
 
+# Builds the binary that is published: smaller, slower to build
+dist:
+    cargo build --profile dist --locked
+
 # Runs all tests, or those whose name contains FILTER
 test *FILTER:
     cargo test --locked {{FILTER}}

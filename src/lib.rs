@@ -21,6 +21,7 @@ pub mod epistemics;
 pub mod error;
 pub mod fault;
 pub mod git;
+#[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod model;
 pub mod ops;

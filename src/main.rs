@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use git_empirica::cli::{self, Streams};
 use git_empirica::env::Env;
-use git_empirica::mcp;
 
 // the one place that reads the process's environment
 #[allow(clippy::disallowed_methods)]
@@ -27,8 +26,13 @@ fn main() -> ExitCode {
         out: Box::new(std::io::BufWriter::new(stdout)),
         err: Box::new(stderr),
     };
-    let serve = |all| mcp::serve(&env, all, std::io::stdin(), std::io::stdout());
-    ExitCode::from(cli::run(arguments, &env, streams, &serve))
+    #[cfg(feature = "mcp")]
+    let serve = |all| git_empirica::mcp::serve(&env, all, std::io::stdin(), std::io::stdout());
+    #[cfg(feature = "mcp")]
+    let serve: Option<cli::Serve> = Some(&serve);
+    #[cfg(not(feature = "mcp"))]
+    let serve: Option<cli::Serve> = None;
+    ExitCode::from(cli::run(arguments, &env, streams, serve))
 }
 
 /// The width of a terminal; `None` for what is none, and for one that does not say.

@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::arrival::{arrival, handed_over, told};
-use crate::harness::{Place, Repo};
+use crate::harness::{Place, Repo, tokens};
 
 #[test]
 fn an_answer_from_another_clone_settles_the_question_of_the_handoff() {
@@ -152,10 +152,6 @@ fn a_new_folder_is_judged_once_it_is_committed() {
     assert_eq!(arrival(&repo)["changed_artifacts"], json!(["fresh/"]));
     repo.git(["commit", "-qam", "Change fresh/a"]).ok();
     assert_eq!(arrival(&repo)["changed_artifacts"], json!(["fresh/"]));
-}
-
-fn tokens(text: &str) -> usize {
-    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
 }
 
 #[test]

@@ -2,16 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Place, Repo};
+use crate::harness::{Place, Repo, tokens};
 
 const LISTS: [&str; 9] =
     ["active_sessions", "team", "goals", "unknowns", "findings", "dead_ends", "mistakes", "decisions", "handoffs"];
 const STAY: [&str; 3] = ["goals", "unknowns", "mistakes"];
 const BUDGETS: [usize; 6] = [100, 150, 300, 1000, 5000, 20_000];
-
-fn tokens(text: &str) -> usize {
-    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
-}
 
 /// Writes records as other programs might have written them.
 #[derive(Default)]

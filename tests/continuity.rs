@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Place, Repo};
+use crate::harness::{Place, Repo, tokens};
 
 const NEXT: &str = "Add the retry-after header to the 429 answer before touching the dashboard";
 const FAILED: &str = "cargo test --test burst -- --nocapture";
@@ -71,10 +71,6 @@ fn facts() -> Vec<&'static str> {
 /// What every level must show.
 fn always() -> Vec<&'static str> {
     UNKNOWNS.iter().copied().chain([NEXT, FAILED]).collect()
-}
-
-fn tokens(text: &str) -> usize {
-    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
 }
 
 /// Plays the session and hands over.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Place, Repo};
+use crate::harness::{Place, Repo, tokens};
 
 fn id(json: &Value, key: &str) -> String {
     json[key].as_str().unwrap_or_else(|| panic!("no {key}: {json}")).to_owned()
@@ -384,10 +384,9 @@ fn the_block_keeps_to_its_budget_and_no_snapshot_is_said() {
     for n in 0..60 {
         std::fs::remove_file(repo.path.join(format!("file-{n}.txt"))).expect("a file");
     }
-    let tokens = tiktoken_rs::o200k_base().expect("the tokenizer");
     for budget in ["300", "600", "1500", "4000"] {
         let out = repo.run(["checkpoint", "--trigger", "post_compact", "--budget", budget]).ok().out;
-        let spent = tokens.encode_ordinary(&out).len();
+        let spent = tokens(&out);
         assert!(spent <= budget.parse().expect("a number"), "{budget}: {spent}\n{out}");
         assert!(out.contains("60 files went back") || out.contains("files went back"), "{out}");
     }

@@ -45,6 +45,18 @@ impl Ran {
     }
 }
 
+/// The tokens of a text: counted with the o200k tables in a build with the feature `exact-tokens`, else estimated.
+#[cfg(feature = "exact-tokens")]
+pub fn tokens(text: &str) -> usize {
+    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
+}
+
+/// The tokens of a text: counted with the o200k tables in a build with the feature `exact-tokens`, else estimated.
+#[cfg(not(feature = "exact-tokens"))]
+pub fn tokens(text: &str) -> usize {
+    git_empirica::epistemics::tokens::estimate(text)
+}
+
 /// Runs a command with a text on standard input.
 pub fn fed(mut command: Command, input: &[u8]) -> Ran {
     use std::io::Write;

@@ -1,21 +1,14 @@
 //! The list of tools: what it costs to read, and that it says what is so.
 
-use std::sync::OnceLock;
-
 use serde_json::{Value, json};
 
-use crate::harness::Place;
+use crate::harness::{self, Place};
 use crate::mcp::Client;
-
-fn count(text: &str) -> usize {
-    static BPE: OnceLock<tiktoken_rs::CoreBPE> = OnceLock::new();
-    BPE.get_or_init(|| tiktoken_rs::o200k_base().expect("the table")).encode_ordinary(text).len()
-}
 
 fn tokens(all: bool) -> usize {
     let tools = git_empirica::mcp::listed(all);
     let list = serde_json::to_string(&tools).expect("JSON");
-    count(&list)
+    harness::tokens(&list)
 }
 
 #[test]
@@ -33,7 +26,7 @@ fn core_lists_ten_tools_and_answers_the_others() {
     let mut client = Client::new(&repo, &["--tools", "core"]);
     let listed = client.ask("tools/list", json!({}))["result"]["tools"].clone();
     assert_eq!(listed.as_array().map(Vec::len), Some(10));
-    assert!(count(&listed.to_string()) <= 2500, "as it is sent");
+    assert!(harness::tokens(&listed.to_string()) <= 2500, "as it is sent");
     client.ok("log_finding", json!({"finding": "the first record begins a session"}));
     // one that a prompt knows and the list has not
     let vectors = json!({"know": 0.4, "uncertainty": 0.7});

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Place, Repo};
+use crate::harness::{Place, Repo, tokens};
 use crate::mcp::Client;
 
 /// What a session of Claude Code is told when it begins; empty when nothing.
@@ -14,10 +14,6 @@ fn told(repo: &Repo<'_>, session: &str, source: &str) -> String {
         return String::new();
     }
     ran.json()["hookSpecificOutput"]["additionalContext"].as_str().expect("a text").to_owned()
-}
-
-fn tokens(text: &str) -> usize {
-    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
 }
 
 /// How many entries a section shows.

@@ -47,7 +47,7 @@ fn printed(repo: &Repo<'_>, columns: usize, arguments: &[&str]) -> String {
         err_is_terminal: false,
     };
     let all = ["git-empirica", "--no-pager"].iter().chain(arguments).map(OsString::from).collect();
-    let code = cli::run(all, &env, streams, &|_| 0);
+    let code = cli::run(all, &env, streams, Some(&|_| 0));
     let text = |kept: &Kept| String::from_utf8(kept.0.borrow().clone()).expect("UTF-8");
     assert_eq!(code, 0, "{arguments:?}: {}", text(&err));
     text(&out)

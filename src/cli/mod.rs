@@ -48,12 +48,14 @@ pub struct Streams {
     pub in_is_terminal: bool,
 }
 
+/// Serves one MCP client on the process's own streams, with all tools or the core ones, and returns the exit code.
+pub type Serve<'a> = &'a dyn Fn(bool) -> u8;
+
 /// Runs one command and returns the exit code: 0 done, 1 not found or refused, 2 usage, 3 a gate says stop,
 /// 128 no repository or storage beyond help.
 ///
-/// `serve` is the other face: with whether all tools are wanted, it talks to an agent on the process's own streams and returns its exit
-/// code.
-pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: &dyn Fn(bool) -> u8) -> u8 {
+/// `serve` runs the MCP server; `None` in a program that was built without it, which refuses `mcp`.
+pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: Option<Serve>) -> u8 {
     // asked for on every start of some tools: not worth building the parser
     if arguments.len() == 2 && (arguments[1] == "--version" || arguments[1] == "-V") {
         let written = writeln!(streams.out, "git-empirica {}", env!("CARGO_PKG_VERSION"));
@@ -88,7 +90,10 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: &dy
         Err(error) => return report(&usage::error(&error, &arguments), as_json, &mut streams),
     };
     if let args::Command::Mcp(given) = &cli.command {
-        return serve(given.tools == args::ToolsWord::All);
+        return match serve {
+            Some(serve) => serve(given.tools == args::ToolsWord::All),
+            None => report(&without_mcp(), as_json, &mut streams),
+        };
     }
     let mut output = Output::new(streams, as_json, wants_quiet);
     output.pages = !cli.no_pager;
@@ -109,6 +114,12 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: &dy
     }
 }
 
+fn without_mcp() -> crate::error::Error {
+    crate::error::Error::refused("cannot serve MCP clients: this program was built without the feature mcp")
+        .suggest("Build the program with its default features, where its source is.")
+        .command("cargo install --locked --path .")
+}
+
 /// The one place where an error becomes output and an exit code.
 fn report(error: &crate::error::Error, as_json: bool, streams: &mut Streams) -> u8 {
     // when even this cannot be written, the exit code still says it
@@ -121,5 +132,51 @@ fn report(error: &crate::error::Error, as_json: bool, streams: &mut Streams) -> 
     };
     match error.kind() {
         kind @ (Kind::NotFound | Kind::Refused | Kind::Usage | Kind::NoRepository | Kind::Storage) => kind.exit_code(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+
+    struct Written(Rc<RefCell<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.borrow_mut().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The exit code and the output of `git empirica mcp` with `arguments`, in a program without the server.
+    fn mcp(arguments: &[&str]) -> (u8, String, String) {
+        let (out, err) = (Rc::default(), Rc::default());
+        let streams = Streams {
+            stdin: Box::new(std::io::empty()),
+            out: Box::new(Written(Rc::clone(&out))),
+            err: Box::new(Written(Rc::clone(&err))),
+            out_is_terminal: false,
+            out_width: None,
+            err_is_terminal: false,
+            in_is_terminal: false,
+        };
+        let env = Env::new(|_| None, "/".into(), "/git-empirica".into());
+        let all = ["git-empirica", "mcp"].iter().chain(arguments).map(OsString::from).collect();
+        let code = run(all, &env, streams, None);
+        let text = |written: &RefCell<Vec<u8>>| String::from_utf8_lossy(&written.borrow()).into_owned();
+        (code, text(&out), text(&err))
+    }
+
+    #[test]
+    fn a_program_without_the_server_refuses_mcp_and_names_the_build_that_has_it() {
+        let (code, out, err) = mcp(&["--tools", "core"]);
+        assert_eq!((code, out.as_str()), (1, ""), "a client reads no answer from standard output");
+        assert!(err.contains("cannot serve MCP clients") && err.contains("cargo install --locked --path ."), "{err}");
     }
 }

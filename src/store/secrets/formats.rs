@@ -234,11 +234,13 @@ fn tokens(text: &str, mut each: impl FnMut(Range<usize>, usize)) {
     let (bytes, mut at) = (text.as_bytes(), 0);
     while at + 18 < bytes.len() {
         let begins = (at == 0 || !is_word(bytes[at - 1])) && may_start(&STARTS, &bytes[at..]);
-        let is_prefix = |token: &Token| bytes[at..].starts_with(token.1.as_bytes());
         let mut end = at + 1;
-        for (which, (_, prefix, least, more)) in
-            TOKENS.iter().enumerate().filter(|(_, token)| begins && is_prefix(token))
-        {
+        if !begins {
+            at = end;
+            continue;
+        }
+        let is_prefix = |token: &Token| bytes[at..].starts_with(token.1.as_bytes());
+        for (which, (_, prefix, least, more)) in TOKENS.iter().enumerate().filter(|(_, token)| is_prefix(token)) {
             let from = at + prefix.len();
             let belongs = |byte: &&u8| is_word(**byte) || **byte == b'-' || more.contains(byte);
             let mut to = from + bytes[from..].iter().take_while(belongs).count();
