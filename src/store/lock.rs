@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::fault;
 
 /// The lock, held until dropped.
@@ -17,7 +17,7 @@ pub fn held(path: &Path) -> Error {
     Error::storage(format!("another process holds {}", path.display()))
         .reason("it writes to the notes, or hangs while it does; the lock goes when it ends")
         .suggest("Write again when it has ended; empirica.lockTimeout says how long to wait for it.")
-        .command("git empirica flush")
+        .command(empirica("flush"))
 }
 
 /// The pause before try number `round`, 1 to 64 ms with jitter, so that waiting writers do not march in step.
