@@ -1,11 +1,15 @@
 //! The one error type: what happened, why, what to do, and the exit code that follows.
 
 mod path;
+mod remedy;
 
 use std::error::Error as StdError;
 use std::fmt;
 
 pub use self::path::{io_cause, move_aside, quote};
+pub use crate::text;
+
+pub use self::remedy::{Argument, Command, Part, Shell, Terms, Text, Value, blank, empirica, option};
 
 /// The result of everything that can fail here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -43,18 +47,18 @@ pub struct Error(Box<Parts>);
 #[derive(Debug)]
 struct Parts {
     kind: Kind,
-    message: String,
-    reason: Option<String>,
-    suggestion: Option<String>,
+    message: Text,
+    reason: Option<Text>,
+    suggestion: Option<Text>,
     alternatives: Vec<String>,
-    commands: Vec<String>,
+    commands: Vec<Command>,
     provided: Option<String>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
     /// A new error of `kind` that says what happened in one line, without a final stop.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub fn new(kind: Kind, message: impl Into<Text>) -> Self {
         Error(Box::new(Parts {
             kind,
             message: message.into(),
@@ -68,22 +72,22 @@ impl Error {
     }
 
     /// Something that was asked for does not exist.
-    pub fn not_found(message: impl Into<String>) -> Self {
+    pub fn not_found(message: impl Into<Text>) -> Self {
         Self::new(Kind::NotFound, message)
     }
 
     /// The request is understood but not done.
-    pub fn refused(message: impl Into<String>) -> Self {
+    pub fn refused(message: impl Into<Text>) -> Self {
         Self::new(Kind::Refused, message)
     }
 
     /// An argument is wrong.
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub fn usage(message: impl Into<Text>) -> Self {
         Self::new(Kind::Usage, message)
     }
 
     /// The store cannot be read or written.
-    pub fn storage(message: impl Into<String>) -> Self {
+    pub fn storage(message: impl Into<Text>) -> Self {
         Self::new(Kind::Storage, message)
     }
 
@@ -92,17 +96,17 @@ impl Error {
         Self::storage("the record is not among what was stored")
             .reason("internal error; please report it")
             .suggest("See what is stored, then say it again if it is not there.")
-            .command("git empirica status")
+            .command(empirica("status"))
     }
 
     /// Why it happened, in a sentence.
-    pub fn reason(mut self, reason: impl Into<String>) -> Self {
+    pub fn reason(mut self, reason: impl Into<Text>) -> Self {
         self.0.reason = Some(reason.into());
         self
     }
 
     /// What the user can do about it, in a sentence.
-    pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
+    pub fn suggest(mut self, suggestion: impl Into<Text>) -> Self {
         self.0.suggestion = Some(suggestion.into());
         self
     }
@@ -114,14 +118,14 @@ impl Error {
     }
 
     /// A command, ready to run, that mends it or shows more.
-    pub fn command(mut self, command: impl Into<String>) -> Self {
+    pub fn command(mut self, command: impl Into<Command>) -> Self {
         self.0.commands.push(command.into());
         self
     }
 
     /// Commands, as [`Self::command`].
-    pub fn commands_of(self, commands: impl Iterator<Item = String>) -> Self {
-        commands.fold(self, |error, command| error.command(command))
+    pub fn commands_of(self, commands: impl IntoIterator<Item = impl Into<Command>>) -> Self {
+        commands.into_iter().fold(self, Error::command)
     }
 
     /// The text the user gave for an alias or name.
@@ -142,13 +146,13 @@ impl Error {
     }
 
     /// The sentence for the `reason` key: the stated reason, else the chain of causes; empty where the message says it all.
-    pub fn reason_text(&self) -> String {
-        self.0.reason.clone().unwrap_or_else(|| self.causes().join(": "))
+    pub fn reason_text(&self) -> Text {
+        self.0.reason.clone().unwrap_or_else(|| self.causes().join(": ").into())
     }
 
     /// What to do: as given, else what helps with errors of the class.
-    pub fn suggestion_text(&self) -> &str {
-        self.0.suggestion.as_deref().unwrap_or(match self.0.kind {
+    pub fn suggestion_text(&self) -> Text {
+        let of_class = || match self.0.kind {
             Kind::NotFound => "Use a name as the lists show it.",
             Kind::Refused => "Put right what the reason names, then run the command again.",
             Kind::Usage => "Look at the help of the command.",
@@ -156,7 +160,13 @@ impl Error {
             Kind::Storage => {
                 "See what git and the reason say about the repository; your records are kept where they are."
             }
-        })
+        };
+        self.0.suggestion.clone().unwrap_or_else(|| of_class().into())
+    }
+
+    /// What happened.
+    pub fn message(&self) -> &Text {
+        &self.0.message
     }
 
     /// Whether a suggestion was stated.
@@ -171,7 +181,7 @@ impl Error {
 
     /// The message with its reason, in one line.
     pub fn with_reason(&self) -> String {
-        let reason = self.reason_text();
+        let reason = self.reason_text().to_string();
         if reason.is_empty() { self.to_string() } else { format!("{self}: {reason}") }
     }
 
@@ -181,7 +191,7 @@ impl Error {
     }
 
     /// Commands that mend it or show more.
-    pub fn commands(&self) -> &[String] {
+    pub fn commands(&self) -> &[Command] {
         &self.0.commands
     }
 
@@ -212,7 +222,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)
+        self.0.message.fmt(f)
     }
 }
 

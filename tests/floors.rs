@@ -110,6 +110,20 @@ fn a_file_says_in_its_first_line_what_it_tells_and_is_not_long() {
 }
 
 #[test]
+fn a_command_line_of_the_program_is_written_as_data() {
+    // help and the pages made of it are texts about the command line
+    let about = ["src/cli/args", "src/cli/help.rs", "src/cli/help", "src/cli/manual.rs", "src/error/remedy.rs"];
+    for (path, text) in sources().into_iter().filter(|(path, _)| !path.ends_with("tests.rs")) {
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let after = line.split("git empirica ").nth(1).and_then(|rest| rest.chars().next());
+            let is_command = after.is_some_and(|first| first.is_ascii_lowercase() || "-{\\<".contains(first));
+            assert!(!is_command || about.iter().any(|about| path.starts_with(about)), "{}: {line}", path.display());
+        }
+    }
+}
+
+#[test]
 fn code_outside_tests_does_not_unwrap() {
     for (path, text) in sources().into_iter().filter(|(path, _)| !path.ends_with("tests.rs")) {
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();

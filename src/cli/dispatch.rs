@@ -6,7 +6,7 @@ use super::output::Output;
 use super::progress::Progress;
 use super::{args, hooks, manual, requests};
 use crate::env::Env;
-use crate::error::Result;
+use crate::error::{Result, empirica};
 use crate::git::Repository;
 use crate::model::{Phase, Trigger};
 use crate::ops::journal::Entry;
@@ -351,7 +351,7 @@ impl<'a> Here<'a> {
             other => {
                 return Err(crate::error::Error::usage(format!("this command has no answer: {other:?}"))
                     .suggest("See which commands there are.")
-                    .command("git empirica -h"));
+                    .command(empirica("").flag("-h")));
             }
         };
         Ok(view::small::logged(&journal::log(&self.context(who)?, entry, led_from.as_deref())?))

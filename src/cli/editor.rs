@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result, quote};
+use crate::error::{Error, Result, empirica, quote};
 use crate::git::Repository;
 use crate::git::process::{shell, variable};
 
@@ -17,7 +17,7 @@ pub fn edit(repo: &Repository, text: &str, out_is_terminal: bool) -> Result<Opti
         Error::refused("there is no editor to open")
             .reason("the terminal is dumb, and neither GIT_EDITOR, core.editor, VISUAL nor EDITOR is set")
             .suggest("Set one with git config core.editor NAME, or hand over without an editor.")
-            .command("git empirica handoff")
+            .command(empirica("handoff"))
     })?;
     let kept = |what: &str, path: &Path| {
         Error::refused(what.to_owned())
@@ -25,7 +25,7 @@ pub fn edit(repo: &Repository, text: &str, out_is_terminal: bool) -> Result<Opti
             .suggest("Mend the editor's setting, then edit again; or hand over without an editor.")
             .command("git var GIT_EDITOR")
             .command(format!("cat {}", quote(&path.to_string_lossy())))
-            .command("git empirica handoff")
+            .command(empirica("handoff"))
     };
     std::fs::write(&path, text).map_err(|error| {
         Error::storage(format!("the draft {} cannot be written", path.display())).on_path(&path, error)

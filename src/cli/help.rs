@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::args::Cli;
 use super::{forms, manual};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::model::Vector;
 use crate::view::Answer;
 
@@ -144,5 +144,5 @@ fn unknown(command: &Command, name: &str) -> Error {
         Some(near) => out.suggest(format!("Did you mean '{near}'?")).alternative(*near),
         None => out.suggest("See which there are."),
     }
-    .command("git empirica help -a")
+    .command(empirica("help").flag("-a"))
 }

@@ -25,7 +25,7 @@ use std::io::{Read, Write};
 use clap::Parser;
 
 use crate::env::Env;
-use crate::error::Kind;
+use crate::error::{Kind, Shell};
 use crate::view::answer::{failure, failure_text};
 use args::Cli;
 use output::{Output, is_broken_pipe};
@@ -124,7 +124,8 @@ fn without_mcp() -> crate::error::Error {
 fn report(error: &crate::error::Error, as_json: bool, streams: &mut Streams) -> u8 {
     // when even this cannot be written, the exit code still says it
     let _ = if as_json {
-        writeln!(streams.out, "{}", crate::view::safe::json(&failure(error))).and_then(|()| streams.out.flush())
+        writeln!(streams.out, "{}", crate::view::safe::json(&failure(error, &Shell).into()))
+            .and_then(|()| streams.out.flush())
     } else {
         let text = failure_text(error);
         let paint = crate::view::colour::Paint { on: streams.err_is_terminal };

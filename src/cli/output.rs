@@ -1,12 +1,13 @@
 //! Where an answer goes: standard output or the user's pager, in colour or not, as git's configuration says.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::{Child, Stdio};
 
 use super::Streams;
 use super::args::ColorWord;
 use crate::env::Env;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Shell};
 use crate::git::Repository;
 use crate::git::process::{shell, variable};
 use crate::view::Answer;
@@ -178,7 +179,7 @@ impl Output {
     /// Writes a whole answer in the wanted form.
     pub fn answer(&mut self, answer: &Answer, env: &Env, repo: Option<&Repository>) -> Result<()> {
         if self.as_json {
-            self.write(&format!("{}\n", crate::view::safe::json(&answer.document())))?;
+            self.write(&format!("{}\n", crate::view::safe::json(&answer.document(&Shell).into())))?;
             return self.flush();
         }
         let paint = if answer.is_data { Paint::default() } else { self.paint(env, repo) };
@@ -201,10 +202,10 @@ impl Output {
     }
 
     /// Warnings, then hints.
-    pub fn aside(&mut self, warnings: &[String], hints: &[String]) -> Result<()> {
+    pub fn aside(&mut self, warnings: &[impl Display], hints: &[String]) -> Result<()> {
         self.close();
         for warning in warnings {
-            self.say(&format!("warning: {}", crate::view::safe::lines(warning)))?;
+            self.say(&format!("warning: {}", crate::view::safe::lines(&warning.to_string())))?;
         }
         for hint in hints {
             self.say(&format!("hint: {}", crate::view::safe::lines(hint)))?;

@@ -2,7 +2,7 @@
 
 use super::args;
 use super::dispatch::Here;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::ops::{Asked, report};
 use crate::view::{self, Answer};
 
@@ -12,7 +12,7 @@ impl Here<'_> {
         if to_output && self.output.as_json {
             return Err(Error::usage("--html - and --json both want standard output")
                 .suggest("Name a file for the page, or leave --json out.")
-                .command("git empirica report --html report.html --json"));
+                .command(empirica("report").option("--html", "report.html").flag("--json")));
         }
         let context = self.context(Asked { ai: given.ai, session: None, ..Default::default() })?;
         let outcome = report::run(&context, &report::Request { since: given.since, until: given.until })?;

@@ -6,7 +6,7 @@ use super::args;
 use super::input::Input;
 use crate::epistemics::metrics::Period;
 use crate::epistemics::report::Said;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::model::assessment::Trigger;
 use crate::model::goal::Priority;
 use crate::model::handoff::Calibration;
@@ -50,7 +50,7 @@ pub fn init(given: args::Init) -> Result<init::Request> {
         _ => {
             return Err(Error::usage("auto and none stand alone, and none enters no tools")
                 .suggest("Name the agents, or let those be entered that are used here.")
-                .command("git empirica init --agents auto"));
+                .command(empirica("init").option("--agents", "auto")));
         }
     };
     Ok(init::Request { agents, all_tools: given.all_tools, dry_run: given.changes.dry_run })
@@ -227,7 +227,7 @@ pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::R
         return Err(Error::usage("--detail and --budget are for the type context")
             .reason("what another type says is stored and shown whole")
             .suggest("Leave them out, or hand over the context.")
-            .command("git empirica handoff --type context"));
+            .command(empirica("handoff").option("--type", "context")));
     }
     let detail = given.detail.map_or(Detail::Full, Detail::from);
     let sign = given.said.sign;

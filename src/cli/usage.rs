@@ -6,8 +6,7 @@ use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::args::Cli;
-use crate::error::Error;
-use crate::error::quote;
+use crate::error::{Command, Error, empirica, quote};
 
 /// Whether the arguments ask for JSON, also when they cannot be parsed: `--json`, and for `search` its `--format json`.
 pub fn wants_json(arguments: &[OsString]) -> bool {
@@ -33,7 +32,7 @@ pub fn error(error: &clap::Error, arguments: &[OsString]) -> Error {
         _ => Vec::new(),
     };
     let first = |kind| context(kind).into_iter().next().unwrap_or_default();
-    let help = format!("{name} -h");
+    let help = name.clone().flag("-h");
     let about = |named: &str| {
         let argument = command.get_arguments().find(|argument| argument.to_string() == named)?;
         Some(format!("{named}: {}", argument.get_help()?))
@@ -94,7 +93,7 @@ pub fn error(error: &clap::Error, arguments: &[OsString]) -> Error {
 }
 
 /// The error of an argument that a command does not take.
-fn unknown(given: &str, name: &str, command: &clap::Command, is_alone: bool) -> Error {
+fn unknown(given: &str, name: &Command, command: &clap::Command, is_alone: bool) -> Error {
     let is_option = given.starts_with('-');
     let error = Error::usage(match is_option {
         true => format!("{name} has no option '{given}'"),
@@ -107,26 +106,26 @@ fn unknown(given: &str, name: &str, command: &clap::Command, is_alone: bool) -> 
             .suggest("git log shows it, with the notes beside the commits.")
             .command(format!("git log --notes=empirica/handoffs {}", quote(given))),
         true if command.get_positionals().next().is_some() => {
-            error.suggest("A text that begins with '-' goes behind '--'.").command(format!("{name} -h"))
+            error.suggest("A text that begins with '-' goes behind '--'.").command(name.clone().flag("-h"))
         }
-        _ => error.command(format!("{name} -h")),
+        _ => error.command(name.clone().flag("-h")),
     }
 }
 
 /// The command that shows the help of what was meant.
-pub fn help_command(arguments: &[OsString]) -> String {
-    meant(arguments).0 + " -h"
+pub fn help_command(arguments: &[OsString]) -> Command {
+    meant(arguments).0.flag("-h")
 }
 
 /// The command that the arguments name, as it is called and as it is defined.
-fn meant(arguments: &[OsString]) -> (String, clap::Command) {
+fn meant(arguments: &[OsString]) -> (Command, clap::Command) {
     let mut command = Cli::command();
     command.build();
-    let mut out = String::from("git empirica");
+    let mut names = Vec::new();
     for word in arguments.iter().skip(1).filter_map(|argument| argument.to_str()) {
         let Some(sub) = command.find_subcommand(word) else { break };
-        out.push_str(&format!(" {}", sub.get_name()));
+        names.push(sub.get_name().to_owned());
         command = sub.clone();
     }
-    (out, command)
+    (empirica(names.join(" ")), command)
 }

@@ -1,5 +1,6 @@
 //! What the receivers of handoffs ask, and the answers.
 
+use crate::error::{Command, blank, empirica};
 use crate::model::{Body, Head, Id, Record};
 
 /// A question of a receiver.
@@ -23,8 +24,8 @@ impl Question {
     }
 
     /// The command that answers it.
-    pub fn command(&self) -> String {
-        format!("git empirica answer {} \"<answer>\"", self.name())
+    pub fn command(&self) -> Command {
+        empirica("answer").arg(self.name()).arg(blank("\"<answer>\""))
     }
 }
 

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::gathered::{Gathered, add_new};
 use super::{calibration, gaps, trajectory};
+use crate::error::{Command, blank, empirica};
 use crate::model::Handoff;
 use crate::model::assessment::CommitLine;
 use crate::model::handoff::{Item, MadeIn};
@@ -141,15 +142,16 @@ pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -
 }
 
 /// What a good handoff still lacks, with the command that adds it.
-pub fn missing(handoff: &Handoff) -> Vec<(&'static str, &'static str)> {
-    let checks: [(bool, &str, &str); 5] = [
-        (handoff.task.is_empty(), "task", "git empirica handoff -m \"<what was to be done>\""),
-        (handoff.findings.is_empty(), "findings", "git empirica handoff --finding \"<what you learned>\""),
-        (handoff.unknowns.is_empty(), "unknowns", "git empirica handoff --unknown \"<what is still open>\""),
-        (handoff.context.is_empty(), "context", "git empirica handoff --context \"<what the next session must know>\""),
-        (handoff.artifacts.is_empty(), "artifacts", "git empirica handoff --artifact <path>"),
+pub fn missing(handoff: &Handoff) -> Vec<(&'static str, Command)> {
+    let checks = [
+        (handoff.task.is_empty(), "task", "-m", "<what was to be done>"),
+        (handoff.findings.is_empty(), "findings", "--finding", "<what you learned>"),
+        (handoff.unknowns.is_empty(), "unknowns", "--unknown", "<what is still open>"),
+        (handoff.context.is_empty(), "context", "--context", "<what the next session must know>"),
+        (handoff.artifacts.is_empty(), "artifacts", "--artifact", "<path>"),
     ];
-    checks.into_iter().filter(|(lacks, ..)| *lacks).map(|(_, what, command)| (what, command)).collect()
+    let lacking = checks.into_iter().filter(|(lacks, ..)| *lacks);
+    lacking.map(|(_, what, option, shown)| (what, empirica("handoff").option(option, blank(shown)))).collect()
 }
 
 /// A duration as people say it: "45 s", "12 min", "2 h 5 min", "3 d 4 h".

@@ -1,7 +1,7 @@
 //! The language of `search`: words, phrases, beginnings of words, what must not be there, and fields.
 
 use super::wording::words;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 
 /// The kinds that can be searched, as they are asked for and in the words of the `kind` key.
 const KINDS: [(&str, &str); 6] = [
@@ -59,7 +59,7 @@ pub fn parse(text: &str) -> Result<Query> {
         return Err(Error::usage(format!("a query has at most {LONGEST} characters"))
             .reason("search finds the records that have all words of it")
             .suggest("Give the few words that matter; search --like takes long texts.")
-            .command("git empirica help search"));
+            .command(empirica("help").arg("search")));
     }
     let mut out = Query::default();
     let mut rest = text.trim_start();

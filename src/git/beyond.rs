@@ -4,7 +4,7 @@ use super::Oid;
 use super::process::{git, output};
 use super::remotes::is_partial;
 use super::repository::{Repository, unreadable};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 
 /// What an object says.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ pub fn objects(repo: &Repository, tip: Oid, known: Option<Oid>) -> Result<Vec<(O
             .suggest(
                 "An object of the notes or their history may be damaged, or not here. See what doctor says; else have them written anew without it.",
             )
-            .command("git empirica doctor")
-            .command("git empirica flush --without-damaged")
+            .command(empirica("doctor"))
+            .command(empirica("flush").flag("--without-damaged"))
     })?;
     let listed = String::from_utf8_lossy(&listed);
     let object = |line: &str| {

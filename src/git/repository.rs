@@ -17,7 +17,7 @@ use super::through_git::ThroughGit;
 pub use crate::error::quote;
 
 use crate::env::Env;
-use crate::error::{Error, Result, io_cause};
+use crate::error::{Error, Result, empirica, io_cause};
 
 /// Who writes when nobody is configured: name and address.
 const FALLBACK: (&str, &str) = ("git-empirica", "git-empirica@localhost");
@@ -265,7 +265,7 @@ impl Repository {
             return Err(Error::storage("a notes commit was written and is not in the object store")
                 .reason("something removes objects while they are written, or the file system loses them")
                 .suggest("Stop what prunes the repository, then write again.")
-                .command("git empirica flush"));
+                .command(empirica("flush")));
         }
         Ok(id)
     }
@@ -280,7 +280,7 @@ impl Repository {
                 .command(super::backend::deletion(&self.common_dir(), name));
         }
         out.suggest("Have the notes written anew from what is left of them here, and sync to get what others have; doctor names damaged files.")
-            .command("git empirica flush --without-damaged")
+            .command(empirica("flush").flag("--without-damaged"))
     }
 
     /// The folder objects are written to.
@@ -494,6 +494,6 @@ impl gix::objs::Write for Repository {
 pub(super) fn unreadable(id: Oid, error: gix::Error) -> Error {
     Error::storage(format!("the object {id} cannot be read"))
         .suggest("See what is missing or damaged, and how it comes back: another clone may have it.")
-        .command("git empirica doctor")
+        .command(empirica("doctor"))
         .caused_by(error)
 }

@@ -84,7 +84,7 @@ pub fn fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool) -> 
         };
         match fetched {
             // another fetch writes the same tracking refs at this moment
-            Err(error) if tries < TRIES && error.reason_text().contains(LOCKED) => {
+            Err(error) if tries < TRIES && error.reason_text().to_string().contains(LOCKED) => {
                 std::thread::sleep(std::time::Duration::from_millis(20 * tries));
             }
             Err(error) => return Err(explained(repo, place, error)),
@@ -144,7 +144,7 @@ fn try_fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool, lis
 
 /// An error of a fetch, with the lock that explains it, where one is there.
 fn explained(repo: &Repository, place: &Place, error: Error) -> Error {
-    let words = error.reason_text();
+    let words = error.reason_text().to_string();
     let Some(at) = words.find(LOCKED) else { return error };
     // a name that a remote said is none of a tracking ref of ours
     let ours = refspecs(&place.tracking).map(|refspec| refspec.split_once(':').map(|(_, to)| to.to_owned()));

@@ -22,6 +22,7 @@ pub fn read<A: DeserializeOwned + JsonSchema>(tool: &str, given: Map<String, Val
             .reason("a text without words says nothing")
             .suggest("Say something, or leave it out where it is not required."));
     }
+    let keys: Vec<String> = given.keys().cloned().collect();
     serde_path_to_error::deserialize(Value::Object(given)).map_err(|error| {
         let schema = &of_arguments::<A>().0;
         let names = names(schema);
@@ -29,41 +30,23 @@ pub fn read<A: DeserializeOwned + JsonSchema>(tool: &str, given: Map<String, Val
             true => format!("{tool} takes no arguments"),
             false => format!("the arguments of {tool} are {}", names.join(", ")),
         };
-        let place = error.path().to_string();
-        let said = in_json(&error.into_inner().to_string());
-        let at = if place == "." || said.starts_with("unknown field") { String::new() } else { format!("{place}: ") };
-        let wanted = said.split('`').nth(1).filter(|_| said.starts_with("unknown field"));
-        let near = wanted.and_then(|wanted| nearest(wanted, schema));
-        let out = Error::usage(format!("the arguments of {tool} do not fit: {at}{said}")).reason(told);
-        match near {
+        let out = Error::usage(format!("the arguments of {tool} do not fit: {error}")).reason(told);
+        match keys.iter().find(|key| schema["properties"].get(key).is_none()).and_then(|key| nearest(key, schema)) {
             Some(near) => out.suggest(format!("Did you mean '{near}'?")).alternative(near),
             None => out.suggest("Call it again with arguments of its schema."),
         }
     })
 }
 
-/// What is said of types in the words of JSON.
-fn in_json(said: &str) -> String {
-    let (what, expected) = said.rsplit_once("expected ").unwrap_or((said, ""));
-    let wanted = match expected {
-        "u8" | "u32" | "u64" | "usize" => "an integer, 0 or more",
-        "i32" | "i64" => "an integer",
-        "f64" => "a number",
-        "a sequence" => "an array",
-        "a map" => "an object",
-        "string or map" => "one of its words",
-        "" => return said.to_owned(),
-        other => other,
-    };
-    format!("{what}expected {wanted}").replace("sequence", "array").replace("invalid type: map", "invalid type: object")
-}
-
-/// The names of the arguments, those that must be there marked.
+/// The names of the arguments with their types, those that must be there marked.
 fn names(schema: &Map<String, Value>) -> Vec<String> {
     let required = schema.get("required").and_then(Value::as_array);
-    let must = |name: &String| required.is_some_and(|list| list.iter().any(|one| one == name));
-    let all = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
-    all.map(|name| if must(name) { format!("{name} (required)") } else { name.clone() }).collect()
+    let named = |(name, of): (&String, &Value)| {
+        let kind = of["type"].as_str().map(|kind| format!(": {kind}")).unwrap_or_default();
+        let must = required.is_some_and(|list| list.iter().any(|one| one == name));
+        format!("{name}{kind}{}", if must { " (required)" } else { "" })
+    };
+    schema.get("properties").and_then(Value::as_object).into_iter().flatten().map(named).collect()
 }
 
 fn nearest(wanted: &str, schema: &Map<String, Value>) -> Option<String> {

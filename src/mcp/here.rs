@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::env::Env;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::git::Repository;
 use crate::model::Phase;
 use crate::model::transcript::Agent;
@@ -77,9 +77,9 @@ impl<'a> Here<'a> {
             false => Err(Error::refused("the session you began has ended")
                 .provided(id)
                 .reason("it was ended by another command or client, or is no longer stored here")
-                .suggest("Begin another one, or name it with --session to add to it all the same.")
-                .command("git empirica session start")
-                .command(format!("git empirica session show {id}"))),
+                .suggest("Begin another one, or name it with session_id to add to it all the same.")
+                .command(empirica("session start"))
+                .command(empirica("session show").arg(id))),
         }
     }
 

@@ -10,7 +10,6 @@ pub mod scan;
 mod schema;
 mod server;
 mod tools;
-mod words;
 
 use std::io::{Read, Write};
 
@@ -19,6 +18,7 @@ use rmcp::ServiceExt;
 use crate::env::Env;
 use frames::Frames;
 use server::Server;
+pub use tools::{Offered, commands};
 
 /// Serves one client on these streams until its input ends, and what it asked for is answered. With `all`, every tool is listed;
 /// else the few that a day's work needs. Returns the exit code: 0, or 1 when the conversation could not begin.

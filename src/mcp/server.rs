@@ -9,14 +9,15 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::here::{Here, Remembered};
-use super::{prompts, resources, tools, words};
+use super::tools::Offered;
+use super::{prompts, resources, tools};
 use crate::env::Env;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, empirica};
 use crate::git::Repository;
-use crate::view::answer::{failure, told};
+use crate::view::answer::{count, failure, told};
 use crate::view::template::Templates;
 
 /// What the client's model is told once.
@@ -73,23 +74,25 @@ impl Server {
             Err(Error::storage("the program failed at this call")
                 .reason("internal error; please report it; what was stored is stored")
                 .suggest("See what is stored, then call again if it is not there.")
-                .command("git empirica session list")
+                .command(empirica("session list"))
                 .caused_by(fault))
         })
     }
 }
 
-/// A document as the result of a call.
-fn result(document: Value) -> CallToolResult {
+/// Adds to a document how the call ended. Whether it failed.
+fn ended(document: &mut Map<String, Value>) -> bool {
     let failed = document.get("ok") == Some(&json!(false));
-    let mut out = CallToolResult::structured(document);
-    out.is_error = Some(failed);
-    out
+    document.entry("status").or_insert(json!(if failed { "error" } else { "success" }));
+    count(document);
+    failed
 }
 
 /// An error as the protocol's own, where it has no other.
 fn refused(error: &Error) -> ErrorData {
-    let data = Some(words::failed(failure(error), &|_| true));
+    let mut document = failure(error, &Offered { all: true, called: None });
+    ended(&mut document);
+    let data = Some(document.into());
     let message = told(&error.in_one_line());
     match error.kind() {
         Kind::NotFound => ErrorData::resource_not_found(message, data),
@@ -125,25 +128,26 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let given = request.arguments.unwrap_or_default();
         let tool = tools::find(&request.name, self.all);
-        let example = tool.as_ref().ok().map(|tool| tool.example());
+        let terms = Offered { all: self.all, called: tool.as_ref().ok().copied() };
         let done = match tool {
-            Ok(tool) => self.work(&context, move |here| Ok((tool.run)(here, given)?.document())).await,
+            Ok(tool) => self.work(&context, move |here| (tool.run)(here, given)).await,
             Err(error) => Err(error),
         };
-        let offered = |name: &str| tools::is_listed(name, self.all);
-        let document = match done {
-            Ok(document) => words::done(document, &offered),
+        let mut document = match done {
+            Ok(answer) => answer.document(&terms),
             Err(error) => {
-                let mut document = words::failed(failure(&error), &offered);
-                let example =
-                    example.filter(|_| error.kind() == Kind::Usage && document["recovery_commands"] == json!([]));
-                if let Some(example) = example {
-                    document["recovery_commands"] = json!([example]);
+                let mut document = failure(&error, &terms);
+                let is_bare = error.kind() == Kind::Usage && document["recovery_commands"] == json!([]);
+                if let Some(tool) = terms.called.filter(|_| is_bare) {
+                    document["recovery_commands"] = json!([tool.example()]);
                 }
                 document
             }
         };
-        Ok(result(document).into())
+        let failed = ended(&mut document);
+        let mut out = CallToolResult::structured(document.into());
+        out.is_error = Some(failed);
+        Ok(out.into())
     }
 
     async fn list_resources(

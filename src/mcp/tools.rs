@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::here::Here;
 use super::{arguments, schema};
-use crate::error::{Error, Result};
+use crate::error::{self, Argument, Command, Error, Result, Terms};
 use crate::view::Answer;
 
 /// What a call does to the repository.
@@ -31,6 +31,10 @@ pub enum Effect {
     Settles,
 }
 
+/// The commands that a tool does, by their names; its arguments by their positions; the options whose argument has another name, an
+/// empty one where a call leaves it out.
+type Commands = (&'static [&'static str], &'static [&'static str], &'static [(&'static str, &'static str)]);
+
 /// The arguments of a tool, which are the tool: their documentation is its description.
 pub trait Call: DeserializeOwned + JsonSchema {
     /// Its name.
@@ -39,6 +43,8 @@ pub trait Call: DeserializeOwned + JsonSchema {
     const EFFECT: Effect = Effect::Reads;
     /// Whether it is one of the few that a day's work needs.
     const CORE: bool = false;
+    /// The commands of the command line that it does.
+    const COMMANDS: Commands = (&[], &[], &[]);
     /// The main keys of its result, as [`schema::of_result`] takes them.
     const RETURNS: &'static str;
 
@@ -54,6 +60,7 @@ pub struct Tool {
     pub run: fn(&mut Here<'_>, Map<String, Value>) -> Result<Answer>,
     effect: Effect,
     core: bool,
+    commands: Commands,
     returns: &'static str,
     schema: fn() -> (JsonObject, String),
 }
@@ -64,6 +71,7 @@ const fn tool<C: Call>() -> Tool {
         run: |here, given| arguments::read::<C>(C::NAME, given)?.call(here),
         effect: C::EFFECT,
         core: C::CORE,
+        commands: C::COMMANDS,
         returns: C::RETURNS,
         schema: schema::of_arguments::<C>,
     }
@@ -127,21 +135,77 @@ impl Tool {
             .with_annotations(annotations)
     }
 
+    /// The argument that an option stands for.
+    fn argument(&self, option: &str) -> String {
+        match self.commands.2.iter().find(|(name, _)| *name == option) {
+            Some((_, argument)) => (*argument).to_owned(),
+            None => argument(option),
+        }
+    }
+
+    /// The call that does what a command does; `None` when the one has an argument that the other lacks.
+    fn call(&self, command: &Command) -> Option<String> {
+        let schema = (self.schema)().0;
+        let mut given: Vec<(String, error::Value)> = Vec::new();
+        let mut positions = self.commands.1.iter();
+        for argument in &command.arguments {
+            let (name, value) = match argument {
+                // an answer is a document anyway
+                Argument::Flag("--json") => continue,
+                Argument::Flag(name) => (self.argument(name), "True".into()),
+                Argument::Option(name, value) => (self.argument(name), value.clone()),
+                Argument::Positional(value) => match (positions.next(), given.last_mut()) {
+                    (Some(name), _) => ((*name).to_owned(), value.clone()),
+                    (None, last) => {
+                        last?.1.text += &format!(" {}", value.text);
+                        continue;
+                    }
+                },
+            };
+            match schema["properties"].get(&name) {
+                Some(_) => given.push((name, value)),
+                None if value.is_blank => {}
+                None => return None,
+            }
+        }
+        let lacks = required(&schema).any(|name| given.iter().all(|(given, _)| given != name));
+        (!lacks).then(|| self.called(&schema, &given))
+    }
+
     /// A call with what it must be given, for who gave something else.
     pub fn example(&self) -> String {
         let schema = (self.schema)().0;
-        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        let value = |name: &str| match schema["properties"][name]["type"].as_str() {
-            Some("integer") => format!("{name}=0"),
-            Some("object") => format!("{name}={{'know': 0.7, 'uncertainty': 0.3}}"),
-            _ => format!("{name}='<{name}>'"),
-        };
-        format!("{}({})", self.name, required.map(value).collect::<Vec<_>>().join(", "))
+        let blank = |name: &str| (name.to_owned(), error::Value { text: format!("<{name}>"), is_blank: true });
+        self.called(&schema, &required(&schema).map(blank).collect::<Vec<_>>())
     }
+
+    fn called(&self, schema: &JsonObject, given: &[(String, error::Value)]) -> String {
+        let literal = |(name, value): &(String, error::Value)| {
+            let text = value.text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n");
+            match schema["properties"][name]["type"].as_str() {
+                Some("integer") if value.is_blank => format!("{name}=0"),
+                Some("integer" | "number" | "boolean") => format!("{name}={text}"),
+                Some("object") => format!("{name}={{'know': 0.7, 'uncertainty': 0.3}}"),
+                Some("array") => format!("{name}=['{text}']"),
+                _ => format!("{name}='{text}'"),
+            }
+        };
+        format!("{}({})", self.name, given.iter().map(literal).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// The arguments that must be there.
+fn required(schema: &JsonObject) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
 fn offered(all: bool) -> impl Iterator<Item = &'static Tool> {
     ALL.iter().filter(move |tool| all || tool.core)
+}
+
+/// The commands that a tool does.
+pub fn commands() -> impl Iterator<Item = &'static str> {
+    offered(true).flat_map(|tool| tool.commands.0).copied()
 }
 
 /// The list of tools.
@@ -149,9 +213,30 @@ pub fn listed(all: bool) -> Vec<Listed> {
     offered(all).map(Tool::listed).collect()
 }
 
-/// Whether the list has a tool.
-pub fn is_listed(name: &str, all: bool) -> bool {
-    offered(all).any(|tool| tool.name == name)
+/// The argument that an option of the command line stands for, where a tool has no other name for it.
+fn argument(option: &str) -> String {
+    match option {
+        "--session" | "--ai" => format!("{}_id", &option[2..]),
+        _ => option.trim_start_matches('-').replace('-', "_"),
+    }
+}
+
+/// The terms of a client: calls of the tools that are listed to it, and their arguments.
+pub struct Offered {
+    /// Whether all tools are listed, or the few that a day's work needs.
+    pub all: bool,
+    /// The tool that is called.
+    pub called: Option<&'static Tool>,
+}
+
+impl Terms for Offered {
+    fn call(&self, command: &Command) -> Option<String> {
+        offered(self.all).find(|tool| command.is_own && tool.commands.0.contains(&command.name.as_str()))?.call(command)
+    }
+
+    fn option(&self, name: &str) -> String {
+        self.called.map_or_else(|| argument(name), |tool| tool.argument(name))
+    }
 }
 
 /// The tool of a name, whether it is listed or not: a client may know it from elsewhere. An error names tools of the list.

@@ -6,7 +6,7 @@ use super::handoff::of_session;
 use super::task;
 use crate::epistemics::questions::{Question, questions};
 use crate::epistemics::standing::{self, Status};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::model::journal::{Decision, Finding};
 use crate::model::{Accept, Body, Handoff, Head, Id, Record, SessionId, Shelf, Verdict};
 use crate::store::When;
@@ -112,8 +112,8 @@ fn learned(context: &Context<'_>, head: &Head, handoff: &Handoff, resolution: &s
     let task_id = handoff.task_id.as_deref().ok_or_else(|| {
         Error::refused(format!("the handoff {} is of no task", head.id.short()))
             .reason("a resolution is for a task that is escalated")
-            .suggest("Name a handoff of that task, or leave --resolution out.")
-            .command("git empirica task list --open")
+            .suggest("Name a handoff of that task, or give no resolution.")
+            .command(empirica("task list").flag("--open"))
     })?;
     let standing = task::standing(context, task_id)?.filter(|standing| standing.status == Status::Escalated);
     let is_named = |standing: &standing::Standing| standing.is_resolved_by(&head.id);
@@ -121,13 +121,13 @@ fn learned(context: &Context<'_>, head: &Head, handoff: &Handoff, resolution: &s
         return Err(Error::refused(format!("the handoff {} escalates nothing", head.id.short()))
             .reason("a resolution is for the escalation it names: there may be others")
             .suggest("Name the escalation.")
-            .commands_of(task::resolve_command(standing).into_iter())
+            .commands_of(task::resolve_command(standing))
             .command(task::show_command(task_id)));
     }
     let Some(standing) = standing else {
         return Err(Error::refused(format!("the task '{task_id}' is not escalated"))
             .reason("a resolution is for a task that waits for a person")
-            .suggest("Say what is to be done with --instructions, or what is decided with --decision.")
+            .suggest("Give instructions or a decision instead.")
             .command(task::show_command(task_id)));
     };
     let what = standing.escalation().and_then(|step| match &step.deed {

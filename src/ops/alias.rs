@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::current;
 use crate::epistemics::short::short;
-use crate::error::{Error, Kind, Result, quote};
+use crate::error::{Command, Error, Kind, Result, blank, empirica, text};
 use crate::model::session::Session;
 use crate::model::{Id, Record, SessionId, Shelf};
 use crate::store::index::words;
@@ -77,7 +77,7 @@ pub fn thing(
         }
         (Ok(session), Ok(record)) => {
             let error = ambiguous(given, &[session.told()]).alternative(session.id());
-            Err(also(error, &record.told(), record.id()).command(format!("git empirica session show {}", session.id())))
+            Err(also(error, &record.told(), record.id()).command(empirica("session show").arg(session.id())))
         }
         (Ok(session), Err(records)) if is_ambiguous(&records) && session.is_abbreviated(given) => {
             Err(also(records, &session.told(), session.id()))
@@ -183,7 +183,7 @@ pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
             for session in many.iter().take(5) {
                 error = error.alternative(session.id.as_str());
             }
-            Err(error.command("git empirica session list"))
+            Err(error.command(empirica("session list")))
         }
     }
 }
@@ -198,7 +198,7 @@ fn unknown(all: &[Session], given: &str, why: &str) -> Error {
         Some(near) => error.suggest(format!("Did you mean '{near}'?")).alternative(near),
         None => error.suggest(FORMS),
     };
-    newest(all, error).command("git empirica session list")
+    newest(all, error).command(empirica("session list"))
 }
 
 /// The error of an alias that stands for no session: none is stored, none is active, the agent has none.
@@ -209,7 +209,7 @@ fn none_of(all: &[Session], given: &str, active: bool, ai: Option<&str>) -> Erro
     let mut error = Error::not_found(format!("there is no session '{given}'"))
         .provided(given)
         .reason(format!("No {which} are stored here{whose}"))
-        .suggest(format!("Start one: {start}. Or u{}", &FORMS[1..]));
+        .suggest(text!["Start one: ", start.clone(), format!(". Or u{}", &FORMS[1..])]);
     if let Some(ai) = ai.filter(|ai| active && all.iter().any(|session| session.ai == *ai)) {
         error = error.alternative(format!("latest:{ai}"));
     }
@@ -226,7 +226,7 @@ fn none_of(all: &[Session], given: &str, active: bool, ai: Option<&str>) -> Erro
         error = error.alternative("latest");
     }
     let is_of_one = active && ai.is_some();
-    newest(all, error).command(if is_of_one || all.is_empty() { start } else { "git empirica session list".to_owned() })
+    newest(all, error).command(if is_of_one || all.is_empty() { start } else { empirica("session list") })
 }
 
 /// The ids of the newest sessions, as alternatives.
@@ -235,29 +235,28 @@ fn newest(all: &[Session], error: Error) -> Error {
 }
 
 /// The command that starts a session, of that very agent when one was named.
-pub fn start_command(ai: Option<&str>) -> String {
-    // a name that looks like an option is joined to its own
-    let join = |ai: &str| if ai.starts_with('-') { '=' } else { ' ' };
-    let who = ai.map(|ai| format!(" --ai{}{}", join(ai), quote(ai))).unwrap_or_default();
-    format!("git empirica session start{who} --task \"<what you are going to do>\"")
+pub fn start_command(ai: Option<&str>) -> Command {
+    ai.into_iter()
+        .fold(empirica("session start"), |command, ai| command.option("--ai", ai))
+        .option("--task", blank("<what you are going to do>"))
 }
 
 /// The error of a record that is not there. `what` it should have been: goal, checkpoint, record, …
 pub fn no_record(given: &str, what: &str, why: &str) -> Error {
     let list = match what {
-        "goal" => "goal list",
-        "handoff" => "handoff list",
-        "session" | "session or goal" | "session or handoff" => "session list",
-        "checkpoint" | "checkpoint or handoff" => "checkpoint list",
-        "acknowledgement" => "log",
-        "unknown" => "search kind:unknown",
-        _ => "log --journal",
+        "goal" => empirica("goal list"),
+        "handoff" => empirica("handoff list"),
+        "session" | "session or goal" | "session or handoff" => empirica("session list"),
+        "checkpoint" | "checkpoint or handoff" => empirica("checkpoint list"),
+        "acknowledgement" => empirica("log"),
+        "unknown" => empirica("search").arg("kind:unknown"),
+        _ => empirica("log").flag("--journal"),
     };
     Error::not_found(format!("there is no {what} '{given}'"))
         .provided(given)
         .reason(why)
-        .suggest(if list == "session list" { FORMS } else { "Use an id as the list shows it." })
-        .command(format!("git empirica {list}"))
+        .suggest(if list.name == "session list" { FORMS } else { "Use an id as the list shows it." })
+        .command(list)
 }
 
 /// Resolves a task by its whole id, or a beginning that only one has.
@@ -276,18 +275,14 @@ pub fn task(context: &Context<'_>, given: &str) -> Result<String> {
                 .provided(given)
                 .reason("no handoff names it as its task")
                 .suggest("Give the id as the list shows it.")
-                .command("git empirica task list");
+                .command(empirica("task list"));
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             let near = similar::get_close_matches(given, &known, 3, 0.6);
             Err(near.into_iter().fold(error, |error, near| error.alternative(near)))
         }
         many => {
             let error = ambiguous(given, &many.iter().take(SHOWN).cloned().collect::<Vec<_>>());
-            Err(many
-                .iter()
-                .take(SHOWN)
-                .fold(error, |error, id| error.alternative(id))
-                .command("git empirica task list"))
+            Err(many.iter().take(SHOWN).fold(error, |error, id| error.alternative(id)).command(empirica("task list")))
         }
     }
 }
@@ -296,7 +291,7 @@ const TAKEN_BACK: &str = "it was taken back";
 
 /// The record that was taken back, of a name that stands for nothing else: for who shows it all the same, or redacts it.
 pub fn retracted(context: &Context<'_>, given: &str, error: Error) -> Result<Record> {
-    if error.reason_text() != TAKEN_BACK {
+    if error.reason_text().to_string() != TAKEN_BACK {
         return Err(error);
     }
     let name = given.trim().to_ascii_lowercase();
@@ -362,7 +357,7 @@ pub fn record(
             for record in many.iter().take(5) {
                 error = error.alternative(record.head.id.as_str());
             }
-            Err(error.command(format!("git empirica show {}", many[0].head.id.as_str())))
+            Err(error.command(empirica("show").arg(many[0].head.id.as_str())))
         }
     }
 }

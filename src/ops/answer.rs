@@ -4,7 +4,7 @@ use super::Stored;
 use super::accept;
 use super::context::Context;
 use crate::epistemics::questions::Question;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::model::accept::Answer;
 use crate::model::{Body, Head, Record, SessionId, Shelf};
 use crate::store::When;
@@ -89,5 +89,5 @@ fn unknown(given: &str, why: &str) -> Error {
         .provided(given)
         .reason(why)
         .suggest("Name it as show or task show has it, such as 1f0a6b9c.1.")
-        .command("git empirica handoff list")
+        .command(empirica("handoff list"))
 }

@@ -16,7 +16,7 @@ use crate::epistemics::gathered::Gathered;
 use crate::epistemics::journal;
 use crate::epistemics::report::Said;
 use crate::epistemics::{calibration, drift, trajectory};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Text, blank, empirica, text};
 use crate::model::goal::{GoalDone, GoalState};
 use crate::model::handoff::{Calibration, Trajectory};
 use crate::model::journal::{Finding, Unknown};
@@ -66,7 +66,7 @@ pub struct Outcome {
     pub compaction: Option<compaction::Since>,
     /// Before acting: drift, and whether to act.
     pub gate: Option<Gate>,
-    pub next_step: String,
+    pub next_step: Text,
     /// Against the first PREFLIGHT; empty before it.
     pub since: Vec<Trajectory>,
     /// After the work.
@@ -186,31 +186,30 @@ fn written(context: &Context<'_>, who: &Working, said: Said, sign: bool) -> Resu
     Ok(Box::new(outcome))
 }
 
-fn next_step(phase: Phase, recommendation: Option<&str>, handed_over: bool) -> String {
+fn next_step(phase: Phase, recommendation: Option<&str>, handed_over: bool) -> Text {
+    let assess = |phase| empirica(phase).option("-v", blank("know=<0..1>,uncertainty=<0..1>"));
     match (phase, recommendation) {
-        (Phase::Preflight, Some("investigate")) => {
-            "Follow the investigation goals (git empirica goal list --open), log what you find, then run: git empirica \
-             check -v know=<0..1>,uncertainty=<0..1>"
-        }
-        (Phase::Preflight, _) => "Proceed; log findings, decisions and dead ends as you go.",
-        (Phase::Check, Some("stop")) => {
+        (Phase::Preflight, Some("investigate")) => text![
+            "Follow the investigation goals (",
+            empirica("goal list").flag("--open"),
+            "), log what you find, then run: ",
+            assess("check")
+        ],
+        (Phase::Preflight, _) => "Proceed; log findings, decisions and dead ends as you go.".into(),
+        (Phase::Check, Some("stop")) => text![
             "Stop: do not act on this confidence. Log what really changed as findings or evidence, assess yourself anew, \
-             then run: git empirica check -v know=<0..1>,uncertainty=<0..1>"
-        }
-        (Phase::Check, Some("recalibrate_before_acting")) => {
-            "Look again before you act: log the evidence for what moved, or correct the vectors, then run: git empirica \
-             check -v know=<0..1>,uncertainty=<0..1>"
-        }
-        (Phase::Check, Some("proceed")) => {
-            "Act; when the work is done run: git empirica postflight -v know=<0..1>,uncertainty=<0..1>"
-        }
-        (Phase::Check, _) => {
-            "Investigate further before you act, then run: git empirica check -v know=<0..1>,uncertainty=<0..1>"
-        }
-        (Phase::Act | Phase::Postflight, _) if handed_over => "End the session with: git empirica session end",
-        (Phase::Act | Phase::Postflight, _) => "Hand over with: git empirica handoff",
+             then run: ",
+            assess("check")
+        ],
+        (Phase::Check, Some("recalibrate_before_acting")) => text![
+            "Look again before you act: log the evidence for what moved, or correct the vectors, then run: ",
+            assess("check")
+        ],
+        (Phase::Check, Some("proceed")) => text!["Act; when the work is done run: ", assess("postflight")],
+        (Phase::Check, _) => text!["Investigate further before you act, then run: ", assess("check")],
+        _ if handed_over => text!["End the session with: ", empirica("session end")],
+        _ => text!["Hand over with: ", empirica("handoff")],
     }
-    .to_owned()
 }
 
 /// Vectors out of names and values as they were said. A name that is none, one given twice, and a value that is no number from 0 to
@@ -259,6 +258,6 @@ pub fn vector_error(error: &VectorError) -> Error {
         }
         VectorError::Empty => base
             .reason(format!("an assessment needs one vector or more of {}", names.join(", ")))
-            .suggest("Give the vectors you can judge: -v know=0.6,uncertainty=0.4"),
+            .suggest("Give the vectors you can judge: know=0.6,uncertainty=0.4"),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::context::Context;
 use super::sync::{Leaves, destinations};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::git::remotes::kept_under;
 use crate::model::Shelf;
 use crate::store::{Counted, Standing, data_ref};
@@ -101,7 +101,7 @@ impl Lacking {
             return Err(Error::storage(format!("not all notes of {} are here", standing.name))
                 .reason("the notes were fetched without their content, as a partial clone does")
                 .suggest("Fetch them whole.")
-                .command("git empirica sync"));
+                .command(empirica("sync")));
         }
         let (_, outgoing) = context.store.travelling(standing)?;
         for line in outgoing.lines {

@@ -4,7 +4,7 @@ use super::Stored;
 use super::context::Context;
 use super::session::gather;
 use super::snapshot::{AskedGit, Request, take};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::model::{Body, Checkpoint, Head, Phase, Record, SessionId, Shelf};
 use crate::store::When;
 use crate::store::index::Only;
@@ -85,8 +85,8 @@ pub fn newest(
 pub fn none_stored() -> Error {
     Error::not_found("no checkpoint is stored here")
         .reason("no assessment or checkpoint was made here, or none that fits what was asked for")
-        .suggest("See all that there are, or make one in an active session with git empirica checkpoint.")
-        .command("git empirica checkpoint list")
+        .suggest("See all that there are, or make one in an active session.")
+        .command(empirica("checkpoint list"))
 }
 
 /// One checkpoint or assessment; without an id the newest one of the filters of [`list`].

@@ -7,7 +7,7 @@ use super::alias;
 use super::context::{Context, Working};
 use super::current::Current;
 use crate::epistemics::collected::{Known, added, known};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, blank, empirica};
 use crate::git::{Oid, history, parse_oid};
 use crate::model::collected::Collected;
 use crate::model::hash::fnv;
@@ -187,7 +187,7 @@ fn latest(context: &Context<'_>, root: Option<&Path>, agent: Option<Agent>) -> R
         Error::not_found(format!("there is no transcript{whose} of this work tree"))
             .reason(format!("none was made in it, where {} keep theirs", names.join(", ")))
             .suggest("Name the file of the transcript.")
-            .command("git empirica collect <transcript>")
+            .command(empirica("collect").arg(blank("<transcript>")))
     })
 }
 
@@ -228,7 +228,7 @@ fn unreadable() -> Error {
     Error::storage("what the transcript tells cannot be put into words")
         .reason("internal error; please report it")
         .suggest("Collect it with --dry-run to see how far it is read.")
-        .command("git empirica collect --dry-run <transcript>")
+        .command(empirica("collect").flag("--dry-run").arg(blank("<transcript>")))
 }
 
 /// The sessions that have that id of the agent's own, oldest first.

@@ -13,7 +13,7 @@ use crate::epistemics::context as document;
 use crate::epistemics::gathered::{Gathered, add_new};
 use crate::epistemics::report::{Said, Work, report};
 use crate::epistemics::tokens;
-use crate::error::{Error, Result, quote};
+use crate::error::{Error, Result, blank, empirica};
 use crate::git::status::{self, Status};
 use crate::git::{history, parse_oid};
 use crate::model::assessment::Changes;
@@ -230,9 +230,11 @@ pub fn since_last(context: &Context<'_>, who: &Working, managed: &Managed) -> Re
     let (to, task) = managed.receiver();
     let Some(to) = to else {
         return Err(Error::usage("what changed since the last handoff to whom?")
-            .reason("--incremental leaves out what the same receiver was told before")
+            .reason("an incremental handoff leaves out what the same receiver was told before")
             .suggest("Name the receiver with --to.")
-            .command("git empirica handoff --type context --to <ai> --incremental"));
+            .command(
+                empirica("handoff").option("--type", "context").option("--to", blank("<ai>")).flag("--incremental"),
+            ));
     };
     let Some(kind) = managed.kind() else {
         return Err(Error::usage("an epistemic handoff is always whole")
@@ -241,7 +243,7 @@ pub fn since_last(context: &Context<'_>, who: &Working, managed: &Managed) -> Re
                 "it takes the place of the session's earlier ones, so that what it leaves out would be lost from view",
             )
             .suggest("Hand over the context instead.")
-            .command(format!("git empirica handoff --type context --to {} --incremental", quote(to))));
+            .command(empirica("handoff").option("--type", "context").option("--to", to).flag("--incremental")));
     };
     let index = context.store.index()?;
     let own = Wanted { session: Some(who.id.clone()), ..Wanted::default() };

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::current::{Active, Current};
 use super::{Stored, alias, session};
 use crate::env::Env;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica, option, text};
 use crate::git::Repository;
 use crate::model::transcript::Agent;
 use crate::model::{Body, Id, Record, SessionId, Shelf};
@@ -201,9 +201,9 @@ impl<'a> Context<'a> {
                     "no session was started in the worktree '{}', or all have ended",
                     self.store.paths().worktree()
                 ))
-                .suggest("The first record begins one; or name a session with --session.")
+                .suggest(text!["The first record begins one; or name a session with ", option("--session"), "."])
                 .command(alias::start_command(self.named_ai()))
-                .command("git empirica session list");
+                .command(empirica("session list"));
         }
         let named: Vec<String> = agents
             .iter()
@@ -212,13 +212,17 @@ impl<'a> Context<'a> {
         let who = self.named_ai().map(|named| format!("{named} has none, and ")).unwrap_or_default();
         let mut error = Error::refused("several agents have an active session here")
             .reason(format!("{who}{} are active in this worktree", named.join(" and ")))
-            .suggest(
-                "Say who you are with --ai or EMPIRICA_AI, or which session with --session; end those that are over.",
-            );
+            .suggest(text![
+                "Say who you are with ",
+                option("--ai"),
+                " or EMPIRICA_AI, or which session with ",
+                option("--session"),
+                "; end those that are over."
+            ]);
         for session in agents.iter().filter_map(|agent| newest_of(agent)) {
             error = error
                 .alternative(session.id.as_str())
-                .command(format!("git empirica session end --session {}", session.id.short()));
+                .command(empirica("session end").option("--session", session.id.short()));
         }
         error
     }
@@ -242,7 +246,7 @@ impl<'a> Context<'a> {
         if text.trim().is_empty() {
             return Err(Error::usage(format!("the {name} is empty"))
                 .reason("a record without text says nothing to the next session")
-                .suggest("Give the text as an argument, as - for standard input, or as @FILE."));
+                .suggest("Give the text, or leave it out where it may be."));
         }
         Ok(text)
     }

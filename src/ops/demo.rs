@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::env::{AGENTS, Env};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::git::process::git;
 use crate::git::repository::quote;
 
@@ -38,7 +38,7 @@ pub fn run(env: &Env) -> Result<Outcome> {
     let unusable = |error: std::io::Error| {
         Error::refused("the demonstration needs a temporary folder that can be written")
             .suggest("Set TMPDIR to a folder that can be written.")
-            .command("TMPDIR=/var/tmp git empirica demo")
+            .command(format!("TMPDIR=/var/tmp {}", empirica("demo")))
             .caused_by(error)
     };
     let base = env.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);

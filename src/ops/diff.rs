@@ -7,7 +7,7 @@ use super::snapshot::{AskedGit, Request as Taken, take};
 use crate::epistemics::compare::{Comparison, Way, compare};
 use crate::epistemics::journal::{Owned, goals, sessions};
 use crate::epistemics::side::Side;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::git::between::between;
 use crate::git::content::{Held, Tree, WorkTree, inside};
 use crate::git::parse_oid;
@@ -144,7 +144,7 @@ fn named(context: &Context<'_>, index: &Index<'_>, given: &str) -> Result<Side> 
             .provided(given)
             .reason("it made no checkpoint, assessment or handoff")
             .suggest("Name another one.")
-            .command("git empirica checkpoint list")
+            .command(empirica("checkpoint list"))
     })
 }
 
@@ -155,8 +155,8 @@ fn newest_checkpoint(context: &Context<'_>, index: &Index<'_>) -> Result<Side> {
         Error::not_found(format!("the session {} has no checkpoint yet", who.id.short()))
             .reason("without a name, the newest checkpoint is compared with the present state")
             .suggest("Take one, or name what to compare.")
-            .command("git empirica checkpoint")
-            .command("git empirica checkpoint list")
+            .command(empirica("checkpoint"))
+            .command(empirica("checkpoint list"))
     })
 }
 

@@ -7,7 +7,7 @@ mod setup;
 
 use super::init::steps::Step;
 use super::{Context, flush, init, repair};
-use crate::error::{Error, Result};
+use crate::error::{Command, Error, Result};
 
 pub use secrets::secrets;
 
@@ -21,7 +21,7 @@ pub struct Check {
     /// What was found, without a final stop.
     pub what: String,
     /// The commands that mend it; where it is right, those that do what is left.
-    pub commands: Vec<String>,
+    pub commands: Vec<Command>,
 }
 
 impl Check {
@@ -38,7 +38,7 @@ impl Check {
         Check { commands: error.commands().to_vec(), ..Check::wrong(check, format!("{error}{causes}")) }
     }
 
-    fn command(mut self, command: impl Into<String>) -> Self {
+    fn command(mut self, command: impl Into<Command>) -> Self {
         self.commands.push(command.into());
         self
     }

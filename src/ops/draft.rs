@@ -1,7 +1,7 @@
 //! The draft of a handoff that an editor opens: plain lines out, what changed back in.
 
 use crate::epistemics::report::Said;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::model::Handoff;
 use crate::model::handoff::Item;
 
@@ -57,7 +57,7 @@ pub fn given_up() -> Error {
     Error::refused("the handoff was given up: the draft is empty")
         .reason("nothing was stored")
         .suggest("Leave the task in the draft, or hand over without an editor.")
-        .command("git empirica handoff")
+        .command(empirica("handoff"))
 }
 
 /// Reads an edited draft. A line outside every section is an error; a draft without a task is given up.

@@ -6,7 +6,7 @@ use super::Stored;
 use super::alias::{self, Thing};
 use super::context::{Context, Working};
 use crate::epistemics::journal::{Owned, goals};
-use crate::error::{Error, Result};
+use crate::error::{Command, Error, Result, empirica};
 use crate::model::goal::{Goal, GoalDone, GoalDrop, GoalStatus, GoalTake, Priority, Subtask};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::store::index::Only;
@@ -107,8 +107,8 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
                     .provided(given)
                     .reason("goals are taken over from another session")
                     .suggest("Name the session that left them open.")
-                    .command("git empirica session list")
-                    .command("git empirica goal list --open"));
+                    .command(empirica("session list"))
+                    .command(empirica("goal list").flag("--open")));
             }
             let scan = context.store.index()?.session(&from)?;
             let open = |owned: &Owned| match &single {
@@ -171,13 +171,13 @@ fn nothing_to_take(scan: &Scan, from: &SessionId, who: &SessionId) -> Error {
     let own: Vec<&Record> = scan.records().filter(|record| record.head.session.as_ref() == Some(from)).collect();
     let all = goals(scan.records());
     let lapsed = all.iter().filter(|owned| owned.lapsed && owned.session.as_ref() == Some(from));
-    let lapsed: Vec<String> = lapsed.map(|owned| format!("git empirica goal take {}", owned.goal.id.short())).collect();
+    let lapsed: Vec<Command> = lapsed.map(|owned| empirica("goal take").arg(owned.goal.id.short())).collect();
     let open = all.into_iter().filter(|owned| owned.goal.status == GoalStatus::Open);
     let gone = open.filter(|owned| own.iter().any(|record| had(record, &owned.goal.id)));
     let mut holders: Vec<SessionId> = gone.filter_map(|owned| owned.session).collect();
     holders.sort();
     holders.dedup();
-    let list = "git empirica goal list --open";
+    let list = empirica("goal list").flag("--open");
     if holders.iter().all(|holder| holder == who) && !lapsed.is_empty() {
         let error =
             error.reason("those that were suggested to it closed with it").suggest("Take one that you go about.");
@@ -188,13 +188,13 @@ fn nothing_to_take(scan: &Scan, from: &SessionId, who: &SessionId) -> Error {
     }
     let names: Vec<&str> = holders.iter().map(SessionId::short).collect();
     let others = holders.iter().filter(|holder| *holder != who);
-    let commands: Vec<String> = others.map(|holder| format!("git empirica goal take {}", holder.short())).collect();
+    let commands: Vec<Command> = others.map(|holder| empirica("goal take").arg(holder.short())).collect();
     let suggestion = match commands.is_empty() {
         true => "They are this session's own already: go on with them.",
         false => "Take them from the session that has them.",
     };
     let error = error.reason(format!("those it had are with {} now", names.join(", "))).suggest(suggestion);
-    error.commands_of(commands.into_iter()).command(list)
+    error.commands_of(commands).command(list)
 }
 
 /// A goal or subtask that was named.
@@ -219,7 +219,7 @@ impl Found {
         Err(Error::refused(format!("'{given}' is closed already"))
             .reason(format!("it was closed at {at} by {ai}"))
             .suggest("List what is open.")
-            .command("git empirica goal list --open"))
+            .command(empirica("goal list").flag("--open")))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::epistemics::checklist::{Check, Level};
 use crate::epistemics::journal::superseded;
 use crate::epistemics::report::{Said, missing};
 use crate::epistemics::substance::Substance;
-use crate::error::{Error, Result};
+use crate::error::{Command, Error, Result, blank, empirica};
 use crate::git::Oid;
 use crate::git::status::{self};
 use crate::model::assessment::Changes;
@@ -32,7 +32,7 @@ pub struct Outcome {
     /// Whether it is stored.
     pub is_stored: bool,
     /// What it still lacks, with the command that adds it.
-    pub missing: Vec<(&'static str, &'static str)>,
+    pub missing: Vec<(&'static str, Command)>,
     /// What the checks found; `None` when they were not asked for.
     pub checks: Option<Vec<Check>>,
     /// Its signature, when it was to be signed and could be.
@@ -175,9 +175,9 @@ pub fn sign(context: &Context<'_>, who: &Working, outcome: &mut Outcome) {
             outcome.stored.remedies.extend(signed.stored.remedies);
         }
         Err(error) => outcome.stored.warnings.push(format!(
-            "the handoff is stored and not signed: {}; sign it later: git empirica handoff sign {}",
+            "the handoff is stored and not signed: {}; sign it later: {}",
             error.reason_text(),
-            id.short()
+            empirica("handoff sign").arg(id.short())
         )),
     }
 }
@@ -283,11 +283,11 @@ fn refuse_nothing(handoff: &Handoff, who: &Working, what: &What) -> Result<()> {
     Err(Error::refused(error)
         .reason("it has no claim, commit or assessment, and the handoff has no words of its own")
         .suggest("Say what was done, what was learned, or what is next.")
-        .command("git empirica handoff --next \"<what to do next>\""))
+        .command(empirica("handoff").option("--next", blank("<what to do next>"))))
 }
 
 /// What a handoff still lacks. A managed one has what its format wants.
-fn lacking(handoff: &Handoff) -> Vec<(&'static str, &'static str)> {
+fn lacking(handoff: &Handoff) -> Vec<(&'static str, Command)> {
     if handoff.payload.is_some() { Vec::new() } else { missing(handoff) }
 }
 

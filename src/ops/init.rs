@@ -139,7 +139,7 @@ pub fn run(context: &Context<'_>, request: &Request, ask: Ask<'_>) -> Result<Out
     let mut warnings = Vec::new();
     for (name, received) in sync::receive(context, remotes, &mut warnings) {
         let received = received.map_err(|error| {
-            let reason = error.reason_text();
+            let reason = error.reason_text().to_string();
             // the first of git's words
             let why = reason.split("; ").next().unwrap_or_default().trim_start_matches("fatal: ");
             let what = format!("nothing was fetched from {name}: {why}");

@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::{Stored, absent};
 use crate::epistemics::short::short;
-use crate::error::{Error, Result, quote};
+use crate::error::{Error, Result, empirica, option, text};
 use crate::model::journal::{self, Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::store::When;
@@ -63,8 +63,8 @@ fn refuse_resolved(context: &Context<'_>, resolve: &Resolve) -> Result<()> {
     Err(Error::refused(format!("cannot resolve unknown {unknown}: {} resolved it on {at} UTC", head.ai))
         .provided(&*resolve.text)
         .reason(format!("its answer is: {}", short(&earlier.text, ANSWER)))
-        .suggest("Add another answer with --again.")
-        .command(format!("git empirica resolve {unknown} {} --again", quote(&resolve.text))))
+        .suggest(text!["Add another answer with ", option("--again"), "."])
+        .command(empirica("resolve").arg(unknown).arg(&*resolve.text).flag("--again")))
 }
 
 /// How much of an answer is quoted, in characters.

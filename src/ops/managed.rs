@@ -7,7 +7,7 @@ use crate::epistemics::context::KIND;
 use crate::epistemics::payload::{self, Wrong};
 use crate::epistemics::standing::Standing;
 use crate::epistemics::{history, task};
-use crate::error::{Error, Result, quote};
+use crate::error::{Command, Error, Result, empirica, option, text};
 use crate::model::formats::{self, Format, TYPE};
 use crate::model::{Handoff, Id};
 
@@ -80,14 +80,14 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
         Some(text) => payload::parsed(text).map_err(|error| {
             Error::usage("the document of the handoff cannot be read as JSON")
                 .reason(error.to_string())
-                .suggest("Begin with what git empirica handoff --type TYPE --example prints.")
+                .suggest("Begin with an example.")
                 .command(example_command("progress"))
         })?,
     };
     if !given.is_object() {
         return Err(Error::usage("the document of the handoff is no JSON object")
             .reason("it has the fields of a type by their names")
-            .suggest("Begin with what git empirica handoff --type TYPE --example prints.")
+            .suggest("Begin with an example.")
             .command(example_command("progress")));
     }
     if let Some(base) = &asked.base {
@@ -150,15 +150,15 @@ fn format_of(asked: &Asked, named: Option<&str>) -> Result<Option<&'static Forma
         None | Some("epistemic") if asked.document.is_none() && asked.values.is_empty() => Ok(None),
         other => Err(Error::usage("what the handoff says is not for its type")
             .provided(other.unwrap_or("epistemic"))
-            .reason(format!("documents and --set are for the types {}", names.join(", ")))
-            .suggest("Say which with --type, or in the document as handoff_type.")
+            .reason(format!("only the types {} have fields of their own", names.join(", ")))
+            .suggest(text!["Say which with ", option("--type"), ", or in the document as handoff_type."])
             .alternative(names[0])
             .command(example_command("initialization"))),
     }
 }
 
-fn example_command(kind: &str) -> String {
-    format!("git empirica handoff --type {kind} --example")
+fn example_command(kind: &str) -> Command {
+    empirica("handoff").option("--type", kind).flag("--example")
 }
 
 /// What is wrong, as an error that names the place, what was expected, and an example.
@@ -254,17 +254,15 @@ fn attempted(context: &Context<'_>, id: &str, given: &Value, (attempt, limit): (
     let set = |path: &str, text: &str| {
         let at = if text.starts_with('@') { "@" } else { "" };
         let text = if text == "-" { "(-)" } else { text };
-        format!(" --set {}", quote(&format!("escalation_details.{path}={at}{text}")))
+        format!("escalation_details.{path}={at}{text}")
     };
-    let who = context.working().map_or_else(|_| String::new(), |who| format!(" --session {}", who.id.as_str()));
-    let command = format!(
-        "git empirica handoff --type escalation{who} --task-id={}{}{}{}{}",
-        quote(id),
-        set("category", "technical"),
-        set("severity", severity),
-        set("description", what),
-        set("recommendation", how)
-    );
+    let command = empirica("handoff").option("--type", "escalation");
+    let command =
+        context.working().into_iter().fold(command, |command, who| command.option("--session", who.id.as_str()));
+    let details = [("category", "technical"), ("severity", severity), ("description", what), ("recommendation", how)];
+    let command = details
+        .into_iter()
+        .fold(command.option("--task-id", id), |command, (path, text)| command.option("--set", set(path, text)));
     Err(Error::refused(format!("this would be attempt {count}, and {most} are allowed"))
         .reason(format!("{} at recovery of the task did not help: it needs a person", attempts(count - 1)))
         .suggest("Escalate it; the handoff takes the history of the task along by itself.")

@@ -11,7 +11,7 @@ use super::{accept, arrival};
 use crate::epistemics::facts::Facts;
 use crate::epistemics::metrics::{Asked, Handed, Metrics, Period, Reception, metrics, reception};
 use crate::epistemics::tokens;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::git::dates::Edge;
 use crate::model::{Head, Id, Record, SessionId};
 use crate::store::Index;
@@ -54,14 +54,14 @@ pub struct Outcome {
 pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     can_count(request.exact)?;
     // a second is over when the next begins
-    let edge = |name: &str, text: &Option<String>, edge: Edge, last_ms: i64| -> Result<Option<i64>> {
+    let edge = |name, text: &Option<String>, edge: Edge, last_ms: i64| -> Result<Option<i64>> {
         let at = text.as_deref().map(|text| date(context, name, text, edge)).transpose()?;
         Ok(at.map(|seconds| seconds.saturating_mul(1000).saturating_add(last_ms)))
     };
     let asked = Asked {
         ai: context.asked.ai.clone(),
-        since_ms: edge("since", &request.since, Edge::First, 0)?,
-        until_ms: edge("until", &request.until, Edge::Last, 999)?,
+        since_ms: edge("--since", &request.since, Edge::First, 0)?,
+        until_ms: edge("--until", &request.until, Edge::Last, 999)?,
         by: request.by,
     };
     let read = Read::all(context)?;
@@ -105,7 +105,7 @@ pub fn of_session(context: &Context<'_>, exact: bool) -> Result<One> {
         Error::not_found(format!("the session {} has no handoff yet", who.id.short()))
             .reason("what handing over is worth is measured on a handoff")
             .suggest("Hand over first.")
-            .command(format!("git empirica handoff --session {}", who.id.short()))
+            .command(empirica("handoff").option("--session", who.id.short()))
     })?;
     one(context, newest.head.id.as_str(), exact)
 }

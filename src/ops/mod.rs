@@ -59,6 +59,7 @@ pub mod validate;
 
 pub use context::{Asked, Context};
 
+use crate::error::{Command, Text};
 use crate::model::SessionId;
 use crate::store::{Replaced, Storage, Written};
 
@@ -70,7 +71,7 @@ pub struct Stored {
     /// Where the records are now; `None` when nothing was stored.
     pub storage: Option<Storage>,
     /// What to do when they are not where they should be, and the commands that do it or show more.
-    pub remedies: Vec<(String, Vec<String>)>,
+    pub remedies: Vec<(Text, Vec<Command>)>,
     /// What the user should know, a sentence each.
     pub warnings: Vec<String>,
     /// The session that began with it, and its agent.
@@ -112,7 +113,7 @@ impl Stored {
                 "{what} ({}); the record waits in {place} and the next command writes it",
                 error.in_one_line()
             ));
-            self.remedies.push((error.suggestion_text().to_owned(), error.commands().to_vec()));
+            self.remedies.push((error.suggestion_text(), error.commands().to_vec()));
         }
         self.storage = match (written.storage, self.storage) {
             (Some(Storage::Log), Some(Storage::UserState)) => Some(Storage::UserState),

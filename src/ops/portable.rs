@@ -5,7 +5,7 @@ use std::io::{self, BufRead};
 
 use super::Stored;
 use super::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::git::{Oid, parse_oid};
 use crate::model::Shelf;
 use crate::store::{Epoch, Out, Storage, Waiting};
@@ -150,7 +150,7 @@ fn read(context: &Context<'_>, input: &mut dyn BufRead, name: &str) -> Result<(V
         .suggest(
             "Mend or remove these lines, then import again: nothing was stored. A line says what export --jsonl writes.",
         )
-        .command("git empirica export --jsonl"))
+        .command(empirica("export").flag("--jsonl")))
 }
 
 fn waiting(context: &Context<'_>, read: Portable) -> Result<Waiting, String> {
@@ -166,7 +166,7 @@ pub fn unread(name: &str, error: io::Error) -> Error {
     let out = Error::usage(format!("{name} cannot be read"));
     match error.kind() {
         io::ErrorKind::PermissionDenied => out.about_path(std::path::Path::new(name), &error),
-        _ => out.suggest("Name a file that git empirica export --jsonl wrote, or - for standard input."),
+        _ => out.suggest("Name a file that export --jsonl wrote, or - for standard input."),
     }
     .caused_by(error)
 }

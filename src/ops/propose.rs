@@ -8,7 +8,7 @@ use crate::epistemics::gate;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::journal::{self, answers};
 use crate::epistemics::proposals::{AtHand, Earlier, Tried, goals, reached as reached_by};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, blank, empirica};
 use crate::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus};
 use crate::model::{Assessment, Body, Record, SessionId, Vector, Vectors};
 use crate::store::When;
@@ -96,7 +96,7 @@ pub fn anew(context: &Context<'_>, about: Option<String>) -> Result<Anew> {
         return Err(Error::refused("goals are proposed for the weak vectors, and there is no assessment yet")
             .reason(format!("the session {} has not said how sure it is", who.id.short()))
             .suggest("Assess yourself first; a PREFLIGHT that recommends to investigate proposes goals itself.")
-            .command("git empirica preflight -v know=<0..1>,uncertainty=<0..1>"));
+            .command(empirica("preflight").option("-v", blank("know=<0..1>,uncertainty=<0..1>"))));
     };
     let vectors = last.vectors.clone();
     let mut proposed = run(context, &who, &gathered, &vectors, (about.as_deref(), None, &[]))?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::context::Context;
 use super::sync::{Leaves, destinations, travel::Trip};
 use super::{alias, current};
-use crate::error::{Error, Kind, Result, quote};
+use crate::error::{Error, Kind, Result, empirica, quote};
 use crate::git::remotes::{self, Place};
 use crate::git::transfer::{self, Manner};
 use crate::model::{Body, Id, Shelf};
@@ -140,7 +140,7 @@ fn resolve(context: &Context<'_>, given: &str) -> Result<Id> {
             .provided(given)
             .reason(format!("a record of the kind {} only names others", record.body.kind()))
             .suggest("Redact the record that says what is to be gone.")
-            .command(format!("git empirica show {}", record.head.id))),
+            .command(empirica("show").arg(record.head.id.as_str()))),
         _ => Ok(record.head.id),
     }
 }

@@ -7,7 +7,7 @@ use super::context::{Context, Working};
 use super::managed::{self, Managed};
 use crate::epistemics::context::KIND;
 use crate::epistemics::payload;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::git::Oid;
 use crate::model::formats;
 use crate::model::handoff::{Clarification, Missed};
@@ -40,13 +40,13 @@ pub fn prepared(context: &Context<'_>, given: &str) -> Result<Again> {
             .provided(given)
             .reason("what receivers ask is about the one that is in force")
             .suggest("Write that one anew.")
-            .command(format!("git empirica handoff --regenerate {newer}")));
+            .command(empirica("handoff").option("--regenerate", newer)));
     }
     let Some(session) = head.session.clone() else {
         return Err(Error::refused(format!("the handoff {} is of no session", head.id.short()))
             .reason("there is no journal to write it anew from")
             .suggest("Hand over from a session of your own.")
-            .command("git empirica handoff"));
+            .command(empirica("handoff")));
     };
     // who writes it says so; the session is that of the work
     let writer = context.working().map_or_else(|_| context.author(Some(&head.ai)), |who| who.ai);

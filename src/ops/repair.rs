@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Stored;
 use super::context::Context;
 use crate::epistemics::journal::superseded;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::git::equivalents::{Fate, Rule, Sought, find};
 use crate::git::reach::is_ancestor;
 use crate::git::{Oid, parse_oid};
@@ -260,7 +260,7 @@ fn annotated(context: &Context<'_>, all: &Scan, given: &str) -> Result<Oid> {
             .suggest("Give more digits.")
             .alternative(first.to_string())
             .alternative(second.to_string())
-            .command("git empirica doctor"));
+            .command(empirica("doctor")));
     }
     let meant = named.first().map(|on| **on).or_else(|| context.repo.resolve_commit(given));
     meant.filter(|on| places.contains(on)).ok_or_else(|| {
@@ -268,6 +268,6 @@ fn annotated(context: &Context<'_>, all: &Scan, given: &str) -> Result<Oid> {
             .provided(given)
             .reason("no annotated commit has such an id, and no revision of that name is annotated")
             .suggest("See which commits can be repaired.")
-            .command("git empirica doctor")
+            .command(empirica("doctor"))
     })
 }

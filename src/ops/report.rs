@@ -252,13 +252,13 @@ struct Wanted {
 
 impl Wanted {
     fn new(context: &Context<'_>, request: &Request) -> Result<Self> {
-        let edge = |name: &str, text: &Option<String>, edge: Edge| {
+        let edge = |name, text: &Option<String>, edge: Edge| {
             text.as_deref().map(|text| date(context, name, text, edge)).transpose()
         };
         Ok(Wanted {
             ai: context.asked.ai.clone(),
-            since: edge("since", &request.since, Edge::First)?,
-            until: edge("until", &request.until, Edge::Last)?,
+            since: edge("--since", &request.since, Edge::First)?,
+            until: edge("--until", &request.until, Edge::Last)?,
         })
     }
 

@@ -15,7 +15,7 @@ use crate::epistemics::matching;
 use crate::epistemics::passage::{Passage, passage};
 use crate::epistemics::terms::{self, Query, Term, findable};
 use crate::epistemics::wording::places;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::model::snapshot::{Related, SemanticContext, Snapshot};
 use crate::model::{Body, Id, Record, SessionId};
 use crate::store::Index;
@@ -154,7 +154,7 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
         let filter = Filter::resolve(context, &request.filter)?;
         if filter.asks_handoffs() && request.kinds.iter().any(|kind| *kind != HANDOFF) {
             return Err(Error::usage("only handoffs have a task, a type, files and a self-assessment")
-                .reason("--kind asks for another kind")
+                .reason("another kind is asked for")
                 .suggest("Leave --kind out, or the filter that only handoffs have."));
         }
         if query.trim().is_empty() && (request.handoffs || filter.asks_handoffs()) {
@@ -205,8 +205,8 @@ fn resolve(context: &Context<'_>, query: Query, request: &Request, filter: &Filt
             .provided(request.words.join(" "))
             .reason(why)
             .suggest("Give a word or several; a filter alone, as kind:deadend, lists the newest of those.")
-            .command("git empirica search flaky login")
-            .command("git empirica search kind:deadend"));
+            .command(empirica("search").arg("flaky").arg("login"))
+            .command(empirica("search").arg("kind:deadend")));
     }
     Ok(asked)
 }

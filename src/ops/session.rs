@@ -9,7 +9,7 @@ use super::{Stored, handoff, task};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::Said;
 use crate::epistemics::standing::Status;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica, option, text};
 use crate::model::session::{Session, SessionEnd, SessionStart};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::store::{Scan, When};
@@ -81,7 +81,8 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
             None => return Err(nothing_of(&known.id)),
         };
         // it began before: what it continues was said then
-        let text = "the session goes on as it began; --from is for one that begins. Take the handoff up with accept";
+        let text =
+            "the session goes on as it began: only one that begins continues another. Accept the handoff instead";
         let mut warnings: Vec<String> = request.from.iter().map(|_| text.to_owned()).collect();
         if let Some(task) = request.task.as_ref().filter(|_| session.task.is_none()) {
             let told = Active { task: Some(context.store.without_secrets(task)), ..known.clone() };
@@ -129,9 +130,7 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
         let remembered =
             current::begin(context, &Active { id, began, ai, external_id, by_hook: request.by_hook, task: None });
         if let Err(error) = remembered {
-            let text =
-                format!("this worktree cannot remember the session ({error}); name it with --session {}", who.id);
-            stored.warnings.push(text);
+            stored.warnings.push(format!("this worktree cannot remember the session ({error}): name it, {}", who.id));
         }
     }
     let task = records.iter().find_map(|record| match &record.body {
@@ -165,8 +164,8 @@ fn continued(context: &Context<'_>, given: &str, by: &str, stored: &mut Stored) 
                 return Err(Error::refused(format!("the handoff {} is of no session", handoff.head.id.short()))
                     .provided(given)
                     .reason("only a session can be continued")
-                    .suggest("Start without --from, and take the handoff up with accept.")
-                    .command(format!("git empirica accept {}", handoff.head.id.short())));
+                    .suggest(text!["Start without ", option("--from"), ", and accept the handoff."])
+                    .command(empirica("accept").arg(handoff.head.id.short())));
             }
         },
     };
@@ -232,8 +231,8 @@ pub fn end(context: &Context<'_>, reason: Option<String>) -> Result<Ended> {
         return Err(Error::not_found(format!("{named} has no active session here"))
             .provided(named)
             .reason("another agent's session is active here, and ends by its own name or its id")
-            .suggest("Name the session with --session, or leave --ai out.")
-            .command("git empirica session list"));
+            .suggest(text!["Name the session with ", option("--session"), ", or leave ", option("--ai"), " out."])
+            .command(empirica("session list")));
     }
     let gathered = gather(context, &who.id)?;
     if let Some(ended) = &gathered.session.ended_at {
@@ -283,8 +282,8 @@ pub fn gathered_of(records: &[&Record], id: &SessionId) -> Result<Gathered> {
 fn nothing_of(id: &SessionId) -> Error {
     Error::not_found(format!("nothing is stored of the session {id}"))
         .reason("its records are in another clone, or were removed from the notes")
-        .suggest("Use a session of the list, or fetch the others with git empirica sync.")
-        .command("git empirica session list")
+        .suggest(text!["Use a session of the list, or fetch the others with ", empirica("sync"), "."])
+        .command(empirica("session list"))
 }
 
 /// The sessions stored here, newest first.

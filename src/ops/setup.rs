@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::env::Env;
-use crate::error::{Error, Result, quote};
+use crate::error::{Error, Result, empirica, quote};
 
 /// A file to install, below one of the places.
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ fn no_home() -> Error {
     Error::refused("there is no home folder to install into")
         .reason("HOME is not set")
         .suggest("Set HOME, or XDG_DATA_HOME and XDG_CONFIG_HOME.")
-        .commands_of(home().map(|home| format!("HOME={} git empirica setup", quote(&home))).into_iter())
+        .commands_of(home().map(|home| format!("HOME={} {}", quote(&home), empirica("setup"))))
 }
 
 /// The home folder that the system has written down for us.

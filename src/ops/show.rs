@@ -10,7 +10,7 @@ use super::sign::{self, Verification};
 use super::{accept, arrival};
 use crate::epistemics::arrival::Arrival;
 use crate::epistemics::gathered::Gathered;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, empirica, text};
 use crate::git::{Oid, parse_oid};
 use crate::model::{Body, Id, Record, Shelf};
 use crate::store::Homes;
@@ -55,7 +55,7 @@ pub fn run(context: &Context<'_>, given: Option<&str>, verify: bool) -> Result<(
             return Err(Error::refused("only a handoff is signed")
                 .reason("what was named is a session, a commit or another record")
                 .suggest("Name a handoff of the list.")
-                .command("git empirica handoff list"));
+                .command(empirica("handoff list")));
         };
         trust.verification = Some(sign::verify(context, &listed.head.id)?);
     }
@@ -69,8 +69,8 @@ fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Strin
             Some(listed) => Ok((handoff(context, listed, &mut warnings)?, warnings)),
             None => Err(Error::not_found("no handoff is stored here")
                 .reason("no session has handed over here yet")
-                .suggest("See which sessions there are; a session hands over with git empirica handoff.")
-                .command("git empirica session list")),
+                .suggest(text!["See which sessions there are; a session hands over with ", empirica("handoff"), "."])
+                .command(empirica("session list"))),
         };
     };
     let thing = alias::thing(context, given, "record", &Shelf::ALL, |_| true);
@@ -88,7 +88,7 @@ fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Strin
         (Ok(thing), Some(commit)) if thing.is_abbreviated(given) => {
             let error = alias::ambiguous(given, &[thing.told()]).alternative(thing.id());
             let error = alias::also(error, &told(commit), &commit.to_string());
-            return Err(error.command(format!("git empirica show {}", thing.id())));
+            return Err(error.command(empirica("show").arg(thing.id())));
         }
         (Err(error), Some(commit)) if error.kind() == Kind::Refused => {
             return Err(alias::also(error, &told(commit), &commit.to_string()));
@@ -156,7 +156,7 @@ fn nothing(given: &str) -> Error {
         .provided(given)
         .reason("no stored id begins or ends with it, and git knows no such revision")
         .suggest("Use an id from the list.")
-        .command("git empirica log --journal")
+        .command(empirica("log").flag("--journal"))
 }
 
 /// The commit of a record, as git shows it short; `None` for an unborn HEAD.

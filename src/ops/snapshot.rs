@@ -9,7 +9,7 @@ use crate::epistemics::bound::{MOST, bound};
 use crate::epistemics::confidence::round4;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::snapshot::{self, Place, RECENT, Said, Totals};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, empirica};
 use crate::git::{Oid, history, parse_oid, project, status};
 use crate::model::assessment::Trigger;
 use crate::model::snapshot::{ActiveSession, CommitMade, GitState, HandedOver, Handoffs, LearningDeltas, Uncommitted};
@@ -179,7 +179,7 @@ pub(super) fn take(
         return Err(Error::usage("reasoning, tags and metadata are too long for a checkpoint")
             .reason(format!("a checkpoint holds {} KiB at most, with what is derived", MOST / 1024))
             .suggest("Log what is long as a finding, which has no limit, and say here what it comes to.")
-            .command("git empirica finding -h"));
+            .command(empirica("finding").flag("-h")));
     }
     Ok((checkpoint, warnings))
 }

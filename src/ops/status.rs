@@ -9,7 +9,7 @@ use super::session::gather_from;
 use crate::epistemics::drift::WINDOW;
 use crate::epistemics::gate::Gate;
 use crate::epistemics::gathered::Gathered;
-use crate::error::Result;
+use crate::error::{Command, Result, blank, empirica};
 
 /// A session somebody works in.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub struct Outcome {
     /// Whether `init` set the clone up.
     pub is_set_up: bool,
     /// The commands that make sense next, at most two, each with why.
-    pub next: Vec<(String, String)>,
+    pub next: Vec<(Command, String)>,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -51,11 +51,12 @@ pub struct Outcome {
 const NEXT: usize = 2;
 
 /// What makes sense next: first what is not done at all, then what others need.
-fn next(outcome: &Outcome) -> Vec<(String, String)> {
+fn next(outcome: &Outcome) -> Vec<(Command, String)> {
     let mut out = Vec::new();
-    let mut add = |command: &str, why: String| out.push((command.to_owned(), why));
+    let finding = || empirica("finding").arg(blank("<what you learned>"));
+    let mut add = |command: Command, why: String| out.push((command, why));
     if !outcome.is_set_up {
-        add("git empirica init", "hooks and remotes are not set up in this clone".to_owned());
+        add(empirica("init"), "hooks and remotes are not set up in this clone".to_owned());
     }
     match outcome.sessions.first() {
         Some(AtWork { gathered, .. }) => {
@@ -69,21 +70,18 @@ fn next(outcome: &Outcome) -> Vec<(String, String)> {
             ];
             let lacks: Vec<&str> = lacks.iter().filter(|(there, _)| !there).map(|(_, what)| *what).collect();
             match said {
-                0 => add(
-                    "git empirica finding \"<what you learned>\"",
-                    "the session has nothing to hand over yet".to_owned(),
-                ),
+                0 => add(finding(), "the session has nothing to hand over yet".to_owned()),
                 _ if gathered.in_force() > 0 => {}
-                _ => add("git empirica handoff", format!("hands the session over; add {}", lacks.join(", "))),
+                _ => add(empirica("handoff"), format!("hands the session over; add {}", lacks.join(", "))),
             }
         }
         None if outcome.handoffs > 0 => {
-            add("git empirica resume", "work was handed over, and no session has begun here".to_owned())
+            add(empirica("resume"), "work was handed over, and no session has begun here".to_owned())
         }
-        None => add("git empirica finding \"<what you learned>\"", "the first record begins a session".to_owned()),
+        None => add(finding(), "the first record begins a session".to_owned()),
     }
     if outcome.unsynced.as_ref().is_some_and(|unsynced| unsynced.records > 0) {
-        add("git empirica sync", "the remote lacks records of yours".to_owned());
+        add(empirica("sync"), "the remote lacks records of yours".to_owned());
     }
     out.truncate(NEXT);
     out

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, blank, empirica, text};
 use crate::git::remotes::{self, Place};
 use crate::git::transfer::Manner;
 use crate::git::{Repository, transfer};
@@ -263,9 +263,10 @@ fn no_remote(repo: &Repository) -> Error {
     let names = remotes::names(repo);
     let error = Error::refused("there is no remote to sync with");
     if names.is_empty() {
-        return error
-            .reason("no remote is configured in this repository")
-            .suggest("Add one with git remote add origin URL, or give the URL or path: git empirica sync URL");
+        return error.reason("no remote is configured in this repository").suggest(text![
+            "Add one with git remote add origin URL, or give the URL or path: ",
+            empirica("sync").arg(blank("URL"))
+        ]);
     }
     let error = names.iter().fold(error, |error, name| error.alternative(name));
     error

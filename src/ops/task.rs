@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::alias;
 use super::context::Context;
 use crate::epistemics::standing::{self, Standing};
-use crate::error::{Error, Result, quote};
+use crate::error::{Command, Error, Result, blank, empirica};
 use crate::model::{Body, Id, Record};
 use crate::store::{Index, Scan};
 
@@ -85,13 +85,13 @@ fn last(task: &Task) -> Option<&Id> {
 }
 
 /// The command that resolves an escalated task.
-pub fn resolve_command(standing: &Standing) -> Option<String> {
+pub fn resolve_command(standing: &Standing) -> Option<Command> {
     let step = standing.escalation()?;
     let handoff = match &step.deed {
         standing::Deed::Accept(accept) => &accept.of,
         _ => &step.head.id,
     };
-    Some(format!("git empirica accept {} --resolution \"<how it was resolved>\"", handoff.short()))
+    Some(empirica("accept").arg(handoff.short()).option("--resolution", blank("<how it was resolved>")))
 }
 
 /// Refuses what would go on with an escalated task. `kind` is what is to be handed over.
@@ -104,7 +104,7 @@ pub fn may_go_on(task: &str, standing: &Standing, kind: &str) -> Result<()> {
     };
     let suggestion = match standing.is_with_a_person() {
         true => "It goes on when somebody says how it was resolved.",
-        false => "Escalate it with handoff --type escalation, or say how it was resolved.",
+        false => "Escalate it with a handoff of the type escalation, or say how it was resolved.",
     };
     Err(Error::refused(format!("the task '{task}' is escalated"))
         .reason(format!("{} escalated it at {}; it waits for a person", step.head.ai, step.head.at))
@@ -114,9 +114,8 @@ pub fn may_go_on(task: &str, standing: &Standing, kind: &str) -> Result<()> {
 }
 
 /// The command that shows a task.
-pub fn show_command(task: &str) -> String {
-    let end = if task.starts_with('-') { "-- " } else { "" };
-    format!("git empirica task show {end}{}", quote(task))
+pub fn show_command(task: &str) -> Command {
+    empirica("task show").arg(task)
 }
 
 /// The ids of handoffs that somebody of another session than theirs took up, among these records.

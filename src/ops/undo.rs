@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::context::Context;
 use super::{Stored, propose};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::model::record::Retract;
 use crate::model::{Assessment, Body, Id, Record, SessionId, Shelf};
 use crate::store::When;
@@ -31,7 +31,7 @@ pub fn run(context: &Context<'_>) -> Result<Undone> {
     let Some(who) = context.own_session()? else {
         return Err(nothing("no session of yours is active here".to_owned())
             .suggest("Name the session with --session.")
-            .command("git empirica session list"));
+            .command(empirica("session list")));
     };
     let scan = context.store.index()?.session(&who.id)?;
     let own: Vec<&Record> = scan.records().filter(|record| record.head.session.as_ref() == Some(&who.id)).collect();
@@ -49,14 +49,14 @@ pub fn run(context: &Context<'_>) -> Result<Undone> {
             who.ai
         ))
         .suggest("See what was logged here.")
-        .command("git empirica log --journal"));
+        .command(empirica("log").flag("--journal")));
     };
     if let Body::Handoff(_) = last.body {
         let short = last.head.id.short();
         return Err(Error::refused(format!("cannot undo handoff {short}: it was handed over, not logged"))
             .reason("it is the last thing the session did; what was logged before it is told there")
             .suggest("Hand over again: a handoff that says as much takes the place of the one before.")
-            .command("git empirica handoff"));
+            .command(empirica("handoff")));
     }
     let mut gone = vec![*last];
     if matches!(last.body, Body::Assessment(_)) {

@@ -9,7 +9,7 @@ use super::log::{self, Unusable, Waiting};
 use super::merge::{absent, form_of};
 use super::tips::Tips;
 use super::{MARKDOWN_REF, PREFIX, Store, data_ref, files, touched};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::git::backend::Identity;
 use crate::git::locks::left_behind;
 use crate::git::notes::Unite;
@@ -279,7 +279,7 @@ impl Store<'_> {
             )
             .reason("git was ended: a reference-transaction hook or the disk is slow")
             .suggest("Your records are safe here. They are written, and sent, when you have the time.")
-            .command("git empirica sync");
+            .command(empirica("sync"));
         }
         let names: Vec<&str> = updates.iter().map(|update| update.name.as_str()).collect();
         let error = Error::storage(format!("{} cannot be updated", names.join(", "))).caused_by(error);
@@ -292,7 +292,7 @@ impl Store<'_> {
                 )
                 .command("git rev-parse --git-path hooks/reference-transaction"),
             None => error
-                .suggest("See which refs are there, and who may write them; git empirica doctor knows more.")
+                .suggest("See which refs are there, and who may write them.")
                 .command(format!("git for-each-ref {PREFIX}")),
             Some(lock) => left_behind(error, &lock),
         }

@@ -11,7 +11,7 @@ use super::forgetting::Forgetting;
 use super::lock::Lock;
 use super::tips::Tips;
 use super::{MARKDOWN_REF, PREFIX, Store, data_ref, log, our_refs, touched, tracked};
-use crate::error::Result;
+use crate::error::{Result, empirica};
 use crate::git::difference::differences;
 use crate::git::{Oid, lookup, notes};
 use crate::model::{Id, Shelf};
@@ -35,7 +35,8 @@ impl Store<'_> {
                 "what else is known is shown"
             };
             warnings.push(format!(
-                "{name} names {tip}, which cannot be read: {left}; git empirica doctor says how it comes back"
+                "{name} names {tip}, which cannot be read: {left}; {} says how it comes back",
+                empirica("doctor")
             ));
         }
         if self.is_forgetting() || !self.in_step(&Tips::load(&self.paths)) {

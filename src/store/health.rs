@@ -125,7 +125,7 @@ impl Store<'_> {
         Some(
             Error::storage(format!("{name} cannot be made"))
                 .reason(format!("the ref {other} stands where it needs the name"))
-                .suggest("See which refs are there; git empirica doctor names the commands that rename it.")
+                .suggest("See which refs are there; doctor names the commands that rename it.")
                 .command(format!("git for-each-ref {}", super::PREFIX)),
         )
     }

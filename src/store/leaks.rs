@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::said::Said;
 use super::{Lookup, MARKDOWN_REF, Replaced, Store, data_ref, our_refs, secrets, tracked};
-use crate::error::Result;
+use crate::error::{Command, Result, empirica};
 use crate::git::{Oid, notes};
 use crate::model::Shelf;
 use crate::wire::redact::is_stub;
@@ -66,10 +66,10 @@ impl Leak {
     }
 
     /// The commands that take it out.
-    pub fn remedies(&self) -> Vec<String> {
+    pub fn remedies(&self) -> Vec<Command> {
         match (&self.part, &self.id) {
-            (Part::Note, Some(id)) => vec![format!("git empirica redact {id}")],
-            _ => vec!["git empirica redact --secrets".to_owned()],
+            (Part::Note, Some(id)) => vec![empirica("redact").arg(id.as_str())],
+            _ => vec![empirica("redact").flag("--secrets")],
         }
     }
 }

@@ -9,7 +9,7 @@ use super::leaks::{leak_of_text, leaks};
 use super::merge::form_of;
 use super::said::Said;
 use super::{Form, Leak, Part, Standing, Store, data_ref, log, secrets, tracked};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::git::beyond::{Object, object, objects};
 use crate::git::lookup::Notes;
 use crate::git::{Oid, parse_oid};
@@ -114,7 +114,7 @@ impl Store<'_> {
         )
         .reason("there is much that the remote lacks")
         .suggest("Your records are safe here. Send them when you have the time.")
-        .command("git empirica sync"))
+        .command(empirica("sync")))
     }
 }
 

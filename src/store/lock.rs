@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::files::open_to_append;
 use super::paths::Paths;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::fault;
 
 /// The lock, held until dropped.
@@ -19,7 +19,7 @@ pub fn held(path: &Path) -> Error {
     Error::storage(format!("another process holds {}", path.display()))
         .reason("it writes to the notes, or hangs while it does; the lock goes when it ends")
         .suggest("Write again when it has ended; empirica.lockTimeout says how long to wait for it.")
-        .command("git empirica flush")
+        .command(empirica("flush"))
 }
 
 /// The pause before try number `round`, 1 to 64 ms with jitter, so that waiting writers do not march in step.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::files;
 use super::lock::pause;
 use super::paths::Paths;
-use crate::error::Error;
+use crate::error::{Error, empirica};
 use crate::fault;
 use crate::git::{Oid, Sharing, parse_oid};
 use crate::model::{Id, Shelf};
@@ -57,7 +57,7 @@ impl Unusable {
             io::ErrorKind::TimedOut => error
                 .reason("another process is writing to it")
                 .suggest("Run it again when that is over.")
-                .command("git empirica flush")
+                .command(empirica("flush"))
                 .caused_by(self.error),
             // it is moved into a folder beside it
             _ if !is_taken(&self.path) => {

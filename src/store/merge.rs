@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::epoch::{Epoch, Form, NAME};
 use super::{MARKDOWN_REF, Store};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::git::difference::{Differences, Other, differences};
 use crate::git::reach::is_ancestor;
 use crate::git::{Oid, notes};
@@ -216,16 +216,16 @@ fn with_stubs<'n>(note: Option<Vec<u8>>, read: impl Iterator<Item = &'n [u8]>, a
 pub(super) fn absent(blob: Oid) -> Error {
     Error::storage(format!("the note {blob} is not here"))
         .reason("it was removed, or the notes were fetched without their content, as a partial clone does")
-        .suggest("Fetch them whole; git empirica doctor says which are not here, and how to go on without them.")
-        .command("git empirica sync")
-        .command("git empirica doctor")
+        .suggest("Fetch them whole; doctor says which are not here, and how to go on without them.")
+        .command(empirica("sync"))
+        .command(empirica("doctor"))
 }
 
 pub(super) fn damaged(blob: Oid) -> Error {
     Error::storage(format!("the note {blob} cannot be read"))
         .reason("its object is damaged")
         .suggest("See how it comes back, and how to go on without it.")
-        .command("git empirica doctor")
+        .command(empirica("doctor"))
 }
 
 #[cfg(test)]

@@ -249,8 +249,8 @@ impl Store<'_> {
         for log in failed {
             // each says what is wrong with it; mending one is enough
             let one = Error::storage("").on_path(&log.path, log.error);
-            out = one.commands().iter().fold(out, |out, command| out.command(command));
-            reasons.push(one.reason_text());
+            out = out.commands_of(one.commands().iter().cloned());
+            reasons.push(one.reason_text().to_string());
         }
         out.reason(format!(
             "neither the repository's log nor the user's state folder can be written: {}",

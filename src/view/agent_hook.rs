@@ -7,7 +7,7 @@ use super::template::Templates;
 use super::{arrival, bootstrap, compaction, project, resume, safe};
 use crate::epistemics::arrival::remaining;
 use crate::epistemics::gate::Gate;
-use crate::error::Result;
+use crate::error::{Result, empirica};
 use crate::ops::hook::agent::{Inject, Start};
 
 /// The text; empty when there is nothing to say.
@@ -44,7 +44,7 @@ fn begun(start: &Start, templates: &mut Templates) -> Result<String> {
     if let Some(whole) = whole.filter(|_| lists.iter().all(|list| list.omitted == 0)) {
         return Ok(whole);
     }
-    let command = bootstrap::command_for_all(&start.project, templates)?;
+    let command = bootstrap::command_for_all(&start.project, templates)?.to_string();
     let attempt = |kept: &[Order]| {
         let mut shown = lists.clone();
         keep(&mut shown, kept);
@@ -61,7 +61,7 @@ fn assembled(start: &Start, lists: &[List], shortened: bool, command: &str) -> S
     let since = start.handed.as_ref().map(|(listed, arrival)| {
         let (ai, id) = (project::name(&listed.head.ai), listed.head.id.short());
         let task = safe::words(&resume::shortened(&listed.handoff.task));
-        out.push_str(&format!("Last handed over by {ai}: {task} (git empirica show {id})\n"));
+        out.push_str(&format!("Last handed over by {ai}: {task} ({})\n", empirica("show").arg(id)));
         arrival::packed(arrival, Detail::Summary, Press::Musts(24, 16), Form::Text).text
     });
     let mut left = Vec::new();

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::safe;
 use crate::epistemics::tokens;
-use crate::error::Error;
+use crate::error::{Argument, Command, Error, Terms, Text};
 use crate::model::SessionId;
 use crate::ops::Stored;
 use crate::store::Storage;
@@ -23,7 +23,11 @@ pub struct Answer {
     /// What is said on standard error before the warnings.
     pub said: Vec<String>,
     /// Warnings, on standard error; in JSON under `warnings`.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Text>,
+    /// What to do about what is degraded; under `recovery_commands`.
+    recovery: Vec<Command>,
+    /// Texts of the document that name commands, by their place in it: each interface renders them in its terms.
+    remedies: Vec<(String, Text)>,
     /// Hints, on standard error.
     pub hints: Vec<String>,
     /// Hints on how to work: a session is given each kind once.
@@ -61,20 +65,26 @@ impl Answer {
     }
 
     /// Adds warnings.
-    pub fn warn(mut self, warnings: impl IntoIterator<Item = String>) -> Self {
-        self.warnings.extend(warnings);
+    pub fn warn(mut self, warnings: impl IntoIterator<Item = impl Into<Text>>) -> Self {
+        self.warnings.extend(warnings.into_iter().map(Into::into));
         self
     }
 
     /// Adds a hint.
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+    pub fn hint(mut self, hint: impl Into<Text>) -> Self {
+        self.hints.push(hint.into().to_string());
         self
     }
 
     /// Adds a hint that a session is given once of its kind.
-    pub fn hint_once(mut self, session: &SessionId, kind: impl Into<String>, hint: impl Into<String>) -> Self {
-        self.hints_once.push((session.clone(), kind.into(), hint.into()));
+    pub fn hint_once(mut self, session: &SessionId, kind: impl Into<String>, hint: impl Into<Text>) -> Self {
+        self.hints_once.push((session.clone(), kind.into(), hint.into().to_string()));
+        self
+    }
+
+    /// Names commands at a place of the document, a JSON pointer; nothing where the document has no such place.
+    pub fn remedy(mut self, place: impl Into<String>, text: impl Into<Text>) -> Self {
+        self.remedies.push((place.into(), text.into()));
         self
     }
 
@@ -115,26 +125,20 @@ impl Answer {
                 self.json.insert(key.to_owned(), Value::Array(listed));
             }
         }
-        self.warnings.extend(stored.warnings.iter().cloned());
-        self
+        self.warn(stored.warnings.iter().cloned())
     }
 
     /// Says what to do about what is degraded: as hints, and as `recovery_commands`.
-    pub fn advise(&mut self, remedies: &[(String, Vec<String>)]) {
-        let mut all: Vec<&String> = Vec::new();
+    pub fn advise(&mut self, remedies: &[(Text, Vec<Command>)]) {
+        self.recovery = remedies.iter().flat_map(|(_, commands)| commands.iter().cloned()).collect();
         for (suggestion, commands) in remedies {
-            for said in [suggestion].into_iter().chain(commands).filter(|said| !said.is_empty()) {
-                if !self.hints.contains(said) {
-                    self.hints.push(said.clone());
-                }
-            }
-            for command in commands {
-                if !all.contains(&command) {
-                    all.push(command);
+            for said in [suggestion.to_string()].into_iter().chain(commands.iter().map(ToString::to_string)) {
+                if !said.is_empty() && !self.hints.contains(&said) {
+                    self.hints.push(said);
                 }
             }
         }
-        self.json.insert("recovery_commands".to_owned(), json!(all));
+        self.json.insert("recovery_commands".to_owned(), Value::Null);
     }
 
     /// The exit code of the command.
@@ -143,19 +147,30 @@ impl Answer {
         if self.stops { GATE } else { failed }
     }
 
-    /// The one document.
-    pub fn document(&self) -> Value {
-        let mut out = match self.failed.as_ref().map(failure) {
-            Some(Value::Object(failed)) => failed,
-            _ => Map::from_iter([("ok".to_owned(), json!(true))]),
+    /// The one document, in the terms of an interface.
+    pub fn document(&self, terms: &dyn Terms) -> Map<String, Value> {
+        let mut out = match &self.failed {
+            Some(error) => failure(error, terms),
+            None => Map::from_iter([("ok".to_owned(), json!(true))]),
         };
         out.extend(self.json.clone());
-        if !self.warnings.is_empty() {
-            out.insert("warning".to_owned(), json!(self.warnings.join("; ")));
-            out.insert("warnings".to_owned(), json!(self.warnings));
+        if self.json.contains_key("recovery_commands") {
+            recovery(&mut out, &self.recovery, terms);
         }
+        if !self.warnings.is_empty() {
+            let warnings: Vec<String> = self.warnings.iter().map(|warning| warning.render(terms)).collect();
+            out.insert("warning".to_owned(), json!(warnings.join("; ")));
+            out.insert("warnings".to_owned(), json!(warnings));
+        }
+        let mut out = Value::Object(out);
+        for (place, text) in &self.remedies {
+            if let Some(value) = out.pointer_mut(place) {
+                *value = json!(text.render(terms));
+            }
+        }
+        let Value::Object(mut out) = out else { return Map::new() };
         count(&mut out);
-        Value::Object(out)
+        out
     }
 }
 
@@ -170,21 +185,41 @@ pub fn count(document: &mut Map<String, Value>) {
     }
 }
 
-/// The one document of a failure.
-pub fn failure(error: &Error) -> Value {
-    let all = |texts: &[String]| texts.iter().map(|text| told(text)).collect::<Vec<_>>();
-    let mut out = json!({
-        "ok": false,
-        "error": told(&error.to_string()),
-        "reason": told(&error.reason_text()),
-        "suggestion": told(error.suggestion_text()),
-        "alternatives": all(error.alternatives()),
-        "recovery_commands": all(error.commands()),
-    });
-    if let (Some(provided), Value::Object(map)) = (error.provided_text(), &mut out) {
-        map.insert("provided".to_owned(), json!(told(provided)));
+/// The one document of a failure, in the terms of an interface.
+pub fn failure(error: &Error, terms: &dyn Terms) -> Map<String, Value> {
+    let mut out = Map::from_iter([("ok".to_owned(), json!(false))]);
+    for (key, text) in
+        [("error", error.message()), ("reason", &error.reason_text()), ("suggestion", &error.suggestion_text())]
+    {
+        out.insert(key.to_owned(), json!(told(&text.render(terms))));
+    }
+    out.insert("alternatives".to_owned(), error.alternatives().iter().map(|text| told(text)).collect());
+    recovery(&mut out, error.commands(), terms);
+    if let Some(provided) = error.provided_text() {
+        out.insert("provided".to_owned(), json!(told(provided)));
     }
     out
+}
+
+/// Sets `recovery_commands` to the calls that do what the commands do, and `shell_commands` to the lines of those without a call.
+fn recovery(document: &mut Map<String, Value>, commands: &[Command], terms: &dyn Terms) {
+    let (mut calls, mut lines) = (Vec::new(), Vec::new());
+    for command in commands {
+        let (list, line) = match terms.call(command) {
+            Some(call) => (&mut calls, call),
+            // an interface that has no help has it elsewhere
+            None if command.arguments.contains(&Argument::Flag("-h")) => continue,
+            None => (&mut lines, command.to_string()),
+        };
+        let line = told(&line);
+        if !list.contains(&line) {
+            list.push(line);
+        }
+    }
+    document.insert("recovery_commands".to_owned(), json!(calls));
+    if !lines.is_empty() {
+        document.insert("shell_commands".to_owned(), json!(lines));
+    }
 }
 
 /// A text of an error without secrets: it repeats what was given, and ends in logs and transcripts.
@@ -197,7 +232,7 @@ pub fn failure_text(error: &Error) -> String {
     let shown = |text: &str| safe::lines(&told(text));
     let mut out = format!("error: {}\n", shown(&error.to_string()));
     let causes = error.causes();
-    let reason = error.reason_text();
+    let reason = error.reason_text().to_string();
     if !reason.is_empty() {
         out.push_str(&format!("reason: {}\n", shown(&reason)));
     }
@@ -205,13 +240,14 @@ pub fn failure_text(error: &Error) -> String {
         causes.iter().for_each(|cause| out.push_str(&format!("caused by: {}\n", shown(cause))));
     }
     // a command says by itself what to do
-    let suggestion = error.suggestion_text();
+    let suggestion = error.suggestion_text().to_string();
     let is_needed = error.has_suggestion() || error.commands().is_empty();
     let others = error.alternatives().iter().filter(|other| !suggestion.contains(&format!("'{other}'")));
-    let below = others.chain(error.commands());
+    let commands: Vec<String> = error.commands().iter().map(ToString::to_string).collect();
+    let below = others.chain(&commands);
     let indent = if is_needed { "  " } else { "" };
     if is_needed {
-        out.push_str(&format!("hint: {}\n", shown(suggestion)));
+        out.push_str(&format!("hint: {}\n", shown(&suggestion)));
     }
     below.for_each(|line| out.push_str(&format!("hint: {indent}{}\n", shown(line))));
     out

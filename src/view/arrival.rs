@@ -6,7 +6,7 @@ use super::fit::{Form, Press, shorten_in};
 use super::pack::Detail;
 use super::{Answer, safe, words};
 use crate::epistemics::arrival::Arrival;
-use crate::git::repository::quote;
+use crate::error::{empirica, quote};
 
 /// The lists of an arrival, in the order of what matters.
 const LISTS: [&str; 4] = ["changed_artifacts", "missing_artifacts", "resolved_unknowns", "stale_evidence"];
@@ -142,7 +142,7 @@ fn text(kept: &Value, whole: &Value, arrival: &Arrival) -> String {
         (_, true) => {}
         _ => out.push(format!("Since then: {}.", parts.join("; "))),
     }
-    out.extend(lost(arrival).map(str::to_owned));
+    out.extend(lost(arrival));
     out.join("\n")
 }
 
@@ -165,14 +165,15 @@ fn commits(arrival: &Arrival) -> Option<String> {
 }
 
 /// Where its commit is, when it is not in HEAD's history, and what to do about it.
-fn lost(arrival: &Arrival) -> Option<&'static str> {
-    match (arrival.reachable, arrival.here?) {
-        (Some(true), _) => None,
-        (Some(false), true) => Some("Its commit is not in HEAD's history; if that was rewritten: git empirica doctor"),
-        (Some(false), false) => Some("Its commit is not in this clone; fetch it, or: git empirica doctor"),
-        (None, true) => Some("History is cut off before its commit: git fetch --unshallow"),
-        (None, false) => Some("Its commit is not in this shallow clone: git fetch --unshallow"),
-    }
+fn lost(arrival: &Arrival) -> Option<String> {
+    let doctor = empirica("doctor");
+    Some(match (arrival.reachable, arrival.here?) {
+        (Some(true), _) => return None,
+        (Some(false), true) => format!("Its commit is not in HEAD's history; if that was rewritten: {doctor}"),
+        (Some(false), false) => format!("Its commit is not in this clone; fetch it, or: {doctor}"),
+        (None, true) => "History is cut off before its commit: git fetch --unshallow".to_owned(),
+        (None, false) => "Its commit is not in this shallow clone: git fetch --unshallow".to_owned(),
+    })
 }
 
 /// Adds it to the answer of `show`, whole: under `arrival`, and `in_text` as the last section of the Markdown.
@@ -201,7 +202,7 @@ fn section(arrival: &Arrival) -> String {
     if arrival.unjudged_artifacts > 0 {
         lines.push(format!("{} not compared", words::count(arrival.unjudged_artifacts, "artifact")));
     }
-    lines.extend(lost(arrival).map(str::to_owned));
+    lines.extend(lost(arrival));
     if lines == ["no commit"] {
         lines = vec!["nothing changed".to_owned()];
     }

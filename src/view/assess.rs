@@ -201,14 +201,16 @@ pub fn assessed(outcome: &assess::Outcome) -> Result<Answer> {
             answer.json.insert("handoff".to_owned(), outcome_json(handoff, &built_in).into());
             text.push_str(&format!("Handoff: {}\n", handoff.record.head.id.short()));
             answer = answer.stored(&handoff.stored);
-            answer = hint_missing(answer, handoff);
+            answer = hint_missing(answer, handoff, "/handoff");
         }
         Some(Err(error)) => {
             answer.json.insert("handoff".to_owned(), Value::Null);
             let causes = error.causes().iter().map(|cause| format!(": {cause}")).collect::<String>();
-            answer.warnings.push(format!("the assessment is stored, but the handoff was not written: {error}{causes}"));
+            answer =
+                answer.warn([format!("the assessment is stored, but the handoff was not written: {error}{causes}")]);
         }
     }
     let kind = format!("{} {}", outcome.phase.name(), outcome.recommendation.unwrap_or_default());
-    Ok(answer.text(text).hint_once(&outcome.session_id, kind, outcome.next_step.clone()))
+    let answer = answer.text(text).remedy("/next_step", outcome.next_step.clone());
+    Ok(answer.hint_once(&outcome.session_id, kind, outcome.next_step.clone()))
 }

@@ -7,13 +7,20 @@ use super::project::{self, lists};
 use super::template::Templates;
 use super::{Answer, safe, words};
 use crate::epistemics::tokens;
-use crate::error::Result;
+use crate::error::{Command, Result, Shell, Text, blank, empirica, text};
 use crate::ops::bootstrap::Outcome;
 
 /// The tokens of the answer where nothing else is said.
 pub const BUDGET: u32 = 1000;
 /// What to say when there is nothing to know yet.
-const NOTHING: &str = "Nothing is stored here yet. The first record begins a session: git empirica finding \"<what you learned>\". Others' records come with: git empirica sync";
+fn nothing() -> Text {
+    text![
+        "Nothing is stored here yet. The first record begins a session: ",
+        empirica("finding").arg(blank("<what you learned>")),
+        ". Others' records come with: ",
+        empirica("sync")
+    ]
+}
 
 /// The project as it fits.
 #[derive(Debug)]
@@ -22,6 +29,8 @@ pub struct Fitted {
     pub text: String,
     /// The keys of the document but for `ok`, `token_count` and warnings.
     pub json: Map<String, Value>,
+    /// The command that shows all of it.
+    pub command: Command,
 }
 
 /// Fits the project into a budget and answers: for text the text, for JSON the whole document.
@@ -29,12 +38,13 @@ pub fn answer(outcome: &Outcome, budget: usize, form: Form, terminal: &mut Templ
     let document = |json: Map<String, Value>| Answer::new(Value::Object(json)).warn(outcome.warnings.clone()).counted();
     let frame = match form {
         Form::Text => 0,
-        Form::Json => cost(&safe::json(&document(Map::new()).document())),
+        Form::Json => cost(&safe::json(&document(Map::new()).document(&Shell).into())),
     };
     // short texts can take a little more than estimated
     let room = (budget - budget / 25 - 2).saturating_sub(frame);
     let fitted = within(outcome, room, frame, form, terminal)?;
-    Ok(document(fitted.json).text(fitted.text))
+    let answer = document(fitted.json).text(fitted.text);
+    Ok(answer.remedy("/message", nothing()).remedy("/omitted/command", fitted.command))
 }
 
 /// Fits the project into a budget, to be a part of another answer. Nothing is there for which there is no room at all;
@@ -69,12 +79,12 @@ struct Fit<'o> {
     form: Form,
     room: usize,
     /// The command that shows all of it.
-    command: String,
+    command: Command,
 }
 
 fn within(outcome: &Outcome, room: usize, frame: usize, form: Form, terminal: &mut Templates) -> Result<Fitted> {
     let mut all = lists(&outcome.overview, &outcome.memory, form);
-    let mut fit = Fit { outcome, form, room, command: String::new() };
+    let mut fit = Fit { outcome, form, room, command: empirica("status") };
     let whole = fit.assembled(&all, false, false, Told::Lists, terminal)?;
     let spent = fit.measured(&whole);
     if spent <= room {
@@ -115,19 +125,19 @@ fn within(outcome: &Outcome, room: usize, frame: usize, form: Form, terminal: &m
 }
 
 /// The command that shows all of the project.
-pub fn command_for_all(outcome: &Outcome, terminal: &mut Templates) -> Result<String> {
+pub fn command_for_all(outcome: &Outcome, terminal: &mut Templates) -> Result<Command> {
     let all = lists(&outcome.overview, &outcome.memory, Form::Text);
-    let fit = Fit { outcome, form: Form::Text, room: usize::MAX, command: String::new() };
+    let fit = Fit { outcome, form: Form::Text, room: usize::MAX, command: empirica("status") };
     let whole = fit.assembled(&all, false, false, Told::Lists, terminal)?;
     Ok(command(outcome, enough(fit.measured(&whole), 0), Form::Text))
 }
 
 /// The command that shows the project within `budget` tokens, seen by whom it was asked for.
-fn command(outcome: &Outcome, budget: usize, form: Form) -> String {
+fn command(outcome: &Outcome, budget: usize, form: Form) -> Command {
     let own = outcome.overview.own.as_ref().filter(|_| outcome.named);
-    let session = own.map(|(id, _)| format!(" --session {}", id.short())).unwrap_or_default();
-    let json = if form == Form::Json { " --json" } else { "" };
-    format!("git empirica status --budget {budget}{session}{json}")
+    let command = empirica("status").option("--budget", budget.to_string());
+    let command = own.into_iter().fold(command, |command, (id, _)| command.option("--session", id.short()));
+    if form == Form::Json { command.flag("--json") } else { command }
 }
 
 impl Fit<'_> {
@@ -173,8 +183,8 @@ impl Fit<'_> {
         if !brief {
             json.insert("own_session_id".to_owned(), json!(overview.own.as_ref().map(|(id, _)| id)));
         }
-        let message = (overview.sessions == 0).then_some(NOTHING);
-        json.extend(message.map(|message| ("message".to_owned(), json!(message))));
+        let message = (overview.sessions == 0).then(nothing);
+        json.extend(message.as_ref().map(|message| ("message".to_owned(), json!(message))));
         // an empty list says that there is nothing; one that is left out is named below
         let is_told = |list: &&List| !list.entries.is_empty() || (list.omitted == 0 && told == Told::Lists);
         for list in lists.iter().filter(is_told) {
@@ -186,10 +196,10 @@ impl Fit<'_> {
         }
         let left = self.left_out(lists, shortened, told, &mut json);
         let text = match self.form {
-            Form::Text => self.text(lists, message, &left, told, terminal)?,
+            Form::Text => self.text(lists, message.as_ref(), &left, told, terminal)?,
             Form::Json => String::new(),
         };
-        Ok(Fitted { text, json })
+        Ok(Fitted { text, json, command: self.command.clone() })
     }
 
     /// What is said of what is not there: in JSON under `omitted`, and in text.
@@ -223,7 +233,7 @@ impl Fit<'_> {
     fn text(
         &self,
         lists: &[List],
-        message: Option<&str>,
+        message: Option<&Text>,
         left: &str,
         told: Told,
         terminal: &mut Templates,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
-use crate::error::quote;
+use crate::error::{blank, empirica, text};
 use crate::model::transcript::{Tokens, ToolSummary};
 use crate::ops::collect::Outcome;
 
@@ -73,9 +73,10 @@ pub fn answer(outcome: &Outcome) -> Answer {
             let made = if outcome.is_new_session { "a session made for it" } else { "the session" };
             let rows = words::count(added.rows as usize, "row");
             let path = outcome.path.display().to_string();
-            answer
-                .say(format!("Collected {rows} into {made}, {id}."))
-                .hint(format!("hand it over: git empirica handoff --transcript {} --to <ai>", quote(&path)))
+            answer.say(format!("Collected {rows} into {made}, {id}.")).hint(text![
+                "hand it over: ",
+                empirica("handoff").option("--transcript", path).option("--to", blank("<ai>"))
+            ])
         }
     };
     answer.stored(&outcome.stored)

@@ -9,7 +9,7 @@ use super::{Answer, bootstrap, safe, snapshot, words};
 use crate::epistemics::short::short;
 use crate::epistemics::side::Side;
 use crate::epistemics::tokens;
-use crate::error::Result;
+use crate::error::{Result, empirica};
 use crate::ops::checkpoint::Outcome as Taken;
 use crate::ops::compaction::Outcome;
 
@@ -65,15 +65,18 @@ fn place(before: &Side) -> String {
 /// What was lost, as much of it as half of the budget holds.
 fn report(outcome: &Outcome, budget: usize) -> String {
     let Some(compared) = &outcome.compared else {
-        return "# After the compaction\n\nNo checkpoint was taken before it: what was lost is not known. Take one next time \
-                with: git empirica checkpoint --trigger pre_compact\n"
-            .to_owned();
+        return format!(
+            "# After the compaction\n\nNo checkpoint was taken before it: what was lost is not known. Take one next time \
+             with: {}\n",
+            empirica("checkpoint").option("--trigger", "pre_compact")
+        );
     };
     let pre = compared.a.id.as_ref().map_or("", |id| id.short());
     let head = format!(
-        "# After the compaction: {}\n\nCompared with checkpoint {pre} of {}. All of it: git empirica diff {pre}\n",
+        "# After the compaction: {}\n\nCompared with checkpoint {pre} of {}. All of it: {}\n",
         sentence(&compared.comparison),
         words::date(&compared.a.at),
+        empirica("diff").arg(pre)
     );
     let mut out = format!("{head}{}", place(&compared.a));
     for line in details(&compared.comparison).lines() {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::template::Templates;
 use super::{Answer, safe};
-use crate::error::Result;
+use crate::error::{Result, empirica};
 use crate::ops::demo::Outcome;
 
 /// Answers.
@@ -17,7 +17,7 @@ pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
             json!({"title": step.title, "command": step.command, "output": lines})
         })
         .collect();
-    let closing = "That was the main job. In a repository of your own: git empirica init";
+    let closing = format!("That was the main job. In a repository of your own: {}", empirica("init"));
     let text = terminal.render("demo.txt", json!({"steps": steps, "closing": closing}))?;
     let rows: Vec<Value> = outcome
         .steps

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Answer, init, repair, safe, words};
-use crate::error::Error;
+use crate::error::{Command, Error};
 use crate::ops::doctor::{Check, Outcome};
 
 fn check_json(check: &Check) -> Value {
@@ -18,7 +18,7 @@ fn check_text(check: &Check) -> String {
     };
     let mut out = format!("{state:<5}  {:<9} {}\n", check.check, safe::line(&check.what));
     for command in &check.commands {
-        out.push_str(&format!("{:17}{}\n", "", safe::clean(command).replace('\n', "␊")));
+        out.push_str(&format!("{:17}{}\n", "", safe::clean(&command.to_string()).replace('\n', "␊")));
     }
     out
 }
@@ -50,12 +50,12 @@ pub fn answer(outcome: &Outcome) -> Answer {
     let said = format!("{} {many} wrong", words::count(wrong.len(), "thing"));
     let reasons: Vec<&str> = wrong.iter().map(|check| check.what.as_str()).collect();
     let error = Error::refused(said.clone()).reason(reasons.join("; ")).suggest("Run the commands, then look again.");
-    let mut commands: Vec<&String> = Vec::new();
+    let mut commands: Vec<&Command> = Vec::new();
     for command in wrong.iter().flat_map(|check| &check.commands) {
         if !commands.contains(&command) {
             commands.push(command);
         }
     }
-    answer.failed = Some(commands.into_iter().fold(error, |error, command| error.command(command)));
+    answer.failed = Some(error.commands_of(commands.into_iter().cloned()));
     answer.say(format!("{said}, each with the command that mends it."))
 }

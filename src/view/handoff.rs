@@ -10,7 +10,7 @@ use crate::epistemics::gaps::FINDING;
 use crate::epistemics::recommend;
 use crate::epistemics::report::duration;
 use crate::epistemics::trajectory::{OVERALL, alone, deltas};
-use crate::error::Result;
+use crate::error::{Command, Result, empirica, text};
 use crate::model::goal::GoalState;
 use crate::model::handoff::{Gap, MadeIn};
 use crate::model::{Body, Handoff, Head, Id, Phase, Record};
@@ -296,25 +296,25 @@ pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
         };
         answer.say(why)
     };
-    answer = hint_missing(answer, outcome);
+    answer = hint_missing(answer, outcome, "");
     Ok(match &outcome.checks {
         Some(checks) => validate::added(answer, checks),
         None => answer,
     })
 }
 
-/// Names what a good handoff still lacks, with the one command that adds it.
-pub fn hint_missing(answer: Answer, outcome: &Outcome) -> Answer {
+/// Names what a good handoff still lacks, with the one command that adds it. `place` is that of the handoff in the document.
+pub fn hint_missing(mut answer: Answer, outcome: &Outcome, place: &str) -> Answer {
+    for (at, (_, command)) in outcome.missing.iter().enumerate() {
+        answer = answer.remedy(format!("{place}/missing/{at}/command"), command.clone());
+    }
     let Some(session) = outcome.record.head.session.as_ref().filter(|_| !outcome.missing.is_empty()) else {
         return answer;
     };
     let what: Vec<&str> = outcome.missing.iter().map(|(what, _)| *what).collect();
-    let options: String = outcome.missing.iter().filter_map(|(_, c)| c.strip_prefix("git empirica handoff")).collect();
-    answer.hint_once(
-        session,
-        "handoff",
-        format!("no {} recorded; add with: git empirica handoff{options}", what.join(", ")),
-    )
+    let options = outcome.missing.iter().flat_map(|(_, command)| command.arguments.iter().cloned());
+    let command = Command { arguments: options.collect(), ..empirica("handoff") };
+    answer.hint_once(session, "handoff", text![format!("no {} recorded; add with: ", what.join(", ")), command])
 }
 
 /// The answer of `handoff list`.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::sync::cargo;
 use super::{Answer, safe, words};
+use crate::error::{blank, empirica};
 use crate::git::config::File;
 use crate::model::agent_files;
 use crate::model::transcript::Agent;
@@ -69,9 +70,9 @@ pub fn changes(steps: &[Step], dry_run: bool) -> (Vec<Value>, String) {
 
 fn with_troubles(outcome: &Outcome, mut answer: Answer) -> Answer {
     for trouble in &outcome.troubles {
-        answer.warnings.push(trouble.what.clone());
+        answer.warnings.push(trouble.what.clone().into());
         for command in &trouble.commands {
-            answer = answer.hint(command.clone());
+            answer = answer.hint(command.to_string());
         }
     }
     answer
@@ -88,8 +89,8 @@ pub fn set_up(outcome: &Outcome) -> Answer {
     });
     let next = match outcome.has_handoffs {
         _ if outcome.dry_run => None,
-        true => Some("git empirica resume"),
-        false => Some("git empirica finding \"<what you learned>\""),
+        true => Some(empirica("resume")),
+        false => Some(empirica("finding").arg(blank("<what you learned>"))),
     };
     let json = json!({
         "hooks": outcome.how.map(How::name),
@@ -108,7 +109,7 @@ pub fn set_up(outcome: &Outcome) -> Answer {
     answer = match (count, outcome.dry_run) {
         (0, _) => answer,
         (count, true) => answer.say(format!("{} would be made.", words::count(count, "change"))),
-        (_, false) => answer.say("To take it back: git empirica deinit"),
+        (_, false) => answer.say(format!("To take it back: {}", empirica("deinit"))),
     };
     answer.text.extend(next.map(|command| format!("Next: {command}\n")));
     for agent in outcome.agents.iter().filter(|_| !outcome.files.is_empty() && !outcome.dry_run) {
@@ -116,8 +117,10 @@ pub fn set_up(outcome: &Outcome) -> Answer {
     }
     if !outcome.undecided.is_empty() {
         let used = names(&outcome.undecided).join(", ");
-        answer =
-            answer.hint(format!("used here: {used}; to enter hooks and MCP tools: git empirica init --agents auto"));
+        answer = answer.hint(format!(
+            "used here: {used}; to enter hooks and MCP tools: {}",
+            empirica("init").option("--agents", "auto")
+        ));
     }
     with_troubles(outcome, answer)
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::template::Templates;
 use super::{Answer, init, words};
-use crate::error::Result;
+use crate::error::{Result, empirica};
 use crate::model::readers::{File, Reader};
 use crate::ops::instructions::Written;
 
@@ -27,7 +27,7 @@ pub fn written(reader: Option<Reader>, outcome: &Written) -> Answer {
     let said = match (changes.len(), outcome.dry_run) {
         (0, _) => "Nothing is left to do.".to_owned(),
         (count, true) => format!("{} would be made.", words::count(count, "change")),
-        (count, false) => format!("{} made; git empirica deinit takes them back.", words::count(count, "change")),
+        (count, false) => format!("{} made; {} takes them back.", words::count(count, "change"), empirica("deinit")),
     };
     let unchanged: Vec<String> = outcome.current.iter().map(|path| path.display().to_string()).collect();
     for path in &unchanged {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Answer;
 use crate::epistemics::payload;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::model::Handoff;
 use crate::model::formats::named;
 
@@ -101,7 +101,7 @@ pub fn example(kind: &str) -> Result<Answer> {
             .provided(kind)
             .reason("everything it says comes from the journal, the assessments, git and the other flags")
             .suggest("Ask for the example of another type.")
-            .command("git empirica handoff --type progress --example"));
+            .command(empirica("handoff").option("--type", "progress").flag("--example")));
     };
     let example = payload::example(format);
     let text = format!("{example:#}\n");

@@ -10,7 +10,7 @@ use super::{Answer, accept, resume, safe, words};
 use crate::epistemics::metrics::{Asker, Duplicate, Handed, Ratio, Receiver, Tally};
 use crate::epistemics::report::duration;
 use crate::epistemics::tokens;
-use crate::error::Result;
+use crate::error::{Result, Shell};
 use crate::ops;
 use crate::ops::metrics::{One, Outcome};
 use crate::ops::resume::Resumed;
@@ -35,7 +35,7 @@ impl Cost {
         let mut printed = |form: Form| resume::answer(&outcome, Wanted { detail, budget: None, form }, terminal);
         let count = |text: &str| if exact { tokens::exact(text) } else { Some(tokens::estimate(text)) };
         let text = count(&printed(Form::Text)?.text);
-        let json = count(&safe::json(&printed(Form::Json)?.document()));
+        let json = count(&safe::json(&printed(Form::Json)?.document(&Shell).into()));
         Ok(Cost { text, json, replaces: resumed.transcript_tokens })
     }
 }

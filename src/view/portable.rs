@@ -39,17 +39,17 @@ pub fn imported(outcome: &Imported) -> Answer {
     let mut answer = Answer::new(json).text(text).stored(&outcome.stored);
     if outcome.left_out > 0 {
         let lines = words::count(outcome.left_out, "line");
-        answer.warnings.push(format!("{lines} left out: what they say was redacted here"));
+        answer.warnings.push(format!("{lines} left out: what they say was redacted here").into());
     }
     if outcome.missing_commits > 0 {
         let commits = words::count(outcome.missing_commits, "commit");
         answer.warnings.push(format!(
             "not here: {commits} that records stand on; the records are stored, and stand there once they are fetched"
-        ));
+        ).into());
     }
     if let Some(secrets @ 1..) = outcome.secrets {
         let lines = words::count(secrets, "line");
-        answer.warnings.push(format!("what is imported seems to hold a secret in {lines}; stored as it is"));
+        answer.warnings.push(format!("what is imported seems to hold a secret in {lines}; stored as it is").into());
     }
     if outcome.new >= MANY {
         answer = answer.hint("git gc packs the many objects this made.");

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
+use crate::error::{empirica, text};
 use crate::ops::python::Outcome;
 
 /// How many things a text lists one by one.
@@ -35,7 +36,7 @@ pub fn imported(outcome: &Outcome) -> Answer {
     let mut answer = Answer::new(json).text(text(outcome)).stored(&outcome.stored);
     if outcome.left_out > 0 {
         let records = words::count(outcome.left_out, "record");
-        answer.warnings.push(format!("{records} left out: what they say was redacted here"));
+        answer.warnings.push(format!("{records} left out: what they say was redacted here").into());
     }
     if !outcome.moved.is_empty() {
         let (all, lost) = (outcome.moved.len(), outcome.moved.iter().filter(|moved| moved.to.is_none()).count());
@@ -44,14 +45,14 @@ pub fn imported(outcome: &Outcome) -> Answer {
             _ => format!("{lost} of them on no commit until HEAD has one and you import again"),
         };
         let originals = words::count(all, "original");
-        answer.warnings.push(format!("{originals} on commits that are not here: stored there, and {where_to}"));
+        answer.warnings.push(format!("{originals} on commits that are not here: stored there, and {where_to}").into());
     }
     match (outcome.refs, outcome.dry_run) {
         (0, _) => answer
             .hint("Notes of the Python tool do not come with a clone: git fetch origin 'refs/notes/empirica/*:refs/notes/empirica/*'"),
-        (_, true) => answer.hint("This was a dry run: git empirica import stores it."),
+        (_, true) => answer.hint(text!["This was a dry run: ", empirica("import"), " stores it."]),
         (_, false) if outcome.new > 0 => answer
-            .hint("git empirica session list shows whose work came; git empirica sync shares it. The notes of the Python tool are still there: see the README on when to remove them."),
+            .hint(text![empirica("session list"), " shows whose work came; ", empirica("sync"), " shares it. The notes of the Python tool are still there: see the README on when to remove them."]),
         _ => answer,
     }
 }

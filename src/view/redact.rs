@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
-use crate::error::Error;
+use crate::error::{Error, empirica, text};
 use crate::git::repository::quote;
 use crate::model::Id;
 use crate::ops::redact::{Outcome, Scrub, State};
@@ -61,14 +61,15 @@ pub fn answer(outcome: &Outcome) -> Answer {
     }
     let names: Vec<String> =
         outcome.remotes.iter().filter(|r| r.state == State::NotRedacted).map(|r| r.name.clone()).collect();
-    let retry: Vec<&str> = here.gone.iter().map(|(id, _)| id).chain(&here.before).map(Id::as_str).collect();
+    let ids = here.gone.iter().map(|(id, _)| id).chain(&here.before);
+    let retry = ids.fold(empirica("redact"), |command, id| command.arg(id.as_str()));
     answer.failed = Some(
         Error::refused(format!("it is not redacted on {}", names.join(", ")))
             .reason("here it is redacted; there the notes are as they were, and whoever fetches gets the text")
             .suggest(
                 "See what keeps the remote from taking it (a forced push of refs/notes/empirica/*), then run it again.",
             )
-            .command(format!("git empirica redact {}", retry.join(" "))),
+            .command(retry),
     );
     answer
 }
@@ -119,7 +120,7 @@ fn tales(mut answer: Answer, outcome: &Outcome) -> Answer {
                 few.join(", "),
                 if here.look_at.len() > few.len() { ", …" } else { "" }
             )])
-            .hint(format!("see whether it is the secret: git empirica show {}", few[0]));
+            .hint(text!["see whether it is the secret: ", empirica("show").arg(few[0])]);
     }
     for name in &here.foreign {
         answer = answer

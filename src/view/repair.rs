@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
+use crate::error::{Command, empirica, text};
 use crate::git::Oid;
 use crate::git::equivalents::Rule;
 use crate::model::{Body, Record};
@@ -45,8 +46,8 @@ fn state(verdict: &Verdict) -> &'static str {
     }
 }
 
-fn command(from: Oid, to: Oid) -> String {
-    format!("git empirica doctor --fix --to {from}={to}")
+fn command(from: Oid, to: Oid) -> Command {
+    empirica("doctor").flag("--fix").option("--to", format!("{from}={to}"))
 }
 
 fn task(record: &Record) -> Option<&str> {
@@ -123,7 +124,7 @@ fn text_of(repair: &Repair) -> String {
         let colon = if said.is_empty() { "" } else { ": " };
         lines.push(format!("  {kind} {} by {}{colon}{said}", record.head.id.short(), safe::line(&record.head.ai)));
         if repair.verdict == Verdict::Lost {
-            lines.push(format!("    git empirica show {}", record.head.id.short()));
+            lines.push(format!("    {}", empirica("show").arg(record.head.id.short())));
         }
     }
     lines.join("\n") + "\n"
@@ -166,7 +167,7 @@ pub(super) fn told(outcome: &Outcome, mut answer: Answer) -> Answer {
         answer = answer.say(format!("The handoffs of {} {what}.", words::count(number, "commit")));
     }
     if would > 0 {
-        answer = answer.hint("nothing was written; to do it: git empirica doctor --fix");
+        answer = answer.hint(text!["nothing was written; to do it: ", empirica("doctor").flag("--fix")]);
     }
     if ambiguous > 0 {
         answer = answer.hint("to choose, run one of the commands that name a commit with --to");

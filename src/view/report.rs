@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::{Answer, safe, words};
 pub use page::{LeftOut, Page, page};
 
+use crate::error::{empirica, text};
 use crate::ops::report::Outcome;
 
 /// The answer of `report`: where the page was written and what it shows; the page itself when there is no file.
@@ -53,8 +54,8 @@ pub fn answer(outcome: &Outcome, page: Page, file: Option<&Path>) -> Answer {
         answer = answer.say(format!("Not shown: {}; see them: {}", gone.what, gone.command));
     }
     match totals.sessions {
-        0 if outcome.any => answer.hint("no session fits; see which there are: git empirica session list"),
-        0 => answer.hint("start a session: git empirica session start --task \"<what you are going to do>\""),
+        0 if outcome.any => answer.hint(text!["no session fits; see which there are: ", empirica("session list")]),
+        0 => answer.hint(text!["start a session: ", crate::ops::alias::start_command(None)]),
         _ => answer,
     }
 }

@@ -9,7 +9,7 @@ use super::template::Templates;
 use super::{Answer, safe, words};
 use crate::epistemics::confidence::overall;
 use crate::epistemics::tokens;
-use crate::error::Result;
+use crate::error::{Command, Result, Shell, Text, empirica, text};
 use crate::model::handoff::Assessed;
 use crate::model::{Body, Record};
 use crate::ops::resume::{Outcome, Resumed};
@@ -24,11 +24,6 @@ pub struct Wanted {
     pub budget: Option<usize>,
     pub form: Form,
 }
-
-/// Where others' sessions are, when an agent has none.
-const OTHERS: &str = "Others' sessions: git empirica session list";
-/// What to say when there is nothing to resume from.
-const NOTHING: &str = "Nothing to resume from is stored here. Others' records come with git empirica sync.";
 
 /// A session as it is shown.
 struct Shown {
@@ -50,7 +45,9 @@ pub fn answer(outcome: &Outcome, wanted: Wanted, terminal: &mut Templates) -> Re
     let since = assessed_since(outcome);
     let frame = match wanted.form {
         Form::Text => tokens::estimate(&since),
-        Form::Json => tokens::estimate(&safe::json(&document(outcome, wanted, Vec::new(), 0).document())) + 2,
+        Form::Json => {
+            tokens::estimate(&safe::json(&document(outcome, wanted, Vec::new(), 0).document(&Shell).into())) + 2
+        }
     };
     let room = most.saturating_sub(frame);
     let mut shown = Vec::new();
@@ -68,7 +65,7 @@ pub fn answer(outcome: &Outcome, wanted: Wanted, terminal: &mut Templates) -> Re
         Form::Text if shown.is_empty() && missing > 0 => (left_out(missing) + "\n", Vec::new()),
         Form::Text => {
             let rest = if missing > 0 { format!("\n{}\n", left_out(missing)) } else { String::new() };
-            (text(&shown, terminal, &nothing(outcome))? + &since + &rest, Vec::new())
+            (text(&shown, terminal, &nothing(outcome).to_string())? + &since + &rest, Vec::new())
         }
         Form::Json => (String::new(), shown.into_iter().map(|s| Value::Object(s.json)).collect::<Vec<_>>()),
     };
@@ -89,7 +86,7 @@ fn together(sessions: &[Resumed], wanted: Wanted, mut room: usize, terminal: &mu
 
 /// What is said of sessions for which there was no room.
 fn left_out(sessions: usize) -> String {
-    format!("Left out: {}. All of them: git empirica session list", words::count(sessions, "session"))
+    format!("Left out: {}. All of them: {}", words::count(sessions, "session"), empirica("session list"))
 }
 
 /// The newest assessment of a later session that handed nothing over.
@@ -103,20 +100,23 @@ fn assessed_since(outcome: &Outcome) -> String {
     let Some((session, last)) = last_assessed(outcome) else { return String::new() };
     let vectors = last.vectors.iter().take(3).map(|(vector, value)| format!("{} {value:.2}", vector.name()));
     format!(
-        "\nSince then {} assessed itself: {} {}, {}. All of it: git empirica session show {}\n",
+        "\nSince then {} assessed itself: {} {}, {}. All of it: {}\n",
         safe::line(&shortened(&session.ai_id)),
         last.phase.name(),
         last.round,
         vectors.collect::<Vec<_>>().join(", "),
-        session.session_id.short()
+        empirica("session show").arg(session.session_id.short())
     )
 }
 
 /// That there is nothing, or nothing of the agent that was asked for.
-fn nothing(outcome: &Outcome) -> String {
+fn nothing(outcome: &Outcome) -> Text {
     match &outcome.ai {
-        Some(ai) => format!("No sessions found for ai_id={}. {OTHERS}", safe::line(ai)),
-        None => NOTHING.to_owned(),
+        Some(ai) => text![
+            format!("No sessions found for ai_id={}. Others' sessions: ", safe::line(ai)),
+            empirica("session list")
+        ],
+        None => text!["Nothing to resume from is stored here. Others' records come with ", empirica("sync"), "."],
     }
 }
 
@@ -140,9 +140,13 @@ fn document(outcome: &Outcome, wanted: Wanted, sessions: Vec<Value>, missing: us
         json["message"] = json!(nothing(outcome));
     }
     if missing > 0 {
-        json["omitted"] = json!({"sessions": missing, "command": "git empirica session list"});
+        json["omitted"] = json!({"sessions": missing, "command": empirica("session list")});
     }
     let mut answer = Answer::new(json).warn(outcome.warnings.clone()).counted();
+    answer = answer.remedy("/message", nothing(outcome)).remedy("/omitted/command", empirica("session list"));
+    for (at, session) in outcome.sessions.iter().enumerate() {
+        answer = answer.remedy(format!("/sessions/{at}/omitted/command"), command(session));
+    }
     answer.json.insert("token_estimate".to_owned(), Value::Null);
     answer
 }
@@ -207,10 +211,10 @@ fn place_markdown(shown: &mut Shown, markdown: String, room: usize, session: &Re
     }
 }
 
-fn command(session: &Resumed) -> String {
+fn command(session: &Resumed) -> Command {
     match &session.head {
-        Some(head) => format!("git empirica show {}", head.id.short()),
-        None => format!("git empirica session show {}", session.session_id.short()),
+        Some(head) => empirica("show").arg(head.id.short()),
+        None => empirica("session show").arg(session.session_id.short()),
     }
 }
 
@@ -324,9 +328,10 @@ fn text(sessions: &[Shown], terminal: &mut Templates, message: &str) -> Result<S
                 Some("It wrote no handoff: this is a summary of its journal and assessments.".to_owned())
             }
             (_, Some(since)) if since > 0 => Some(format!(
-                "After the handoff it made {} more: git empirica session show {}",
+                "After the handoff it made {} more: {}",
                 words::count(since as usize, "record"),
-                shown.json["session_id"].as_str().unwrap_or_default().get(..8).unwrap_or_default()
+                empirica("session show")
+                    .arg(shown.json["session_id"].as_str().unwrap_or_default().get(..8).unwrap_or_default())
             )),
             _ => None,
         };

@@ -108,10 +108,10 @@ pub fn answer(outcome: &Outcome, format: Format, paint: Paint, width: Option<usi
         _ if shown > 0 => answer,
         (Listing::Hits { .. }, _) => answer
             .say("Nothing was found.")
-            .hint("use fewer or other words, or the beginning of one: tok*; git empirica log --journal lists all"),
+            .hint("use fewer or other words, or the beginning of one: tok*; log --journal lists all"),
         (Listing::Handoffs(_), _) => answer.say("No handoff fits."),
         (Listing::Alike(..), _) => {
-            answer.say("No session resembles it.").hint("git empirica search finds single words")
+            answer.say("No session resembles it.").hint("search without --like finds single words")
         }
     }
 }

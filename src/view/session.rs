@@ -12,7 +12,7 @@ use crate::epistemics::confidence::{alone, overall};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::{Said, Work, duration, report};
 use crate::epistemics::trajectory::OVERALL;
-use crate::error::Result;
+use crate::error::{Result, blank, empirica, text};
 use crate::model::Body;
 use crate::model::session::Session;
 use crate::ops::session::{Ended, Listed, Started, seconds_between};
@@ -38,17 +38,17 @@ pub fn started(outcome: &Started) -> Answer {
         let written = if from.is_written { ", whose context was handed over just now" } else { "" };
         answer = answer
             .say(format!("It continues {}'s session {}{written}.", safe::line(&from.ai_id), from.session_id.short()))
-            .hint(format!("read it: git empirica show {}", from.handoff_id.short()));
+            .hint(text!["read it: ", empirica("show").arg(from.handoff_id.short())]);
     }
     if let Some((first, more)) = outcome.others.split_first() {
         let others = match more.len() {
             0 => format!("{}'s session {} is", safe::line(&first.ai), first.id.short()),
             more => format!("{}'s session {} and {more} more are", safe::line(&first.ai), first.id.short()),
         };
-        answer = answer.warn([format!(
-            "{others} still active in this worktree; end what is over: git empirica session end --session {}",
-            first.id.short()
-        )]);
+        answer = answer.warn([text![
+            format!("{others} still active in this worktree; end what is over: "),
+            empirica("session end").option("--session", first.id.short())
+        ]]);
     }
     if outcome.others.iter().any(|other| other.ai != outcome.ai_id) {
         answer = answer.hint(format!(
@@ -59,7 +59,7 @@ pub fn started(outcome: &Started) -> Answer {
     answer.hint_once(
         &outcome.session_id,
         "log",
-        "log what you learn as you go: git empirica finding \"<what you learned>\"",
+        text!["log what you learn as you go: ", empirica("finding").arg(blank("<what you learned>"))],
     )
 }
 
@@ -79,10 +79,10 @@ pub fn ended(outcome: &Ended) -> Answer {
     if outcome.has_handoff || !outcome.said_something {
         return answer;
     }
-    answer.hint(format!(
-        "it wrote no handoff; write one now: git empirica handoff --session {}",
-        outcome.session_id.short()
-    ))
+    answer.hint(text![
+        "it wrote no handoff; write one now: ",
+        empirica("handoff").option("--session", outcome.session_id.short())
+    ])
 }
 
 /// A session as JSON.
@@ -121,9 +121,7 @@ pub fn list(listed: &Listed) -> Answer {
         .warn(listed.warnings.clone())
         .paged();
     if listed.sessions.is_empty() {
-        answer
-            .say("No session is stored here.")
-            .hint("start one: git empirica session start --task \"<what you are going to do>\"")
+        answer.say("No session is stored here.").hint(text!["start one: ", crate::ops::alias::start_command(None)])
     } else {
         answer
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::handoff::{compact, json_of, markdown, template};
 use super::template::Templates;
 use super::{Answer, accept, arrival, record, safe, session, trust, words};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::model::{Body, Record};
 use crate::ops::handoff::Listed;
 use crate::ops::show::Shown;
@@ -79,7 +79,7 @@ fn no_compact(why: &str) -> Error {
     Error::usage("there is no compact form of this")
         .reason(why)
         .suggest("Name a handoff, or leave --format out.")
-        .command("git empirica handoff list")
+        .command(empirica("handoff list"))
 }
 
 /// With `--format json` the text is the document.

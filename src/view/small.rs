@@ -60,8 +60,8 @@ pub fn flushed(outcome: &flush::Outcome) -> Answer {
         &format!("{} written to the notes, {} waiting.\n", words::count(outcome.flushed, "record"), outcome.waiting);
     let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
     if let Some(error) = &outcome.degraded {
-        answer.warnings.push(format!("the notes could not be written: {}", error.in_one_line()));
-        answer.advise(&[(error.suggestion_text().to_owned(), error.commands().to_vec())]);
+        answer.warnings.push(format!("the notes could not be written: {}", error.in_one_line()).into());
+        answer.advise(&[(error.suggestion_text(), error.commands().to_vec())]);
     }
     answer
 }

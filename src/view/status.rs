@@ -8,7 +8,7 @@ use super::{Answer, words};
 use crate::epistemics::confidence::overall;
 use crate::epistemics::report::duration;
 use crate::epistemics::short::short;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::model::goal::{GoalState, GoalStatus};
 use crate::ops::backlog::{Unsynced, Waiting};
 use crate::ops::session::seconds_between;
@@ -103,8 +103,6 @@ fn session_view(AtWork { gathered, gate }: &AtWork) -> Value {
     })
 }
 
-const FLUSH: &str = "git empirica flush";
-
 fn waiting_json(waiting: &Waiting) -> Value {
     let counted = &waiting.counted;
     let obstacle = waiting.obstacle.as_ref();
@@ -114,7 +112,7 @@ fn waiting_json(waiting: &Waiting) -> Value {
         "interrupted": counted.interrupted,
         "since": counted.since,
         "reason": obstacle.map(Error::with_reason),
-        "command": (counted.all() > 0).then_some(FLUSH),
+        "command": (counted.all() > 0).then(|| empirica("flush")),
         "recovery_commands": obstacle.map_or(&[][..], |error| error.commands()),
     })
 }
@@ -131,7 +129,7 @@ fn waiting_text(waiting: &Waiting) -> Option<String> {
         places.iter().filter(|(number, _)| *number > 0).map(|(number, place)| format!("{number} {place}")).collect();
     let since = counted.since.as_ref().map(|at| format!(", since {}", words::date(at))).unwrap_or_default();
     let why = waiting.obstacle.as_ref().map(|error| format!("; {}", error.with_reason())).unwrap_or_default();
-    (!places.is_empty()).then(|| format!("{}{since}{why}; to write them: {FLUSH}", places.join(", ")))
+    (!places.is_empty()).then(|| format!("{}{since}{why}; to write them: {}", places.join(", "), empirica("flush")))
 }
 
 fn unsynced_json(unsynced: &Unsynced) -> Value {
@@ -156,7 +154,7 @@ fn unsynced_text(unsynced: &Unsynced) -> Option<String> {
             format!("{}{among} not on {name} yet", words::count(*records, "record"))
         })
         .collect();
-    (!said.is_empty()).then(|| format!("{}; to send them: git empirica sync", said.join("; ")))
+    (!said.is_empty()).then(|| format!("{}; to send them: {}", said.join("; "), empirica("sync")))
 }
 
 /// Answers.
@@ -189,8 +187,8 @@ pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
     let text = terminal.render("status.txt", data)?.trim_end().to_owned() + "\n";
     let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
     if let Some(obstacle) = &outcome.waiting.obstacle {
-        let commands = obstacle.commands().iter().cloned();
-        answer.hints.extend(std::iter::once(obstacle.suggestion_text().to_owned()).chain(commands));
+        answer = answer.hint(obstacle.suggestion_text());
+        answer.hints.extend(obstacle.commands().iter().map(ToString::to_string));
     }
     Ok(answer)
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Answer, safe};
-use crate::error::Error;
+use crate::error::{Error, empirica};
 use crate::ops::committer::{Committed, Committers};
 use crate::ops::sign::{Checked, Outcome, State, Verification};
 use crate::store::Brought;
@@ -46,7 +46,7 @@ pub fn signed(outcome: &Outcome) -> Answer {
     Answer::new(json!({"handoff_id": outcome.of, "signature_id": outcome.signature_id, "sha256": outcome.sha256}))
         .text(format!("{}\n", outcome.signature_id.short()))
         .say(format!("Signed handoff {}.", outcome.of.short()))
-        .hint(format!("git empirica show {} --verify", outcome.of.short()))
+        .hint(empirica("show").arg(outcome.of.short()).flag("--verify"))
         .stored(&outcome.stored)
 }
 
@@ -73,11 +73,11 @@ pub fn verified(mut answer: Answer, verification: &Verification) -> Answer {
                 .suggest("If you know the key, tell git so: import it, or add it to the file of allowed signers.")
                 .command("git config --get gpg.ssh.allowedSignersFile || true"),
             State::Unsigned => {
-                error.suggest("Who made it can sign it still.").command(format!("git empirica handoff sign {id}"))
+                error.suggest("Who made it can sign it still.").command(empirica("handoff sign").arg(id))
             }
-            _ => error
-                .suggest("Do not rely on it before its author has confirmed it.")
-                .command(format!("git empirica show {id}")),
+            _ => {
+                error.suggest("Do not rely on it before its author has confirmed it.").command(empirica("show").arg(id))
+            }
         });
     }
     answer

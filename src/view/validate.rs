@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
 use crate::epistemics::checklist::{Check, Level};
-use crate::error::Error;
+use crate::error::{Error, empirica, text};
 
 fn count(checks: &[Check], level: Level) -> usize {
     checks.iter().filter(|check| check.level == level).count()
@@ -28,7 +28,7 @@ pub fn json_of(checks: &[Check]) -> Value {
 
 /// Adds to the answer of `handoff` what they found, and that it failed at a gate when one has an error.
 pub fn added(mut answer: Answer, checks: &[Check]) -> Answer {
-    const AGAIN: &str = "git empirica handoff --validate --dry-run";
+    let again = || empirica("handoff").flag("--validate").flag("--dry-run");
     for check in checks.iter().filter(|check| check.level >= Level::Warning) {
         answer = answer.say(format!("{} {}: {}", check.level.name(), check.name, safe::line(&check.message)));
     }
@@ -38,9 +38,9 @@ pub fn added(mut answer: Answer, checks: &[Check]) -> Answer {
             Error::refused(format!("cannot store the handoff: the check {} has an error", first.name))
                 .reason(&*first.message)
                 .suggest("Mend what the checks name, and check again.")
-                .command(AGAIN),
+                .command(again()),
         );
-        answer = answer.hint(format!("Mend what the checks name, and check again: {AGAIN}"));
+        answer = answer.hint(text!["Mend what the checks name, and check again: ", again()]);
     }
     let (errors, warnings) = (count(checks, Level::Error), count(checks, Level::Warning));
     answer.say(format!(

@@ -4,6 +4,7 @@ use chrono::DateTime;
 
 use crate::epistemics::questions;
 use crate::epistemics::trajectory::{self, NOTHING_SHARED, OVERALL};
+use crate::error::empirica;
 use crate::model::handoff::{Calibration, Trajectory};
 use crate::model::{Accept, Body, Digest, Record, Vector, Vectors};
 
@@ -81,7 +82,7 @@ pub fn count(number: usize, noun: &str) -> String {
 pub fn unreadable(notes: &[crate::git::Oid]) -> Option<String> {
     let first = notes.first()?;
     let more = if notes.len() > 1 { format!(", and {} more", notes.len() - 1) } else { String::new() };
-    Some(format!("the note {first} cannot be read{more}; git empirica doctor says how it comes back"))
+    Some(format!("the note {first} cannot be read{more}; {} says how it comes back", empirica("doctor")))
 }
 
 /// What a journal record says, in one text.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Call, Effect};
+use super::{Call, Commands, Effect};
 use crate::error::Result;
 use crate::mcp::arguments::vectors;
 use crate::mcp::here::Here;
@@ -58,6 +58,7 @@ pub struct Create {
 impl Call for Create {
     const NAME: &'static str = "create_git_checkpoint";
     const EFFECT: Effect = Effect::Adds;
+    const COMMANDS: Commands = (&["checkpoint"], &[], &[]);
     const RETURNS: &'static str = "session_id checkpoint_id degraded_mode:boolean token_count:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -112,6 +113,7 @@ pub struct Diff {
 
 impl Call for Diff {
     const NAME: &'static str = "get_vector_diff";
+    const COMMANDS: Commands = (&["diff"], &["from", "to"], &[]);
     const RETURNS: &'static str = "a:object b:object vector_deltas:object?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Call, Effect, also};
+use super::{Call, Commands, Effect, also};
 use crate::error::{Error, Result};
 use crate::mcp::here::Here;
 use crate::mcp::schema::Alias;
@@ -101,6 +101,7 @@ pub struct Query {
 
 impl Call for Query {
     const NAME: &'static str = "query_goal_orchestrator";
+    const COMMANDS: Commands = (&["goal list"], &[], &[]);
     const RETURNS: &'static str = "goals:array total_found:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -170,6 +171,7 @@ fn no_criterion(why: &str) -> Error {
 impl Call for Create {
     const NAME: &'static str = "create_goal";
     const EFFECT: Effect = Effect::Adds;
+    const COMMANDS: Commands = (&["goal add"], &["objective"], &[]);
     const RETURNS: &'static str = "goal_id session_id";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -194,6 +196,7 @@ pub struct AddSubtask {
 impl Call for AddSubtask {
     const NAME: &'static str = "add_subtask";
     const EFFECT: Effect = Effect::Adds;
+    const COMMANDS: Commands = (&["goal sub"], &["goal_id", "description"], &[]);
     const RETURNS: &'static str = "subtask_id session_id";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -216,6 +219,7 @@ pub struct CompleteSubtask {
 impl Call for CompleteSubtask {
     const NAME: &'static str = "complete_subtask";
     const EFFECT: Effect = Effect::Adds;
+    const COMMANDS: Commands = (&["goal done"], &["subtask_id"], &[]);
     const RETURNS: &'static str = "id session_id goals:array";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -232,6 +236,7 @@ pub struct Progress {
 
 impl Call for Progress {
     const NAME: &'static str = "get_goal_progress";
+    const COMMANDS: Commands = (&["goal show"], &["goal_id"], &[]);
     const RETURNS: &'static str = "goal:object";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

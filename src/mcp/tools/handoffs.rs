@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Call, Effect};
+use super::{Call, Commands, Effect};
 use crate::epistemics::report::Said;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, empirica};
 use crate::mcp::here::Here;
+use crate::mcp::resources::PREFIX;
 use crate::mcp::schema::Alias;
 use crate::model::Verdict;
 use crate::ops::search::filter::Given;
@@ -74,6 +75,19 @@ impl Call for Generate {
     const NAME: &'static str = "generate_handoff_report";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
+    const COMMANDS: Commands = (
+        &["handoff"],
+        &[],
+        &[
+            ("--type", "handoff_type"),
+            ("--finding", "key_findings"),
+            ("--unknown", "remaining_unknowns"),
+            ("--context", "next_session_context"),
+            ("--artifact", "artifacts_created"),
+            ("--next", "next_steps"),
+            ("-m", "task_summary"),
+        ],
+    );
     const RETURNS: &'static str = "session_id report_id markdown storage_location:string? token_count:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -172,7 +186,7 @@ impl Resume {
             (Mode::SessionId, None) => Err(Error::usage("session_id is missing")
                 .reason("resume_mode session_id names one session")
                 .suggest("Give session_id, an id or an alias such as latest.")
-                .command("git empirica session list")),
+                .command(empirica("session list"))),
             (Mode::SessionId, Some(_)) if self.count.is_some_and(|count| count > 1) => contradiction("count"),
             (Mode::Last | Mode::LastN, Some(_)) => contradiction("session_id"),
             (Mode::Last, None) if self.count.is_some_and(|count| count > 1) => contradiction("count"),
@@ -185,6 +199,7 @@ impl Resume {
 impl Call for Resume {
     const NAME: &'static str = "resume_previous_session";
     const CORE: bool = true;
+    const COMMANDS: Commands = (&["resume"], &[], &[("--last", "count")]);
     const RETURNS: &'static str = "sessions:array total_sessions:integer token_estimate:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -192,7 +207,17 @@ impl Call for Resume {
         let detail = self.detail_level.map_or(Detail::Summary, Detail::from);
         let outcome = resume::run(&here.reading(self.ai_id, session)?, &resume::Request { last })?;
         let wanted = view::resume::Wanted { detail, budget: None, form: Form::Json };
-        view::resume::answer(&outcome, wanted, &mut here.templates)
+        let mut answer = view::resume::answer(&outcome, wanted, &mut here.templates)?;
+        let sessions = answer.json.get_mut("sessions").and_then(Value::as_array_mut).into_iter().flatten();
+        for (session, resumed) in sessions.zip(&outcome.sessions) {
+            // a handoff is a resource
+            if let (Some(head), Some(Value::Object(omitted))) = (&resumed.head, session.get_mut("omitted"))
+                && omitted.shift_remove("command").is_some()
+            {
+                omitted.insert("resource".to_owned(), format!("{PREFIX}{}", head.id.short()).into());
+            }
+        }
+        Ok(answer)
     }
 }
 
@@ -213,6 +238,7 @@ pub struct Query {
 
 impl Call for Query {
     const NAME: &'static str = "query_handoff_reports";
+    const COMMANDS: Commands = (&["handoff list"], &[], &[("--task", "task_pattern")]);
     const RETURNS: &'static str = "reports:array total_found:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -266,6 +292,7 @@ pub struct Accept {
 impl Call for Accept {
     const NAME: &'static str = "accept_handoff";
     const EFFECT: Effect = Effect::Adds;
+    const COMMANDS: Commands = (&["accept"], &["handoff_id"], &[("--question", "questions"), ("--gap", "gaps")]);
     const RETURNS: &'static str = "id session_id";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

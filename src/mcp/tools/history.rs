@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Call, Effect};
+use super::{Call, Commands, Effect};
 use crate::epistemics::metrics::Period;
 use crate::error::Result;
 use crate::mcp::here::Here;
@@ -57,6 +57,7 @@ pub struct Search {
 impl Call for Search {
     const NAME: &'static str = "search_history";
     const CORE: bool = true;
+    const COMMANDS: Commands = (&["search"], &["query"], &[]);
     const RETURNS: &'static str = "hits:array total_found:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -82,6 +83,7 @@ pub struct CalibrationReport {
 
 impl Call for CalibrationReport {
     const NAME: &'static str = "get_calibration_report";
+    const COMMANDS: Commands = (&["calibration"], &[], &[]);
     const RETURNS: &'static str = "sessions:array overall:object? agents:array";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -156,6 +158,7 @@ pub struct Report {
 
 impl Call for Report {
     const NAME: &'static str = "generate_efficiency_report";
+    const COMMANDS: Commands = (&["metrics"], &[], &[]);
     const RETURNS: &'static str = "report:string?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -199,6 +202,7 @@ pub struct Sync {
 impl Call for Sync {
     const NAME: &'static str = "sync_notes";
     const EFFECT: Effect = Effect::Settles;
+    const COMMANDS: Commands = (&["sync"], &["remote"], &[]);
     const RETURNS: &'static str = "remotes:array dry_run:boolean";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

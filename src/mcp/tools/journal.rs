@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
-use super::{Call, Effect};
+use super::{Call, Commands, Effect};
 use crate::error::Result;
 use crate::mcp::arguments::unit;
 use crate::mcp::here::Here;
@@ -54,6 +54,7 @@ impl Call for LogFinding {
     const NAME: &'static str = "log_finding";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
+    const COMMANDS: Commands = (&["finding"], &["finding"], &[]);
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -74,6 +75,7 @@ impl Call for LogUnknown {
     const NAME: &'static str = "log_unknown";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
+    const COMMANDS: Commands = (&["unknown"], &["unknown"], &[]);
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -97,6 +99,7 @@ impl Call for ResolveUnknown {
     const NAME: &'static str = "resolve_unknown";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
+    const COMMANDS: Commands = (&["resolve"], &["unknown_id", "answer"], &[]);
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -118,6 +121,7 @@ impl Call for LogDeadEnd {
     const NAME: &'static str = "log_dead_end";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
+    const COMMANDS: Commands = (&["deadend"], &["approach"], &[]);
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -137,6 +141,7 @@ pub struct LogMistake {
 impl Call for LogMistake {
     const NAME: &'static str = "log_mistake";
     const EFFECT: Effect = Effect::Adds;
+    const COMMANDS: Commands = (&["mistake"], &["mistake"], &[]);
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -161,6 +166,7 @@ impl Call for LogDecision {
     const NAME: &'static str = "log_decision";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
+    const COMMANDS: Commands = (&["decision"], &["decision"], &[("--alternative", "alternatives")]);
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -185,6 +191,7 @@ impl Call for LogEvidence {
     const NAME: &'static str = "log_evidence";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
+    const COMMANDS: Commands = (&["evidence"], &["command"], &[("--exit", "exit_code"), ("--file", "files")]);
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

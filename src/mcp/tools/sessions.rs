@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Call, Effect};
+use super::{Call, Commands, Effect};
 use crate::error::Result;
 use crate::mcp::here::Here;
 use crate::mcp::schema::Alias;
@@ -30,6 +30,7 @@ impl Call for BootstrapSession {
     const NAME: &'static str = "bootstrap_session";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
+    const COMMANDS: Commands = (&["session start"], &[], &[("--task", "")]);
     const RETURNS: &'static str = "session_id ai_id started_at";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -60,6 +61,7 @@ pub struct EndSession {
 impl Call for EndSession {
     const NAME: &'static str = "end_session";
     const EFFECT: Effect = Effect::Adds;
+    const COMMANDS: Commands = (&["session end"], &[], &[]);
     const RETURNS: &'static str = "session_id ended_at handoff:boolean";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -81,6 +83,7 @@ pub struct ListSessions {
 
 impl Call for ListSessions {
     const NAME: &'static str = "list_sessions";
+    const COMMANDS: Commands = (&["session list", "checkpoint list"], &[], &[]);
     const RETURNS: &'static str = "sessions:array total_sessions:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -97,6 +100,7 @@ pub struct Summary {
 
 impl Call for Summary {
     const NAME: &'static str = "get_session_summary";
+    const COMMANDS: Commands = (&["session show"], &["session_id"], &[]);
     const RETURNS: &'static str = "session_id ai_id assessments:array findings:array";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -120,6 +124,7 @@ pub struct BootstrapProject {
 
 impl Call for BootstrapProject {
     const NAME: &'static str = "bootstrap_project";
+    const COMMANDS: Commands = (&["status"], &[], &[]);
     const RETURNS: &'static str = "token_count:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

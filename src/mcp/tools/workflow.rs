@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Call, Effect};
+use super::{Call, Commands, Effect};
 use crate::epistemics::drift::WINDOW;
 use crate::epistemics::report::Said as HandedOver;
 use crate::error::Result;
@@ -41,6 +41,7 @@ fn submitted(here: &mut Here<'_>, outcome: assess::Outcome) -> Result<Answer> {
 
 impl Call for ExecutePreflight {
     const NAME: &'static str = "execute_preflight";
+    const COMMANDS: Commands = (&["preflight"], &[], &[]);
     const RETURNS: &'static str = "session_id vectors:array task:string?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -91,6 +92,7 @@ pub struct ExecuteCheck {
 impl Call for ExecuteCheck {
     const NAME: &'static str = "execute_check";
     const EFFECT: Effect = Effect::Adds;
+    const COMMANDS: Commands = (&["check"], &[], &[]);
     const RETURNS: &'static str = "session_id vectors:array drift_analysis:object safe_to_proceed:boolean";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -155,6 +157,7 @@ pub struct ExecutePostflight {
 
 impl Call for ExecutePostflight {
     const NAME: &'static str = "execute_postflight";
+    const COMMANDS: Commands = (&["postflight"], &[], &[]);
     const RETURNS: &'static str = "session_id vectors:array task:string?";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {

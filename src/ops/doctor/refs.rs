@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Check;
+use crate::error::empirica;
 use crate::git::backend::{damaged_packed_refs, deletion};
 use crate::git::locks;
 use crate::git::reach::walked;
@@ -92,11 +93,11 @@ fn broken(context: &Context<'_>) -> Vec<Check> {
     let tracking = tracking.filter_map(|path| Some(path.strip_prefix(&common).ok()?.to_string_lossy().into_owned()));
     for name in own_refs().into_iter().chain(tracking) {
         let own = !name.starts_with(&format!("{PREFIX}remotes/"));
-        let mend = if own { " && git empirica flush" } else { "" };
+        let mend = if own { format!(" && {}", empirica("flush")) } else { String::new() };
         match repo.find_ref(&name) {
             Ok(None) if remembered.get(&name).is_some_and(|id| repo.has_object(*id)) => {
                 let what = format!("the ref {name} is gone; what it held is remembered");
-                out.push(Check::wrong("refs", what).command("git empirica flush"));
+                out.push(Check::wrong("refs", what).command(empirica("flush")));
             }
             Ok(None) => {}
             Ok(Some(id)) if context.store.is_readable(id) => {}
@@ -203,23 +204,22 @@ fn put_aside(repo: &Repository, ids: impl Iterator<Item = Oid>) -> impl Iterator
 
 /// The commands that write the notes anew from what is left, and fetch what a remote has.
 fn anew(repo: &Repository, check: Check) -> Check {
-    let check = check.command("git empirica flush --without-damaged");
-    if destinations(repo).is_empty() { check } else { check.command("git empirica sync") }
+    let check = check.command(empirica("flush").flag("--without-damaged"));
+    if destinations(repo).is_empty() { check } else { check.command(empirica("sync")) }
 }
 
 /// Records in the log are safe and read by everyone here; they travel once they are flushed.
 fn waiting(context: &Context<'_>) -> Check {
     match context.store.unflushed() {
         0 => Check::right("log", "no record waits in the log"),
-        1 => Check::right("log", "1 record waits in the log, to be written with the next ones").command(FLUSH),
+        1 => Check::right("log", "1 record waits in the log, to be written with the next ones")
+            .command(empirica("flush")),
         many => {
             let what = format!("{many} records wait in the log, to be written with the next ones");
-            Check::right("log", what).command(FLUSH)
+            Check::right("log", what).command(empirica("flush"))
         }
     }
 }
-
-const FLUSH: &str = "git empirica flush";
 
 /// Whether the remote had what we have when it was last asked. It is no fault: records travel with the next push.
 fn unsynced(context: &Context<'_>) -> Check {
@@ -238,7 +238,7 @@ fn unsynced(context: &Context<'_>) -> Check {
     match (remotes.iter().find(differs), remotes.first()) {
         (Some(remote), _) => {
             let what = format!("records here and on {remote} differ, as far as is known");
-            Check::right("sync", what).command("git empirica sync")
+            Check::right("sync", what).command(empirica("sync"))
         }
         (None, Some(remote)) => Check::right("sync", format!("{remote} has all records, as far as is known")),
         (None, None) => Check::right("sync", "there is no remote to send records to"),

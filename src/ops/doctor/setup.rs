@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::Check;
+use crate::error::empirica;
 use crate::git::{config, version};
 use crate::ops::Context;
 use crate::ops::init::record::{How, Record};
 use crate::ops::init::scripts::shell_path;
 use crate::ops::init::steps::Step;
 use crate::ops::init::{self, hooks, settings};
-
-const INIT: &str = "git empirica init";
 
 /// Checks; and whether `init` has been here.
 pub fn checks(context: &Context<'_>) -> (bool, Vec<Check>) {
@@ -20,7 +19,8 @@ pub fn checks(context: &Context<'_>) -> (bool, Vec<Check>) {
         Ok(Some(record)) if record.is_set_up() => record,
         Ok(_) => {
             out.push(
-                Check::right("setup", "not set up here: no hooks, nothing shown by git log or fetched").command(INIT),
+                Check::right("setup", "not set up here: no hooks, nothing shown by git log or fetched")
+                    .command(empirica("init")),
             );
             return (false, out);
         }
@@ -101,7 +101,7 @@ fn hook_checks(context: &Context<'_>, plan: &hooks::Plan, settings: &settings::P
     let mut out = Vec::new();
     if let Some(first) = missing.first() {
         let more = if missing.len() > 1 { format!(", and {} more like it", missing.len() - 1) } else { String::new() };
-        out.push(Check::wrong("hooks", format!("{first}{more}")).command(INIT));
+        out.push(Check::wrong("hooks", format!("{first}{more}")).command(empirica("init")));
     }
     // of a place that is left, nothing is to be mended but by init
     for trouble in plan.troubles.iter().filter(|_| plan.left.is_empty()) {
@@ -158,7 +158,8 @@ fn setting_checks(plan: settings::Plan) -> Vec<Check> {
     };
     let mut out = Vec::new();
     out.push(if missing("notes.") {
-        Check::wrong("display", "notes.displayRef does not show our Markdown: plain git log stays silent").command(INIT)
+        Check::wrong("display", "notes.displayRef does not show our Markdown: plain git log stays silent")
+            .command(empirica("init"))
     } else {
         Check::right("display", "plain git log shows the handoffs")
     });
@@ -171,7 +172,9 @@ fn setting_checks(plan: settings::Plan) -> Vec<Check> {
         })
         .collect();
     out.push(match lacking.first() {
-        Some(name) => Check::wrong("fetch", format!("git fetch {name} does not bring its notes")).command(INIT),
+        Some(name) => {
+            Check::wrong("fetch", format!("git fetch {name} does not bring its notes")).command(empirica("init"))
+        }
         None => Check::right("fetch", "git fetch brings the notes of the remotes"),
     });
     // one that cannot be mended was said by init
@@ -187,7 +190,9 @@ fn setting_checks(plan: settings::Plan) -> Vec<Check> {
     let added = missing("empirica.");
     out.push(match plan.remote {
         Some(remote) if !added => Check::right("remote", format!("records go to {remote}")),
-        Some(remote) => Check::wrong("remote", format!("empirica.remote does not name {remote}")).command(INIT),
+        Some(remote) => {
+            Check::wrong("remote", format!("empirica.remote does not name {remote}")).command(empirica("init"))
+        }
         None => Check::right("remote", "there is no remote to send records to"),
     });
     out

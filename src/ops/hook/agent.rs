@@ -12,7 +12,7 @@ use crate::epistemics::drift::WINDOW;
 use crate::epistemics::gate::Gate;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::Said;
-use crate::error::{Kind, Result};
+use crate::error::{Kind, Result, empirica};
 use crate::git::Repository;
 use crate::git::process::in_background;
 use crate::model::assessment::Trigger;
@@ -227,7 +227,7 @@ fn beside(context: &Context<'_>, told: &Told, payload: &[u8]) -> Result<Option<I
     command.args(["hook", "agent", told.agent.name(), &told.name]).current_dir(&context.env.cwd).env(BESIDE, "1");
     in_background(&mut command, payload).map_err(|error| {
         crate::error::Error::storage("the transcript cannot be collected beside the agent")
-            .command("git empirica collect --latest")
+            .command(empirica("collect").flag("--latest"))
             .caused_by(error)
     })?;
     Ok(None)

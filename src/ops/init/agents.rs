@@ -10,7 +10,7 @@ use super::record::{Edited, Put, Record, hash};
 use super::scripts::shell_path;
 use super::steps::Step;
 use crate::env::Env;
-use crate::error::Result;
+use crate::error::{Result, empirica};
 use crate::git::Repository;
 use crate::model::agent_files::{self, AgentFiles, Hooks, Plugin, SERVER, Server};
 use crate::model::transcript::Agent;
@@ -221,7 +221,9 @@ impl Planning<'_> {
                 let path = shell_path(&located.path);
                 self.plan.troubles.push(Trouble {
                     what: format!("{} {why}; it is kept as it is", located.path.display()),
-                    commands: vec![format!("mv {path} {path}.old && git empirica init --agents opencode")],
+                    commands: vec![
+                        format!("mv {path} {path}.old && {}", empirica("init").option("--agents", "opencode")).into(),
+                    ],
                 });
                 return Ok(());
             }

@@ -6,7 +6,7 @@ use super::record::{Hooks, How, Record, hash};
 use super::scripts::{self, BEFORE, Found, found, shell_path};
 use super::steps::Step;
 use crate::env::is_executable;
-use crate::error::{Error, Result};
+use crate::error::{Command, Error, Result, empirica};
 use crate::git::Repository;
 use crate::git::config::{self, File, Value};
 
@@ -16,7 +16,7 @@ pub struct Trouble {
     /// What it is, without a final stop.
     pub what: String,
     /// The commands that mend it.
-    pub commands: Vec<String>,
+    pub commands: Vec<Command>,
 }
 
 /// What is to be done for the hooks.
@@ -135,7 +135,7 @@ fn forgotten(folder: &Path) -> Error {
             "Look up the folder of your hooks in our script, set core.hooksPath to it or unset it, then set up again.",
         )
         .command(format!("grep theirs= {folder}"))
-        .command("git config --unset-all core.hooksPath && git empirica init")
+        .command(format!("git config --unset-all core.hooksPath && {}", empirica("init")))
 }
 
 /// What is to be done so that git runs our hooks in the present worktree, beside those that it runs now.
@@ -197,7 +197,7 @@ fn renamed(plan: &mut Plan, name: &str) {
 fn edited(plan: &mut Plan, path: &Path) {
     plan.troubles.push(Trouble {
         what: format!("{} is ours and was edited by hand; it is kept as it is", path.display()),
-        commands: vec![format!("rm -f {} && git empirica init", shell_path(path))],
+        commands: vec![format!("rm -f {} && {}", shell_path(path), empirica("init")).into()],
     });
 }
 
@@ -235,7 +235,7 @@ fn in_default(repo: &Repository, plan: &mut Plan) {
                             path.display(),
                             before.display()
                         ),
-                        commands: vec![format!("mv {from} {to} && git empirica init")],
+                        commands: vec![format!("mv {from} {to} && {}", empirica("init")).into()],
                     });
                     continue;
                 }
@@ -281,7 +281,7 @@ fn in_folder(site: &Site<'_>, plan: &mut Plan) -> Result<()> {
                 let before = shell_path(&folder.join(format!("{name}{BEFORE}")));
                 plan.troubles.push(Trouble {
                     what: format!("{} was put there by another tool and does not call us", path.display()),
-                    commands: vec![format!("mv {} {before} && git empirica init", shell_path(&path))],
+                    commands: vec![format!("mv {} {before} && {}", shell_path(&path), empirica("init")).into()],
                 });
             }
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::files::{Located, Site};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::git::Repository;
 use crate::git::config::{self, File, Value};
 use crate::wire::edit::Entry;
@@ -205,7 +205,7 @@ impl Record {
             let aside = crate::git::repository::quote(&path.to_string_lossy());
             Error::refused(format!("{} cannot be understood", path.display()))
                 .suggest("Put it aside and set up again; what an earlier init changed then stays as it is.")
-                .command(format!("mv {aside} {aside}.old && git empirica init"))
+                .command(format!("mv {aside} {aside}.old && {}", empirica("init")))
                 .caused_by(error)
         };
         let text = match std::fs::read(&path) {

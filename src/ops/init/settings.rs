@@ -5,7 +5,7 @@ use super::record::{Added, How, Record};
 use super::remotes::{self, Remote};
 use super::scripts;
 use super::steps::Step;
-use crate::error::Result;
+use crate::error::{Result, empirica};
 use crate::git::Repository;
 use crate::git::config::{self, File, Value};
 use crate::git::remotes::preferred;
@@ -120,9 +120,10 @@ pub fn plan(repo: &Repository, record: &Record, how: How) -> Result<Plan> {
 fn mirror(remote: &Remote) -> Trouble {
     let key = crate::git::repository::quote(&format!("remote.{}.fetch", remote.name));
     let excluded = remote.fetch.iter().any(|value| value.value == "^refs/notes/empirica/*");
+    let command = format!("git config --add {key} '^refs/notes/empirica/*'").into();
     Trouble {
         what: format!("the remote '{}' mirrors: it gets no refspec, and its fetches overwrite notes", remote.name),
-        commands: if excluded { Vec::new() } else { vec![format!("git config --add {key} '^refs/notes/empirica/*'")] },
+        commands: (!excluded).then_some(command).into_iter().collect(),
     }
 }
 
@@ -156,7 +157,7 @@ fn hooks(repo: &Repository, plan: &mut Plan, how: How) -> Result<()> {
             }
             _ => plan.troubles.push(Trouble {
                 what: format!("{key} was edited by hand; it is kept as it is"),
-                commands: vec![format!("git config --unset-all {key} && git empirica init")],
+                commands: vec![format!("git config --unset-all {key} && {}", empirica("init")).into()],
             }),
         }
         let key = format!("hook.empirica-{name}.event");

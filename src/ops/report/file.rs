@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result, quote};
+use crate::error::{Error, Result, empirica, quote};
 
 /// How many links lead to a file at most.
 const LINKS: usize = 40;
@@ -25,7 +25,7 @@ pub fn write(cwd: &Path, given: &Path, page: &str) -> Result<PathBuf> {
             .provided(given.to_string_lossy())
             .reason("the page is one file")
             .suggest("Name a file in it.")
-            .command(format!("git empirica report --html {}", quote(&inside.to_string_lossy()))));
+            .command(empirica("report").option("--html", inside.to_string_lossy())));
     }
     let folder = target.parent().unwrap_or(cwd);
     if matches!(fs::metadata(folder), Err(error) if error.kind() == ErrorKind::NotFound) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::DateTime;
 use regex::Regex;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, option, text};
 use crate::git::content::{from_here, inside};
 use crate::git::dates::{self, Edge};
 use crate::git::{Oid, parse_oid, range};
@@ -52,8 +52,8 @@ impl Filter {
     pub fn resolve(context: &Context<'_>, given: &Given) -> Result<Self> {
         // what needs no repository is looked at first
         let task = given.task.as_deref().map(pattern).transpose()?;
-        let since = given.since.as_deref().map(|text| date(context, "since", text, Edge::First)).transpose()?;
-        let until = given.until.as_deref().map(|text| date(context, "until", text, Edge::Last)).transpose()?;
+        let since = given.since.as_deref().map(|text| date(context, "--since", text, Edge::First)).transpose()?;
+        let until = given.until.as_deref().map(|text| date(context, "--until", text, Edge::Last)).transpose()?;
         if let (Some(since), Some(until)) = (since, until)
             && since > until
         {
@@ -126,7 +126,7 @@ fn pattern(text: &str) -> Result<regex::Regex> {
     regex::RegexBuilder::new(text).case_insensitive(true).size_limit(1 << 20).build().map_err(|error| {
         Error::usage(format!("'{text}' is not a regular expression that can be used"))
             .provided(text)
-            .reason("--task takes a regular expression")
+            .reason(text![option("--task"), " takes a regular expression"])
             .suggest("Escape characters such as ( [ * + ? with a backslash to find them as they are.")
             .alternative(regex::escape(text))
             .caused_by(error)
@@ -144,10 +144,10 @@ fn path(context: &Context<'_>, text: &str) -> Result<String> {
 
 /// A date as it is asked for, in seconds since 1970: see [`dates::seconds`]. What makes no sense is a usage error that names
 /// the option.
-pub fn date(context: &Context<'_>, name: &str, text: &str, edge: Edge) -> Result<i64> {
+pub fn date(context: &Context<'_>, name: &'static str, text: &str, edge: Edge) -> Result<i64> {
     let fixed = context.env.get("EMPIRICA_NOW").map(|_| context.env.now().timestamp());
     dates::seconds(context.repo, text, edge, fixed)?.ok_or_else(|| {
-        Error::usage(format!("'{text}' is not a date that can be used for --{name}"))
+        Error::usage(text![format!("'{text}' is not a date that can be used for "), option(name)])
             .provided(text)
             .reason("it is neither an ISO date that exists, nor one of the forms git knows")
             .suggest("Write 2026-01-31, 2026-01-31T12:00:00Z, \"7 days ago\", yesterday or \"last friday\".")
@@ -159,7 +159,7 @@ pub fn date(context: &Context<'_>, name: &str, text: &str, edge: Edge) -> Result
 
 fn backwards(since: i64, until: i64) -> Error {
     let shown = |seconds: i64| DateTime::from_timestamp(seconds, 0).map_or_else(String::new, |time| time.to_rfc3339());
-    Error::usage("--since is later than --until")
+    Error::usage(text![option("--since"), " is later than ", option("--until")])
         .reason(format!("nothing can be since {} and until {}", shown(since), shown(until)))
         .suggest("Exchange the two, or leave one out.")
 }

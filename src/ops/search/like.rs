@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::matching::{likeness, words};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, blank, empirica};
 use crate::model::handoff::{Failure, Item};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::ops::alias::{self, Thing};
@@ -79,8 +79,8 @@ pub(super) fn run(
             .provided(given)
             .reason("a blank text resembles nothing")
             .suggest("Name a handoff or a session, or say what you are going to do.")
-            .command("git empirica search --like latest")
-            .command("git empirica search --like \"Make the login test stable\""));
+            .command(empirica("search").option("--like", "latest"))
+            .command(empirica("search").option("--like", blank("Make the login test stable"))));
     }
     let about = resolve(context, given.trim())?;
     let (own, work) = match &about {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::travel::Trip;
 use super::{Leaves, Synced, destinations, is_nested};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::git::remotes::Place;
 use crate::git::transfer::Manner;
 use crate::git::{Repository, parent, parse_oid, remotes};
@@ -84,7 +84,7 @@ fn sync(
         return Err(Error::refused("the time for syncing was over before anything was sent (empirica.syncTimeout)")
             .reason("what waited here was written to the notes first: a reference-transaction hook or the disk is slow")
             .suggest("Your records are safe here. Send them when you have the time.")
-            .command("git empirica sync"));
+            .command(empirica("sync")));
     }
     let manner =
         Manner { in_hook: true, plain_ssh: has_plain_ssh(context), shown: false, deadline: Some(began + time) };
@@ -127,7 +127,7 @@ fn taken_along(context: &Context<'_>, lines: &[String], remote: &str) -> Option<
         context.store.secrets_leaving(name, *new, *old).unwrap_or_default().into_iter().next()
     });
     let leak = found?;
-    let command = leak.remedies().pop().unwrap_or_default();
+    let command = leak.remedies().pop()?;
     Some(format!(
         "{} holds a secret (rule {}), and this push to {remote} takes it along; change the secret, take it out and push again: {command}",
         leak.what(),

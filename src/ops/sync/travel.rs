@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::{Cargo, Leaves, RefSynced, Status, Synced, status};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, empirica};
 use crate::fault;
 use crate::git::Oid;
 use crate::git::remotes::{Place, is_partial};
@@ -52,7 +52,8 @@ impl Trip<'_, '_> {
         }
         if let Some(leak) = secret {
             let error = leaks(&leak, "so it would not be sent");
-            warnings.push(format!("{error}: {}", error.commands().join(", or ")));
+            let commands: Vec<String> = error.commands().iter().map(ToString::to_string).collect();
+            warnings.push(format!("{error}: {}", commands.join(", or ")));
         }
         Ok(self.synced(&standings, &incoming, &outgoing, 1, is_first(&standings)))
     }
@@ -134,7 +135,7 @@ impl Trip<'_, '_> {
                 return Err(Error::storage("what was redacted is not out of all notes here yet")
                     .reason("a ref or a log could not be written; nothing is sent until it is")
                     .suggest("See what is in the way, then sync again.")
-                    .command("git empirica doctor"));
+                    .command(empirica("doctor")));
             }
             let pushed = transfer::push(store.repo(), self.place, &updates, &self.manner)?;
             fault::step("sync: pushed");
@@ -167,7 +168,7 @@ impl Trip<'_, '_> {
         Err(Error::refused(format!("others were faster than we {ROUNDS} times"))
             .reason(format!("{} took notes of others between each fetch and push of ours", self.place.name))
             .suggest("Your records are safe here. Run it again.")
-            .command("git empirica sync"))
+            .command(empirica("sync")))
     }
 
     /// Waits a little, so that two who race do not march in step.
@@ -178,7 +179,7 @@ impl Trip<'_, '_> {
             return Err(Error::refused("the time for syncing was over (empirica.syncTimeout)")
                 .reason("others pushed at the same moment")
                 .suggest("Your records are safe here. Run it when you have the time.")
-                .command("git empirica sync"));
+                .command(empirica("sync")));
         }
         std::thread::sleep(pause);
         Ok(())
@@ -263,8 +264,8 @@ impl Trip<'_, '_> {
             if words.contains("unpacker error") || words.contains("missing necessary objects") {
                 return Err(error
                     .suggest("An object of the notes or their history may be damaged, or not here. See what doctor says; else have them written anew without it, and sync again.")
-                    .command("git empirica doctor")
-                    .command("git empirica flush --without-damaged"));
+                    .command(empirica("doctor"))
+                    .command(empirica("flush").flag("--without-damaged")));
             }
             return Err(error
                 .suggest(
@@ -278,7 +279,7 @@ impl Trip<'_, '_> {
 
 /// Why a ref was not sent. What a field or a rule is called is said, never what it found.
 fn held_back(leak: &Leak) -> Error {
-    leaks(leak, "so it was not sent").command("git empirica sync --allow-secret")
+    leaks(leak, "so it was not sent").command(empirica("sync").flag("--allow-secret"))
 }
 
 /// An error of a secret that leaves, or would.

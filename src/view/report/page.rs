@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::{graph, reliability, sessions, timeline, trajectory};
 use crate::epistemics::short::short;
-use crate::error::{Error, Result, quote};
+use crate::error::{Command, Error, Result, empirica};
 use crate::model::{Body, Head, Id, Record, SessionId};
 use crate::ops::report::{Known, LISTED, Outcome, SESSIONS, STATEMENTS};
 use crate::view::{safe, words};
@@ -46,25 +46,28 @@ pub struct LeftOut {
 /// Makes the page. The same outcome gives the same bytes.
 pub fn page(outcome: &Outcome) -> Result<Page> {
     let ai = outcome.ai.as_deref();
-    let left = |kind, count, noun: &str, command: &str| left_out(ai, kind, count, noun, command);
+    let left = |kind, count, noun: &str, command: Command| left_out(ai, kind, count, noun, command);
     let (totals, attention) = (&outcome.totals, &outcome.attention);
     let timeline = timeline::timeline(&outcome.sessions, &outcome.passings);
     let growth = trajectory::all(&outcome.sessions);
     let unshown = totals.sessions - outcome.sessions.len();
     let undrawn = timeline.as_ref().map_or(0, |timeline| timeline.left_out + unshown);
     let ungrown = growth.as_ref().map_or(0, |growth| growth.1);
-    let gone_sessions = left("sessions", totals.sessions.saturating_sub(SESSIONS), "older session", "session list");
-    let gone_timeline = left("timeline", undrawn, "session", "session list");
-    let gone_growth = left("growth", ungrown, "session", "calibration");
+    let gone_sessions =
+        left("sessions", totals.sessions.saturating_sub(SESSIONS), "older session", empirica("session list"));
+    let gone_timeline = left("timeline", undrawn, "session", empirica("session list"));
+    let gone_growth = left("growth", ungrown, "session", empirica("calibration"));
     let unknowns = totals.unknowns_open.saturating_sub(LISTED);
-    let gone_unknowns = left("unknowns", unknowns, "older question", "search kind:unknown --limit 1000");
-    let gone_handoffs = left("handoffs", attention.unclaimed_more, "older handoff", "handoff list --unacknowledged");
-    let gone_goals = left("goals", attention.goals_more, "older goal", "goal list --open");
+    let gone_unknowns =
+        left("unknowns", unknowns, "older question", empirica("search").arg("kind:unknown").option("--limit", "1000"));
+    let gone_handoffs =
+        left("handoffs", attention.unclaimed_more, "older handoff", empirica("handoff list").flag("--unacknowledged"));
+    let gone_goals = left("goals", attention.goals_more, "older goal", empirica("goal list").flag("--open"));
     let gone_knowledge = left(
         "knowledge",
         totals.statements.saturating_sub(STATEMENTS),
         "less important entry",
-        "search kind:finding,decision,deadend --limit 1000",
+        empirica("search").arg("kind:finding,decision,deadend").option("--limit", "1000"),
     );
     let entries = Entries::new(outcome);
     let groups = [
@@ -117,7 +120,7 @@ fn rendered(data: Value) -> Result<String> {
     let broken = |error: minijinja::Error| {
         Error::refused("the page cannot be made")
             .suggest("Internal error; please report it. The records are whole.")
-            .command("git empirica status --all")
+            .command(empirica("status").flag("--all"))
             .caused_by(error)
     };
     environment.add_template("report.html", TEMPLATE).map_err(broken)?;
@@ -180,12 +183,12 @@ fn contents(outcome: &Outcome) -> String {
 }
 
 /// Says what is left out, with the command that shows it to whom asked for this agent; nothing when nothing is.
-fn left_out(ai: Option<&str>, kind: &'static str, count: usize, noun: &str, command: &str) -> Option<LeftOut> {
-    let ai = ai.map(|ai| format!(" --ai {}", quote(ai))).unwrap_or_default();
+fn left_out(ai: Option<&str>, kind: &'static str, count: usize, noun: &str, command: Command) -> Option<LeftOut> {
+    let command = ai.into_iter().fold(command, |command, ai| command.option("--ai", ai));
     let noun = if count > 1 && noun.ends_with('y') { noun.replace("entry", "entries") } else { noun.to_owned() };
     let plural = if count > 1 && !noun.ends_with('s') { "s" } else { "" };
     let what = format!("{count} {noun}{plural}");
-    (count > 0).then(|| LeftOut { kind, count, what, command: safe::line(&format!("git empirica {command}{ai}")) })
+    (count > 0).then(|| LeftOut { kind, count, what, command: safe::line(&command.to_string()) })
 }
 
 /// Entries under a title; nothing without any.
@@ -361,14 +364,14 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_counted_in_words() {
-        assert!(left_out(None, "sessions", 0, "older session", "session list").is_none());
-        let one = left_out(Some("a b"), "sessions", 1, "older session", "session list").unwrap();
+        assert!(left_out(None, "sessions", 0, "older session", empirica("session list")).is_none());
+        let one = left_out(Some("a b"), "sessions", 1, "older session", empirica("session list")).unwrap();
         assert_eq!(
             (one.what.as_str(), one.command.as_str()),
             ("1 older session", "git empirica session list --ai 'a b'")
         );
         assert_eq!(
-            left_out(None, "knowledge", 7, "less important entry", "x").unwrap().what,
+            left_out(None, "knowledge", 7, "less important entry", empirica("x")).unwrap().what,
             "7 less important entries"
         );
     }

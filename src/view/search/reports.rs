@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::epistemics::trajectory::alone;
+use crate::error::empirica;
 use crate::ops::handoff::Listed;
 use crate::ops::show::short_commit;
 use crate::view::handoff::growth;
@@ -148,7 +149,7 @@ fn table(reports: &[Listed], width: Option<usize>) -> String {
             text.push_str(&fitted(&format!("  - {}", safe::line(&finding.text)), width));
         }
         if let more @ 1.. = listed.handoff.findings.len().saturating_sub(SHOWN) {
-            let command = format!("  {more} more: git empirica show {}", listed.head.id.short());
+            let command = format!("  {more} more: {}", empirica("show").arg(listed.head.id.short()));
             text.push_str(&fitted(&command, width));
         }
     }

@@ -316,7 +316,7 @@ fn what_nobody_wrote_is_refused_with_the_agents_that_are_known() {
     let utf16: Vec<u8> = "{\"type\":\"user\"}".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let marked: Vec<u8> = [0xff, 0xfe].into_iter().chain(utf16.iter().copied()).collect();
     for bytes in [utf16, marked] {
-        assert!(read_from(bytes.as_slice(), None).unwrap_err().reason_text().contains("UTF-16"));
+        assert!(read_from(bytes.as_slice(), None).unwrap_err().reason_text().to_string().contains("UTF-16"));
     }
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(read(&folder.path().join("x"), None).unwrap_err().kind(), crate::error::Kind::NotFound);
