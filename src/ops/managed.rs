@@ -10,7 +10,7 @@ use crate::epistemics::{history, task};
 use crate::error::{Error, Result, quote};
 use crate::model::formats::{self, Format, TYPE};
 use crate::model::{Handoff, Id};
-use crate::store::secrets::redact_text;
+use empirica_secrets::redact_text;
 
 /// How many things that are wrong are told beside the first.
 const TOLD: usize = 9;

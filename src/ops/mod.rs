@@ -60,7 +60,8 @@ pub mod validate;
 pub use context::{Asked, Context};
 
 use crate::model::SessionId;
-use crate::store::{Replaced, Storage, Written};
+use crate::store::{Storage, Written};
+use empirica_secrets::Replaced;
 
 /// What storing something left to say.
 #[derive(Debug, Default)]

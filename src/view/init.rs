@@ -6,11 +6,11 @@ use super::sync::cargo;
 use super::{Answer, safe, words};
 use crate::git::config::File;
 use crate::model::agent_files;
-use crate::model::transcript::Agent;
 use crate::ops::init::Outcome;
 use crate::ops::init::record::How;
 use crate::ops::init::steps::Step;
 use crate::ops::sync::Synced;
+use empirica_transcripts::model::Agent;
 
 /// A change as JSON: what is done, to which file or key, and to what.
 fn step_json(step: &Step) -> Value {
