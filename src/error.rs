@@ -6,6 +6,8 @@ mod remedy;
 use std::error::Error as StdError;
 use std::fmt;
 
+use empirica_transcripts::model::Agent;
+
 pub use self::path::{io_cause, move_aside, quote};
 pub use crate::text;
 
@@ -229,5 +231,36 @@ impl fmt::Display for Error {
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.0.source.as_deref().map(|e| e as _)
+    }
+}
+
+impl From<empirica_transcripts::Error> for Error {
+    fn from(error: empirica_transcripts::Error) -> Self {
+        use empirica_transcripts::Error as Cause;
+        let message = error.to_string();
+        let known = |error: Error| {
+            let names: Vec<&str> = Agent::ALL.into_iter().map(Agent::name).collect();
+            let error = error.suggest(format!("Give a transcript of one of these agents: {}.", names.join(", ")));
+            names.into_iter().fold(error, Error::alternative)
+        };
+        match error {
+            Cause::Missing { path, source } => Error::not_found(message).on_path(&path, source),
+            Cause::Unreadable { path, source } => Error::refused(message).on_path(&path, source),
+            Cause::UnknownAgent { reason, .. } => known(Error::refused(message)).reason(reason),
+            Cause::EmptyFolder { .. } => {
+                known(Error::not_found(message)).reason("none of the files right below it was written by a known agent")
+            }
+            Cause::NoSession { root, .. } => Error::not_found(message)
+                .reason(match root {
+                    Some(root) => format!("no session in it was made in {}", root.display()),
+                    None => "there is no session in it".to_owned(),
+                })
+                .suggest("Give the transcript that is meant, or run the command where the agent worked."),
+            Cause::Database { source, .. } => Error::refused(message)
+                .reason(source.to_string())
+                .suggest("If OpenCode is writing in it, run the command again; else give another transcript.")
+                .caused_by(source),
+            other => Error::refused(message).caused_by(other),
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::harness::{Place, Repo};
 
 /// A made-up transcript of an agent.
 pub fn fixture(name: &str) -> String {
-    format!("{}/tests/fixtures/transcripts/{name}", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/crates/empirica-transcripts/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// The fixture as if it had been written in a repository.

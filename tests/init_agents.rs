@@ -3,8 +3,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use empirica_transcripts::model::Agent;
 use git_empirica::model::agent_files;
-use git_empirica::model::transcript::Agent;
 use serde_json::{Value, json};
 
 use crate::harness::{Place, Repo};

@@ -96,7 +96,6 @@ mod rewrites;
 mod schema;
 mod search;
 mod secrets;
-mod secrets_corpus;
 mod secrets_kept;
 mod secrets_leave;
 mod seeds;

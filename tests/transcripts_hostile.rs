@@ -6,10 +6,10 @@ use std::path::Path;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use git_empirica::wire::transcript::{read, read_from};
+use empirica_transcripts::{read, read_from};
 
 use crate::collect::fixture;
-use git_empirica::model::transcript::Transcript;
+use empirica_transcripts::model::Transcript;
 
 fn told(text: &[u8]) -> Transcript {
     read_from(text, Some(Path::new("/r"))).expect("a transcript")
@@ -273,7 +273,7 @@ fn a_file_that_gemini_shows_is_modified_by_tools_that_write_alone() {
         let found = told((start.to_owned() + &row.to_string()).as_bytes());
         assert_eq!(
             (found.agent, found.files_modified.len()),
-            (git_empirica::model::transcript::Agent::Gemini, modified),
+            (empirica_transcripts::model::Agent::Gemini, modified),
             "{name}"
         );
     }

@@ -1,7 +1,7 @@
 //! Whatever an agent gives a hook: it is read or refused; what is answered keeps to its bounds.
 #![no_main]
 
-use git_empirica::model::transcript::Agent;
+use empirica_transcripts::model::Agent;
 use git_empirica::wire::hooks::{Event, answer, payload, read, running};
 use git_empirica_fuzz::first;
 use libfuzzer_sys::fuzz_target;

@@ -1,7 +1,7 @@
 //! What is replaced is replaced at once, and nothing beside it: a second look finds nothing, the rest is kept.
 #![no_main]
 
-use git_empirica::store::secrets::{redact_text, redact_value};
+use empirica_secrets::{redact_text, redact_value};
 use libfuzzer_sys::fuzz_target;
 
 /// Whether the pieces of `clean` between what was replaced stand in `text`, in their order.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use git_empirica::wire::transcript::read_from;
+use empirica_transcripts::read_from;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -18,5 +18,5 @@ fuzz_target!(|data: &[u8]| {
     );
     // what is stored of it can be read again
     let line = serde_json::to_string(&read).expect("JSON");
-    assert_eq!(serde_json::from_str::<git_empirica::model::transcript::Transcript>(&line).expect("a transcript"), read);
+    assert_eq!(serde_json::from_str::<empirica_transcripts::model::Transcript>(&line).expect("a transcript"), read);
 });

@@ -6,9 +6,9 @@ use super::input::Input;
 use super::{args, requests};
 use crate::error::Result;
 use crate::model::readers::Reader;
-use crate::model::transcript::Agent;
 use crate::ops::{Asked, accept, answer, collect, init, instructions, task};
 use crate::view::{self, Answer};
+use empirica_transcripts::model::Agent;
 
 impl Here<'_> {
     pub(super) fn accept(&mut self, given: args::Accept) -> Result<Answer> {

@@ -10,7 +10,7 @@ use crate::git::process::{shell, variable};
 /// editor fails.
 pub fn edit(repo: &Repository, text: &str, out_is_terminal: bool) -> Result<Option<String>> {
     // a draft that is kept after a failure keeps no secret
-    let clean = crate::store::secrets::redact_text(text).map(|(clean, _)| clean);
+    let clean = empirica_secrets::redact_text(text).map(|(clean, _)| clean);
     let text = clean.as_deref().unwrap_or(text);
     let path = repo.git_dir().join(format!("EMPIRICA_EDITMSG.{}", crate::store::unique()));
     let line = variable(repo.cwd(), "GIT_EDITOR").ok_or_else(|| {

@@ -7,12 +7,12 @@ use super::{args, requests};
 use crate::env::Env;
 use crate::error::Kind;
 use crate::git::Repository;
-use crate::model::transcript::Agent;
 use crate::ops::hook;
 use crate::view;
 use crate::view::block::BuiltIn;
 use crate::view::template::Templates;
 use crate::wire::hooks::{self, Event, Told};
+use empirica_transcripts::model::Agent;
 
 /// The most that an agent can tell, in bytes; what is longer is taken for nothing.
 const MOST: u64 = 32 << 20;

@@ -10,7 +10,6 @@ use crate::error::{Error, Result, empirica};
 use crate::model::assessment::Trigger;
 use crate::model::goal::Priority;
 use crate::model::handoff::Calibration;
-use crate::model::transcript::Agent;
 use crate::model::{Phase, Vectors, Verdict};
 use crate::ops::Asked;
 use crate::ops::accept;
@@ -20,6 +19,7 @@ use crate::ops::{handoff, hook, init, log, managed, search};
 use crate::view::pack::Detail;
 use crate::view::search::reports;
 use crate::view::show::Format;
+use empirica_transcripts::model::Agent;
 
 impl From<args::Who> for Asked {
     fn from(who: args::Who) -> Self {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::gathered::add_new;
 use crate::model::collected::{Collected, NumberedSubagent};
 use crate::model::journal::CATEGORIES;
-use crate::model::transcript::{Pending, Subagent, Tokens, ToolSummary, Transcript};
+use empirica_transcripts::model::{Pending, Subagent, Tokens, ToolSummary, Transcript};
 
 /// How many samples of a category are kept.
 const SAMPLES: usize = 3;
@@ -228,7 +228,7 @@ fn less(now: Tokens, known: Tokens) -> Tokens {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::transcript::Agent;
+    use empirica_transcripts::model::Agent;
 
     fn transcript(size: u64, count: u64) -> Transcript {
         let mut out = Transcript::new(Agent::Codex);

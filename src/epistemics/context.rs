@@ -8,7 +8,7 @@ use super::short::short;
 use crate::model::Handoff;
 use crate::model::goal::GoalStatus;
 use crate::model::handoff::{Failure, Item, Relevant, Slip};
-use crate::model::transcript::{Role, Transcript};
+use empirica_transcripts::model::{Role, Transcript};
 
 /// The type of such a handoff.
 pub const KIND: &str = "context";
@@ -89,7 +89,7 @@ pub fn fill(handoff: &mut Handoff, source: &Source<'_>) {
 
 fn drawn(handoff: &Handoff, source: &Source<'_>) -> Lists {
     let Source { gathered, transcript, .. } = source;
-    let tool = |tool: &crate::model::transcript::ToolSummary| Tool {
+    let tool = |tool: &empirica_transcripts::model::ToolSummary| Tool {
         category: tool.category.clone(),
         count: tool.count,
         samples: tool.samples.clone(),
@@ -101,7 +101,7 @@ fn drawn(handoff: &Handoff, source: &Source<'_>) -> Lists {
         add_new(&mut pending, &open.map(|step| format!("{}: {}", goal.text, step.text)).collect::<Vec<_>>());
     }
     for known in &gathered.transcripts {
-        let state = |task: &crate::model::transcript::Pending| match task.status.as_str() {
+        let state = |task: &empirica_transcripts::model::Pending| match task.status.as_str() {
             "pending" => task.text.clone(),
             status => format!("{} ({})", task.text, status.replace('_', " ")),
         };
@@ -114,7 +114,7 @@ fn drawn(handoff: &Handoff, source: &Source<'_>) -> Lists {
         &gathered.decisions.iter().map(|one| format!("{} — {}", one.text, one.why)).collect::<Vec<_>>(),
     );
     gathered.transcripts.iter().for_each(|known| add_new(&mut decisions, &known.decisions));
-    let message = |said: &crate::model::transcript::Said| Message {
+    let message = |said: &empirica_transcripts::model::Said| Message {
         role: match said.role {
             Role::User => "user".to_owned(),
             Role::Assistant => "assistant".to_owned(),

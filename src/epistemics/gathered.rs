@@ -8,9 +8,9 @@ use super::short::short;
 use crate::model::goal::GoalState;
 use crate::model::handoff::{Assessed, Choice, Failure, Item, Proof, Slip, ToolUse};
 use crate::model::session::Session;
-use crate::model::transcript::ToolSummary;
 use crate::model::vectors::Vectors;
 use crate::model::{Accept, Assessment, Body, Checkpoint, Handoff, Head, Id, Phase, Record, SessionId};
+use empirica_transcripts::model::ToolSummary;
 
 /// The longest sample of an activity, in characters.
 const SAMPLE: usize = 120;

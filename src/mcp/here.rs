@@ -6,10 +6,10 @@ use crate::env::Env;
 use crate::error::{Error, Result, empirica};
 use crate::git::Repository;
 use crate::model::Phase;
-use crate::model::transcript::Agent;
 use crate::ops::{Asked, Context, current, session};
 use crate::view::block::BuiltIn;
 use crate::view::template::Templates;
+use empirica_transcripts::model::Agent;
 
 /// What is remembered from one call to the next, as long as the server runs; losing it loses no record.
 #[derive(Debug, Clone, Default)]

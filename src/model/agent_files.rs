@@ -1,6 +1,6 @@
 //! The files of a project that tell an agent which hooks to run, which MCP server to start, which plugin to load.
 
-use super::transcript::Agent;
+use empirica_transcripts::model::Agent;
 
 /// What an agent is told, and where.
 #[derive(Debug, Clone, Copy)]

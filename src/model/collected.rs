@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::transcript::{Pending, Subagent, Tokens, ToolSummary};
+use empirica_transcripts::model::{Pending, Subagent, Tokens, ToolSummary};
 
 fn is_none(count: &u64) -> bool {
     *count == 0
@@ -11,7 +11,7 @@ fn is_none(count: &u64) -> bool {
 /// What was new in a transcript when it was collected. All of a transcript's collections together tell what it tells.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Collected {
-    /// The agent that wrote the transcript, in the word of [`Agent::name`](super::transcript::Agent::name).
+    /// The agent that wrote the transcript, in the word of [`Agent::name`](empirica_transcripts::model::Agent::name).
     pub agent: String,
     /// The transcript: the agent's own id of its session, or what stands for it.
     pub transcript: String,

@@ -132,6 +132,4 @@ pub struct Activity {
     pub led_from: Option<Id>,
 }
 
-/// The tool categories that agents' users know.
-pub const CATEGORIES: &[&str] =
-    &["shell", "read", "write", "edit", "grep", "glob", "search", "fetch", "task", "ask", "mcp"];
+pub use empirica_transcripts::model::CATEGORIES;

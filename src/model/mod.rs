@@ -16,15 +16,14 @@ pub mod readers;
 pub mod record;
 pub mod session;
 pub mod snapshot;
-pub mod transcript;
 pub mod vectors;
 
 pub use accept::{Accept, Verdict};
 pub use assessment::{Assessment, Checkpoint, Trigger};
 pub use digest::Digest;
+pub use empirica_transcripts::model::Transcript;
 pub use handoff::Handoff;
 pub use id::{Id, SessionId};
 pub use phase::Phase;
 pub use record::{Body, Head, Record, Shelf};
-pub use transcript::Transcript;
 pub use vectors::{Vector, Vectors};

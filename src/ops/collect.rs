@@ -12,12 +12,12 @@ use crate::git::{Oid, history, parse_oid};
 use crate::model::collected::Collected;
 use crate::model::hash::fnv;
 use crate::model::session::{Session, SessionEnd, SessionStart};
-use crate::model::transcript::{Agent, Transcript};
 use crate::model::{Body, Head, Record, SessionId};
 use crate::store::index::Only;
-use crate::store::secrets::{redact_text, redact_value};
 use crate::store::{When, Written};
-use crate::wire::transcript::{self, find};
+use empirica_secrets::{redact_text, redact_value};
+use empirica_transcripts::discover::find;
+use empirica_transcripts::model::{Agent, Transcript};
 
 /// The longest task of a session that is made for a transcript, in characters.
 const TASK: usize = 200;
@@ -161,7 +161,7 @@ pub fn read(context: &Context<'_>, request: &Request) -> Result<(PathBuf, Transc
         Some(given) => context.env.cwd.join(given),
         None => latest(context, root.as_deref(), request.agent)?,
     };
-    let transcript = transcript::read(&path, root.as_deref())?;
+    let transcript = empirica_transcripts::read(&path, root.as_deref())?;
     match request.agent.filter(|agent| *agent != transcript.agent) {
         None => Ok((path, transcript)),
         Some(agent) => Err(Error::refused(format!("the transcript is not of {}", agent.name()))

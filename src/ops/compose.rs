@@ -18,10 +18,10 @@ use crate::git::status::{self, Status};
 use crate::git::{history, parse_oid};
 use crate::model::assessment::Changes;
 use crate::model::handoff::MadeIn;
-use crate::model::transcript::Transcript;
 use crate::model::{Body, Handoff, Id, Record, SessionId};
 use crate::store::Scan;
 use crate::store::index::HandoffsWanted as Wanted;
+use empirica_transcripts::model::Transcript;
 
 /// How many commits a handoff lists.
 const COMMITS: usize = 200;

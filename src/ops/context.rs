@@ -7,9 +7,10 @@ use super::{Stored, alias, session};
 use crate::env::Env;
 use crate::error::{Error, Result, empirica, option, text};
 use crate::git::Repository;
-use crate::model::transcript::Agent;
 use crate::model::{Body, Id, Record, SessionId, Shelf};
-use crate::store::{Render, Replaced, Store, When, secrets};
+use crate::store::{Render, Store, When};
+use empirica_secrets::Replaced;
+use empirica_transcripts::model::Agent;
 
 /// Who and which session the user named.
 #[derive(Debug, Clone, Default)]
@@ -75,7 +76,7 @@ impl<'a> Context<'a> {
         let given = context.asked.ai.as_deref().or(env.get("EMPIRICA_AI"));
         context.named = given.map(stored);
         if context.named.as_deref() != given {
-            context.in_name = given.and_then(secrets::redact_text).map_or_else(Vec::new, |(_, rules)| rules);
+            context.in_name = given.and_then(empirica_secrets::redact_text).map_or_else(Vec::new, |(_, rules)| rules);
         }
         context.asked.ai = asked;
         Ok(context)

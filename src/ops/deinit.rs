@@ -5,7 +5,7 @@ use super::init::hooks::take_back;
 use super::init::record::{self, Added, Record};
 use super::init::steps::Step;
 use super::init::{Outcome, remotes};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git::Repository;
 use crate::git::config::{self, File};
 
@@ -40,7 +40,7 @@ pub fn run(repo: &Repository, dry_run: bool) -> Result<Outcome> {
 
 /// The steps that remove a value, where it still stands; that of a remote is found under its new name, too.
 fn unset(repo: &Repository, added: &Added) -> Result<Vec<Step>> {
-    let stands = |key: &str| Ok(config::own(repo.cwd(), &File::Local, key)?.contains(&added.value));
+    let stands = |key: &str| Ok::<_, Error>(config::own(repo.cwd(), &File::Local, key)?.contains(&added.value));
     let mut keys = vec![added.key.clone()];
     if added.key.starts_with("remote.") {
         let others = remotes::list(repo.cwd())?.into_iter().map(|remote| format!("remote.{}.fetch", remote.name));

@@ -22,8 +22,8 @@ use super::sync::{self, Synced};
 use crate::error::Result;
 use crate::git::Repository;
 use crate::model::Shelf;
-use crate::model::transcript::Agent;
 use crate::store::data_ref;
+use empirica_transcripts::model::Agent;
 
 /// The agents whose files get our hooks and our MCP server.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -61,7 +61,8 @@ pub use context::{Asked, Context};
 
 use crate::error::{Command, Text};
 use crate::model::SessionId;
-use crate::store::{Replaced, Storage, Written};
+use crate::store::{Storage, Written};
+use empirica_secrets::Replaced;
 
 /// What storing something left to say.
 #[derive(Debug, Default)]

@@ -11,8 +11,9 @@ use crate::error::Result;
 use crate::git::{Oid, foreign, parse_oid};
 use crate::model::{Body, SessionId, Shelf};
 use crate::store::foreign::Given;
-use crate::store::{Replaced, Storage, Waiting};
+use crate::store::{Storage, Waiting};
 use crate::wire::python::{self, Line, Original, PREFIXES, Refused};
+use empirica_secrets::Replaced;
 
 /// Refs of the Python tool's hooks: they hold nothing that an agent said.
 const ASIDE: [&str; 2] = ["refs/notes/breadcrumbs", "refs/notes/empirica-precompact"];

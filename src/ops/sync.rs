@@ -12,7 +12,7 @@ use crate::git::remotes::{self, Place};
 use crate::git::transfer::Manner;
 use crate::git::{Repository, transfer};
 use crate::model::{Body, Shelf};
-use crate::store::{MARKDOWN_REF, Standing, Travelling, data_ref, secrets};
+use crate::store::{MARKDOWN_REF, Standing, Travelling, data_ref};
 use crate::wire;
 
 pub use push::{BeforePush, before_push};
@@ -217,7 +217,7 @@ pub fn run(context: &Context<'_>, request: &Request, say: &mut dyn FnMut(&str)) 
     }
     let mut failed = None;
     for mut place in places {
-        place.name = secrets::redact_text(&place.name).map_or(place.name, |(name, _)| name);
+        place.name = empirica_secrets::redact_text(&place.name).map_or(place.name, |(name, _)| name);
         let manner = Manner {
             shown: request.shown,
             in_hook: request.unattended,
@@ -252,7 +252,7 @@ pub fn receive(context: &Context<'_>, names: Vec<String>, warnings: &mut Vec<Str
             .travel(warnings, &mut |_| {})
     };
     let named = names.into_iter().map(|name| {
-        let shown = secrets::redact_text(&name).map_or_else(|| name.clone(), |(shown, _)| shown);
+        let shown = empirica_secrets::redact_text(&name).map_or_else(|| name.clone(), |(shown, _)| shown);
         let received = one(&name, &shown);
         (shown, received)
     });

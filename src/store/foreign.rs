@@ -6,14 +6,15 @@ use serde_json::Value;
 
 use super::epoch::Epoch;
 use super::log::Waiting;
-use super::{Lookup, Replaced, Store, data_ref};
 use crate::error::Result;
 use crate::git::{Oid, parse_oid};
 use crate::model::record::Attach;
 use crate::model::{Body, Head, Id, Record, Shelf};
+use crate::store::{Lookup, Store, data_ref};
 use crate::wire;
 use crate::wire::lines;
 use crate::wire::python::Line;
+use empirica_secrets::Replaced;
 
 /// A record that is to be stored, as it is made and as it is written.
 pub struct Given {

@@ -5,12 +5,13 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::said::Said;
-use super::{Lookup, MARKDOWN_REF, Replaced, Store, data_ref, our_refs, secrets, tracked};
 use crate::error::{Command, Result, empirica};
 use crate::git::{Oid, notes};
 use crate::model::Shelf;
+use crate::store::{Lookup, MARKDOWN_REF, Store, data_ref, our_refs, tracked};
 use crate::wire::redact::is_stub;
 use crate::wire::{blocks, lines};
+use empirica_secrets::Replaced;
 
 /// Where a secret would leave with what travels, or is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,19 +163,19 @@ pub(super) fn leaks(line: &[u8]) -> Vec<Leak> {
         Ok(mut value) if id.is_some() => {
             let mut named = String::new();
             keys(&value, &mut named);
-            let in_keys = secrets::redact_text(&named).map_or_else(Vec::new, |(_, rules)| rules);
+            let in_keys = empirica_secrets::redact_text(&named).map_or_else(Vec::new, |(_, rules)| rules);
             // what git made of a signature is no text, and none of it could be replaced
             if value.get("kind") == Some(&"signature".into())
                 && let Some(Value::String(signed)) = value.get_mut("signed")
             {
                 *signed = unsigned(signed);
             }
-            let found = secrets::redact_value(&mut value).into_iter();
+            let found = empirica_secrets::redact_value(&mut value).into_iter();
             let found = found.map(|Replaced { field, rule }| leak(Some(field), rule));
             found.chain(in_keys.into_iter().map(|rule| leak(Some("the name of a field".to_owned()), rule))).collect()
         }
         _ => {
-            let found = secrets::redact_text(&String::from_utf8_lossy(line));
+            let found = empirica_secrets::redact_text(&String::from_utf8_lossy(line));
             found.map_or_else(Vec::new, |(_, rules)| rules).into_iter().map(|rule| leak(None, rule)).collect()
         }
     }
@@ -210,18 +211,18 @@ fn unsigned(commit: &str) -> String {
 
 /// The first secret of a text.
 pub(super) fn leak_of_text((id, text): &(Option<String>, String)) -> Option<Leak> {
-    let rule = *secrets::redact_text(text)?.1.first()?;
+    let rule = *empirica_secrets::redact_text(text)?.1.first()?;
     Some(Leak::new(id.clone(), None, rule))
 }
 
 fn is_allowed(record: &Value) -> bool {
-    record.get(secrets::ALLOWED).and_then(Value::as_bool).unwrap_or(false)
+    record.get(empirica_secrets::ALLOWED).and_then(Value::as_bool).unwrap_or(false)
 }
 
 /// The id of a record whose secrets were allowed.
 pub(super) fn allowed_id(line: &[u8]) -> Option<String> {
     // most lines do not say the word, and need not be read for it
-    let key = secrets::ALLOWED.as_bytes();
+    let key = empirica_secrets::ALLOWED.as_bytes();
     let says = line.windows(key.len()).any(|word| word == key);
     let value: Value = says.then(|| serde_json::from_slice(line).ok()).flatten()?;
     is_allowed(&value).then(|| lines::id(line).map(str::to_owned)).flatten()

@@ -8,12 +8,12 @@ use super::epoch::NAME;
 use super::leaks::{leak_of_text, leaks};
 use super::merge::form_of;
 use super::said::Said;
-use super::{Form, Leak, Part, Standing, Store, data_ref, log, secrets, tracked};
 use crate::error::{Error, Result, empirica};
 use crate::git::beyond::{Object, object, objects};
 use crate::git::lookup::Notes;
 use crate::git::{Oid, parse_oid};
 use crate::model::Shelf;
+use crate::store::{Form, Leak, Part, Standing, Store, data_ref, log, tracked};
 use crate::wire::{blocks, lines};
 
 /// So many bytes of plain text are looked at in one go, and so many of them again with the next.
@@ -134,7 +134,7 @@ impl Sides<'_> {
                 |line: &&[u8]| line.iter().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b' ' | b',' | b'-'));
             let lines = content.split(|byte| *byte == b'\n').filter(|line| path != NAME || !is_of_epoch(line));
             let rules = in_parts(lines, in_time)?;
-            let clean = secrets::redact_text(path).map_or_else(|| path.to_owned(), |(path, _)| path);
+            let clean = empirica_secrets::redact_text(path).map_or_else(|| path.to_owned(), |(path, _)| path);
             let leak = |rule| Leak::new(None, None, rule).at(&self.name, id, Part::File(clean.clone()));
             return Ok(rules.into_iter().map(leak).collect());
         };
@@ -193,7 +193,7 @@ fn in_parts<'l>(
             continue;
         }
         in_time()?;
-        rules.extend(secrets::redact_text(&part).into_iter().flat_map(|(_, rules)| rules));
+        rules.extend(empirica_secrets::redact_text(&part).into_iter().flat_map(|(_, rules)| rules));
         let kept = (part.len().saturating_sub(OVERLAP)..part.len()).find(|at| part.is_char_boundary(*at));
         part.drain(..kept.unwrap_or(part.len()));
     }

@@ -28,7 +28,6 @@ mod rendered;
 mod rescue;
 mod said;
 mod scrub;
-pub mod secrets;
 mod tips;
 #[cfg(feature = "fault-injection")]
 mod torn;
@@ -66,8 +65,8 @@ pub use self::redact::Redaction;
 pub use self::remote::{Line, Standing, Travelling};
 pub use self::rescue::Rescued;
 pub use self::scrub::Scrubbed;
-pub use self::secrets::Replaced;
 pub use self::write::{Storage, When, Written};
+pub use empirica_secrets::Replaced;
 
 /// Renders what the notes show to people. Given by the floor that has the templates.
 pub trait Render {

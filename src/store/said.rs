@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::leaks::allowed_id;
-use super::{Leak, Out, Store, secrets};
 use crate::error::Result;
 use crate::model::Shelf;
+use crate::store::{Leak, Out, Store};
 use crate::wire::lines;
 
 /// The handoffs' texts, read when they are first asked for.
@@ -35,7 +35,7 @@ impl<'s> Said<'s> {
     /// The secrets of a block, but for those that its handoff was allowed and those in `known`. Those that the handoff itself holds come
     /// with its id; what somebody wrote into the block has none.
     pub fn leaks(&self, id: &str, block: &str, known: &str) -> Result<Vec<Leak>> {
-        let mut found = secrets::found(block);
+        let mut found = empirica_secrets::found(block);
         found.retain(|(_, secret)| !known.contains(secret.as_str()));
         if found.is_empty() {
             return Ok(Vec::new());

@@ -5,11 +5,11 @@ use std::fs::remove_file;
 
 use super::merge::{absent, form_of};
 use super::said::Said;
-use super::{Epoch, MARKDOWN_REF, Part, Store, epoch, our_refs, secrets, touched, tracked};
 use crate::error::{Error, Result};
 use crate::git::difference::Other;
 use crate::git::reach::is_ancestor;
 use crate::git::{Oid, notes};
+use crate::store::{Epoch, MARKDOWN_REF, Part, Store, epoch, our_refs, touched, tracked};
 use crate::wire::redact::is_stub;
 use crate::wire::{blocks, lines};
 
@@ -126,7 +126,7 @@ impl Store<'_> {
 
 /// Bytes without secrets; `None` when there are none. What is no UTF-8 stays, byte for byte.
 fn clean(text: &[u8]) -> Option<Vec<u8>> {
-    through_text(text, |text| secrets::redact_text(text).map(|(clean, _)| clean))
+    through_text(text, |text| empirica_secrets::redact_text(text).map(|(clean, _)| clean))
 }
 
 /// Changes bytes as text; what is no UTF-8 is taken byte for byte as a character, and is the same afterwards.
@@ -168,7 +168,7 @@ fn clean_lines(note: &[u8]) -> Option<Vec<u8>> {
 /// A stub without secrets in why it is one.
 fn clean_stub(line: &[u8]) -> Option<Vec<u8>> {
     let mut value: serde_json::Value = serde_json::from_slice(line).ok()?;
-    (!secrets::redact_value(&mut value).is_empty()).then(|| value.to_string().into_bytes())
+    (!empirica_secrets::redact_value(&mut value).is_empty()).then(|| value.to_string().into_bytes())
 }
 
 /// A note of Markdown without secrets in what people wrote, also into a block; `None` when there are none.
@@ -181,7 +181,7 @@ fn clean_blocks(note: &[u8], said: &Said<'_>) -> Result<Option<Vec<u8>>> {
             forged.push(text);
         }
     }
-    let redacted = |text: &str| secrets::redact_text(text).map(|(clean, _)| clean);
+    let redacted = |text: &str| empirica_secrets::redact_text(text).map(|(clean, _)| clean);
     Ok(through_text(note, |note| {
         let note = note.as_bytes();
         let passages = blocks::with_passages(note, redacted);

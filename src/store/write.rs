@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use super::flush::{Beside, Flushed};
 use super::log::{self, Appended, Unusable, Waiting};
-use super::{Entry, Replaced, Store, secrets, touched, unborn};
 use crate::error::{Error, Result};
 use crate::git::Oid;
 use crate::model::record::{Supersede, VERSION};
 use crate::model::{Body, Head, Id, Record, SessionId, Shelf};
+use crate::store::{Entry, Store, touched, unborn};
 use crate::wire;
+use empirica_secrets::Replaced;
 
 /// When records shall be in the notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,12 +191,12 @@ impl Store<'_> {
         let mut keys = serde_json::Value::Object(keys);
         // a signature holds what git made, and is none with a letter changed
         let scanned = self.scan_secrets && kind != "signature";
-        let mut found = if scanned { secrets::redact_value(&mut keys) } else { Vec::new() };
+        let mut found = if scanned { empirica_secrets::redact_value(&mut keys) } else { Vec::new() };
         let serde_json::Value::Object(map) = keys else {
             return Err(unredactable());
         };
         let mut head = head.clone();
-        if let Some((ai, rules)) = self.scan_secrets.then(|| secrets::redact_text(&head.ai)).flatten() {
+        if let Some((ai, rules)) = self.scan_secrets.then(|| empirica_secrets::redact_text(&head.ai)).flatten() {
             head.ai = ai;
             redacted.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
         }
@@ -210,14 +211,14 @@ impl Store<'_> {
 
     /// A text as it would be stored. For who quotes a part of one: half a secret is not recognised as one.
     pub fn without_secrets(&self, text: &str) -> String {
-        let replaced = self.replaces().then(|| secrets::redact_text(text)).flatten();
+        let replaced = self.replaces().then(|| empirica_secrets::redact_text(text)).flatten();
         replaced.map_or_else(|| text.to_owned(), |(text, _)| text)
     }
 
     /// The same of all texts of a value.
     pub fn all_without_secrets<T: serde::Serialize + serde::de::DeserializeOwned>(&self, value: T) -> T {
         let Ok(mut json) = serde_json::to_value(&value) else { return value };
-        if !self.replaces() || secrets::redact_value(&mut json).is_empty() {
+        if !self.replaces() || empirica_secrets::redact_value(&mut json).is_empty() {
             return value;
         }
         serde_json::from_value(json).unwrap_or(value)
@@ -267,11 +268,11 @@ fn allowed_line(
     mut keys: serde_json::Map<String, serde_json::Value>,
     allowed: &mut Vec<Replaced>,
 ) -> Vec<u8> {
-    let mut found = secrets::redact_value(&mut serde_json::Value::Object(keys.clone()));
-    let rules = secrets::redact_text(&head.ai).map_or_else(Vec::new, |(_, rules)| rules);
+    let mut found = empirica_secrets::redact_value(&mut serde_json::Value::Object(keys.clone()));
+    let rules = empirica_secrets::redact_text(&head.ai).map_or_else(Vec::new, |(_, rules)| rules);
     found.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
     if !found.is_empty() {
-        keys.insert(secrets::ALLOWED.to_owned(), true.into());
+        keys.insert(empirica_secrets::ALLOWED.to_owned(), true.into());
         allowed.append(&mut found);
     }
     wire::record::encode_with(head, kind, keys).into_bytes()

@@ -8,7 +8,7 @@ use crate::error::{Argument, Command, Error, Terms, Text};
 use crate::model::SessionId;
 use crate::ops::Stored;
 use crate::store::Storage;
-use crate::store::secrets::redact_text;
+use empirica_secrets::redact_text;
 
 /// The exit code when a gate says stop.
 const GATE: u8 = 3;

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
 use crate::error::{blank, empirica, text};
-use crate::model::transcript::{Tokens, ToolSummary};
 use crate::ops::collect::Outcome;
+use empirica_transcripts::model::{Tokens, ToolSummary};
 
 /// A category with its number and samples, in the words of the session-context document.
 pub fn tool_line(tool: &ToolSummary) -> String {
@@ -116,12 +116,12 @@ fn text(outcome: &Outcome) -> String {
         files.push(format!("{} outside the repository", words::count(told.files_outside as usize, "file")));
     }
     list("Files modified", files);
-    let task = |pending: &crate::model::transcript::Pending| {
+    let task = |pending: &empirica_transcripts::model::Pending| {
         format!("{} ({})", safe::line(&pending.text), safe::line(&pending.status))
     };
     list("Pending tasks", told.pending_tasks.iter().map(task).collect());
     list("Decisions", told.decisions.iter().map(|text| safe::line(text)).collect());
-    let subagent = |subagent: &crate::model::transcript::Subagent| {
+    let subagent = |subagent: &empirica_transcripts::model::Subagent| {
         let name = subagent.name.as_deref().or(subagent.id.as_deref()).unwrap_or("without a name");
         let tools: Vec<String> =
             subagent.tools.iter().map(|tool| format!("{} ×{}", safe::line(&tool.category), tool.count)).collect();

@@ -7,11 +7,11 @@ use super::{Answer, safe, words};
 use crate::error::{blank, empirica};
 use crate::git::config::File;
 use crate::model::agent_files;
-use crate::model::transcript::Agent;
 use crate::ops::init::Outcome;
 use crate::ops::init::record::How;
 use crate::ops::init::steps::Step;
 use crate::ops::sync::Synced;
+use empirica_transcripts::model::Agent;
 
 /// A change as JSON: what is done, to which file or key, and to what.
 fn step_json(step: &Step) -> Value {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::transcript::category;
-use crate::model::transcript::Agent;
+use empirica_transcripts::category;
+use empirica_transcripts::model::Agent;
 
 /// The longest answer, in characters; what is longer, agents cut off or put aside.
 const LONGEST: usize = 9_000;

@@ -10,4 +10,3 @@ pub mod portable;
 pub mod python;
 pub mod record;
 pub mod redact;
-pub mod transcript;

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
 use super::Form;
-use crate::model::transcript::Agent;
+use empirica_transcripts::model::Agent;
 
 /// Show where things stand and what to do next, as without a command
 ///

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::{Form, Who};
-use crate::model::transcript::Agent;
+use empirica_transcripts::model::Agent;
 
 /// Log from an agent's transcript: tools, files, todos, decisions, tokens
 ///

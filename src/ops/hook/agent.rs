@@ -16,7 +16,6 @@ use crate::error::{Kind, Result, empirica};
 use crate::git::Repository;
 use crate::git::process::in_background;
 use crate::model::assessment::Trigger;
-use crate::model::transcript::Agent;
 use crate::model::{Phase, SessionId};
 use crate::ops::compose::What;
 use crate::ops::context::{Context, Working};
@@ -28,6 +27,7 @@ use crate::ops::{Asked, arrival, bootstrap, checkpoint, collect, compaction, cur
 use crate::store::Render;
 use crate::store::index::HandoffsWanted;
 use crate::wire::hooks::{Event, Source, Told};
+use empirica_transcripts::model::Agent;
 
 /// From this size on a transcript is collected beside the agent, which goes on meanwhile, in bytes.
 const LARGE: u64 = 2 << 20;

@@ -13,8 +13,8 @@ use crate::env::Env;
 use crate::error::{Result, empirica};
 use crate::git::Repository;
 use crate::model::agent_files::{self, AgentFiles, Hooks, Plugin, SERVER, Server};
-use crate::model::transcript::Agent;
 use crate::wire::edit::{self, Entry, Form, MARK, Spot};
+use empirica_transcripts::model::Agent;
 
 /// What every file that is ours alone begins with.
 const OURS: &str = "// git-empirica: ";

@@ -1,0 +1,337 @@
+//! Tells which stretches of a text are secrets, and puts `[redacted:<rule>]` in their place.
+//!
+//! The rules are those of the `nosecrets-rules` crate, joined by [`EXTRA`], [`formats`] and [`assigned`] for what it lacks:
+//! whole private keys, the formats of a hundred issuers, any `password = …`. One look at the bytes tells which of them can match at all,
+//! and only those are loaded and compiled.
+//!
+//! ```
+//! let text = format!("key = {}{}", "sk-ant-", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4");
+//! let (clean, rules) = empirica_secrets::redact_text(&text).expect("a secret");
+//! assert_eq!(clean, "key = [redacted:anthropic-api-key]");
+//! assert_eq!(rules, ["anthropic-api-key"]);
+//! assert!(empirica_secrets::redact_text("a text without secrets").is_none());
+//! ```
+#![forbid(unsafe_code)]
+
+mod formats;
+mod glued;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+use nosecrets_rules::Rule;
+use regex::bytes::{Regex, RegexBuilder};
+use serde_json::Value;
+
+use crate::text::{Starts, assigned, holds_key, is_object_id, is_placeholder, is_random, is_uuid};
+use crate::text::{is_word, may_start, starts, starts_with, words};
+
+/// The key of a record whose secrets were stored as they are, because its author said so.
+pub const ALLOWED: &str = "secret_allowed";
+
+/// One secret that was replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// The string that held it, as a dotted path such as `findings.2.text`; empty for a bare string.
+    pub field: String,
+    /// The rule that saw it, as it stands in `[redacted:<rule>]`.
+    pub rule: &'static str,
+}
+
+/// Where a secret is, the rank of the rule that saw it (the lowest names it when several did), and the rule.
+type Span = (Range<usize>, usize, &'static str);
+/// Literals one of which begins every match, each with how many characters of the same word follow at least.
+type Prefixes = &'static [(&'static str, usize)];
+
+/// A rule that the crate lacks: name, prefixes, and a pattern whose first group, if any, is the secret.
+struct Extra(&'static str, Prefixes, &'static str, OnceLock<Option<Regex>>);
+
+const fn extra(name: &'static str, prefixes: Prefixes, pattern: &'static str) -> Extra {
+    Extra(name, prefixes, pattern, OnceLock::new())
+}
+
+/// The formats as their issuers publish them, also in lengths that the crate's rules do not have.
+#[rustfmt::skip]
+static EXTRA: [Extra; 16] = [
+    extra("private-key", &[], r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)"),
+    extra("url-password", &[], r#"://[^\s/?#:@"'<>]*:([^\s/?#@"'<>\[\]]+)@"#),
+    extra("jwt", &[("eyJ", 20)], r"\beyJ[\w-]{10,}\.[\w-]{4,}(?:\.[\w-]{4,}){1,3}"),
+    extra("anthropic-api-key", &[("sk-ant-", 20)], r"\bsk-ant-[\w-]{20,}"),
+    extra("openai-api-key", &[("sk-", 22)], r"\bsk-(?:(?:proj|svcacct|admin|or)-[\w-]{20,}|[A-Za-z0-9]{32,})"),
+    extra("huggingface-token", &[("hf_", 30)], r"\bhf_[A-Za-z0-9]{30,}"),
+    extra("github-token", &[("gho_", 36), ("ghp_", 36), ("ghr_", 36), ("ghs_", 36), ("ghu_", 36)], r"\bgh[oprsu]_\w{36,}"),
+    extra("gitlab-token", &[("gl", 22)], r"\bgl(?:pat|ptt|dt|rt|cbt|soat|ft|imt|agent|oas)-[\w-]{20,}(?:\.[a-z0-9]{2,9}){0,2}"),
+    extra("slack-token", &[("xox", 11), ("xapp-", 10)], r"\b(?:xox[abeoprs]|xapp)[.-][A-Za-z.-]{0,12}[0-9][A-Za-z0-9.-]{8,}[A-Za-z0-9]"),
+    extra("stripe-test-key", &[("sk_test_", 24), ("rk_test_", 24)], r"\b[rs]k_test_[A-Za-z0-9]{24,}"),
+    extra("google-oauth", &[("GOCSPX-", 28), ("ya29.", 30)], r"\b(?:GOCSPX-[\w-]{28}|ya29\.[\w.-]{30,})"),
+    extra("telegram-bot-token", &[(":AA", 33)], r"\b[0-9]{8,10}:AA[\w-]{33}\b"),
+    extra("age-secret-key", &[("AGE-SECRET-KEY-1", 58)], r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}"),
+    extra("azure-access-key", &[("AccountKey=", 40), ("SharedAccessKey=", 40)], r"\b(?:Account|SharedAccess)Key=([A-Za-z0-9+/=]{40,})"),
+    extra("digitalocean-oauth", &[("doo_v1_", 64), ("dor_v1_", 64)], r"\bdo[or]_v1_[a-f0-9]{64}"),
+    extra("cargo-token", &[("cio", 32)], r"\bcio[A-Za-z0-9]{32}\b"),
+];
+
+/// The prefixes of those rules of the crate that describe a fixed format.
+#[rustfmt::skip]
+const FORMATS: Prefixes = &[
+    ("AKIA", 16), ("ABIA", 16), ("ACCA", 16), ("ASIA", 16), ("AIza", 35), ("dop_v1_", 64), ("v1.0-", 100), ("ghp_", 36),
+    ("github_pat_", 36), ("gho_", 36), ("ghu_", 36), ("ghs_", 36), ("glpat-", 20), ("npm_", 36), ("pypi-", 50),
+    ("xox", 40), ("hooks.slack.com/", 40), ("discord", 60), ("SG.", 40), ("SK", 32), ("key-", 32), ("-us", 1),
+    ("fo1_", 43), ("fm1", 100), ("fm2_", 100), ("HRKU-AA", 58), ("sk_live_", 24), ("rk_live_", 24), ("whsec_", 32),
+    ("sq0", 24),
+];
+
+/// The words of the crate's other rules, which want a value near by that [`is_random`], and of the two that do not.
+#[rustfmt::skip]
+const WORDS: [&str; 19] = [
+    "secret", "key", "aws", "account", "storage", "cloudflare", "cf_api", "cf-api", "cfapi", "netlify", "vercel",
+    "railway", "render", "supabase", "paypal", "twilio", "discord", "passw", "authorization",
+];
+const BARE_WORDS: [&str; 2] = ["heroku", "jdbc:"];
+
+/// A rule of the crate with its pattern and its exceptions, compiled when first needed.
+struct Loaded(Rule, OnceLock<Option<Regex>>, OnceLock<Vec<Regex>>);
+
+/// The crate's rules, but for its `private-key`: that one sees the first line only, [`EXTRA`]'s all of them.
+static LIBRARY: LazyLock<Vec<Loaded>> = LazyLock::new(|| {
+    let rules = nosecrets_rules::load_builtin_rules().unwrap_or_default().into_iter();
+    rules.filter(|rule| rule.id != "private-key").map(|rule| Loaded(rule, OnceLock::new(), OnceLock::new())).collect()
+});
+
+/// Replaces every secret in `text` by `[redacted:<rule>]`, and names the rules.
+///
+/// `None` when it holds none, as an empty text does, or when all of it is a UUID or an object id. The rest of the text
+/// is kept byte for byte, and a second call changes nothing more. The rules are those of `nosecrets-rules`, and ours.
+pub fn redact_text(text: &str) -> Option<(String, Vec<&'static str>)> {
+    if is_uuid(text.as_bytes()) || is_object_id(text.as_bytes()) {
+        return None;
+    }
+    let (mut text, mut rules) = redact_once(text)?;
+    // A replacement may lay bare what was glued to it. No round replaces a replacement, so there is a last one.
+    for _ in 0..ROUNDS {
+        let Some((next, more)) = redact_once(&text) else { return Some((text, rules)) };
+        text = next;
+        rules.extend(more);
+    }
+    // one glued to the other without end: the words that still hold any go whole
+    let words = text.split_inclusive(char::is_whitespace).map(|word| match redact_once(word) {
+        None => word.to_owned(),
+        Some((_, found)) => {
+            let rule = found.first().copied().unwrap_or("secret");
+            rules.push(rule);
+            let end = word.len() - word.trim_end().len();
+            format!("[redacted:{rule}]{}", &word[word.len() - end..])
+        }
+    });
+    let text = words.collect();
+    Some((text, rules))
+}
+
+/// How often a text is looked at again for what its replacements laid bare.
+const ROUNDS: usize = 6;
+
+/// Replaces every secret in the strings of a JSON value, as [`redact_text`] does; keys stay as they are, but for those
+/// that the user gives under `meta` or `metadata`.
+///
+/// The list is empty when there is none, as in an empty string, array or object.
+pub fn redact_value(value: &mut Value) -> Vec<Replaced> {
+    let mut replaced = Vec::new();
+    walk(value, &mut String::new(), &mut replaced);
+    replaced
+}
+
+fn walk(value: &mut Value, path: &mut String, replaced: &mut Vec<Replaced>) {
+    if let ("meta" | "metadata", Value::Object(fields)) = (path.as_str(), &mut *value) {
+        return walk_meta(fields, replaced);
+    }
+    let mut step = |key: &str, inner: &mut Value| {
+        let length = path.len();
+        path.extend([if length > 0 { "." } else { "" }, key]);
+        walk(inner, path, replaced);
+        path.truncate(length);
+    };
+    match value {
+        Value::Array(items) => items.iter_mut().enumerate().for_each(|(at, item)| step(&at.to_string(), item)),
+        Value::Object(fields) => fields.iter_mut().for_each(|(key, item)| step(key, item)),
+        Value::String(text) => {
+            let Some((clean, rules)) = redact_text(text) else { return };
+            *text = clean;
+            replaced.extend(rules.into_iter().map(|rule| Replaced { field: path.clone(), rule }));
+        }
+        _ => {}
+    }
+}
+
+/// The user's own keys: both sides are text, and one tells what the other is.
+fn walk_meta(fields: &mut serde_json::Map<String, Value>, replaced: &mut Vec<Replaced>) {
+    for (key, value) in std::mem::take(fields) {
+        let pair = format!("{key}={}", value.as_str().unwrap_or_default());
+        let (key, value) = match redact_text(&pair) {
+            None => (key, value),
+            Some((clean, rules)) => {
+                replaced.extend(rules.into_iter().map(|rule| Replaced { field: "meta".to_owned(), rule }));
+                let (key, value) = clean.split_once('=').unwrap_or((&clean, ""));
+                (key.to_owned(), Value::from(value))
+            }
+        };
+        fields.insert(key, value);
+    }
+}
+
+/// What looks like a secret in a text, with the rule that saw it; a stretch that several rules see comes several times.
+pub fn found(text: &str) -> Vec<(&'static str, String)> {
+    let marks = marks(text);
+    let is_new = |(span, ..): &Span| marks.iter().all(|mark| span.end <= mark.start || mark.end <= span.start);
+    find(text).into_iter().filter(is_new).map(|(span, _, rule)| (rule, text[span].to_owned())).collect()
+}
+
+/// One round of [`redact_text`].
+fn redact_once(text: &str) -> Option<(String, Vec<&'static str>)> {
+    let (mut spans, marks) = (find(text), marks(text));
+    // What was replaced before stays, unless it stands in a private key.
+    let mark_at = |at| marks.get(marks.partition_point(|mark: &Range<usize>| mark.end <= at));
+    spans.retain(|(span, rank, _)| *rank == 0 || mark_at(span.start).is_none_or(|mark| mark.start >= span.end));
+    spans.sort_by_key(|(span, rank, _)| (span.start, *rank));
+    let mut merged: Vec<Span> = Vec::new();
+    for (span, rank, rule) in spans {
+        match merged.last_mut().filter(|last| span.start < last.0.end) {
+            Some(last) => {
+                last.0.end = last.0.end.max(span.end);
+                (last.1, last.2) = (last.1, last.2).min((rank, rule));
+            }
+            None => merged.push((span, rank, rule)),
+        }
+    }
+    let (mut out, mut done) = (String::new(), 0);
+    for (span, _, rule) in &merged {
+        out.extend([&text[done..span.start], "[redacted:", rule, "]"]);
+        done = span.end;
+    }
+    out.push_str(&text[done..]);
+    (done > 0).then(|| (out, merged.into_iter().map(|(_, _, rule)| rule).collect()))
+}
+
+/// The replacements that a text holds already, in their order.
+fn marks(text: &str) -> Vec<Range<usize>> {
+    let is_name = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+    let end = |at: usize| at + text.as_bytes()[at..].iter().take_while(|byte| is_name(byte)).count();
+    let marks = text.match_indices("[redacted:").map(|(at, mark)| at..end(at + mark.len()) + 1);
+    marks.filter(|mark| text.as_bytes().get(mark.end - 1) == Some(&b']')).collect()
+}
+
+/// All secrets, also those that several rules see.
+fn find(text: &str) -> Vec<Span> {
+    let mut spans = find_in(text);
+    spans.extend(glued::apart(text).iter().flat_map(|apart| find_in(apart)));
+    spans
+}
+
+fn find_in(text: &str) -> Vec<Span> {
+    let (extras, library) = look(text);
+    let mut spans: Vec<Span> = assigned(text).into_iter().map(|span| (span, usize::MAX, "assigned-secret")).collect();
+    spans.extend(formats::find(text, 300));
+    if extras == 0 && !library {
+        return spans;
+    }
+    // Many of the crate's rules want something after the secret: here the line's end, if nothing else.
+    let line = [text, "\n"].concat();
+    let is_left_open = |secret: &str| ["xxxxxxxx", "XXXXXXXX", "********"].iter().any(|part| secret.contains(part));
+    let mut search = |regex: &OnceLock<_>, pattern: &str, rank, rule, accept: &dyn Fn(&str) -> bool| {
+        let Some(regex) = regex.get_or_init(|| compile(pattern)) else { return };
+        for found in regex.captures_iter(line.as_bytes()) {
+            let Some(secret) = found.get(1).or(found.get(0)) else { continue };
+            let span = secret.start()..secret.end().min(text.len());
+            if text
+                .get(span.clone())
+                .is_some_and(|secret| !secret.is_empty() && !is_left_open(secret) && accept(secret))
+            {
+                spans.push((span, rank, rule));
+            }
+        }
+    };
+    for (at, Extra(name, _, pattern, regex)) in EXTRA.iter().enumerate().filter(|(at, _)| extras >> at & 1 == 1) {
+        match *name {
+            "private-key" => search(regex, pattern, 0, name, &holds_key),
+            "url-password" => search(regex, pattern, 200, name, &|secret| !is_placeholder(secret)),
+            _ => search(regex, pattern, 100 + at, name, &|_| true),
+        }
+    }
+    if !library {
+        return spans;
+    }
+    let lower = text.to_ascii_lowercase();
+    for (at, loaded) in LIBRARY.iter().enumerate() {
+        let Loaded(rule, regex, _) = loaded;
+        let prefixes = rule.validate.as_ref().map_or(&[][..], |validate| &validate.prefix);
+        let word = |word: &String| lower.contains(&word.to_ascii_lowercase());
+        let prefixed = prefixes.iter().any(|prefix| text.contains(prefix));
+        if prefixed || prefixes.is_empty() && rule.keywords.iter().any(word) {
+            search(regex, &rule.pattern, 1 + at, &rule.id, &|secret| loaded.accepts(secret));
+        }
+    }
+    spans
+}
+
+impl Loaded {
+    /// Whether it is none of the rule's exceptions and, where only a word near by tells what it is, looks random.
+    fn accepts(&self, secret: &str) -> bool {
+        let Loaded(rule, _, exceptions) = self;
+        let exceptions = exceptions.get_or_init(|| {
+            rule.allow.iter().flat_map(|allow| &allow.patterns).filter_map(|pattern| compile(pattern)).collect()
+        });
+        let told_by_word = rule.pattern.starts_with("(?i)") && rule.id != "heroku-api-key";
+        let likely = match rule.pattern.contains(r":\/\/") {
+            true => !is_placeholder(secret),
+            false => !told_by_word || words(secret.as_bytes()).any(|word| is_random(word, 12) && !is_object_id(word)),
+        };
+        likely && !exceptions.iter().any(|known| known.is_match(secret.as_bytes()))
+    }
+}
+
+/// Compiles for bytes, at a fraction of what Unicode classes cost.
+fn compile(pattern: &str) -> Option<Regex> {
+    RegexBuilder::new(pattern).unicode(false).build().ok()
+}
+
+/// Which of [`EXTRA`] can match in a text, as bits, and whether any of the crate's rules can.
+fn look(text: &str) -> (u32, bool) {
+    static STARTS: LazyLock<[Starts; 2]> = LazyLock::new(|| {
+        let prefixes = EXTRA.iter().flat_map(|extra| extra.1).chain(FORMATS);
+        [starts(prefixes.map(|(literal, _)| *literal)), starts(WORDS.into_iter().chain(BARE_WORDS))]
+    });
+    let [prefix_starts, word_starts] = &*STARTS;
+    let (mut extras, mut library) = (u32::from(text.contains("-----BEGIN ")), false);
+    let has_user = |(_, rest): (&str, &str)| rest.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'));
+    if text.contains("://") && text.split_ascii_whitespace().any(|url| url.split_once("://").is_some_and(has_user)) {
+        (extras, library) = (extras | 2, true);
+    }
+    let (mut long, mut random) = (false, false);
+    let runs = text.as_bytes().split(|byte| !is_word(*byte) && !matches!(byte, b'-'..=b'/' | b'+' | b'=' | b':'));
+    for run in runs.filter(|run| run.len() >= 12) {
+        for at in (0..run.len()).filter(|at| *at == 0 || !is_word(run[at - 1]) || !is_word(run[*at])) {
+            let rest = &run[at..];
+            if !may_start(prefix_starts, rest) {
+                continue;
+            }
+            let begins = |(literal, tail): &(&str, usize)| {
+                rest.starts_with(literal.as_bytes()) && rest.len() >= literal.len() + tail
+            };
+            library = library || FORMATS.iter().any(begins);
+            for (bit, Extra(_, prefixes, ..)) in EXTRA.iter().enumerate() {
+                extras |= u32::from(prefixes.iter().any(begins)) << bit;
+            }
+        }
+        random = random || words(run).any(|word| is_random(word, 12) && !is_object_id(word));
+        long = true;
+    }
+    let known_word = |at: usize| {
+        let holds = |word: &&str| starts_with(&text.as_bytes()[at..], word);
+        may_start(word_starts, &text.as_bytes()[at..])
+            && (BARE_WORDS.iter().any(holds) || random && WORDS.iter().any(holds))
+    };
+    library = library || long && (0..text.len()).any(known_word);
+    (extras, library)
+}

@@ -1,0 +1,415 @@
+//! Rollouts of Codex CLI: items of the conversation and events about it, which repeat each other.
+
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
+
+use crate::Reader;
+use crate::model::{Agent, Role, Tokens};
+use crate::read::call::Call;
+use crate::read::input::Input;
+use crate::read::lenient::{Content, Count, Flag, Text, lenient, string};
+use crate::summary::fold::Fold;
+use crate::summary::{answers, texts};
+
+lenient! {
+    /// Numbers of tokens; those of the cache are among the input.
+    Usage {
+        input: Count = "input_tokens",
+        cached: Count = "cached_input_tokens",
+        output: Count = "output_tokens",
+        /// Keeps the lifetime of the others.
+        note: Text<'a> = "note",
+    }
+}
+
+lenient! {
+    /// What was used.
+    Info {
+        total: Option<Usage<'a>> = "total_token_usage",
+        last: Option<Usage<'a>> = "last_token_usage",
+    }
+}
+
+lenient! {
+    /// The state of the repository.
+    Git {
+        commit: Text<'a> = "commit_hash",
+        branch: Text<'a> = "branch",
+    }
+}
+
+lenient! {
+    /// A part of a message.
+    Part {
+        text: Text<'a> = "text",
+    }
+}
+
+lenient! {
+    /// What a shell or a search of the web is to do.
+    Action {
+        query: Text<'a> = "query",
+        kind: Text<'a> = "type",
+        url: Text<'a> = "url",
+    }
+}
+
+lenient! {
+    /// What a row carries.
+    Payload {
+        kind: Text<'a> = "type",
+        id: Text<'a> = "id",
+        timestamp: Text<'a> = "timestamp",
+        cwd: Text<'a> = "cwd",
+        model: Text<'a> = "model",
+        git: Git<'a> = "git",
+        role: Text<'a> = "role",
+        content: Content<'a, Part<'a>> = "content",
+        message: Text<'a> = "message",
+        name: Text<'a> = "name",
+        arguments: Option<&'a RawValue> = "arguments",
+        input: Option<&'a RawValue> = "input",
+        call: Text<'a> = "call_id",
+        status: Text<'a> = "status",
+        output: Option<&'a RawValue> = "output",
+        action: Option<&'a RawValue> = "action",
+        info: Info<'a> = "info",
+        success: Flag = "success",
+    }
+}
+
+lenient! {
+    /// A row.
+    Row {
+        kind: Text<'a> = "type",
+        timestamp: Text<'a> = "timestamp",
+        payload: Payload<'a> = "payload",
+    }
+}
+
+lenient! {
+    /// How a command ended.
+    Metadata {
+        exit: Option<&'a RawValue> = "exit_code",
+    }
+}
+
+lenient! {
+    /// An output that is more than a text.
+    Output {
+        output: Text<'a> = "output",
+        content: Content<'a, Part<'a>> = "content",
+        success: Flag = "success",
+        metadata: Metadata<'a> = "metadata",
+        exit: Option<&'a RawValue> = "exit_code",
+    }
+}
+
+/// Reads the rows of a rollout.
+#[derive(Debug, Default)]
+pub struct Codex {
+    /// How often each text was said as an item and as an event.
+    said: HashMap<u64, [u32; 2]>,
+    /// The calls that modified files, in the order of their results: an event can still say that one of them failed.
+    edits: Vec<Edit>,
+    /// The place of the call of an id among them.
+    places: HashMap<u64, usize>,
+}
+
+/// A call that modified files.
+#[derive(Debug)]
+struct Edit {
+    category: Option<usize>,
+    files: Vec<String>,
+}
+
+/// In which way something was said.
+#[derive(Clone, Copy)]
+enum Way {
+    Item,
+    Event,
+}
+
+impl Codex {
+    /// Says it, unless it was said as often in the other way.
+    fn say(&mut self, way: Way, role: Role, text: &str, at: Option<&str>, fold: &mut Fold) {
+        let number = fold.number(text.trim()) ^ (role == Role::User) as u64;
+        let times = self.said.entry(number).or_default();
+        let most = times[0].max(times[1]);
+        times[way as usize] += 1;
+        if times[way as usize] > most {
+            fold.said(role, text, at);
+        }
+    }
+
+    fn item(&mut self, payload: &Payload, at: Option<&str>, fold: &mut Fold) {
+        let call = payload.call.get();
+        match payload.kind.get() {
+            Some("message") => {
+                let parts: Vec<&str> = match &payload.content {
+                    Content::Text(text) => vec![text],
+                    Content::Parts(parts) => parts.iter().filter_map(|part| part.text.get()).collect(),
+                };
+                match payload.role.get() {
+                    Some("user") => {
+                        let own: Vec<&str> = parts.into_iter().filter_map(texts::of_user).collect();
+                        self.say(Way::Item, Role::User, &own.join("\n"), at, fold);
+                    }
+                    Some("assistant") => self.say(Way::Item, Role::Assistant, &parts.join("\n"), at, fold),
+                    _ => {}
+                }
+            }
+            Some("function_call") => self.call(payload, payload.arguments, call, fold),
+            Some("custom_tool_call") => self.call(payload, payload.input.or(payload.arguments), call, fold),
+            Some("local_shell_call") => {
+                let made = Input::with(payload.action, |input| {
+                    Call::of(Agent::Codex, "local_shell", input, fold.here.as_deref())
+                });
+                fold.called(None, call.or(payload.id.get()), made);
+            }
+            Some("web_search_call") => {
+                let action: Action = parse(payload.action);
+                let name = if action.url.get().is_some() { "web_fetch" } else { "web_search" };
+                let made = Input::with(payload.action, |input| Call::of(Agent::Codex, name, input, None));
+                fold.called(None, call.or(payload.id.get()), made);
+            }
+            Some("function_call_output" | "custom_tool_call_output") => {
+                if let Some(id) = call {
+                    self.ended(id, payload.output, fold);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn call(&self, payload: &Payload, input: Option<&RawValue>, id: Option<&str>, fold: &mut Fold) {
+        let name = payload.name.get().unwrap_or_default();
+        let made = Input::with(input, |input| Call::of(Agent::Codex, name, input, fold.here.as_deref()));
+        fold.called(None, id, made);
+    }
+
+    fn event(&mut self, payload: &Payload, at: Option<&str>, fold: &mut Fold) {
+        let text = payload.message.get().unwrap_or_default();
+        match payload.kind.get() {
+            Some("user_message") => {
+                self.say(Way::Event, Role::User, texts::of_user(text).unwrap_or_default(), at, fold);
+            }
+            Some("agent_message") => self.say(Way::Event, Role::Assistant, text, at, fold),
+            Some("token_count") => {
+                if let Some(total) = &payload.info.total {
+                    fold.used_in_all(None, tokens(total));
+                }
+                if let Some(last) = payload.info.last.as_ref().map(tokens).filter(|last| last.sum() > 0) {
+                    fold.out.context_tokens = Some(last.sum());
+                }
+            }
+            Some("patch_apply_end") => {
+                let refused = matches!(payload.status.get(), Some("declined" | "failed"));
+                if let Some(id) = payload.call.get().filter(|_| refused || payload.success.is_denied()) {
+                    self.failed(id, fold);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The call of that id failed, whatever its output said or will say.
+    fn failed(&mut self, id: &str, fold: &mut Fold) {
+        if fold.settled(id, true).is_some() {
+            return;
+        }
+        let place = self.places.remove(&fold.number(id));
+        let Some(edit) = place.and_then(|place| self.edits.get_mut(place)) else { return };
+        edit.files = Vec::new();
+        if let Some(category) = edit.category {
+            fold.failed(None, category);
+        }
+    }
+
+    fn ended(&mut self, id: &str, raw: Option<&RawValue>, fold: &mut Fold) {
+        let raw = raw.map_or("", RawValue::get);
+        let text = string(raw).unwrap_or_default();
+        let inner = if raw.starts_with('{') { raw } else { text.trim_start() };
+        let output: Output =
+            if inner.starts_with('{') { serde_json::from_str(inner).unwrap_or_default() } else { Output::default() };
+        let parts = match (&output.content, raw.starts_with('[')) {
+            (_, true) => joined(&serde_json::from_str(raw).unwrap_or_default()),
+            (content, false) => joined(content),
+        };
+        let said = [output.output.get(), Some(parts.as_str()), Some(text.as_str())];
+        let said = said.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default();
+        let number = |code: Option<&RawValue>| serde_json::from_str::<f64>(code?.get()).ok();
+        let code = number(output.metadata.exit).or(number(output.exit)).map(|code| code != 0.0);
+        // as a text, it is what a program printed
+        let denied = raw.starts_with('{') && output.success.is_denied();
+        let failed = denied || code.unwrap_or_else(|| is_failure(said));
+        let Some(open) = fold.settled(id, failed).filter(|_| !failed) else { return };
+        if !open.questions.is_empty() {
+            answers::take(&open.questions, inner, said, fold);
+        }
+        if !open.files.is_empty() {
+            self.places.insert(fold.number(id), self.edits.len());
+            self.edits.push(Edit { category: open.category, files: open.files });
+        }
+    }
+}
+
+fn parse<'a, T: Default + serde::Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+}
+
+fn tokens(usage: &Usage) -> Tokens {
+    let cached = usage.cached.get().min(usage.input.get());
+    Tokens { input: usage.input.get() - cached, output: usage.output.get(), cache_read: cached, cache_write: 0 }
+}
+
+fn joined(content: &Content<Part>) -> String {
+    match content {
+        Content::Text(text) => text.to_string(),
+        Content::Parts(parts) => parts.iter().filter_map(|part| part.text.get()).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+/// How many lines there are at most before the output of a command.
+const HEAD: usize = 6;
+
+/// What the output of an edit or a script that did nothing begins with.
+const FAILURES: [&str; 10] = [
+    "patch rejected",
+    "aborted",
+    "rejected by user",
+    "Failed to find expected lines",
+    "apply_patch verification failed",
+    "Script failed",
+    "exec_command failed",
+    "failed to spawn",
+    "execution error",
+    "failed to parse",
+];
+
+/// Whether a text says, before the output it reports, that the command failed. What the command printed does not count.
+fn is_failure(text: &str) -> bool {
+    if FAILURES.iter().any(|failure| text.trim_start().starts_with(failure)) {
+        return true;
+    }
+    let mut head = text.lines().map(str::trim).take(HEAD).take_while(|line| *line != "Output:");
+    let code = |line: &str| {
+        let rest = line.strip_prefix("Process exited with code ").or(line.strip_prefix("Exit code: "))?;
+        Some(rest.trim_end_matches('.').trim() != "0")
+    };
+    head.find_map(code).unwrap_or(false)
+}
+
+impl Reader for Codex {
+    fn row(&mut self, text: &str, fold: &mut Fold) -> bool {
+        let Ok(row) = serde_json::from_str::<Row>(text) else { return false };
+        let (payload, at) = (&row.payload, row.timestamp.get());
+        if let Some(time) = at {
+            fold.at(time);
+        }
+        match row.kind.get() {
+            Some("session_meta") => {
+                if let Some(cwd) = payload.cwd.get() {
+                    fold.move_to(cwd);
+                }
+                if let Some(time) = payload.timestamp.get() {
+                    fold.at(time);
+                }
+                // of a session that was forked, the rows of the one it came from follow
+                let out = &mut fold.out;
+                let first = |place: &mut Option<String>, text: &Text| {
+                    if place.is_none() {
+                        *place = text.get().map(str::to_owned);
+                    }
+                };
+                first(&mut out.session_id, &payload.id);
+                first(&mut out.commit, &payload.git.commit);
+                first(&mut out.branch, &payload.git.branch);
+            }
+            Some("turn_context") => {
+                if let Some(cwd) = payload.cwd.get() {
+                    fold.move_to(cwd);
+                }
+                if let Some(model) = payload.model.get() {
+                    fold.out.model = Some(model.to_owned());
+                }
+            }
+            Some("response_item") => self.item(payload, at, fold),
+            Some("event_msg") => self.event(payload, at, fold),
+            Some("compacted") => fold.summed_up(payload.message.get().unwrap_or_default()),
+            _ => {}
+        }
+        true
+    }
+    fn end(&mut self, fold: &mut Fold) {
+        self.places.clear();
+        self.edits.drain(..).for_each(|edit| fold.modified(None, edit.files));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::model::Transcript;
+    use crate::read_from;
+
+    fn row(kind: &str, payload: Value) -> String {
+        json!({"type": kind, "payload": payload}).to_string() + "\n"
+    }
+
+    fn call(id: &str, path: &str) -> String {
+        let patch = format!("*** Begin Patch\n*** Add File: {path}\n*** End Patch");
+        row("response_item", json!({"type": "custom_tool_call", "call_id": id, "name": "apply_patch", "input": patch}))
+    }
+
+    fn output(id: &str, text: &str) -> String {
+        row("response_item", json!({"type": "custom_tool_call_output", "call_id": id, "output": text}))
+    }
+
+    fn told(rows: &[String]) -> Transcript {
+        let start = row("session_meta", json!({"id": "s", "cwd": "/r"}));
+        read_from((start + &rows.concat()).as_bytes(), None).unwrap()
+    }
+
+    #[test]
+    fn an_edit_whose_output_begins_as_that_of_a_failure_modified_nothing() {
+        for text in super::FAILURES.map(|text| format!("{text}: because")) {
+            for output in [output("1", &text), output("1", &json!({"output": text}).to_string())] {
+                let found = told(&[call("1", "a"), output]);
+                assert_eq!((found.files_modified.len(), found.tools[0].errors), (0, 1), "{text}");
+            }
+        }
+        for text in ["Success. Updated the following files:\nA a", "Exit code: 0\nOutput:\nScript failed", "Aborted"] {
+            let found = told(&[call("1", "a"), output("1", text)]);
+            assert_eq!((found.files_modified.len(), found.tools[0].errors), (1, 0), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_event_of_a_patch_that_was_not_applied_counts_before_and_after_the_output() {
+        let event = |more: Value| {
+            let mut event = json!({"type": "patch_apply_end", "call_id": "1"});
+            event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            row("event_msg", event)
+        };
+        let (first, done) = (call("1", "a"), output("1", "Done"));
+        let second = [call("2", "b"), output("2", "Done"), call("3", "a"), output("3", "Done")].concat();
+        for more in [json!({"success": false}), json!({"status": "declined"}), json!({"status": "failed"})] {
+            let event = event(more);
+            for rows in [[&first, &event, &done, &event], [&first, &done, &event, &event]] {
+                let found = told(&[rows.map(String::as_str).concat(), second.clone()]);
+                assert_eq!(
+                    (found.files_modified.as_slice(), found.tools[0].errors),
+                    (["b".to_owned(), "a".into()].as_slice(), 1)
+                );
+            }
+        }
+        let found = told(&[first, event(json!({"success": true, "status": "completed"})), done, second]);
+        assert_eq!(
+            (found.files_modified.as_slice(), found.tools[0].errors),
+            (["a".to_owned(), "b".into()].as_slice(), 0)
+        );
+    }
+}

@@ -1,0 +1,138 @@
+//! Events of Copilot CLI.
+
+use serde_json::value::RawValue;
+
+use crate::Reader;
+use crate::model::{Agent, Role, Tokens};
+use crate::read::call::Call;
+use crate::read::input::Input;
+use crate::read::lenient::{Count, Flag, List, Text, lenient};
+use crate::summary::fold::Fold;
+use crate::summary::texts;
+
+lenient! {
+    /// Where a session takes place.
+    Context {
+        cwd: Text<'a> = "cwd",
+        root: Text<'a> = "gitRoot",
+        branch: Text<'a> = "branch",
+        commit: Text<'a> = "headCommit",
+    }
+}
+
+lenient! {
+    /// A call of a tool.
+    Request {
+        id: Text<'a> = "toolCallId",
+        name: Text<'a> = "name",
+        arguments: Option<&'a RawValue> = "arguments",
+    }
+}
+
+lenient! {
+    /// What an event carries.
+    Data {
+        session: Text<'a> = "sessionId",
+        model: Text<'a> = "selectedModel",
+        new_model: Text<'a> = "newModel",
+        context: Context<'a> = "context",
+        content: Text<'a> = "content",
+        requests: List<Request<'a>> = "toolRequests",
+        call: Text<'a> = "toolCallId",
+        tool: Text<'a> = "toolName",
+        arguments: Option<&'a RawValue> = "arguments",
+        success: Flag = "success",
+        parent: Text<'a> = "parentToolCallId",
+        summary: Text<'a> = "summaryContent",
+        input: Count = "inputTokens",
+        output: Count = "outputTokens",
+        cache_read: Count = "cacheReadTokens",
+        cache_write: Count = "cacheWriteTokens",
+    }
+}
+
+lenient! {
+    /// An event.
+    Event {
+        kind: Text<'a> = "type",
+        timestamp: Text<'a> = "timestamp",
+        id: Text<'a> = "id",
+        data: Data<'a> = "data",
+    }
+}
+
+/// Reads the events of a session.
+#[derive(Debug, Default)]
+pub struct Copilot {
+    seen: std::collections::HashSet<u64>,
+}
+
+fn called(id: Option<&str>, name: &str, arguments: Option<&RawValue>, fold: &mut Fold) {
+    let call = Input::with(arguments, |input| Call::of(Agent::Copilot, name, input, fold.here.as_deref()));
+    fold.called(None, id, call);
+}
+
+impl Reader for Copilot {
+    fn row(&mut self, text: &str, fold: &mut Fold) -> bool {
+        let Ok(event) = serde_json::from_str::<Event>(text) else { return false };
+        if let Some(id) = event.id.get()
+            && !self.seen.insert(fold.number(id))
+        {
+            return true;
+        }
+        let (data, at) = (&event.data, event.timestamp.get());
+        if let Some(time) = at {
+            fold.at(time);
+        }
+        let known = |text: &Text| text.get().map(str::to_owned);
+        match event.kind.get() {
+            Some("session.start" | "session.resume") => {
+                if let Some(cwd) = data.context.cwd.get() {
+                    fold.move_to(cwd);
+                }
+                fold.own_root = known(&data.context.root).or(fold.own_root.take());
+                let out = &mut fold.out;
+                out.session_id = known(&data.session).or(out.session_id.take());
+                out.model = known(&data.model).or(out.model.take());
+                out.branch = known(&data.context.branch).or(out.branch.take());
+                out.commit = out.commit.take().or(known(&data.context.commit));
+            }
+            Some("session.model_change") => fold.out.model = known(&data.new_model).or(fold.out.model.take()),
+            Some("session.compaction_complete") => fold.summed_up(data.summary.get().unwrap_or_default()),
+            Some("user.message") => {
+                let own = data.content.get().and_then(texts::of_user);
+                fold.said(Role::User, own.unwrap_or_default(), at);
+            }
+            Some("assistant.message") => {
+                if data.parent.get().is_none() {
+                    fold.said(Role::Assistant, data.content.get().unwrap_or_default(), at);
+                }
+                for request in &data.requests.0 {
+                    called(request.id.get(), request.name.get().unwrap_or_default(), request.arguments, fold);
+                }
+            }
+            Some("tool.execution_start") => {
+                // without an id it would count again
+                if let Some(id) = data.call.get() {
+                    called(Some(id), data.tool.get().unwrap_or_default(), data.arguments, fold);
+                }
+            }
+            Some("tool.execution_complete") => {
+                if let Some(id) = data.call.get() {
+                    fold.ended(id, data.success.is_denied());
+                }
+            }
+            Some("assistant.usage") => {
+                let tokens = Tokens {
+                    input: data.input.get(),
+                    output: data.output.get(),
+                    cache_read: data.cache_read.get(),
+                    cache_write: data.cache_write.get(),
+                };
+                fold.used(None, None, tokens);
+            }
+            _ => {}
+        }
+        true
+    }
+}

@@ -1,0 +1,77 @@
+//! Transcripts of Cursor: messages alone, without times, ids and results.
+
+use serde_json::value::RawValue;
+
+use crate::Reader;
+use crate::model::{Agent, Role};
+use crate::read::call::Call;
+use crate::read::input::Input;
+use crate::read::lenient::{Content, Text, lenient};
+use crate::summary::fold::Fold;
+use crate::summary::texts;
+
+lenient! {
+    /// A part of a message.
+    Block {
+        kind: Text<'a> = "type",
+        text: Text<'a> = "text",
+        name: Text<'a> = "name",
+        input: Option<&'a RawValue> = "input",
+    }
+}
+
+lenient! {
+    /// A message.
+    Message {
+        content: Content<'a, Block<'a>> = "content",
+    }
+}
+
+lenient! {
+    /// A row.
+    Row {
+        role: Text<'a> = "role",
+        message: Message<'a> = "message",
+    }
+}
+
+/// Reads the rows of a session.
+#[derive(Debug, Default)]
+pub struct Cursor;
+
+/// What the user asked, without what was put around it.
+fn query(text: &str) -> Option<&str> {
+    match text.split_once("<user_query>") {
+        Some((_, rest)) => Some(rest.split_once("</user_query>").map_or(rest, |(query, _)| query).trim()),
+        None => texts::of_user(text).filter(|text| !text.starts_with('<')),
+    }
+}
+
+impl Reader for Cursor {
+    fn row(&mut self, text: &str, fold: &mut Fold) -> bool {
+        let Ok(row) = serde_json::from_str::<Row>(text) else { return false };
+        let role = match row.role.get() {
+            Some("user") => Role::User,
+            Some("assistant") => Role::Assistant,
+            _ => return true,
+        };
+        let texts: Vec<&str> = match &row.message.content {
+            Content::Text(text) => vec![text],
+            Content::Parts(blocks) => blocks.iter().filter_map(|block| block.text.get()).collect(),
+        };
+        let own: Vec<&str> = match role {
+            Role::User => texts.into_iter().filter_map(query).collect(),
+            Role::Assistant => texts,
+        };
+        fold.said(role, &own.join("\n"), None);
+        let Content::Parts(blocks) = &row.message.content else { return true };
+        for block in blocks.iter().filter(|block| block.kind.get() == Some("tool_use")) {
+            let name = block.name.get().unwrap_or_default();
+            let call = Input::with(block.input, |input| Call::of(Agent::Cursor, name, input, fold.here.as_deref()));
+            // nobody says how it ended
+            fold.modified(None, call.files.clone());
+            fold.called(None, None, call);
+        }
+        true
+    }
+}

@@ -1,0 +1,155 @@
+//! OpenCode's database, read without a trace: nothing is written in it or beside it.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row};
+
+use crate::agents::opencode;
+use crate::agents::opencode::{Info, OpenCode};
+use crate::error::{Error, Result};
+use crate::model::{Agent, Transcript};
+use crate::read::lenient::mended;
+use crate::read::rows::LONGEST;
+use crate::summary::fold::Fold;
+
+/// What a file of SQLite begins with.
+pub const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// How long SQLite waits for another process that writes.
+const BUSY: std::time::Duration = std::time::Duration::from_secs(2);
+
+fn unreadable(path: &Path, error: rusqlite::Error) -> Error {
+    Error::Database { path: path.to_owned(), source: error }
+}
+
+/// The address by which SQLite opens a file, with what it is to know.
+fn address(path: &Path, how: &str) -> String {
+    let mut out = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => out.push(*byte as char),
+            byte if byte.is_ascii_alphanumeric() => out.push(*byte as char),
+            byte => out.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    out + "?" + how
+}
+
+fn connect(path: &Path, how: &str) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(address(path, how), flags)?;
+    db.busy_timeout(BUSY)?;
+    db.execute_batch("PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA query_only=ON;")?;
+    db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(db)
+}
+
+/// Opens it. Without a log of writes beside it there is nothing to wait for, and SQLite would make one only to read: then the file is
+/// taken as it is.
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let has_log = std::fs::metadata(PathBuf::from(log)).is_ok_and(|log| log.len() > 0);
+    if !has_log && is_logged(path) {
+        return connect(path, "mode=ro&immutable=1");
+    }
+    connect(path, "mode=ro").or_else(|error| match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly) => connect(path, "mode=ro&immutable=1"),
+        _ => Err(error),
+    })
+}
+
+/// Whether the database keeps a log of writes, as its header says.
+fn is_logged(path: &Path) -> bool {
+    use std::io::Read;
+    let mut head = [0; 20];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && (head[18] == 2 || head[19] == 2)
+}
+
+fn text(row: &Row, column: usize) -> rusqlite::Result<Option<String>> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        _ => None,
+    })
+}
+
+fn info(row: &Row) -> rusqlite::Result<Option<Info>> {
+    let Some(id) = text(row, 0)? else { return Ok(None) };
+    let updated = match row.get_ref(4)? {
+        ValueRef::Integer(ms) => u64::try_from(ms).unwrap_or_default(),
+        ValueRef::Real(ms) => ms as u64,
+        _ => 0,
+    };
+    let (parent, folder) = (text(row, 1)?.filter(|id| !id.is_empty()), text(row, 2)?.unwrap_or_default());
+    Ok(Some(Info { id, parent, folder, title: text(row, 3)?.unwrap_or_default(), updated }))
+}
+
+fn sessions(db: &Connection) -> rusqlite::Result<Vec<Info>> {
+    let mut statement =
+        db.prepare("SELECT id, parent_id, directory, title, time_updated FROM session ORDER BY time_created, id")?;
+    let infos = statement.query_map([], info)?.filter_map(Result::transpose);
+    infos.collect()
+}
+
+/// The sessions in the database.
+pub fn list(path: &Path) -> Result<Vec<Info>> {
+    open(path).and_then(|db| sessions(&db)).map_err(|error| unreadable(path, error))
+}
+
+/// Reads the newest session that was made in `root`, with those that work for it; without a root, the newest of all.
+pub fn read(path: &Path, root: Option<&Path>) -> Result<Transcript> {
+    let db = open(path).map_err(|error| unreadable(path, error))?;
+    let sessions = sessions(&db).map_err(|error| unreadable(path, error))?;
+    let Some(main) = opencode::newest(&sessions, root) else { return Err(crate::no_session(path, root)) };
+    let mut fold = Fold::new(Agent::OpenCode);
+    fold.out.session_id = Some(main.id.clone());
+    let all = std::iter::once(main).chain(opencode::working_for(&sessions, &main.id));
+    for (number, session) in all.enumerate() {
+        let whose = if number == 0 { None } else { fold.add_subagent(Some(&session.id)) };
+        fold.move_to(&session.folder);
+        messages(&db, session, &mut OpenCode::new(whose), &mut fold).map_err(|error| unreadable(path, error))?;
+        if !session.title.trim().is_empty() {
+            fold.name(whose, &session.title);
+        }
+    }
+    Ok(fold.finish(root))
+}
+
+/// Takes the column `data`, if it is there and not too long.
+fn taken(
+    row: &Row,
+    column: usize,
+    fold: &mut Fold,
+    mut take: impl FnMut(&str, &mut Fold) -> bool,
+) -> rusqlite::Result<()> {
+    let bytes = match row.get_ref(column)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
+        _ => &[],
+    };
+    fold.out.size = fold.out.size.saturating_add(bytes.len() as u64);
+    let text = String::from_utf8_lossy(bytes);
+    let read = take(&text, fold) || mended(&text).is_some_and(|text| take(&text, fold));
+    let counter = if read { &mut fold.out.rows } else { &mut fold.out.skipped_rows };
+    *counter += 1;
+    Ok(())
+}
+
+fn messages(db: &Connection, session: &Info, reader: &mut OpenCode, fold: &mut Fold) -> rusqlite::Result<()> {
+    let data = format!("CASE WHEN octet_length(data) <= {LONGEST} THEN data END");
+    let mut messages =
+        db.prepare(&format!("SELECT id, {data} FROM message WHERE session_id = ?1 ORDER BY time_created, id"))?;
+    let mut parts = db.prepare(&format!("SELECT {data} FROM part WHERE message_id = ?1 ORDER BY id"))?;
+    let mut rows = messages.query([&session.id])?;
+    while let Some(row) = rows.next()? {
+        let Some(id) = text(row, 0)? else { continue };
+        taken(row, 1, fold, |text, fold| reader.message(text, &id, fold))?;
+        let mut rows = parts.query([&id])?;
+        while let Some(row) = rows.next()? {
+            taken(row, 0, fold, |text, fold| reader.part(text, fold))?;
+        }
+    }
+    Ok(())
+}

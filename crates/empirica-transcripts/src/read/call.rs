@@ -1,0 +1,303 @@
+//! One call of a tool, understood: its category, what it was about, which files it would modify.
+
+use crate::model::Agent;
+use crate::model::CATEGORIES;
+use crate::read::input::{Input, Todo};
+use crate::read::lenient::{Content, Text};
+use crate::read::{patch, paths};
+use crate::summary::limits::{SAMPLE, held_line};
+
+/// How many questions of a call are looked at.
+const QUESTIONS: usize = 20;
+
+/// What a call was about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sample {
+    /// A text of one line.
+    Text(String),
+    /// A path, resolved; it is told from the repository at the end.
+    Path(String),
+}
+
+/// An entry of a list of tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its id; `None` where it has none.
+    pub id: Option<String>,
+    /// What is to be done; empty where only the status changes.
+    pub text: String,
+    /// How far it is.
+    pub status: String,
+}
+
+/// A list of tasks, as a call hands it over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Todos {
+    /// Its entries.
+    pub entries: Vec<Entry>,
+    /// Whether the entries are to be put into the list that is there.
+    pub merge: bool,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Call {
+    /// The place of its category in [`CATEGORIES`]; `None` for lists of tasks, which are no activity.
+    pub category: Option<usize>,
+    /// What it was about.
+    pub sample: Option<Sample>,
+    /// The files it would modify, resolved.
+    pub files: Vec<String>,
+    /// What it asks the user: the id, if any, and the question.
+    pub questions: Vec<(Option<String>, String)>,
+    /// The list of tasks it hands over.
+    pub todos: Option<Todos>,
+    /// What it starts a subagent with: its words, and a name for it.
+    pub task: Option<(String, String)>,
+}
+
+/// The category of a tool, `None` for lists of tasks. Names are taken as they are written; those of one agent that the common table
+/// lacks stand for what they do there.
+pub fn category(agent: Agent, name: &str) -> Option<&'static str> {
+    Some(match name {
+        "Bash"
+        | "bash"
+        | "terminal"
+        | "run_terminal_command"
+        | "run_shell_command"
+        | "Shell"
+        | "exec_command"
+        | "shell_command"
+        | "Execute" => "shell",
+        "Read" | "ReadFile" | "read_file" | "view" => "read",
+        "Write" | "WriteFile" | "write_file" | "Create" | "create_file" | "create" => "write",
+        "Edit" | "MultiEdit" | "NotebookEdit" | "EditFile" | "edit_file" | "edit" | "apply_diff" | "apply_patch"
+        | "ApplyPatch" | "StrReplace" | "str_replace_editor" | "replace" => "edit",
+        "Grep" | "grep" | "grep_search" | "codebase_search" | "search_file_content" => "grep",
+        "Glob" | "glob" | "list_directory" | "LS" | "FindFiles" => "glob",
+        "WebSearch" | "web_search" => "search",
+        "WebFetch" | "web_fetch" => "fetch",
+        "Task" => "task",
+        "AskUserQuestion" | "request_user_input" => "ask",
+        "TodoWrite" | "todo_write" | "update_plan" | "todowrite" | "todoread" | "update_todo" | "write_todos" => {
+            return None;
+        }
+        _ => match (agent, name) {
+            (Agent::Codex, "shell" | "local_shell" | "container.exec" | "exec") => "shell",
+            (Agent::Cursor, "Delete") => "edit",
+            (Agent::OpenCode, "read") => "read",
+            (Agent::OpenCode, "write") => "write",
+            (Agent::OpenCode, "patch" | "multiedit") => "edit",
+            (Agent::OpenCode, "list") => "glob",
+            (Agent::OpenCode, "websearch") => "search",
+            (Agent::OpenCode, "webfetch") => "fetch",
+            (Agent::OpenCode, "task") => "task",
+            (Agent::OpenCode, "question") => "ask",
+            (Agent::Gemini, "read_many_files") => "read",
+            (Agent::Gemini, "google_web_search") => "search",
+            _ => "mcp",
+        },
+    })
+}
+
+/// The place of a category in [`CATEGORIES`].
+pub fn place(category: &str) -> Option<usize> {
+    CATEGORIES.iter().position(|known| *known == category)
+}
+
+/// A text as a sample.
+pub fn line(text: &str) -> Option<Sample> {
+    let first = text.lines().find(|line| !line.trim().is_empty())?;
+    Some(Sample::Text(held_line(first, SAMPLE)))
+}
+
+impl Call {
+    /// A call of the tool `name` with `input`, made in the folder `cwd`, which is normal.
+    pub fn of(agent: Agent, name: &str, input: &Input, cwd: Option<&str>) -> Call {
+        let Some(mut category) = category(agent, name) else {
+            return Call { todos: todos(input), ..Default::default() };
+        };
+        if name == "str_replace_editor" && matches!(&input.command, Content::Text(command) if command.trim() == "view")
+        {
+            category = "read";
+        }
+        let folder = input.folder().and_then(|folder| paths::normal(folder, cwd));
+        let cwd = folder.as_deref().or(cwd);
+        let file = input.path().and_then(|path| paths::normal(path, cwd));
+        let (files, command) = match category {
+            "write" | "edit" => (edited(input, file.clone(), cwd), None),
+            "shell" => {
+                let command = input.command();
+                let (folder, files) = command.as_deref().map(patch::in_command).unwrap_or_default();
+                let folder = folder.and_then(|folder| paths::normal(folder, cwd));
+                (resolved(files, folder.as_deref().or(cwd)), command)
+            }
+            _ => (Vec::new(), None),
+        };
+        let texts = |keys: &[&Text]| keys.iter().find_map(|text| line(text.get()?));
+        let sample = match category {
+            "shell" => command.as_deref().and_then(line),
+            "read" => file.map(Sample::Path),
+            "write" | "edit" => file.or(files.first().cloned()).map(Sample::Path),
+            "grep" | "glob" => texts(&[&input.pattern, &input.glob_pattern, &input.query]).or(file.map(Sample::Path)),
+            "search" => texts(&[&input.query, &input.search_term]),
+            "fetch" => texts(&[&input.url, &input.prompt]),
+            "task" => texts(&[&input.description, &input.prompt]),
+            "ask" => input.questions.0.iter().find_map(|one| line(one.question.get()?)).or(texts(&[&input.question])),
+            _ => line(name),
+        };
+        Call {
+            category: place(category),
+            sample,
+            files,
+            questions: if category == "ask" { questions(input) } else { Vec::new() },
+            todos: None,
+            task: if category == "task" || name == "Agent" { task(input) } else { None },
+        }
+    }
+}
+
+fn resolved(files: Vec<String>, cwd: Option<&str>) -> Vec<String> {
+    files.into_iter().filter_map(|path| paths::normal(&path, cwd)).collect()
+}
+
+fn edited(input: &Input, file: Option<String>, cwd: Option<&str>) -> Vec<String> {
+    let several = input.edits.0.iter().filter_map(|edit| edit.file_path.get().or(edit.path.get()));
+    let mut out: Vec<String> = file.into_iter().chain(several.filter_map(|path| paths::normal(path, cwd))).collect();
+    if let Some(patch) = input.patch() {
+        out.extend(resolved(patch::files_of_patch(patch), cwd));
+    }
+    // a patch as the argument of a command, as `["apply_patch", "*** Begin Patch…"]`
+    if out.is_empty() {
+        out = input.command().map(|command| resolved(patch::files(&command), cwd)).unwrap_or_default();
+    }
+    out
+}
+
+fn questions(input: &Input) -> Vec<(Option<String>, String)> {
+    let asked = input
+        .questions
+        .0
+        .iter()
+        .filter_map(|one| Some((one.id.get().map(str::to_owned), one.question.get()?.to_owned())));
+    let single = input.question.get().map(|question| (None, question.to_owned()));
+    asked.chain(single).take(QUESTIONS).collect()
+}
+
+fn task(input: &Input) -> Option<(String, String)> {
+    let name = input.description.get().or(input.subagent_type.get())?;
+    Some((input.prompt.get()?.to_owned(), held_line(name, SAMPLE)))
+}
+
+fn todos(input: &Input) -> Option<Todos> {
+    let list = [&input.todos, &input.plan].into_iter().find(|list| match list {
+        Content::Text(text) => !text.trim().is_empty(),
+        Content::Parts(parts) => !parts.is_empty(),
+    });
+    let merge = input.merge.is_set();
+    match list {
+        Some(Content::Text(text)) => Some(Todos { entries: ticked(text), merge }),
+        Some(Content::Parts(parts)) => Some(Todos { entries: parts.iter().filter_map(entry).collect(), merge }),
+        None => None,
+    }
+}
+
+fn entry(todo: &Todo) -> Option<Entry> {
+    let said = [&todo.content, &todo.step, &todo.text, &todo.title, &todo.description].into_iter().find_map(Text::get);
+    let id = todo.id.get().map(str::to_owned);
+    if said.is_none() && id.is_none() {
+        return None;
+    }
+    let status = todo.status.get().unwrap_or("pending").to_owned();
+    Some(Entry { id, text: said.unwrap_or_default().to_owned(), status })
+}
+
+/// A list of tasks in Markdown: `- [ ]` and `- [x]`.
+fn ticked(text: &str) -> Vec<Entry> {
+    let entry = |line: &str| {
+        let rest = line.trim().trim_start_matches(['-', '*', ' ']);
+        let (mark, text) = rest.strip_prefix('[')?.split_once(']')?;
+        let status = match mark.trim() {
+            "x" | "X" => "completed",
+            "" => "pending",
+            _ => "in_progress",
+        };
+        Some(Entry { id: None, text: text.trim().to_owned(), status: status.to_owned() })
+    };
+    text.lines().filter_map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(agent: Agent, name: &str, input: &str) -> Call {
+        Input::with_text(input, |input| Call::of(agent, name, input, Some("/r")))
+    }
+
+    fn named(call: &Call) -> &'static str {
+        call.category.map_or("none", |place| CATEGORIES[place])
+    }
+
+    #[test]
+    fn names_are_taken_as_they_are_written() {
+        for (name, category) in [
+            ("Bash", "shell"),
+            ("BASH", "mcp"),
+            ("mcp__x__y", "mcp"),
+            ("Read", "read"),
+            ("replace", "edit"),
+            ("LS", "glob"),
+            ("Task", "task"),
+            ("TodoWrite", "none"),
+            ("todoread", "none"),
+        ] {
+            assert_eq!(named(&call(Agent::ClaudeCode, name, "{}")), category, "{name}");
+        }
+        assert_eq!(call(Agent::ClaudeCode, "mcp__x__y", "{}").sample, Some(Sample::Text("mcp__x__y".into())));
+        assert_eq!(named(&call(Agent::OpenCode, "write", "{}")), "write");
+        assert_eq!(named(&call(Agent::Codex, "shell", "{}")), "shell");
+    }
+
+    #[test]
+    fn every_carrier_of_an_edit_names_its_files() {
+        let patch = "*** Begin Patch\\n*** Update File: a\\n*** Move to: b\\n*** End Patch";
+        for (name, input, files) in [
+            ("Edit", r#"{"file_path":"a"}"#.to_owned(), vec!["/r/a"]),
+            ("MultiEdit", r#"{"file_path":"/r/a","edits":[{},5]}"#.to_owned(), vec!["/r/a"]),
+            ("NotebookEdit", r#"{"notebook_path":"n.ipynb"}"#.to_owned(), vec!["/r/n.ipynb"]),
+            ("create_file", r#"{"path":"../x"}"#.to_owned(), vec!["/x"]),
+            ("str_replace_editor", r#"{"command":"insert","path":"a"}"#.to_owned(), vec!["/r/a"]),
+            ("str_replace_editor", r#"{"command":"view","path":"a"}"#.to_owned(), vec![]),
+            ("apply_patch", format!(r#"{{"patch":"{patch}"}}"#), vec!["/r/a", "/r/b"]),
+            ("apply_patch", format!(r#"{{"input":"{patch}"}}"#), vec!["/r/a", "/r/b"]),
+            ("apply_patch", patch.replace("\\n", "\n"), vec!["/r/a", "/r/b"]),
+            ("shell", format!(r#"{{"command":["apply_patch","{patch}"]}}"#), vec!["/r/a", "/r/b"]),
+            (
+                "shell",
+                format!(r#"{{"command":["bash","-lc","apply_patch <<'E'\n{patch}\nE"],"workdir":"s"}}"#),
+                vec!["/r/s/a", "/r/s/b"],
+            ),
+            ("exec_command", format!(r#"{{"cmd":"cd s && apply_patch <<'E'\n{patch}\nE"}}"#), vec!["/r/s/a", "/r/s/b"]),
+            ("exec", format!("tools.apply_patch(\"{patch}\")"), vec!["/r/a", "/r/b"]),
+            ("Read", r#"{"file_path":"a"}"#.to_owned(), vec![]),
+            ("Bash", r#"{"command":"rm a"}"#.to_owned(), vec![]),
+            ("Write", "5".to_owned(), vec![]),
+        ] {
+            assert_eq!(call(Agent::Codex, name, &input).files, files, "{name} {input}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_tasks_is_read_from_objects_and_from_markdown() {
+        let plan = call(Agent::Codex, "update_plan", r#"{"plan":[{"step":"a","status":"completed"},{"step":"b"},7]}"#)
+            .todos
+            .unwrap();
+        assert_eq!(
+            plan.entries.iter().map(|entry| entry.status.as_str()).collect::<Vec<_>>(),
+            ["completed", "pending"]
+        );
+        let ticks = call(Agent::Copilot, "update_todo", r#"{"todos":"- [x] a\n- [ ] b"}"#).todos.unwrap();
+        assert_eq!((ticks.entries[0].status.as_str(), ticks.entries[1].text.as_str()), ("completed", "b"));
+    }
+}

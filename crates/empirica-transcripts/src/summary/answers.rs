@@ -1,0 +1,60 @@
+//! What the user answered to the questions of an ask tool.
+
+use serde_json::Value;
+
+use crate::read::lenient::mended;
+use crate::summary::fold::Fold;
+
+/// Takes the answers to `questions` out of a result: JSON with `answers` by question or id, else a text that repeats
+/// each question with its answer, `"question"="answer"`, else the whole text for a single question.
+pub fn take(questions: &[(Option<String>, String)], json: &str, text: &str, fold: &mut Fold) {
+    for source in [json, text] {
+        let found = answers(source);
+        if found.is_empty() {
+            continue;
+        }
+        for (id, question) in questions {
+            let known = |key: &str| key == question || id.as_deref() == Some(key);
+            for (_, answer) in found.iter().filter(|(key, _)| known(key)) {
+                fold.answered(question, answer);
+            }
+        }
+        return;
+    }
+    let mut quoted = false;
+    for (_, question) in questions {
+        if let Some((_, rest)) = text.split_once(&format!("\"{question}\"=\"")) {
+            let end = ["\", \"", "\". ", "\" "].iter().filter_map(|end| rest.find(end)).min();
+            let answer = &rest[..end.or(rest.rfind('"')).unwrap_or(rest.len())];
+            fold.answered(question, answer);
+            quoted = true;
+        }
+    }
+    if let ([(_, question)], false) = (questions, quoted) {
+        fold.answered(question, text);
+    }
+}
+
+/// The `answers` of a JSON object, by their keys; empty when there are none.
+fn answers(json: &str) -> Vec<(String, String)> {
+    if !json.trim_start().starts_with('{') {
+        return Vec::new();
+    }
+    let parsed = serde_json::from_str::<Value>(json).ok();
+    let parsed = parsed.or_else(|| serde_json::from_str(&mended(json)?).ok()).unwrap_or_default();
+    let found = parsed.get("answers").and_then(Value::as_object);
+    found.into_iter().flatten().map(|(key, answer)| (key.clone(), flat(answer))).collect()
+}
+
+fn flat(answer: &Value) -> String {
+    match answer {
+        Value::String(text) => text.clone(),
+        Value::Array(several) => {
+            several.iter().map(flat).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
+        }
+        Value::Object(inner) => inner.get("answers").or(inner.get("answer")).map(flat).unwrap_or_default(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(said) => said.to_string(),
+        Value::Null => String::new(),
+    }
+}

@@ -1,0 +1,6 @@
+//! What is gathered from the rows, and its limits.
+
+pub mod answers;
+pub mod fold;
+pub mod limits;
+pub mod texts;
