@@ -10,6 +10,7 @@
 //! | [`git`] | the only floor that names gix or spawns git |
 //! | [`wire`] | JSON lines ↔ model |
 //! | [`store`] | records in notes: log, append, read, merge, heal |
+//! | [`index`] | what is asked of all records, answered by SQLite; derived, disposable |
 //! | [`ops`] | one use case per file; prints nothing |
 //! | [`view`] | outcome → terminal, JSON, template |
 //! | [`cli`], [`mcp`] | the two faces: the command line, and the tools of agents; neither knows the other |
@@ -21,6 +22,7 @@ pub mod epistemics;
 pub mod error;
 pub mod fault;
 pub mod git;
+pub mod index;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod model;

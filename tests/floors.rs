@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// From the ground up.
-const FLOORS: [&str; 12] =
-    ["error", "env", "fault", "model", "epistemics", "git", "wire", "store", "ops", "view", "cli", "mcp"];
+const FLOORS: [&str; 13] =
+    ["error", "env", "fault", "model", "epistemics", "git", "wire", "store", "index", "ops", "view", "cli", "mcp"];
 /// The faces, side by side.
 const FACES: [&str; 2] = ["cli", "mcp"];
 

@@ -73,7 +73,7 @@ pub(super) struct Here<'a> {
 impl<'a> Here<'a> {
     pub(super) fn context(&self, asked: impl Into<Asked>) -> Result<Context<'a>> {
         let context = Context::new(self.env, self.repo, &BuiltIn, asked.into())?;
-        context.store.on_progress(Box::new(Progress::counting(self.output, "indexing notes")));
+        context.opener.on_progress(Box::new(Progress::counting(self.output, "indexing notes")));
         Ok(context)
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::gathered::add_new;
 use crate::model::collected::{Collected, NumberedSubagent};
-use crate::model::journal::CATEGORIES;
+use empirica_transcripts::model::CATEGORIES;
 use empirica_transcripts::model::{Pending, Subagent, Tokens, ToolSummary, Transcript};
 
 /// How many samples of a category are kept.

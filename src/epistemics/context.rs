@@ -1,5 +1,6 @@
 //! The session-context document: what a session did and knows, for who continues it (agent handoff service, "HandoffContext").
 
+use crate::model::handoff::CONTEXT;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -10,8 +11,6 @@ use crate::model::goal::GoalStatus;
 use crate::model::handoff::{Failure, Item, Relevant, Slip};
 use empirica_transcripts::model::{Role, Transcript};
 
-/// The type of such a handoff.
-pub const KIND: &str = "context";
 /// How long a message is that was shortened to fit, in characters.
 const MESSAGE: usize = 300;
 /// How long a summary is that was shortened to fit, in characters.
@@ -80,7 +79,7 @@ pub fn fill(handoff: &mut Handoff, source: &Source<'_>) {
     for (key, value) in all {
         payload.entry(key).or_insert(value);
     }
-    if let Some(format) = crate::model::formats::named(KIND) {
+    if let Some(format) = crate::model::formats::named(CONTEXT) {
         let mut ordered = super::payload::ordered(format, &Value::Object(std::mem::take(payload)));
         ordered.shift_remove(crate::model::formats::TYPE);
         *payload = ordered;
@@ -373,7 +372,7 @@ mod tests {
             "files_modified": numbered("file", 50), "pending_tasks": numbered("task", 20),
             "decisions": numbered("decision", 20), "recent_messages": messages,
         });
-        Handoff { kind: KIND.into(), payload: payload.as_object().cloned(), ..Default::default() }
+        Handoff { kind: CONTEXT.into(), payload: payload.as_object().cloned(), ..Default::default() }
     }
 
     fn size(handoff: &Handoff) -> usize {

@@ -204,7 +204,7 @@ mod tests {
     }
 
     fn of(records: &[Record]) -> Facts {
-        let aside = super::super::journal::superseded(records);
+        let aside = crate::model::superseded::superseded(records);
         let session = records[0].head.session.clone().expect("a session");
         facts(&Gathered::collect(records, &session).expect("its start"), &aside)
     }

@@ -38,7 +38,6 @@ pub mod short;
 pub mod side;
 pub mod snapshot;
 pub mod standing;
-pub mod substance;
 pub mod task;
 pub mod terms;
 pub mod tokens;

@@ -5,12 +5,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::calibration;
 use super::confidence::{overall, round4};
-use super::journal::{Owned, answers, by_session, goals, superseded};
-use super::substance::Substance;
+use super::journal::Owned;
+use super::journal::answers;
+use super::journal::by_session;
+use super::journal::goals;
 use crate::model::goal::{GoalState, GoalStatus};
 use crate::model::handoff::Calibration;
 use crate::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknown};
 use crate::model::session::Session;
+use crate::model::substance::Substance;
+use crate::model::superseded::superseded;
 use crate::model::{Assessment, Body, Handoff, Head, Id, Phase, Record, SessionId};
 
 /// What a finding whose impact was not given counts as.

@@ -33,7 +33,7 @@ pub fn list(here: &mut Here<'_>, cursor: Option<&str>) -> Result<ListResourcesRe
     let until = from.saturating_add(PAGE);
     let context = here.reading(None, None)?;
     context.store.settle();
-    let index = context.store.index()?;
+    let index = context.index()?;
     let (rows, total_found) = Filter::default().handoffs(&context, &index, until)?;
     let resource = |listed: &Listed| {
         let task = view::safe::line(&listed.handoff.task);

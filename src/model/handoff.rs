@@ -10,6 +10,9 @@ use super::id::Id;
 use super::phase::Phase;
 use super::vectors::Vectors;
 
+/// The type of such a handoff.
+pub const CONTEXT: &str = "context";
+
 /// A text with the record it comes from; `id` is `None` when it was given with the handoff itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]

@@ -16,6 +16,8 @@ pub mod readers;
 pub mod record;
 pub mod session;
 pub mod snapshot;
+pub mod substance;
+pub mod superseded;
 pub mod vectors;
 
 pub use accept::{Accept, Verdict};

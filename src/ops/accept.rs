@@ -158,7 +158,7 @@ pub fn named(context: &Context<'_>, given: &str) -> Result<Record> {
 
 /// The short form of the handoff that took the place of one; `None` while that is in force.
 pub fn newer(context: &Context<'_>, id: &Id, session: Option<&SessionId>) -> Result<Option<String>> {
-    let index = context.store.index()?;
+    let index = context.index()?;
     let is_aside = !index.aside([id])?.is_empty();
     if is_aside {
         let naming = index.naming([id], &["supersede"])?;
@@ -179,7 +179,7 @@ pub fn newer(context: &Context<'_>, id: &Id, session: Option<&SessionId>) -> Res
 
 /// What the receivers of a handoff said, oldest first, and what they asked.
 pub fn of(context: &Context<'_>, handoff: &Id) -> Result<Received> {
-    let said = task::about(&context.store.index()?, std::slice::from_ref(handoff))?;
+    let said = task::about(&context.index()?, std::slice::from_ref(handoff))?;
     let accepts = said.records().filter_map(|record| match &record.body {
         Body::Accept(accept) if accept.of == *handoff => Some((record.head.clone(), accept.clone())),
         _ => None,

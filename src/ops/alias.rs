@@ -4,9 +4,9 @@ use super::context::Context;
 use super::current;
 use crate::epistemics::short::short;
 use crate::error::{Command, Error, Kind, Result, blank, empirica, text};
+use crate::index::words;
 use crate::model::session::Session;
 use crate::model::{Id, Record, SessionId, Shelf};
-use crate::store::index::words;
 
 /// How a session can be named.
 const FORMS: &str = "Use an id from the list, or latest, latest:active, latest:<ai>, latest:active:<ai>.";
@@ -133,7 +133,7 @@ pub fn session(context: &Context<'_>, given: &str) -> Result<Named> {
     if let Some(session) = current::anywhere(context, given) {
         return Ok(Named { id: session.id, ai: session.ai });
     }
-    let found = context.store.index()?.sessions_like(given)?;
+    let found = context.index()?.sessions_like(given)?;
     let found = pick(&found, given)?;
     Ok(Named { id: found.id.clone(), ai: found.ai.clone() })
 }
@@ -261,7 +261,7 @@ pub fn no_record(given: &str, what: &str, why: &str) -> Error {
 
 /// Resolves a task by its whole id, or a beginning that only one has.
 pub fn task(context: &Context<'_>, given: &str) -> Result<String> {
-    let mut known: Vec<String> = context.store.index()?.of_tasks(None)?.into_iter().map(|(id, _)| id).collect();
+    let mut known: Vec<String> = context.index()?.of_tasks(None)?.into_iter().map(|(id, _)| id).collect();
     known.dedup();
     if known.iter().any(|id| id == given) {
         return Ok(given.to_owned());
@@ -295,7 +295,7 @@ pub fn retracted(context: &Context<'_>, given: &str, error: Error) -> Result<Rec
         return Err(error);
     }
     let name = given.trim().to_ascii_lowercase();
-    let like = context.store.index()?.ids_like(&name)?;
+    let like = context.index()?.ids_like(&name)?;
     let mut found = like.retracted().filter(|record| is_part(&name, &record.head.id));
     match (found.next(), found.next()) {
         (Some(only), None) => Ok(only.clone()),
@@ -324,7 +324,7 @@ pub fn record(
         return Err(absent("an id is hexadecimal and has 4 characters or more"));
     }
     let matches = |id: &Id| is_part(&given, id);
-    let like = context.store.index()?.ids_like(&given)?;
+    let like = context.index()?.ids_like(&given)?;
     let on_shelf = |record: &Record| {
         let own = record.body.shelf();
         own.is_none_or(|own| shelves.contains(&own))

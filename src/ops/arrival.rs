@@ -22,7 +22,7 @@ pub fn of(context: &Context<'_>, handoffs: &[&Listed]) -> Result<(Vec<Arrival>, 
     let counting: Vec<_> = handoffs.iter().map(|listed| Commit::ask(context, home(listed))).collect();
     let asked_for =
         handoffs.iter().flat_map(|listed| listed.handoff.unknowns.iter().filter_map(|item| item.id.as_ref()));
-    let answers = context.store.index()?.naming(asked_for, &["resolve"])?;
+    let answers = context.index()?.naming(asked_for, &["resolve"])?;
     let (changes, warnings) = match asked.read() {
         Ok(status) => (Some(status.changes), Vec::new()),
         Err(error) => (None, vec![format!("what changed since the handoff is not known: {error}")]),

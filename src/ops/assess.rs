@@ -91,7 +91,7 @@ pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over:
     context.optional("task", request.task.as_deref())?;
     context.optional("reasoning", request.reasoning.as_deref())?;
     let who = context.writing()?;
-    let scan = context.store.session(&who.id)?;
+    let scan = context.session(&who.id)?;
     let gathered = gather_from(&scan, &who.id)?;
     if !gathered.session.is_active() {
         return Err(ended(&gathered));

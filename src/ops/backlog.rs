@@ -53,7 +53,7 @@ pub fn unsynced(context: &Context<'_>) -> Result<Option<Unsynced>> {
     for name in names {
         let standings = context.store.standing(&kept_under(context.repo, &name), None)?;
         if leaves == Leaves::All && standings.iter().all(|standing| standing.theirs.is_none()) {
-            let index = context.store.index()?;
+            let index = context.index()?;
             let counted = (index.count_all()?, index.count("handoff")?);
             out.remotes.push((name, counted.0, counted.1));
             all = Some(counted);
@@ -92,7 +92,7 @@ impl Lacking {
             return Ok(());
         };
         if standing.theirs.is_none() {
-            for (id, is_handoff) in context.store.index()?.shelf(shelf)? {
+            for (id, is_handoff) in context.index()?.shelf(shelf)? {
                 self.put(id.as_str(), is_handoff);
             }
             return Ok(());

@@ -9,10 +9,11 @@ use super::handoff::newest as newest_handoff;
 use crate::epistemics::memory::{self, Memory};
 use crate::epistemics::overview::{Overview, overview};
 use crate::error::Result;
+use crate::index::Index;
+use crate::index::{HandoffsWanted, Only};
 use crate::model::SessionId;
 use crate::model::journal::MEMORY;
-use crate::store::index::{HandoffsWanted, Only};
-use crate::store::{Index, Scan};
+use crate::store::Scan;
 
 /// For whom.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +42,7 @@ const LOOKED_AT: usize = 250;
 /// Looks at what is at work, open, and newest. A repository in which nothing is stored is an empty overview.
 pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     let mut warnings = context.store.settle();
-    let index = context.store.index()?;
+    let index = context.index()?;
     let own = match &request.own {
         Some(own) => Some(own.clone()),
         None => asking(context, &index, &mut warnings)?,

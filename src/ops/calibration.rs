@@ -55,7 +55,7 @@ pub struct Outcome {
 /// is the one that began it. A session name that fits none is an error; no session at all is none.
 pub fn run(context: &Context<'_>) -> Result<Outcome> {
     let mut warnings = context.store.settle();
-    let index = context.store.index()?;
+    let index = context.index()?;
     for id in index.doubled()? {
         warnings.push(format!("two versions of the record {id} are stored; the one with the greater bytes counts"));
     }

@@ -5,9 +5,9 @@ use super::context::Context;
 use super::session::gather;
 use super::snapshot::{AskedGit, Request, take};
 use crate::error::{Error, Result, empirica};
+use crate::index::Only;
 use crate::model::{Body, Checkpoint, Head, Phase, Record, SessionId, Shelf};
 use crate::store::When;
-use crate::store::index::Only;
 
 /// A checkpoint that was stored.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ fn listed(context: &Context<'_>, newest: Option<usize>) -> Result<(Vec<Record>, 
     };
     let newest = newest.filter(|_| context.asked.ai.is_none());
     let only = Only { session: session.as_ref(), newest };
-    let scan = context.store.index()?.kinds(&["assessment", "checkpoint"], only)?;
+    let scan = context.index()?.kinds(&["assessment", "checkpoint"], only)?;
     let fits = |r: &&Record| context.asked.ai.as_ref().is_none_or(|ai| r.head.ai == *ai);
     Ok((scan.records().rev().filter(fits).cloned().collect(), warnings))
 }

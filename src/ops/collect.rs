@@ -9,11 +9,11 @@ use super::current::Current;
 use crate::epistemics::collected::{Known, added, known};
 use crate::error::{Error, Result, blank, empirica};
 use crate::git::{Oid, history, parse_oid};
+use crate::index::Only;
 use crate::model::collected::Collected;
 use crate::model::hash::fnv;
 use crate::model::session::{Session, SessionEnd, SessionStart};
 use crate::model::{Body, Head, Record, SessionId};
-use crate::store::index::Only;
 use crate::store::{When, Written};
 use empirica_secrets::{redact_text, redact_value};
 use empirica_transcripts::discover::find;
@@ -233,7 +233,7 @@ fn unreadable() -> Error {
 
 /// The sessions that have that id of the agent's own, oldest first.
 pub(super) fn having(context: &Context<'_>, id: &str) -> Result<Vec<Session>> {
-    let mut found = context.store.index()?.sessions_like(id)?;
+    let mut found = context.index()?.sessions_like(id)?;
     found.retain(|session| session.external_id.as_deref() == Some(id));
     Ok(found)
 }
@@ -243,7 +243,7 @@ fn choose(context: &Context<'_>, transcript: &Transcript, id: &str, having: &[Se
     let of = |session: &Session| Working { ai: context.author(Some(&session.ai)), id: session.id.clone(), note: None };
     if let Some(given) = context.asked.session.as_deref().or(context.env.get("EMPIRICA_SESSION")) {
         let named = alias::session(context, given)?;
-        let row = context.store.index()?.session_row(&named.id)?;
+        let row = context.index()?.session_row(&named.id)?;
         let other = row.and_then(|row| row.session.external_id).filter(|other| other != id);
         return match other {
             None => Ok(Some(Working { ai: context.author(Some(&named.ai)), id: named.id, note: None })),
@@ -264,7 +264,7 @@ fn choose(context: &Context<'_>, transcript: &Transcript, id: &str, having: &[Se
     };
     let active = Current::load(context)?.active.into_iter();
     for active in active.filter(|active| active.external_id.is_none() && is_same_agent(&active.ai)) {
-        let Some(row) = context.store.index()?.session_row(&active.id)? else { continue };
+        let Some(row) = context.index()?.session_row(&active.id)? else { continue };
         if row.session.external_id.is_none() && began_within(&row.session, transcript) {
             fitting.push(row.session);
         }
@@ -292,7 +292,7 @@ fn known_of<'s>(
     transcript: &Transcript,
     id: &str,
 ) -> Result<Known> {
-    let index = context.store.index()?;
+    let index = context.index()?;
     let mut all: Vec<Collected> = Vec::new();
     let distinct: std::collections::BTreeSet<&SessionId> = sessions.collect();
     for session in distinct {

@@ -32,10 +32,10 @@ pub struct Committers {
 
 /// Who committed a record.
 pub fn of(context: &Context<'_>, id: &Id, session: Option<&SessionId>) -> Result<Committed> {
-    let mut scan = context.store.index()?.ids([id])?;
+    let mut scan = context.index()?.ids([id])?;
     let mut start = None;
     if let Some(session) = session {
-        let of_session = context.store.index()?.session(session)?;
+        let of_session = context.index()?.session(session)?;
         start = of_session.records().find(|record| is_start(record, session)).map(|record| record.head.id.clone());
         scan.merge(of_session);
     }
@@ -48,7 +48,7 @@ pub fn of(context: &Context<'_>, id: &Id, session: Option<&SessionId>) -> Result
 
 /// Who committed what a session said.
 pub fn of_session(context: &Context<'_>, session: &SessionId) -> Result<Committers> {
-    let scan = context.store.index()?.session(session)?;
+    let scan = context.index()?.session(session)?;
     let own = |record: &&Record| {
         let follows = record.body.is_aside() || matches!(record.body, Body::Digest(_) | Body::Redacted(_));
         record.head.session.as_ref() == Some(session) && !follows

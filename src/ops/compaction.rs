@@ -24,7 +24,7 @@ pub struct Outcome {
 /// Looks at what a checkpoint after a compaction found.
 pub fn run(context: &Context<'_>, taken: &Taken) -> Result<Outcome> {
     let bootstrap = bootstrap::run(context, &bootstrap::Request { own: Some(taken.session_id.clone()) })?;
-    let index = context.store.index()?;
+    let index = context.index()?;
     let scan = index.ids(&taken.checkpoint.compared_with)?;
     let earlier = scan.entries().next().and_then(|entry| match &entry.record.body {
         Body::Checkpoint(checkpoint) => Some(Side::checkpoint(&entry.record.head, checkpoint)),
@@ -62,7 +62,7 @@ pub(super) fn since(
     // vectors of its own were compared when it was taken
     let own_vectors = checkpoint.vectors_from.is_none() && !checkpoint.vectors.is_empty();
     let Some(pre) = checkpoint.compared_with.clone().filter(|_| !own_vectors) else { return Ok(None) };
-    let scan = context.store.index()?.ids([&pre])?;
+    let scan = context.index()?.ids([&pre])?;
     let found = scan.get(&pre).map(|entry| &entry.record.body);
     let Some(vectors) = found.and_then(|body| match body {
         Body::Checkpoint(checkpoint) => Some(checkpoint.vectors.clone()).filter(|vectors| !vectors.is_empty()),

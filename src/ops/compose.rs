@@ -1,5 +1,6 @@
 //! What a handoff is made of: the session's records, what git knows, what it says for its type, what bears on its task.
 
+use crate::model::handoff::CONTEXT;
 use std::collections::BTreeSet;
 
 use super::context::{Context, Working};
@@ -16,11 +17,11 @@ use crate::epistemics::tokens;
 use crate::error::{Error, Result, blank, empirica};
 use crate::git::status::{self, Status};
 use crate::git::{history, parse_oid};
+use crate::index::HandoffsWanted as Wanted;
 use crate::model::assessment::Changes;
 use crate::model::handoff::MadeIn;
 use crate::model::{Body, Handoff, Id, Record, SessionId};
 use crate::store::Scan;
-use crate::store::index::HandoffsWanted as Wanted;
 use empirica_transcripts::model::Transcript;
 
 /// How many commits a handoff lists.
@@ -106,7 +107,7 @@ pub fn composed(
     what.put_in(&mut handoff);
     handoff.automatic = what.automatic;
     handoff.since = what.since.as_ref().map(|since| since.id.clone());
-    let is_context = handoff.kind == document::KIND;
+    let is_context = handoff.kind == CONTEXT;
     if is_context || handoff.kind == "initialization" {
         handoff.relevant = relevant::of(context, &handoff)?;
         // what the session itself decided, asked and failed at is told elsewhere
@@ -150,7 +151,7 @@ pub struct Draft {
 /// The handoff of a session as it would be stored now.
 pub fn drafted(context: &Context<'_>, who: &Working, mut said: Said, what: &What) -> Result<Draft> {
     let asked = status::ask(context.repo);
-    let scan = context.store.session(&who.id)?;
+    let scan = context.session(&who.id)?;
     let gathered = what.gathered(&scan, &who.id)?;
     let (work, warnings, seen) = work(context, &gathered, what.since.as_ref(), asked);
     let since = gathered.session.commit.as_deref().and_then(parse_oid);
@@ -245,7 +246,7 @@ pub fn since_last(context: &Context<'_>, who: &Working, managed: &Managed) -> Re
             .suggest("Hand over the context instead.")
             .command(empirica("handoff").option("--type", "context").option("--to", to).flag("--incremental")));
     };
-    let index = context.store.index()?;
+    let index = context.index()?;
     let own = Wanted { session: Some(who.id.clone()), ..Wanted::default() };
     let mut found = in_force(context, &own, usize::MAX)?;
     if let Some(task) = task {

@@ -7,8 +7,9 @@ use super::{Stored, alias, session};
 use crate::env::Env;
 use crate::error::{Error, Result, empirica, option, text};
 use crate::git::Repository;
+use crate::index::{Index, Opener};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
-use crate::store::{Render, Store, When};
+use crate::store::{Render, Scan, Store, When};
 use empirica_secrets::Replaced;
 use empirica_transcripts::model::Agent;
 
@@ -33,6 +34,8 @@ pub struct Context<'a> {
     pub repo: &'a Repository,
     /// Its records.
     pub store: Store<'a>,
+    /// The index over them.
+    pub opener: Opener,
     /// Who and which session the user named.
     pub asked: Asked,
     /// `--ai` or `EMPIRICA_AI`, as it is stored.
@@ -61,6 +64,7 @@ impl<'a> Context<'a> {
             env,
             repo,
             store: Store::new(repo, env, render)?,
+            opener: Opener::default(),
             asked,
             named: None,
             in_name: Vec::new(),
@@ -80,6 +84,16 @@ impl<'a> Context<'a> {
         }
         context.asked.ai = asked;
         Ok(context)
+    }
+
+    /// The index over the records as they are now.
+    pub fn index(&self) -> Result<Index<'_>> {
+        self.opener.open(&self.store)
+    }
+
+    /// Everything a session said and everything that is about what it said.
+    pub fn session(&self, session: &SessionId) -> Result<Scan> {
+        self.store.session(session, || self.index()?.session(session))
     }
 
     /// `--ai` or `EMPIRICA_AI`, as it is stored.

@@ -43,7 +43,7 @@ impl Current {
             active.sort_by(|a, b| a.began.cmp(&b.began));
             return Ok(Current { active });
         }
-        let found = context.store.index()?.active_at(&context.store.paths().places())?;
+        let found = context.index()?.active_at(&context.store.paths().places())?;
         let active: Vec<Active> = found
             .into_iter()
             .map(|s| Active {

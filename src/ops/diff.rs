@@ -11,10 +11,11 @@ use crate::error::{Error, Result, empirica};
 use crate::git::between::between;
 use crate::git::content::{Held, Tree, WorkTree, inside};
 use crate::git::parse_oid;
+use crate::index::Index;
+use crate::index::Only;
 use crate::model::goal::GoalStatus;
 use crate::model::{Body, Id, Record, SessionId, Shelf, Vectors};
-use crate::store::index::Only;
-use crate::store::{Homes, Index};
+use crate::store::Homes;
 
 /// What is compared.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ pub fn run(context: &Context<'_>, a: Option<&str>, b: Option<&str>, present: Vec
             .suggest("Leave out the second name, or the vectors."));
     }
     let warnings = context.store.settle();
-    let index = context.store.index()?;
+    let index = context.index()?;
     let a = match a {
         Some(given) => named(context, &index, given)?,
         None => newest_checkpoint(context, &index)?,
@@ -53,7 +54,7 @@ pub fn run(context: &Context<'_>, a: Option<&str>, b: Option<&str>, present: Vec
 
 /// Compares two sides with what git and the records know. With `is_present`, the later one is what is here now.
 pub(super) fn compared(context: &Context<'_>, a: &Side, b: &Side, is_present: bool) -> Result<Comparison> {
-    let index = context.store.index()?;
+    let index = context.index()?;
     // what the sessions of both said, and whatever else was said of it, tells of goals and where records are at home
     let ids: Vec<&Id> = a.id.iter().chain(&b.id).collect();
     let mut scan = index.ids(ids.iter().copied())?;

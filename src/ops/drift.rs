@@ -26,6 +26,6 @@ pub struct Outcome {
 pub fn run(context: &Context<'_>, window: usize) -> Result<Outcome> {
     let warnings = context.store.settle();
     let who = context.working()?;
-    let scan = context.store.session(&who.id)?;
+    let scan = context.session(&who.id)?;
     Ok(Outcome { gate: gate(&scan, &who.id, window), session_id: who.id, ai_id: who.ai, warnings })
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use super::context::Context;
 use super::handoff::{Listed, whole};
 use crate::error::{Error, Result, quote};
+use crate::index::HandoffsWanted;
 use crate::model::Id;
 use crate::model::hash::fnv;
-use crate::store::index::HandoffsWanted;
 
 /// How many handoffs are read at once.
 const BATCH: usize = 200;
@@ -60,7 +60,7 @@ pub fn run(
     let mut outcome = Outcome { warnings: context.store.settle(), ..Default::default() };
     let target = context.env.cwd.join(folder);
     std::fs::create_dir_all(&target).map_err(|error| unwritable(folder, &target, error))?;
-    let index = context.store.index()?;
+    let index = context.index()?;
     let (rows, _) = index.handoffs(&HandoffsWanted::default(), usize::MAX, None)?;
     let ids: Vec<Id> = rows.into_iter().map(|row| row.id).collect();
     let mut sessions: BTreeMap<(String, String), Vec<Id>> = BTreeMap::new();

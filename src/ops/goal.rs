@@ -7,9 +7,9 @@ use super::alias::{self, Thing};
 use super::context::{Context, Working};
 use crate::epistemics::journal::{Owned, goals};
 use crate::error::{Command, Error, Result, empirica};
+use crate::index::Only;
 use crate::model::goal::{Goal, GoalDone, GoalDrop, GoalStatus, GoalTake, Priority, Subtask};
 use crate::model::{Body, Id, Record, SessionId, Shelf};
-use crate::store::index::Only;
 use crate::store::{Scan, When};
 
 /// What is to happen.
@@ -110,7 +110,7 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
                     .command(empirica("session list"))
                     .command(empirica("goal list").flag("--open")));
             }
-            let scan = context.store.index()?.session(&from)?;
+            let scan = context.index()?.session(&from)?;
             let open = |owned: &Owned| match &single {
                 Some(id) => owned.goal.id == *id && (owned.lapsed || owned.goal.status == GoalStatus::Open),
                 None => owned.goal.status == GoalStatus::Open && owned.session.as_ref() == Some(&from),
@@ -138,7 +138,7 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
     if is_goal(&record) {
         concerned.push(record.head.id.clone());
     }
-    let all = goals(context.store.index()?.goals(&concerned)?.records());
+    let all = goals(context.index()?.goals(&concerned)?.records());
     Ok(Outcome {
         id: record.head.id,
         kind,
@@ -154,7 +154,7 @@ fn source(context: &Context<'_>, given: &str) -> Result<(SessionId, Option<Id>)>
         return Ok((session.id, None));
     }
     let found = find(context, given, is_goal)?.open(given)?;
-    let scan = context.store.index()?.goals([&found.goal])?;
+    let scan = context.index()?.goals([&found.goal])?;
     let session = goals(scan.records()).into_iter().find(|owned| owned.goal.id == found.goal).and_then(|o| o.session);
     let none = || alias::no_record(given, "session", "the goal is of none");
     Ok((session.ok_or_else(none)?, Some(found.goal)))
@@ -225,7 +225,7 @@ impl Found {
 
 fn find(context: &Context<'_>, given: &str, fits: fn(&Record) -> bool) -> Result<Found> {
     let record = context.record(given, "goal", &[Shelf::Journal], fits)?;
-    let scan = context.store.index()?.goals([&record.head.id])?;
+    let scan = context.index()?.goals([&record.head.id])?;
     let goal = match &record.body {
         Body::Subtask(subtask) => subtask.of.clone(),
         _ => record.head.id.clone(),
@@ -248,7 +248,7 @@ pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Owned>, Vec<S
         Some(given) => Some(alias::session(context, given)?.id),
         None => None,
     };
-    let index = context.store.index()?;
+    let index = context.index()?;
     let scan = match open_only {
         true => index.goals(&index.open("goal", usize::MAX)?)?,
         false => {
@@ -280,7 +280,7 @@ pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Owned>, Vec<S
 pub fn show(context: &Context<'_>, given: &str) -> Result<(Owned, Vec<String>)> {
     let warnings = context.store.settle();
     let goal = find(context, given, is_goal_or_subtask)?.goal;
-    let scan = context.store.index()?.goals([&goal])?;
+    let scan = context.index()?.goals([&goal])?;
     let found = goals(scan.records()).into_iter().find(|owned| owned.goal.id == goal);
     found.map(|owned| (owned, warnings)).ok_or_else(|| alias::no_record(given, "goal", "its goal is not stored here"))
 }

@@ -53,7 +53,7 @@ pub fn run(context: &Context<'_>, phase: Option<Phase>, task: Option<String>) ->
     let mut warnings = context.store.settle();
     let who = context.working()?;
     warnings.extend(who.note.clone());
-    let scan = context.store.session(&who.id)?;
+    let scan = context.session(&who.id)?;
     let gathered = gather_from(&scan, &who.id)?;
     if let Some(phase) = phase.filter(|_| !gathered.session.is_active()) {
         warnings.push(format!("the session has ended: no {} can be submitted to it", phase.name()));

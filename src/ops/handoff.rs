@@ -12,17 +12,20 @@ use super::session::gather;
 use super::uncommitted::{self, Seen};
 use super::{Stored, absent, missed, task, validate};
 use crate::epistemics::checklist::{Check, Level};
-use crate::epistemics::journal::superseded;
 use crate::epistemics::report::{Said, missing};
-use crate::epistemics::substance::Substance;
 use crate::error::{Command, Error, Result, blank, empirica};
 use crate::git::Oid;
 use crate::git::status::{self};
+use crate::index::Index;
+use crate::index::{HandoffsWanted as Wanted, Only, Row};
 use crate::model::assessment::Changes;
 use crate::model::journal::{Finding, Unknown};
+use crate::model::substance::Substance;
+use crate::model::superseded::superseded;
 use crate::model::{Body, Handoff, Head, Id, Record, SessionId, Shelf};
-use crate::store::index::{HandoffsWanted as Wanted, Only, Row};
-use crate::store::{Entry, Index, Scan, When};
+use crate::store::Entry;
+use crate::store::Scan;
+use crate::store::When;
 
 /// A handoff, stored or only drafted.
 #[derive(Debug)]
@@ -224,7 +227,7 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) 
         let (_, journalled) = context.store(who, entries, When::Later)?;
         stored.before(journalled);
     }
-    let scan = context.store.session(&who.id)?;
+    let scan = context.session(&who.id)?;
     let gathered = what.gathered(&scan, &who.id)?;
     let (work, warnings, seen) = work(context, &gathered, what.since.as_ref(), asked);
     let mut handoff = composed(context, who, &gathered, work, said, what)?;
@@ -326,7 +329,7 @@ pub fn list(context: &Context<'_>, unacknowledged: bool) -> Result<(Vec<Listed>,
     let wanted = Wanted { session, ai: context.asked.ai.clone(), ..Wanted::default() };
     let mut listed = in_force(context, &wanted, usize::MAX)?;
     if unacknowledged {
-        let taken_up = task::taken_up(context.store.index()?.kinds(&["accept"], Only::default())?.records());
+        let taken_up = task::taken_up(context.index()?.kinds(&["accept"], Only::default())?.records());
         listed.retain(|listed| !taken_up.contains(&listed.head.id));
     }
     Ok((listed, warnings))
@@ -335,7 +338,7 @@ pub fn list(context: &Context<'_>, unacknowledged: bool) -> Result<(Vec<Listed>,
 /// The handoffs that no newer one of their session has taken the place of and that are wanted, newest first, `most` of
 /// them, each with the commit it is at home on.
 pub fn in_force(context: &Context<'_>, wanted: &Wanted, most: usize) -> Result<Vec<Listed>> {
-    let index = context.store.index()?;
+    let index = context.index()?;
     let (rows, _) = index.handoffs(wanted, most, None)?;
     listed(&index, &rows)
 }
@@ -356,7 +359,7 @@ pub fn whole(index: &Index<'_>, ids: &[Id]) -> Result<Vec<Listed>> {
 
 /// The handoff of a session that is in force; of several, the newest that says most.
 pub fn of_session(context: &Context<'_>, session: &SessionId) -> Result<Option<Listed>> {
-    newest(&context.store.index()?, &Wanted { session: Some(session.clone()), ..Wanted::default() })
+    newest(&context.index()?, &Wanted { session: Some(session.clone()), ..Wanted::default() })
 }
 
 /// The newest handoff in force that is wanted and hands over work, else the newest.

@@ -56,7 +56,7 @@ pub fn log(context: &Context<'_>, entry: Entry, led_from: Option<&str>) -> Resul
 
 /// Refuses a second answer: an unknown is resolved once, unless another answer is wanted.
 fn refuse_resolved(context: &Context<'_>, resolve: &Resolve) -> Result<()> {
-    let answers = context.store.index()?.naming([&resolve.of], &["resolve"])?;
+    let answers = context.index()?.naming([&resolve.of], &["resolve"])?;
     let Some(Record { head, body: Body::Resolve(earlier) }) = answers.records().next_back() else { return Ok(()) };
     let at = head.at.get(..16).unwrap_or(&head.at).replace('T', " ");
     let unknown = resolve.of.short();

@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 use self::batches::Maker;
 pub use self::batches::{Make, Sheet, Show};
 use super::context::Context;
-use crate::epistemics::journal::superseded;
 use crate::error::Result;
 use crate::git::Oid;
 use crate::git::history::{Commit, Listed, Selection, select};
 use crate::git::remotes::is_partial;
+use crate::model::superseded::superseded;
 use crate::model::{Body, Id, Record, Shelf};
 use crate::store::{Homes, Lookup, Note};
 
@@ -91,7 +91,7 @@ pub fn run<S: Sheet>(
     let warnings = context.store.settle();
     if is_partial(context.repo) {
         // the index fetches the notes that a partial clone left out, all at once; without them there is less to show
-        drop(context.store.index());
+        drop(context.index());
     }
     let mut lookups = Vec::new();
     for shelf in request.wanted.shelves() {

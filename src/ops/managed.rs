@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::context::Context;
-use crate::epistemics::context::KIND;
 use crate::epistemics::payload::{self, Wrong};
 use crate::epistemics::standing::Standing;
 use crate::epistemics::{history, task};
 use crate::error::{Command, Error, Result, empirica, option, text};
 use crate::model::formats::{self, Format, TYPE};
+use crate::model::handoff::CONTEXT;
 use crate::model::{Handoff, Id};
 
 /// How many things that are wrong are told beside the first.
@@ -51,7 +51,7 @@ impl Managed {
     /// The context of a session, for that agent.
     pub fn context(to: Option<&str>) -> Self {
         let payload = Some(serde_json::Map::new());
-        Managed(Handoff { kind: KIND.to_owned(), to: to.map(str::to_owned), payload, ..Handoff::default() })
+        Managed(Handoff { kind: CONTEXT.to_owned(), to: to.map(str::to_owned), payload, ..Handoff::default() })
     }
 
     /// Puts it into the handoff of a session.

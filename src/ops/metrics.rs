@@ -13,8 +13,8 @@ use crate::epistemics::metrics::{Asked, Handed, Metrics, Period, Reception, metr
 use crate::epistemics::tokens;
 use crate::error::{Error, Result, empirica};
 use crate::git::dates::Edge;
+use crate::index::Index;
 use crate::model::{Head, Id, Record, SessionId};
-use crate::store::Index;
 
 /// How many handoffs are resumed from to measure it: of one agent, and of all.
 const MEASURED: (usize, usize) = (3, 30);
@@ -168,7 +168,7 @@ struct Read<'s> {
 impl<'s> Read<'s> {
     /// Reads without settling: what was fetched and what waits is read where it is.
     fn all(context: &'s Context<'_>) -> Result<Self> {
-        let index = context.store.index()?;
+        let index = context.index()?;
         let facts = index.kept(None)?.into_iter().map(|(_, kept)| kept.facts).collect();
         Ok(Read { index, facts })
     }

@@ -6,8 +6,8 @@ use super::context::Context;
 use super::handoff::{Listed, in_force};
 use crate::epistemics::missed::{self, Remembered, covers_gap};
 use crate::error::Result;
+use crate::index::{HandoffsWanted, Only};
 use crate::model::{Body, Handoff, Id};
-use crate::store::index::{HandoffsWanted, Only};
 
 /// How many of the newest acknowledgements are looked at for gaps.
 const ACCEPTS: usize = 200;
@@ -23,7 +23,7 @@ pub fn warnings(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<String>>
 /// The gaps that receivers reported for handoffs of the same type, newest first, until a later handoff of the type says what
 /// was missed, or is taken up without question or gap. The one that this handoff is written anew for is looked at as well.
 pub fn remembered(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<Remembered>> {
-    let index = context.store.index()?;
+    let index = context.index()?;
     let accepts = index.kinds(&["accept"], Only { session: None, newest: Some(ACCEPTS) })?;
     let accepts: Vec<_> = accepts
         .records()

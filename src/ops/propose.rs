@@ -9,10 +9,10 @@ use crate::epistemics::gathered::Gathered;
 use crate::epistemics::journal::{self, answers};
 use crate::epistemics::proposals::{AtHand, Earlier, Tried, goals, reached as reached_by};
 use crate::error::{Error, Result, blank, empirica};
+use crate::index::Only;
 use crate::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus};
 use crate::model::{Assessment, Body, Record, SessionId, Vector, Vectors};
 use crate::store::When;
-use crate::store::index::Only;
 
 /// What a PREFLIGHT does to the goals of its session.
 #[derive(Debug, Default)]
@@ -152,7 +152,7 @@ const LOOKED_AT: usize = 500;
 
 /// What the journal says that may bear on the task: the newest dead ends, open unknowns and sessions.
 fn at_hand(context: &Context<'_>, who: &Working, gathered: &Gathered) -> Result<AtHand> {
-    let index = context.store.index()?;
+    let index = context.index()?;
     let mut out = AtHand {
         task: gathered.session.task.clone(),
         unknowns: gathered.unknowns.iter().map(|unknown| unknown.text.clone()).collect(),

@@ -1,6 +1,7 @@
 //! In from the Python tool: its notes become records, on the commits they annotate; they themselves stay as they are.
 
 mod nearest;
+mod originals;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,7 @@ use super::context::Context;
 use crate::error::Result;
 use crate::git::{Oid, foreign, parse_oid};
 use crate::model::{Body, SessionId, Shelf};
-use crate::store::foreign::Given;
+use crate::ops::python::originals::{Given, Originals};
 use crate::store::{Storage, Waiting};
 use crate::wire::python::{self, Line, Original, PREFIXES, Refused};
 use empirica_secrets::Replaced;
@@ -76,6 +77,7 @@ pub fn run(context: &Context<'_>, dry_run: bool, told: &mut dyn FnMut(usize, usi
     if !dry_run && !converted.lines.is_empty() {
         outcome.stored.warnings = context.store.settle();
     }
+    let here = Originals { store: &context.store };
     let mut redacted = Vec::new();
     let mut given = Vec::new();
     let native = native(context)?;
@@ -87,10 +89,10 @@ pub fn run(context: &Context<'_>, dry_run: bool, told: &mut dyn FnMut(usize, usi
             continue;
         }
         let shelf = line.body.shelf().unwrap_or(Shelf::Journal);
-        let stored = context.store.foreign_line(&line.head, &line.body, line.foreign.clone(), &mut redacted)?;
+        let stored = here.foreign_line(&line.head, &line.body, line.foreign.clone(), &mut redacted)?;
         given.push(Given { line: line.clone(), waiting: Waiting { shelf, on, line: stored } });
     }
-    let survey = context.store.survey(given, &mut redacted)?;
+    let survey = here.survey(given, &mut redacted)?;
     outcome.new = survey.new.values().sum();
     (outcome.kinds, outcome.known, outcome.left_out) = (survey.new, survey.known, survey.left_out);
     outcome.secrets = context.store.looks_for_secrets().then_some(redacted.len());
@@ -169,7 +171,7 @@ fn moved(context: &Context<'_>, lines: &[Line], given: &[Waiting], outcome: &mut
     let mut places = BTreeMap::new();
     let mut out = Vec::new();
     for (from, waiting) in missing {
-        let attached = context.store.attached_from(from)?;
+        let attached = Originals { store: &context.store }.attached_from(from)?;
         let to = attached.values().next().copied().or_else(|| nearest.to(from));
         places.insert(from, to);
         let Some(to) = to else { continue };
@@ -178,7 +180,7 @@ fn moved(context: &Context<'_>, lines: &[Line], given: &[Waiting], outcome: &mut
             id.is_none_or(|id| attached.keys().all(|known| known.as_str() != id))
         };
         let new: Vec<&Waiting> = waiting.into_iter().filter(is_new).collect();
-        out.extend(context.store.copies(&new, to, &python::derived_id)?);
+        out.extend(Originals { store: &context.store }.copies(&new, to, &python::derived_id)?);
     }
     let mut moved = BTreeSet::new();
     for line in lines {

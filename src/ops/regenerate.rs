@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use super::accept::{self, Received};
 use super::context::{Context, Working};
 use super::managed::{self, Managed};
-use crate::epistemics::context::KIND;
 use crate::epistemics::payload;
 use crate::error::{Error, Result, empirica};
 use crate::git::Oid;
 use crate::model::formats;
+use crate::model::handoff::CONTEXT;
 use crate::model::handoff::{Clarification, Missed};
 use crate::model::{Body, Handoff, Head, Record};
 
@@ -51,12 +51,12 @@ pub fn prepared(context: &Context<'_>, given: &str) -> Result<Again> {
     // who writes it says so; the session is that of the work
     let writer = context.working().map_or_else(|_| context.author(Some(&head.ai)), |who| who.ai);
     let who = Working { id: session, ai: writer, note: None };
-    let on = context.store.index()?.ids([&head.id])?.entries().flat_map(|entry| entry.on.iter().copied()).collect();
+    let on = context.index()?.ids([&head.id])?.entries().flat_map(|entry| entry.on.iter().copied()).collect();
     let mut received = vec![accept::of(context, &head.id)?];
     let mut before = handoff.regenerates.clone();
     while let Some(id) = before.filter(|_| received.len() < LONGEST) {
         received.push(accept::of(context, &id)?);
-        let found = context.store.index()?.ids([&id])?;
+        let found = context.index()?.ids([&id])?;
         before = found.get(&id).and_then(|entry| match &entry.record.body {
             Body::Handoff(older) => older.regenerates.clone(),
             _ => None,
@@ -88,7 +88,7 @@ impl Again {
         // it is written now
         base.iter_mut().for_each(|base| drop(base.shift_remove("timestamp")));
         // the context of a session is drawn anew
-        asked.base = base.filter(|_| own != KIND).map(serde_json::Value::Object);
+        asked.base = base.filter(|_| own != CONTEXT).map(serde_json::Value::Object);
         asked.kind = asked.kind.or_else(|| formats::named(own).map(|format| format.name));
         asked.again = Some(self.head.id.clone());
         managed::prepared(context, asked)

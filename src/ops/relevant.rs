@@ -34,7 +34,7 @@ pub fn of(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<Relevant>> {
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let index = context.store.index()?;
+    let index = context.index()?;
     let text = [texts.join("\n"), paths.join("\n")].join("\n");
     let (_, found) = search::by_rare_words(&index, &text, &KINDS, RECORDS)?;
     let ids: Vec<Id> = found.hits.into_iter().map(|(id, _)| id).collect();

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Stored;
 use super::context::Context;
-use crate::epistemics::journal::superseded;
 use crate::error::{Error, Result, empirica};
 use crate::git::equivalents::{Fate, Rule, Sought, find};
 use crate::git::reach::is_ancestor;
 use crate::git::{Oid, parse_oid};
+use crate::model::superseded::superseded;
 use crate::model::{Body, Record, Shelf};
 use crate::store::{Entry, Follow, Homes, Scan};
 

@@ -13,7 +13,8 @@ use super::search::filter::date;
 use crate::epistemics::belief::{Belief, beliefs};
 use crate::epistemics::calibration::{Explained, explained};
 use crate::epistemics::gathered::Gathered;
-use crate::epistemics::journal::{Owned, goals, superseded};
+use crate::epistemics::journal::Owned;
+use crate::epistemics::journal::goals;
 use crate::epistemics::kept::Kept;
 use crate::epistemics::knowledge::{Kind, statements};
 use crate::epistemics::passing::{Passing, passings};
@@ -22,11 +23,12 @@ use crate::error::Result;
 use crate::git::content::{Held, Tree};
 use crate::git::dates::Edge;
 use crate::git::{parse_oid, project};
+use crate::index::Index;
+use crate::index::Only;
 use crate::model::goal::GoalStatus;
 use crate::model::session::Session;
+use crate::model::superseded::superseded;
 use crate::model::{Body, Head, Id, Record, SessionId};
-use crate::store::Index;
-use crate::store::index::Only;
 
 /// What is read; what else a record can be is not shown.
 const KINDS: &[&str] = &[
@@ -158,7 +160,7 @@ pub struct Outcome {
 pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     let wanted = Wanted::new(context, request)?;
     let mut warnings = context.store.settle();
-    let index = context.store.index()?;
+    let index = context.index()?;
     for id in index.doubled()? {
         warnings.push(format!("two versions of the record {id} are stored; the one with the greater bytes counts"));
     }

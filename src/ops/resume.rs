@@ -10,8 +10,8 @@ use crate::epistemics::arrival::{Arrival, remaining};
 use crate::epistemics::collected::Known;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::{Said, Work, report};
-use crate::epistemics::substance::Substance;
 use crate::error::Result;
+use crate::model::substance::Substance;
 use crate::model::{Handoff, Head, SessionId};
 
 /// Which sessions.
@@ -75,7 +75,7 @@ pub struct Outcome {
 /// nothing yet is passed over, unless it is named; one that only assessed itself, unless no other says more.
 pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     let mut warnings = context.store.settle();
-    let index = context.store.index()?;
+    let index = context.index()?;
     let (mut out, mut less): (Vec<Resumed>, Vec<(Resumed, bool)>) = (Vec::new(), Vec::new());
     let mut take = |id: &SessionId, named: bool| -> Result<bool> {
         let gathered = gather_from(&index.session(id)?, id)?;

@@ -16,10 +16,10 @@ use crate::epistemics::passage::{Passage, passage};
 use crate::epistemics::terms::{self, Query, Term, findable};
 use crate::epistemics::wording::places;
 use crate::error::{Error, Result, empirica};
+use crate::index::Index;
+use crate::index::{Found, HandoffsWanted, Row, Words, WordsAsked, words};
 use crate::model::snapshot::{Related, SemanticContext, Snapshot};
 use crate::model::{Body, Id, Record, SessionId};
-use crate::store::Index;
-use crate::store::index::{Found, HandoffsWanted, Row, Words, WordsAsked, words};
 use filter::{Filter, Given};
 use like::{About, Alike};
 
@@ -146,7 +146,7 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     let query = request.words.join(" ");
     let parsed = if request.like { Query::default() } else { terms::parse(&query)? };
     let warnings = context.store.settle();
-    let index = context.store.index()?;
+    let index = context.index()?;
     let (found, total_found) = if request.like {
         let (about, sessions, total) = like::run(context, &index, &query, request.limit)?;
         (Listing::Alike(about, sessions), total)
@@ -252,7 +252,7 @@ fn stems(text: &str) -> Vec<Term> {
 /// What a search adds to a snapshot. A query that is given is one of `search`; for a blank one, records are looked for that
 /// have the rarest words of what the session is about, without those that the snapshot itself quotes.
 pub(super) fn semantic(context: &Context<'_>, snapshot: &Snapshot, given: &str) -> Result<SemanticContext> {
-    let index = context.store.index()?;
+    let index = context.index()?;
     let (query, words, found) = if given.trim().is_empty() {
         let (query, quoted) = about(snapshot);
         let (words, mut found) = by_rare_words(&index, &query, &[], RELATED + quoted.len())?;

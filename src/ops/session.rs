@@ -76,7 +76,7 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
         (None, None) => None,
     };
     if let Some(known) = known {
-        let session = match context.store.index()?.session_row(&known.id)? {
+        let session = match context.index()?.session_row(&known.id)? {
             Some(known) => known.session,
             None => return Err(nothing_of(&known.id)),
         };
@@ -195,7 +195,7 @@ fn continued(context: &Context<'_>, given: &str, by: &str, stored: &mut Stored) 
 
 /// That the task of a handoff waits for a person, when it does.
 fn held_up(context: &Context<'_>, handoff: &Id) -> Result<Option<String>> {
-    let found = context.store.index()?.ids([handoff])?;
+    let found = context.index()?.ids([handoff])?;
     let task_id = found.records().find_map(|record| match &record.body {
         Body::Handoff(handoff) => handoff.task_id.clone(),
         _ => None,
@@ -266,7 +266,7 @@ pub fn seconds_between(from: &str, to: &str) -> u64 {
 
 /// Everything a session said.
 pub fn gather(context: &Context<'_>, id: &SessionId) -> Result<Gathered> {
-    gather_from(&context.store.session(id)?, id)
+    gather_from(&context.session(id)?, id)
 }
 
 /// Everything a session said, out of what was read.
@@ -297,7 +297,7 @@ pub struct Listed {
 /// Lists sessions, those of `--ai` only when it is given, active ones only when asked for.
 pub fn list(context: &Context<'_>, active_only: bool) -> Result<Listed> {
     let warnings = context.store.settle();
-    let mut sessions = context.store.index()?.sessions(active_only)?;
+    let mut sessions = context.index()?.sessions(active_only)?;
     sessions.retain(|s| context.asked.ai.as_ref().is_none_or(|ai| s.ai == *ai));
     sessions.reverse();
     Ok(Listed { sessions, warnings })

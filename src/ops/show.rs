@@ -12,9 +12,9 @@ use crate::epistemics::arrival::Arrival;
 use crate::epistemics::gathered::Gathered;
 use crate::error::{Error, Kind, Result, empirica, text};
 use crate::git::{Oid, parse_oid};
+use crate::index::HandoffsWanted;
 use crate::model::{Body, Id, Record, Shelf};
 use crate::store::Homes;
-use crate::store::index::HandoffsWanted;
 
 /// What was found.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub fn run(context: &Context<'_>, given: Option<&str>, verify: bool) -> Result<(
 fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<String>)> {
     let mut warnings = context.store.settle();
     let Some(given) = given else {
-        return match newest(&context.store.index()?, &HandoffsWanted::default())? {
+        return match newest(&context.index()?, &HandoffsWanted::default())? {
             Some(listed) => Ok((handoff(context, listed, &mut warnings)?, warnings)),
             None => Err(Error::not_found("no handoff is stored here")
                 .reason("no session has handed over here yet")
@@ -104,7 +104,7 @@ fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Strin
         }
         (Ok(Thing::Record(record)), _) => match &record.body {
             Body::Handoff(_) if !retracted => {
-                let placed = context.store.index()?.placed(std::slice::from_ref(&record.head.id))?.pop();
+                let placed = context.index()?.placed(std::slice::from_ref(&record.head.id))?.pop();
                 let Record { head, body: Body::Handoff(written) } = placed.unwrap_or(*record) else {
                     return Err(nothing(given));
                 };
@@ -116,7 +116,7 @@ fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Strin
             }
         },
         (Err(_), Some(commit)) => {
-            let index = context.store.index()?;
+            let index = context.index()?;
             let mut here = index.on(commit)?;
             let ids: Vec<Id> = here.records().map(|record| record.head.id.clone()).collect();
             let of_handoffs = here.records().filter(|record| matches!(record.body, Body::Handoff(_)));

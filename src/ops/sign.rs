@@ -104,7 +104,7 @@ pub fn run(context: &Context<'_>, given: &str) -> Result<Outcome> {
 /// Checks the signatures of a handoff.
 pub fn verify(context: &Context<'_>, of: &Id) -> Result<Verification> {
     let (sha256, _) = line(context, of)?;
-    let scan = context.store.index()?.naming([of], &["signature"])?;
+    let scan = context.index()?.naming([of], &["signature"])?;
     let mut signatures = Vec::new();
     for record in scan.records().rev().take(MOST) {
         if let Body::Signature(signature) = &record.body {
@@ -149,7 +149,7 @@ fn message(of: &Id, sha256: &str) -> [String; 2] {
 
 /// The SHA-256 of a handoff's line, hex, and where it stands.
 fn line(context: &Context<'_>, of: &Id) -> Result<(String, BTreeSet<Oid>)> {
-    let scan = context.store.index()?.ids([of])?;
+    let scan = context.index()?.ids([of])?;
     let (Some(line), Some(entry)) = (scan.line(of), scan.get(of)) else { return Err(Error::unstored()) };
     let sha256 = Sha256::digest(line).iter().map(|byte| format!("{byte:02x}")).collect();
     Ok((sha256, entry.on.clone()))

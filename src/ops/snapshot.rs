@@ -11,11 +11,13 @@ use crate::epistemics::gathered::Gathered;
 use crate::epistemics::snapshot::{self, Place, RECENT, Said, Totals};
 use crate::error::{Error, Kind, Result, empirica};
 use crate::git::{Oid, history, parse_oid, project, status};
+use crate::index::Index;
+use crate::index::{HandoffsWanted, Only};
 use crate::model::assessment::Trigger;
 use crate::model::snapshot::{ActiveSession, CommitMade, GitState, HandedOver, Handoffs, LearningDeltas, Uncommitted};
 use crate::model::{Body, Checkpoint, Head, Id, Phase, Record, SessionId, Vectors};
-use crate::store::index::{HandoffsWanted, Only};
-use crate::store::{Index, Paths, Scan};
+use crate::store::Paths;
+use crate::store::Scan;
 
 /// What is said with a checkpoint.
 #[derive(Debug, Clone, Default)]
@@ -142,7 +144,7 @@ pub(super) fn take(
         cycle: request.cycle,
         scope: request.scope,
     };
-    let index = context.store.index()?;
+    let index = context.index()?;
     let at_hand = at_hand(&index, &gathered.session.id)?;
     let records: Vec<&Record> = at_hand.records().collect();
     let totals = totals(context, &index)?;

@@ -93,13 +93,13 @@ pub fn run(context: &Context<'_>) -> Result<Outcome> {
     let current = Current::load(context)?;
     let mut active = Vec::new();
     for session in current.active.iter().rev() {
-        let scan = context.store.session(&session.id)?;
+        let scan = context.session(&session.id)?;
         match gather_from(&scan, &session.id) {
             Ok(gathered) => active.push(AtWork { gate: gate(&scan, &session.id, WINDOW), gathered }),
             Err(error) => warnings.push(error.to_string()),
         }
     }
-    let index = context.store.index()?;
+    let index = context.index()?;
     for id in index.doubled()? {
         warnings.push(format!("two versions of the record {id} are stored; the one with the greater bytes is shown"));
     }

@@ -6,8 +6,9 @@ use super::alias;
 use super::context::Context;
 use crate::epistemics::standing::{self, Standing};
 use crate::error::{Command, Error, Result, blank, empirica};
+use crate::index::Index;
 use crate::model::{Body, Id, Record};
-use crate::store::{Index, Scan};
+use crate::store::Scan;
 
 /// A task, and where it stands.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub struct Task {
 
 /// Where a task stands; `None` for one of which nothing is stored.
 pub fn standing(context: &Context<'_>, task: &str) -> Result<Option<Standing>> {
-    let index = context.store.index()?;
+    let index = context.index()?;
     let ids: Vec<Id> = index.of_tasks(Some(task))?.into_iter().map(|(_, id)| id).collect();
     if ids.is_empty() {
         return Ok(None);
@@ -49,7 +50,7 @@ pub fn show(context: &Context<'_>, given: &str) -> Result<(Task, Vec<String>)> {
 /// The tasks, what happened last first; `open_only` those that are not complete.
 pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Task>, Vec<String>)> {
     let warnings = context.store.settle();
-    let index = context.store.index()?;
+    let index = context.index()?;
     let found = index.of_tasks(None)?;
     let ids: Vec<Id> = found.iter().map(|(_, id)| id.clone()).collect();
     let (scan, aside) = (about(&index, &ids)?, index.aside(&ids)?);

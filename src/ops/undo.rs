@@ -33,7 +33,7 @@ pub fn run(context: &Context<'_>) -> Result<Undone> {
             .suggest("Name the session with --session.")
             .command(empirica("session list")));
     };
-    let scan = context.store.index()?.session(&who.id)?;
+    let scan = context.index()?.session(&who.id)?;
     let own: Vec<&Record> = scan.records().filter(|record| record.head.session.as_ref() == Some(&who.id)).collect();
     let assessed = own.iter().rev().find_map(|record| match &record.body {
         Body::Assessment(assessment) => Some((&record.head.id, &**assessment)),
@@ -70,9 +70,9 @@ pub fn run(context: &Context<'_>) -> Result<Undone> {
         dropped: false,
         stored: Stored::default(),
     };
-    let index = context.store.index()?;
+    let index = context.index()?;
     let is_alone = ids.iter().try_fold(true, |alone, id| Ok::<_, Error>(alone && !index.is_named(id)?))?;
-    let is_there = |id: &Id| context.store.index().and_then(|index| index.has(id));
+    let is_there = |id: &Id| context.index().and_then(|index| index.has(id));
     // one that a flush left in the notes as well is still there
     if is_alone
         && context.store.withdraw(&ids)

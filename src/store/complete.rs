@@ -11,7 +11,7 @@ use crate::git::remotes::is_partial;
 use crate::git::{Oid, promised};
 
 /// After how many seconds a remote is asked again for blobs that it did not give.
-pub(super) const ASK_AGAIN: i64 = 60;
+pub const ASK_AGAIN: i64 = 60;
 
 impl Store<'_> {
     /// Fetches what a partial clone left out of the notes that are to be united. What does not come is missed where it is

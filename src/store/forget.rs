@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::epoch::{Epoch, Form, NAME, Redacted};
-use super::index::remove;
 use super::log::Waiting;
 use super::merge::{absent, form_of};
 use super::{MARKDOWN_REF, PREFIX, Store, data_ref, tracked};
@@ -209,8 +208,7 @@ impl Store<'_> {
     /// Removes what still leads to old tips beside our refs: their reflogs, those of the tracking refs, and the index, which is
     /// made anew by whoever asks. What could not be removed is said.
     pub fn forget_traces(&self, warnings: &mut Vec<String>) {
-        self.opened.replace(None);
-        if let Err(error) = remove(&self.paths) {
+        if let Err(error) = self.paths.remove_index() {
             warnings.push(format!("the index still holds what was redacted: {error}"));
         }
         let names: Vec<String> = self.repo.list_refs(PREFIX).unwrap_or_default().into_iter().map(|(n, _)| n).collect();

@@ -1,26 +1,24 @@
 //! Records in notes: appended to a log, flushed to refs by union, read from everywhere they may be.
 
-mod complete;
-mod epoch;
-mod files;
+pub mod complete;
+pub mod epoch;
+pub mod files;
 mod flush;
 mod follow;
-pub mod foreign;
 mod forget;
 mod forgetting;
 mod heal;
 mod health;
-pub mod index;
 mod leaks;
 mod leaving;
-mod lock;
-mod log;
+pub mod lock;
+pub mod log;
 mod merge;
 mod origin;
 mod paths;
 mod pending;
 mod portable;
-mod read;
+pub mod read;
 mod redact;
 mod refused;
 mod remote;
@@ -51,8 +49,6 @@ use crate::model::{Id, Record, Shelf};
 pub use self::epoch::{Epoch, Form};
 pub use self::files::unique;
 pub use self::follow::Follow;
-pub use self::foreign::Survey;
-pub use self::index::Index;
 pub use self::leaks::{Leak, Part};
 pub use self::lock::pause;
 pub use self::log::{Counted, Waiting};
@@ -133,9 +129,6 @@ pub struct Store<'a> {
     allow_secrets: bool,
     render: &'a dyn Render,
     reach: RefCell<Reach>,
-    /// The index as it was last asked for.
-    opened: RefCell<Option<std::rc::Rc<index::Opened>>>,
-    progress: RefCell<Option<index::Progress>>,
     /// The texts that this process learned are redacted: gone from whatever it writes.
     forgotten: RefCell<crate::wire::redact::Texts>,
 }
@@ -154,8 +147,6 @@ impl<'a> Store<'a> {
             allow_secrets: false,
             render,
             reach: RefCell::default(),
-            opened: RefCell::default(),
-            progress: RefCell::default(),
             forgotten: RefCell::default(),
             repo,
         })
@@ -184,7 +175,7 @@ impl<'a> Store<'a> {
     }
 
     /// How long others are waited for now: `wanted`, or what a hurry has left of it.
-    fn patience(&self, wanted: Duration) -> Duration {
+    pub fn patience(&self, wanted: Duration) -> Duration {
         self.until.map_or(wanted, |until| until.saturating_duration_since(Instant::now()).min(wanted))
     }
 
@@ -223,6 +214,11 @@ impl<'a> Store<'a> {
     /// Takes records out of the logs, if all of them wait there and nobody has taken them to the notes.
     pub fn withdraw(&self, ids: &BTreeSet<Id>) -> bool {
         log::withdraw(&self.paths, ids, self.lock_timeout).unwrap_or(false)
+    }
+
+    /// Redacts the texts of a redacted line from whatever this process writes.
+    pub fn forget_text(&self, line: &[u8]) {
+        self.forgotten.borrow_mut().add(line);
     }
 
     /// The time the command began.

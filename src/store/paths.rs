@@ -136,6 +136,17 @@ impl Paths {
         [self.state.clone(), self.current()].into_iter().chain(below).collect()
     }
 
+    /// Removes the index, which is derived from the notes and may hold what is redacted. Absent files are no error.
+    pub fn remove_index(&self) -> io::Result<()> {
+        for name in ["index.stamp", "index.db", "index.new"] {
+            match std::fs::remove_file(self.state().join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn lock(&self) -> PathBuf {
         self.state.join("lock")
     }

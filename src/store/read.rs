@@ -8,9 +8,9 @@ use super::lock::Lock;
 use super::log::{self, Waiting};
 use super::tips::Tips;
 use super::{PREFIX, Store, data_ref, touched, tracked};
-use crate::epistemics::journal::superseded;
 use crate::error::Result;
 use crate::git::{Notes, Oid, Repository, notes, parse_oid};
+use crate::model::superseded::superseded;
 use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::wire;
 use crate::wire::lines;
@@ -31,7 +31,7 @@ pub struct Scan {
     /// Ids of which two different versions are stored; the greater bytes are taken.
     pub doubled: BTreeSet<Id>,
     /// Ids of records that were taken back: they are kept, and not listed.
-    pub(super) retracted: BTreeSet<Id>,
+    pub retracted: BTreeSet<Id>,
 }
 
 impl Scan {
@@ -41,7 +41,8 @@ impl Scan {
         }
     }
 
-    pub(super) fn put(&mut self, line: Vec<u8>, entry: Entry) {
+    /// Adds a line with the record it stands for.
+    pub fn put(&mut self, line: Vec<u8>, entry: Entry) {
         if let Body::Retract(retract) = &entry.record.body {
             self.retracted.extend(retract.of.iter().cloned());
         }
@@ -113,11 +114,12 @@ pub struct Lookup<'s> {
     trees: Vec<(Notes<'s>, Epoch)>,
     waiting: Vec<Waiting>,
     /// What was redacted on the shelf, over all sources.
-    pub(super) redacted: Epoch,
+    pub redacted: Epoch,
 }
 
 /// A notes commit a shelf is read from.
-pub(super) struct Source {
+pub struct Source {
+    /// The tip that is read.
     pub tip: Oid,
     /// Whether it must be readable.
     pub required: bool,
@@ -126,7 +128,8 @@ pub(super) struct Source {
 }
 
 /// What is read beside our own refs, looked at once. The log comes first: what leaves it meanwhile is then in the notes.
-pub(super) struct Reading {
+pub struct Reading {
+    /// What waits in the logs.
     pub waiting: Vec<Waiting>,
     tips: Tips,
     fetched: Vec<(String, Oid)>,
@@ -190,13 +193,13 @@ impl<'s> Lookup<'s> {
     }
 
     /// Every note as (object, blob), from all sources but the log, possibly several times.
-    pub(super) fn notes(&self, repo: &Repository) -> Result<Vec<(Oid, Oid)>> {
+    pub fn notes(&self, repo: &Repository) -> Result<Vec<(Oid, Oid)>> {
         let trees = self.trees.iter().map(|(tree, _)| Ok(notes::entries(repo, tree.tree())?.notes));
         Ok(trees.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
     /// The objects that lines of the log belong to.
-    pub(super) fn waits_on(&self) -> impl Iterator<Item = Oid> {
+    pub fn waits_on(&self) -> impl Iterator<Item = Oid> {
         self.waiting.iter().map(|waiting| waiting.on)
     }
 
@@ -211,7 +214,8 @@ impl<'s> Lookup<'s> {
 }
 
 impl Store<'_> {
-    pub(super) fn reading(&self) -> Result<Reading> {
+    /// The refs and logs as they are now.
+    pub fn reading(&self) -> Result<Reading> {
         let waiting = log::read(&self.paths);
         let fetched = self.repo.list_refs(&format!("{PREFIX}remotes/"))?;
         Ok(Reading { waiting, tips: Tips::load(&self.paths), fetched })
@@ -220,7 +224,7 @@ impl Store<'_> {
     /// The notes commits a shelf is read from, and what of it was redacted. Our ref must be readable; the
     /// remembered tip, when it could not be united back, and what was fetched from each remote do not keep us from
     /// reading. What was fetched and united already is in ours.
-    pub(super) fn sources(&self, shelf: Shelf, reading: &Reading) -> (Vec<Source>, Epoch) {
+    pub fn sources(&self, shelf: Shelf, reading: &Reading) -> (Vec<Source>, Epoch) {
         let name = data_ref(shelf);
         // a ref that cannot be read hides neither the remembered tip nor the log; settling says that it is broken
         let now = self.repo.find_ref(&name).ok().flatten();
@@ -296,14 +300,14 @@ impl Store<'_> {
     }
 
     /// Everything a session said and everything that is about what it said. Reads only the session's notes when they
-    /// are known, else all.
-    pub fn session(&self, session: &SessionId) -> Result<Scan> {
+    /// are known, else takes what `find` finds, and remembers where that stands.
+    pub fn session(&self, session: &SessionId, find: impl FnOnce() -> Result<Scan>) -> Result<Scan> {
         let reading = self.reading()?;
         let places = touched::read(&self.paths, session).filter(|_| self.in_step(&reading.tips));
         match places {
             Some(places) => self.scan_places(&places, &reading),
             None => {
-                let found = self.index()?.session(session)?;
+                let found = find()?;
                 self.relist(&found, session, &reading.tips);
                 Ok(found)
             }

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 
 use super::epoch::{Epoch, Form, NAME};
-use super::index::remove;
 use super::tips::Tips;
 use super::{PREFIX, Store, data_ref, our_refs, touched};
 use crate::error::Result;
@@ -99,8 +98,7 @@ impl Store<'_> {
             warnings.push(format!("the reflogs of the notes still lead to what is damaged: {error}"));
         }
         touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
-        self.opened.replace(None);
-        if let Err(error) = remove(&self.paths) {
+        if let Err(error) = self.paths.remove_index() {
             warnings.push(format!("the index could not be removed: {error}"));
         }
         // what was fetched is united anew

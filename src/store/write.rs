@@ -178,7 +178,7 @@ impl Store<'_> {
     }
 
     /// The line of an envelope and the keys of a body, without the secrets of both.
-    pub(super) fn line(
+    pub fn line(
         &self,
         head: &Head,
         kind: &str,

@@ -1,11 +1,11 @@
 //! The handoff in its forms: Markdown, JSON, the seed's compact JSON.
 
+use crate::model::handoff::CONTEXT;
 use serde_json::{Map, Value, json};
 
 use super::answer::count;
 use super::template::Templates;
 use super::{Answer, managed, validate, words};
-use crate::epistemics::context;
 use crate::epistemics::gaps::FINDING;
 use crate::epistemics::recommend;
 use crate::epistemics::report::duration;
@@ -29,7 +29,7 @@ pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
         let mut idle = handoff.goals.iter().map(GoalState::is_idle_suggestion);
         goals.retain(|_| idle.next() != Some(true));
     }
-    let document = handoff.payload.as_ref().filter(|_| handoff.kind == context::KIND);
+    let document = handoff.payload.as_ref().filter(|_| handoff.kind == CONTEXT);
     let text = templates.render(
         template(handoff),
         json!({
@@ -61,7 +61,7 @@ pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
 
 /// The template a handoff is shown by.
 pub fn template(handoff: &Handoff) -> &'static str {
-    match handoff.kind == context::KIND && handoff.payload.is_some() {
+    match handoff.kind == CONTEXT && handoff.payload.is_some() {
         true => "context.md",
         false => "handoff.md",
     }

@@ -63,7 +63,7 @@ fn said(handoff: &Handoff) -> impl Iterator<Item = (&String, &Value)> {
 /// The fields of a managed handoff as sections of the Markdown; none for others.
 pub fn sections(handoff: &Handoff) -> Vec<Value> {
     // the context of a session has a template of its own
-    let is_shown = handoff.kind != crate::epistemics::context::KIND;
+    let is_shown = handoff.kind != crate::model::handoff::CONTEXT;
     said(handoff).filter(|_| is_shown).map(|(key, value)| section(key, value)).collect()
 }
 

@@ -15,6 +15,7 @@ use crate::epistemics::report::Said;
 use crate::error::{Kind, Result, empirica};
 use crate::git::Repository;
 use crate::git::process::in_background;
+use crate::index::HandoffsWanted;
 use crate::model::assessment::Trigger;
 use crate::model::{Phase, SessionId};
 use crate::ops::compose::What;
@@ -25,7 +26,6 @@ use crate::ops::journal::{self, Entry};
 use crate::ops::session::{self, gather_from};
 use crate::ops::{Asked, arrival, bootstrap, checkpoint, collect, compaction, current, handoff, snapshot};
 use crate::store::Render;
-use crate::store::index::HandoffsWanted;
 use crate::wire::hooks::{Event, Source, Told};
 use empirica_transcripts::model::Agent;
 
@@ -162,9 +162,9 @@ fn begins(context: &mut Context<'_>, told: &Told, source: Source) -> Result<Opti
     }
     let goes_on = went_on || source == Source::Resume;
     let project = bootstrap::run(context, &bootstrap::Request { own: Some(id.clone()) })?;
-    let listed = handoff::newest(&context.store.index()?, &HandoffsWanted::default())?;
+    let listed = handoff::newest(&context.index()?, &HandoffsWanted::default())?;
     let arrivals = arrival::of(context, &listed.iter().collect::<Vec<_>>())?.0;
-    let scan = context.store.session(&id)?;
+    let scan = context.session(&id)?;
     let gate = goes_on.then(|| gate(&scan, &id, WINDOW));
     let handed = listed.into_iter().zip(arrivals).next();
     Ok(Some(Inject::Start(Box::new(Start { session: id, project, handed, gate, budget }))))
@@ -182,7 +182,7 @@ fn tell_shell(context: &Context<'_>, id: &SessionId) {
 /// Nothing, unless the last CHECK was unsafe; and after a compaction that no event tells of, what it took.
 fn prompt(context: &mut Context<'_>, told: &Told) -> Result<Option<Inject>> {
     let Some(id) = known(context, told)? else { return Ok(None) };
-    let scan = context.store.session(&id)?;
+    let scan = context.session(&id)?;
     let gathered = gather_from(&scan, &id)?;
     if gathered.checkpoints.last().is_some_and(|(_, checkpoint)| checkpoint.trigger == Trigger::PreCompact) {
         return compacted(context, told, false);
@@ -211,7 +211,7 @@ fn compacts(context: &mut Context<'_>, told: &Told) -> Result<Option<Inject>> {
 fn compacted(context: &mut Context<'_>, told: &Told, is_beginning: bool) -> Result<Option<Inject>> {
     let Some(taken) = snapshot_now(context, told, Trigger::PostCompact, is_beginning)? else { return Ok(None) };
     let outcome = compaction::run(context, &taken)?;
-    let scan = context.store.session(&taken.session_id)?;
+    let scan = context.session(&taken.session_id)?;
     let gate = gate(&scan, &taken.session_id, WINDOW);
     Ok(Some(Inject::Compacted(Box::new(taken), Box::new(outcome), gate)))
 }

@@ -9,12 +9,12 @@ use crate::error::{Error, Result, option, text};
 use crate::git::content::{from_here, inside};
 use crate::git::dates::{self, Edge};
 use crate::git::{Oid, parse_oid, range};
+use crate::index::Index;
+use crate::index::{HandoffsWanted, Row};
 use crate::model::handoff::Calibration;
 use crate::ops::alias;
 use crate::ops::context::Context;
 use crate::ops::handoff::{Listed, listed};
-use crate::store::Index;
-use crate::store::index::{HandoffsWanted, Row};
 
 /// What is asked, as given. The agent and the session are those of the context.
 #[derive(Debug, Clone, Default)]

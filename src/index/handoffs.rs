@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use rusqlite::ToSql;
 
-use super::{Fault, Index, ask, schema};
 use crate::error::Result;
 use crate::git::Oid;
+use crate::index::{Fault, Index, ask, schema};
 use crate::model::{Id, Record, SessionId};
 use crate::store::Homes;
 
@@ -35,7 +35,7 @@ pub struct Wanted {
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
 pub struct Row {
-    pub(super) r: i64,
+    pub(crate) r: i64,
     pub id: Id,
     pub task: String,
 }

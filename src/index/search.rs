@@ -2,11 +2,11 @@
 
 use rusqlite::{Connection, params_from_iter};
 
-use super::handoffs::Row;
-use super::{Fault, Index, schema, words};
 use crate::epistemics::terms::Term;
 use crate::epistemics::wording;
 use crate::error::Result;
+use crate::index::handoffs::Row;
+use crate::index::{Fault, Index, schema, words};
 use crate::model::{Id, SessionId};
 
 /// Which words.

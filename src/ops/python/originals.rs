@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use super::epoch::Epoch;
-use super::log::Waiting;
 use crate::error::Result;
 use crate::git::{Oid, parse_oid};
 use crate::model::record::Attach;
 use crate::model::{Body, Head, Id, Record, Shelf};
+use crate::store::epoch::Epoch;
+use crate::store::log::Waiting;
 use crate::store::{Lookup, Store, data_ref};
 use crate::wire;
 use crate::wire::lines;
@@ -37,7 +37,13 @@ pub struct Survey {
     pub left_out: usize,
 }
 
-impl Store<'_> {
+/// The records of another tool, held against those stored here.
+pub struct Originals<'s> {
+    /// The records here.
+    pub store: &'s Store<'s>,
+}
+
+impl Originals<'_> {
     /// The line of a record with what another tool said of it, without secrets.
     pub fn foreign_line(
         &self,
@@ -48,7 +54,7 @@ impl Store<'_> {
     ) -> Result<Vec<u8>> {
         let mut keys = wire::record::body_to_map(body);
         keys.insert("foreign".to_owned(), foreign);
-        self.line(head, body.kind(), keys, redacted)
+        self.store.line(head, body.kind(), keys, redacted)
     }
 
     /// Which of these records are here under their id, in whatever words and wherever. One that is here with another payload
@@ -59,7 +65,7 @@ impl Store<'_> {
         let mut gone: BTreeSet<String> = BTreeSet::new();
         let mut found: Vec<(Waiting, Option<String>, bool)> = Vec::new();
         for shelf in Shelf::ALL {
-            let epoch = Epoch::of(self.repo, self.repo.find_ref(&data_ref(shelf))?)?;
+            let epoch = Epoch::of(self.store.repo(), self.store.repo().find_ref(&data_ref(shelf))?)?;
             let of_shelf: Vec<&Given> = given.iter().filter(|given| given.waiting.shelf == shelf).collect();
             let mut wanted: HashMap<Id, Vec<(Oid, Vec<u8>)>> =
                 of_shelf.iter().map(|given| (given.line.head.id.clone(), Vec::new())).collect();
@@ -70,7 +76,7 @@ impl Store<'_> {
                 let name = line.foreign.get("ref").and_then(Value::as_str).map(str::to_owned);
                 if !epoch.counts(&waiting.line) {
                     // what else is brought may quote it
-                    self.forgotten.borrow_mut().add(&waiting.line);
+                    self.store.forget_text(&waiting.line);
                     gone.extend(name);
                     out.left_out += 1;
                     continue;
@@ -121,9 +127,9 @@ impl Store<'_> {
 
     /// Finds the lines of a shelf under these ids, with where they stand.
     fn look_up(&self, shelf: Shelf, wanted: &mut HashMap<Id, Vec<(Oid, Vec<u8>)>>) -> Result<()> {
-        let mut lookup = Lookup::open(self, shelf)?;
+        let mut lookup = Lookup::open(self.store, shelf)?;
         let mut places: BTreeSet<Oid> = lookup.waits_on().collect();
-        places.extend(lookup.notes(self.repo)?.into_iter().map(|(on, _)| on));
+        places.extend(lookup.notes(self.store.repo())?.into_iter().map(|(on, _)| on));
         for on in places {
             for line in lookup.lines(on)? {
                 let id = lines::id(&line).and_then(Id::parse);
@@ -139,11 +145,11 @@ impl Store<'_> {
     pub fn attached_from(&self, from: Oid) -> Result<BTreeMap<Id, Oid>> {
         let (mut out, hex) = (BTreeMap::new(), from.to_string());
         for shelf in Shelf::ALL {
-            for line in Lookup::open(self, shelf)?.lines(from)? {
+            for line in Lookup::open(self.store, shelf)?.lines(from)? {
                 let Some(Body::Attach(attach)) = wire::record::decode(&line).map(|record| record.body) else {
                     continue;
                 };
-                let to = parse_oid(&attach.to).filter(|to| attach.from == hex && self.repo.has_object(*to));
+                let to = parse_oid(&attach.to).filter(|to| attach.from == hex && self.store.repo().has_object(*to));
                 if let Some(to) = to {
                     out.extend(attach.of.into_iter().map(|id| (id, to)));
                 }
@@ -173,7 +179,7 @@ impl Store<'_> {
                 ai: "git-empirica".to_owned(),
                 at: wire::python::at(ms),
                 commit: Some(target.clone()),
-                tree: self.repo.tree_of(to).ok().map(|id| id.to_string()),
+                tree: self.store.repo().tree_of(to).ok().map(|id| id.to_string()),
             };
             let attach = Attach { of, from: from.clone(), to: target };
             let line = wire::record::encode(&Record { head, body: Body::Attach(attach) }).into_bytes();

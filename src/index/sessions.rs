@@ -2,9 +2,9 @@
 
 use rusqlite::{Row, ToSql};
 
-use super::{Fault, Index, schema};
 use crate::epistemics::kept::Kept;
 use crate::error::Result;
+use crate::index::{Fault, Index, schema};
 use crate::model::session::Session;
 use crate::model::{Id, SessionId};
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::Fault;
-use super::ahead::{self, Line, Note};
-use super::schema;
-use super::texts::{Kept, Texts};
-use super::wanted::{Beside, Wanted};
 use crate::git::{Oid, Repository, difference, notes};
+use crate::index::Fault;
+use crate::index::ahead;
+use crate::index::ahead::{Line, Note};
+use crate::index::schema;
+use crate::index::texts::{Kept, Texts};
+use crate::index::wanted::{Beside, Wanted};
 use crate::model::{Id, SessionId};
 use crate::wire;
 use crate::wire::lines;
@@ -20,7 +21,7 @@ type NoteRow = (i64, Option<Vec<u8>>);
 
 /// Puts notes into an index.
 pub struct Filler<'f> {
-    pub(super) db: &'f Connection,
+    pub(crate) db: &'f Connection,
     repo: &'f Repository,
     texts: &'f Texts<'f>,
     /// The sessions whose rows no longer follow from their records, by row.
@@ -28,32 +29,32 @@ pub struct Filler<'f> {
     /// Whether a handoff of no session, or what puts one aside, came or went.
     pub sessionless: bool,
     /// Whether all is new: then every session is touched anyway.
-    pub(super) is_new: bool,
+    pub(crate) is_new: bool,
     /// What is put in later, while all is new and there are no indexes.
-    pub(super) bulk: Option<Bulk>,
+    pub(crate) bulk: Option<Bulk>,
     /// Blobs of notes that are not here.
     pub lacking: Vec<Oid>,
     /// The first notes that were read.
     pub kept: Kept,
-    pub(super) sessions: HashMap<SessionId, i64>,
+    pub(crate) sessions: HashMap<SessionId, i64>,
     /// The last ids of records and notes.
-    pub(super) last: (i64, i64),
+    pub(crate) last: (i64, i64),
 }
 
 /// What a database without indexes lacks while it is filled. In order, rows are put in faster.
 #[derive(Default)]
-pub(super) struct Bulk {
+pub(crate) struct Bulk {
     /// The records by id: their rows and versions.
-    pub(super) known: HashMap<[u8; 16], (i64, i64)>,
+    pub(crate) known: HashMap<[u8; 16], (i64, i64)>,
     /// The rows of `names` and `concerns`.
-    pub(super) names: Vec<([u8; 16], i64)>,
-    pub(super) concerns: Vec<(i64, i64)>,
+    pub(crate) names: Vec<([u8; 16], i64)>,
+    pub(crate) concerns: Vec<(i64, i64)>,
     /// Records of which different versions were met.
     differ: BTreeMap<i64, Id>,
     /// Those that were taken back.
-    pub(super) retracted: BTreeSet<Id>,
+    pub(crate) retracted: BTreeSet<Id>,
     /// How many records there are of a kind, by agent.
-    pub(super) tally: BTreeMap<&'static str, HashMap<String, i64>>,
+    pub(crate) tally: BTreeMap<&'static str, HashMap<String, i64>>,
 }
 
 /// From how many notes that differ on it may be better to make all anew.
@@ -257,7 +258,7 @@ impl<'f> Filler<'f> {
     }
 
     /// The row of a record, and its version.
-    pub(super) fn record(&self, id: &Id) -> Result<Option<(i64, i64)>, Fault> {
+    pub(crate) fn record(&self, id: &Id) -> Result<Option<(i64, i64)>, Fault> {
         let id = schema::id(id);
         if let Some(bulk) = &self.bulk {
             return Ok(bulk.known.get(&id).copied());
@@ -306,7 +307,7 @@ impl<'f> Filler<'f> {
     }
 
     /// Looks at all notes a record stands on: which still hold it, in which versions.
-    pub(super) fn look_again(&mut self, r: i64, id: &Id) -> Result<(), Fault> {
+    pub(crate) fn look_again(&mut self, r: i64, id: &Id) -> Result<(), Fault> {
         let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM stands WHERE r = ?1";
         let mut find = self.db.prepare_cached(find)?;
         let places: Vec<i64> = find.query_map([r], |row| row.get(0))?.collect::<Result<_, _>>()?;

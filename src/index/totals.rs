@@ -2,8 +2,8 @@
 
 use rusqlite::params;
 
-use super::{Fault, Index, ask, schema};
 use crate::error::Result;
+use crate::index::{Fault, Index, ask, schema};
 use crate::model::{Id, SessionId, Shelf};
 
 impl Index<'_> {

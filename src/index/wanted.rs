@@ -1,8 +1,8 @@
 //! What the index must hold now: the trees of our refs, and what is read beside them.
 
-use super::schema::LAYOUT;
 use crate::error::Result;
 use crate::git::{Oid, difference, notes};
+use crate::index::schema::LAYOUT;
 use crate::model::Shelf;
 use crate::model::hash::fnv;
 use crate::store::Store;
@@ -44,12 +44,12 @@ impl Wanted {
     /// Looks at the refs and logs.
     pub fn look(store: &Store<'_>) -> Result<Self> {
         let reading = store.reading()?;
-        let empty = store.repo.empty_tree();
+        let empty = store.repo().empty_tree();
         let mut out = Wanted { trees: [empty; 3], extras: Vec::new(), waiting: Vec::new(), beside: 0 };
         for (at, shelf) in Shelf::ALL.into_iter().enumerate() {
             let (sources, redacted) = store.sources(shelf, &reading);
             for Source { tip, required, stale } in sources {
-                let tree = match store.repo.tree_of(tip) {
+                let tree = match store.repo().tree_of(tip) {
                     Err(_) if !required => continue,
                     tree => tree?,
                 };
@@ -106,7 +106,7 @@ impl Wanted {
         };
         for extra in &self.extras {
             for (target, blob) in self.notes_of(store, extra)? {
-                let note = store.repo.read_blob(blob)?.unwrap_or_default();
+                let note = store.repo().read_blob(blob)?.unwrap_or_default();
                 add(extra.shelf, target, lines::split(&note).filter(|line| extra.stale.counts(line)).collect());
             }
         }
@@ -120,10 +120,10 @@ impl Wanted {
     fn notes_of(&self, store: &Store<'_>, extra: &Extra) -> Result<Vec<(Oid, Oid)>> {
         let ours = self.trees[place(extra.shelf)];
         let read = || -> Result<Vec<(Oid, Oid)>> {
-            if ours == store.repo.empty_tree() {
-                return Ok(notes::entries(store.repo, extra.tree)?.notes);
+            if ours == store.repo().empty_tree() {
+                return Ok(notes::entries(store.repo(), extra.tree)?.notes);
             }
-            let found = difference::differences(store.repo, ours, extra.tree)?;
+            let found = difference::differences(store.repo(), ours, extra.tree)?;
             let theirs = |(target, [old, new]): (Oid, [Vec<Oid>; 2])| {
                 new.into_iter().filter(move |blob| !old.contains(blob)).map(move |blob| (target, blob))
             };

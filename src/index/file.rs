@@ -72,18 +72,6 @@ impl Files {
         }
     }
 
-    /// Removes it. Not there is as good.
-    pub fn remove(&self) -> std::io::Result<()> {
-        self.distrust();
-        for path in [self.db.clone(), self.db.with_extension("new")] {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
     /// Has the next command make it anew.
     pub fn distrust(&self) {
         let _ = fs::remove_file(&self.stamp);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Fault, words};
 use crate::git::{Oid, Repository};
+use crate::index::{Fault, words};
 use crate::model::Record;
 use crate::model::hash::fnv;
 use crate::wire;

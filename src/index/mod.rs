@@ -15,26 +15,27 @@ mod totals;
 mod wanted;
 pub mod words;
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-pub use self::ask::Only;
-use self::file::Files;
-use self::fill::Filler;
-pub use self::handoffs::{Row, Wanted as HandoffsWanted};
-pub use self::search::{Asked as WordsAsked, Found, Words};
-pub use self::sessions::Known;
-use self::texts::Texts;
-use self::wanted::Wanted;
-use super::Store;
-use super::complete::ASK_AGAIN;
-use super::lock::Lock;
 use crate::error::{Error, Result};
 use crate::git::promised;
 use crate::git::remotes::is_partial;
 use crate::git::{Oid, parse_oid};
+pub use crate::index::ask::Only;
+use crate::index::file::Files;
+use crate::index::fill::Filler;
+pub use crate::index::handoffs::{Row, Wanted as HandoffsWanted};
+pub use crate::index::search::{Asked as WordsAsked, Found, Words};
+pub use crate::index::sessions::Known;
+use crate::index::texts::Texts;
+use crate::index::wanted::Wanted;
+use crate::store::Store;
+use crate::store::complete::ASK_AGAIN;
+use crate::store::lock::Lock;
 
 /// How long a reader waits for another one that brings the index up to date, before it makes one for itself.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -78,33 +79,49 @@ pub struct Index<'s> {
     opened: Rc<Opened>,
 }
 
-/// Removes the file of the index; whoever asks makes it anew.
-pub(super) fn remove(paths: &super::Paths) -> std::io::Result<()> {
-    Files::within(paths).remove()
-}
-
 /// Told of progress: how many notes and sessions are done. How many there are is not known before.
 pub type Progress = Box<dyn Fn(usize)>;
 
-impl Store<'_> {
+/// Opens the index and keeps it open while the notes do not change.
+#[derive(Default)]
+pub struct Opener {
+    /// The index as it was last asked for.
+    opened: RefCell<Option<Rc<Opened>>>,
+    progress: RefCell<Option<Progress>>,
+}
+
+impl Opener {
+    /// Has `tell` told when the index takes long to make.
+    pub fn on_progress(&self, tell: Progress) {
+        self.progress.replace(Some(tell));
+    }
+
     /// The index as the notes are now, brought up to date or made anew when it is not. Where its file cannot be written, or
     /// `empirica.index` is false, it is made in memory: then all notes are read.
-    pub fn index(&self) -> Result<Index<'_>> {
-        let wanted = Wanted::look(self)?;
+    pub fn open<'s>(&self, store: &'s Store<'s>) -> Result<Index<'s>> {
+        let wanted = Wanted::look(store)?;
         let key = wanted.key();
         if let Some(opened) = self.opened.borrow().as_ref().filter(|opened| opened.key == key) {
-            return Ok(Index { store: self, opened: opened.clone() });
+            return Ok(Index { store, opened: opened.clone() });
         }
         // a snapshot that is older must not be in the way of who writes
         self.opened.replace(None);
-        let opened = Rc::new(self.opened_as(&wanted, key)?);
+        let opened = Rc::new(Opening { store, progress: &self.progress }.opened_as(&wanted, key)?);
         self.opened.replace(Some(opened.clone()));
-        Ok(Index { store: self, opened })
+        Ok(Index { store, opened })
     }
+}
 
+/// The index being opened.
+struct Opening<'o> {
+    store: &'o Store<'o>,
+    progress: &'o RefCell<Option<Progress>>,
+}
+
+impl Opening<'_> {
     fn opened_as(&self, wanted: &Wanted, key: String) -> Result<Opened> {
-        if self.repo.config_bool("empirica.index").unwrap_or(true) {
-            let files = Files::within(&self.paths);
+        if self.store.repo().config_bool("empirica.index").unwrap_or(true) {
+            let files = Files::within(self.store.paths());
             if let Some(db) = self.as_it_is(&files, &key) {
                 return Ok(Opened { db, key });
             }
@@ -124,12 +141,14 @@ impl Store<'_> {
 
     /// Brings the file up to date, or makes it anew. `None` when it cannot be written.
     fn brought(&self, files: &Files, wanted: &Wanted, key: &str) -> Result<Option<Opened>, Fault> {
-        let Ok(_lock) = Lock::acquire(&self.paths, &files.lock, self.patience(PATIENCE)) else { return Ok(None) };
+        let Ok(_lock) = Lock::acquire(self.store.paths(), &files.lock, self.store.patience(PATIENCE)) else {
+            return Ok(None);
+        };
         let refreshed = || -> Result<Option<(Connection, Vec<Oid>)>, Fault> {
             let Some((db, seen)) = files.open(true) else { return Ok(None) };
             db.execute_batch("BEGIN")?;
             let (Some(held), true) = (held(&db)?, files.is_trusted(&db, &seen)) else { return Ok(None) };
-            let none = [self.repo.empty_tree(); 3];
+            let none = [self.store.repo().empty_tree(); 3];
             if self.has_come(&db)? || (held == none && wanted.trees != none) {
                 return Ok(None);
             }
@@ -181,7 +200,7 @@ impl Store<'_> {
     /// The same in memory: out of the file, as far as that can be trusted, else out of all notes.
     fn in_memory(&self, wanted: &Wanted, key: &str) -> Result<Connection, Fault> {
         let copied = || -> Result<Option<Connection>, Fault> {
-            let files = Files::within(&self.paths);
+            let files = Files::within(self.store.paths());
             let Some((file, seen)) = files.open(false) else { return Ok(None) };
             file.execute_batch("BEGIN")?;
             let Some(held) = held(&file)?.filter(|_| files.is_trusted(&file, &seen)) else { return Ok(None) };
@@ -190,7 +209,7 @@ impl Store<'_> {
             self.fill(&db, held, wanted, key)?;
             Ok(Some(db))
         };
-        if self.repo.config_bool("empirica.index").unwrap_or(true)
+        if self.store.repo().config_bool("empirica.index").unwrap_or(true)
             && let Ok(Some(db)) = copied()
         {
             return Ok(db);
@@ -207,12 +226,12 @@ impl Store<'_> {
 
     /// Fetches blobs of notes that a partial clone left out, all at once. Whether they are here now.
     fn fetched(&self, lacking: &[Oid]) -> bool {
-        if !is_partial(self.repo) {
+        if !is_partial(self.store.repo()) {
             // they are spoken of
-            lacking.iter().for_each(|id| drop(self.repo.note(*id)));
+            lacking.iter().for_each(|id| drop(self.store.repo().note(*id)));
             return false;
         }
-        !lacking.is_empty() && promised::fetch(self.repo, lacking).is_ok()
+        !lacking.is_empty() && promised::fetch(self.store.repo(), lacking).is_ok()
     }
 
     /// Whether blobs have come that were not here when the database was filled, or it is time to ask for them again.
@@ -221,8 +240,8 @@ impl Store<'_> {
         let mut words = lacking.split(' ');
         let asked: i64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(i64::MAX);
         let mut ids = words.filter_map(parse_oid).peekable();
-        let is_time = ids.peek().is_some() && self.now().timestamp().saturating_sub(asked) >= ASK_AGAIN;
-        Ok(is_time && is_partial(self.repo) || ids.any(|id| self.repo.note(id).is_some()))
+        let is_time = ids.peek().is_some() && self.store.now().timestamp().saturating_sub(asked) >= ASK_AGAIN;
+        Ok(is_time && is_partial(self.store.repo()) || ids.any(|id| self.store.repo().note(id).is_some()))
     }
 
     /// The database as it is, if it can be trusted and holds what it must hold.
@@ -237,7 +256,7 @@ impl Store<'_> {
     fn made(&self, db: &Connection, wanted: &Wanted, key: &str) -> Result<Vec<Oid>, Fault> {
         db.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-131072; PRAGMA threads=2; BEGIN")?;
         db.execute_batch(schema::TABLES)?;
-        let lacking = self.fill(db, [self.repo.empty_tree(); 3], wanted, key)?;
+        let lacking = self.fill(db, [self.store.repo().empty_tree(); 3], wanted, key)?;
         db.execute_batch("COMMIT")?;
         Ok(lacking)
     }
@@ -245,8 +264,8 @@ impl Store<'_> {
     /// Brings a database from the trees it holds to what is wanted. Returns the blobs of notes that are not here.
     fn fill(&self, db: &Connection, held: [Oid; 3], wanted: &Wanted, key: &str) -> Result<Vec<Oid>, Fault> {
         let is_new = !has_indexes(db)?;
-        let texts = Texts::new(self.repo);
-        let mut filler = Filler::new(db, self.repo, &texts, is_new)?;
+        let texts = Texts::new(self.store.repo());
+        let mut filler = Filler::new(db, self.store.repo(), &texts, is_new)?;
         let mut done = 0;
         let mut tell = || {
             done += 1;
@@ -255,13 +274,13 @@ impl Store<'_> {
             }
         };
         fill::bring(&mut filler, held, wanted, &mut tell)?;
-        filler.beside(wanted.beside(self)?)?;
+        filler.beside(wanted.beside(self.store)?)?;
         filler.settle(&mut || Ok(db.execute_batch(schema::INDEXES)?))?;
         let (touched, sessionless) = (std::mem::take(&mut filler.touched), filler.sessionless);
         if is_new {
             schema::MEANWHILE.iter().try_for_each(|sql| db.execute_batch(sql))?;
         }
-        derive::sessions_anew(db, self.repo, &touched, &filler.kept, is_new, &mut tell)?;
+        derive::sessions_anew(db, self.store.repo(), &touched, &filler.kept, is_new, &mut tell)?;
         if is_new {
             db.execute_batch(schema::LAST)?;
         }
@@ -276,7 +295,7 @@ impl Store<'_> {
         let lacking = std::mem::take(&mut filler.lacking);
         if !lacking.is_empty() {
             let some: Vec<String> = lacking.iter().take(WATCHED).map(|id| id.to_string()).collect();
-            set.execute(params!["lacking", format!("{} {}", self.now().timestamp(), some.join(" "))])?;
+            set.execute(params!["lacking", format!("{} {}", self.store.now().timestamp(), some.join(" "))])?;
         }
         Ok(lacking)
     }
@@ -285,11 +304,6 @@ impl Store<'_> {
         if let Some(tell) = &*self.progress.borrow() {
             tell(done);
         }
-    }
-
-    /// Has `tell` told when the index takes long to make.
-    pub fn on_progress(&self, tell: Progress) {
-        self.progress.replace(Some(tell));
     }
 }
 
@@ -332,7 +346,7 @@ impl<'s> Index<'s> {
         answer.map_err(|fault| match fault {
             Fault::Notes(error) => error,
             fault => {
-                Files::within(&self.store.paths).distrust();
+                Files::within(self.store.paths()).distrust();
                 match fault {
                     Fault::File(error) => unusable(error),
                     _ => unusable(rusqlite::Error::QueryReturnedNoRows),

@@ -5,17 +5,21 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::Fault;
-use super::ahead::Line;
-use super::ask::{self, Found};
-use super::schema;
-use super::texts::{Kept, Place, Texts, place};
 use crate::epistemics::gathered::Gathered;
-use crate::epistemics::journal::{answers, goals, sessions, superseded};
+use crate::epistemics::journal::answers;
+use crate::epistemics::journal::goals;
+use crate::epistemics::journal::sessions;
 use crate::epistemics::kept::{kept, learned};
 use crate::git::Repository;
+use crate::index::Fault;
+use crate::index::ahead::Line;
+use crate::index::ask;
+use crate::index::ask::Found;
+use crate::index::schema;
+use crate::index::texts::{Kept, Place, Texts, place};
 use crate::model::goal::GoalStatus;
 use crate::model::session::Session;
+use crate::model::superseded::superseded;
 use crate::model::{Body, Id, Record, SessionId, Vector};
 
 /// A session, and where its records are.

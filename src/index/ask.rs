@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use rusqlite::{Connection, ToSql, params};
 
-use super::schema;
-use super::texts::Texts;
-use super::{Fault, Index};
 use crate::error::Result;
 use crate::git::Oid;
+use crate::index::schema;
+use crate::index::texts::Texts;
+use crate::index::{Fault, Index};
 use crate::model::{Body, Id, Record, SessionId};
 use crate::store::{Entry, Scan};
 use crate::wire;
@@ -136,7 +136,7 @@ impl Index<'_> {
     }
 
     fn take(&self, found: Vec<Found>) -> Result<Scan> {
-        let texts = Texts::new(self.store.repo);
+        let texts = Texts::new(self.store.repo());
         self.fine(taken(&self.opened.db, &texts, found))
     }
 

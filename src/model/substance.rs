@@ -1,8 +1,8 @@
 //! How much a handoff says, so that one that says less never takes the place of one that says more.
 
-use super::context::KIND;
 use crate::model::Handoff;
 use crate::model::goal::GoalStatus;
+use crate::model::handoff::CONTEXT;
 
 /// How much a handoff says, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +35,7 @@ impl Substance {
             && handoff.named_artifacts.is_empty()
             && (handoff.automatic || handoff.task.is_empty()));
         // the document of a context is made of what the session said
-        let managed = handoff.payload.is_some() && handoff.kind != KIND;
+        let managed = handoff.payload.is_some() && handoff.kind != CONTEXT;
         if claims || answered || goals || words || managed || !handoff.commits.is_empty() {
             Substance::Work
         } else if !(handoff.assessments.is_empty() && handoff.tools.is_empty() && handoff.task.is_empty()) {

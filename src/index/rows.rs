@@ -2,10 +2,10 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::ahead::Line;
-use super::fill::Filler;
-use super::{Fault, schema, words};
 use crate::git::content::inside;
+use crate::index::ahead::Line;
+use crate::index::fill::Filler;
+use crate::index::{Fault, schema, words};
 use crate::model::journal::Finding;
 use crate::model::{Body, Handoff, Id, Record, SessionId};
 
@@ -13,8 +13,8 @@ impl Filler<'_> {
     /// Has the rows made anew of all sessions that a record changes the view of: those that [`ask::of_session`] would give it
     /// to. So also who names it, or names what it names: of two that took a goal, one has it.
     ///
-    /// [`ask::of_session`]: super::ask::of_session
-    pub(super) fn touch(&mut self, r: i64) -> Result<(), Fault> {
+    /// [`ask::of_session`]: crate::index::ask::of_session
+    pub(crate) fn touch(&mut self, r: i64) -> Result<(), Fault> {
         if self.is_new {
             return Ok(());
         }
@@ -31,7 +31,7 @@ impl Filler<'_> {
     }
 
     /// Takes out a record.
-    pub(super) fn delete(&mut self, r: i64) -> Result<(), Fault> {
+    pub(crate) fn delete(&mut self, r: i64) -> Result<(), Fault> {
         self.touch(r)?;
         let kind: Option<(String, Option<i64>)> = self
             .db
@@ -56,7 +56,7 @@ impl Filler<'_> {
     }
 
     /// Puts in a record anew that was taken back, or is no longer.
-    pub(super) fn stands_again(&mut self, id: &Id) -> Result<(), Fault> {
+    pub(crate) fn stands_again(&mut self, id: &Id) -> Result<(), Fault> {
         let known = self.record(id)?;
         known.map_or(Ok(()), |(r, _)| self.look_again(r, id))
     }
@@ -94,7 +94,7 @@ impl Filler<'_> {
         Ok(s)
     }
 
-    pub(super) fn insert(&mut self, n: i64, line: &Line) -> Result<(), Fault> {
+    pub(crate) fn insert(&mut self, n: i64, line: &Line) -> Result<(), Fault> {
         let Line { version, record, words } = line;
         self.last.0 += 1;
         let (r, head) = (self.last.0, &record.head);
