@@ -8,9 +8,8 @@ use serde_json::Value;
 
 use crate::harness::{Place, Repo};
 
-fn page() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/format.md");
-    fs::read_to_string(path).expect("docs/format.md")
+fn page(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name)).expect("a page")
 }
 
 /// The words in the page's code spans; fenced examples do not count.
@@ -269,10 +268,10 @@ fn every_key_that_is_answered_or_stored_stands_in_the_page() {
     let place = Place::new();
     let repo = place.repo("project");
     let (answered, stored) = all_keys(&repo);
-    let known = words(&page());
-    let absent = |keys: &BTreeSet<String>| -> Vec<String> { keys.difference(&known).cloned().collect() };
-    assert_eq!(absent(&answered), Vec::<String>::new(), "answered");
-    assert_eq!(absent(&stored), Vec::<String>::new(), "stored");
+    let format = words(&page("format.md"));
+    let known: BTreeSet<String> = format.union(&words(&page("reference/json.md"))).cloned().collect();
+    assert_eq!(answered.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new(), "answered");
+    assert_eq!(stored.difference(&format).collect::<Vec<_>>(), Vec::<&String>::new(), "stored");
     assert!(stored.contains("uncommitted") && stored.contains("blob") && stored.contains("deleted"), "{stored:?}");
     for kind in [
         "accept",
@@ -293,7 +292,7 @@ fn every_key_that_is_answered_or_stored_stands_in_the_page() {
 
 #[test]
 fn every_example_in_the_page_is_one_document_a_line() {
-    let page = page();
+    let page = page("format.md") + &page("reference/json.md");
     let mut examples = 0;
     for fence in page.split("```json\n").skip(1) {
         let body = fence.split("\n```").next().expect("an end");
@@ -341,7 +340,7 @@ fn a_dry_run_of_setup_makes_no_folder() {
 fn the_examples_of_the_workflow_have_every_key_that_is_answered() {
     let place = Place::new();
     let repo = place.repo("project");
-    let page = page();
+    let page = page("format.md");
     let first_keys = |json: &Value| json.as_object().expect("keys").keys().cloned().collect::<BTreeSet<String>>();
     let examples = |section: &str| -> Vec<BTreeSet<String>> {
         let section = page.split(&format!("\n### {section}\n")).nth(1).expect("a section");
@@ -366,7 +365,7 @@ fn the_examples_of_the_workflow_have_every_key_that_is_answered() {
 
 #[test]
 fn every_limit_of_the_table_is_that_of_the_code() {
-    let page = page();
+    let page = page("format.md");
     let section = page.split("\n## Limits\n").nth(1).and_then(|rest| rest.split("\n## ").next()).expect("the section");
     for (file, code, said) in [
         ("store/log.rs", "FLUSH_BYTES: u64 = 64 * 1024", "flushed | 64 KB |"),
