@@ -110,7 +110,7 @@ impl Answer {
     }
 
     /// Adds the keys of another view.
-    pub fn add(mut self, view: impl Serialize) -> Self {
+    pub fn with(mut self, view: impl Serialize) -> Self {
         self.json.extend(keys(view));
         self
     }

@@ -27,7 +27,7 @@ pub struct CommittedView<'a> {
 /// Adds to the answer of `show` who committed what is shown, and a line `in_text`.
 pub fn committed(answer: Answer, committed: &Committed, in_text: bool) -> Answer {
     let view = CommittedView { committed_by: committed.by.as_ref(), committed_by_other: committed.is_other() };
-    let mut answer = answer.add(view);
+    let mut answer = answer.with(view);
     let Some(by) = committed.by.as_ref().filter(|_| in_text) else { return answer };
     answer.text.push_str(&format!("\nCommitted by {}.\n", name(by)));
     if let Some(start) = committed.start.as_ref().filter(|_| committed.is_other()) {
@@ -78,7 +78,7 @@ pub fn session(answer: Answer, committers: &Committers) -> Answer {
     });
     let others = committers.others.iter();
     let others = others.map(|(head, kind, by)| StrangeView { id: &head.id, kind, ai_id: &head.ai, committed_by: by });
-    let mut answer = answer.add(CommittersView { committers: all.collect(), committed_by_others: others.collect() });
+    let mut answer = answer.with(CommittersView { committers: all.collect(), committed_by_others: others.collect() });
     if !committers.others.is_empty() {
         answer.text.push_str("\nNot committed by who committed the start of the session:\n");
     }
