@@ -8,9 +8,8 @@ use serde_json::Value;
 
 use crate::harness::{Place, Repo};
 
-fn page() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/format.md");
-    fs::read_to_string(path).expect("docs/format.md")
+fn page(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name)).expect("a page")
 }
 
 /// The words in the page's code spans; fenced examples do not count.
@@ -269,10 +268,10 @@ fn every_key_that_is_answered_or_stored_stands_in_the_page() {
     let place = Place::new();
     let repo = place.repo("project");
     let (answered, stored) = all_keys(&repo);
-    let known = words(&page());
-    let absent = |keys: &BTreeSet<String>| -> Vec<String> { keys.difference(&known).cloned().collect() };
-    assert_eq!(absent(&answered), Vec::<String>::new(), "answered");
-    assert_eq!(absent(&stored), Vec::<String>::new(), "stored");
+    let format = words(&page("format.md"));
+    let known: BTreeSet<String> = format.union(&words(&page("reference/json.md"))).cloned().collect();
+    assert_eq!(answered.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new(), "answered");
+    assert_eq!(stored.difference(&format).collect::<Vec<_>>(), Vec::<&String>::new(), "stored");
     assert!(stored.contains("uncommitted") && stored.contains("blob") && stored.contains("deleted"), "{stored:?}");
     for kind in [
         "accept",
@@ -293,7 +292,7 @@ fn every_key_that_is_answered_or_stored_stands_in_the_page() {
 
 #[test]
 fn every_example_in_the_page_is_one_document_a_line() {
-    let page = page();
+    let page = page("format.md") + &page("reference/json.md");
     let mut examples = 0;
     for fence in page.split("```json\n").skip(1) {
         let body = fence.split("\n```").next().expect("an end");
@@ -341,7 +340,7 @@ fn a_dry_run_of_setup_makes_no_folder() {
 fn the_examples_of_the_workflow_have_every_key_that_is_answered() {
     let place = Place::new();
     let repo = place.repo("project");
-    let page = page();
+    let page = page("format.md");
     let first_keys = |json: &Value| json.as_object().expect("keys").keys().cloned().collect::<BTreeSet<String>>();
     let examples = |section: &str| -> Vec<BTreeSet<String>> {
         let section = page.split(&format!("\n### {section}\n")).nth(1).expect("a section");
@@ -366,7 +365,7 @@ fn the_examples_of_the_workflow_have_every_key_that_is_answered() {
 
 #[test]
 fn every_limit_of_the_table_is_that_of_the_code() {
-    let page = page();
+    let page = page("format.md");
     let section = page.split("\n## Limits\n").nth(1).and_then(|rest| rest.split("\n## ").next()).expect("the section");
     for (file, code, said) in [
         ("store/log.rs", "FLUSH_BYTES: u64 = 64 * 1024", "flushed | 64 KB |"),
@@ -391,15 +390,27 @@ fn every_limit_of_the_table_is_that_of_the_code() {
         ("mcp/frames.rs", "LONGEST: usize = 16 << 20", "a frame of MCP | 16 MiB;"),
         ("cli/hooks.rs", "MOST: u64 = 32 << 20", "one of its hooks | 32 MiB;"),
         ("wire/hooks.rs", "LONGEST: usize = 9_000", "answers | 9,000 characters |"),
-        ("wire/transcript/rows.rs", "LONGEST: usize = 16 << 20", "a row of a transcript | 16 MiB;"),
-        ("wire/transcript/lenient.rs", "ENTRIES: usize = 4096", "a row of a transcript | 4,096 |"),
-        ("wire/transcript/fold.rs", "MESSAGES: usize = 10", "| 10 messages,"),
-        ("wire/transcript/fold.rs", "DECISIONS: usize = 20", "20 decisions,"),
-        ("wire/transcript/fold.rs", "SUBAGENTS: usize = 200", "200 subagents,"),
-        ("wire/transcript/fold.rs", "TODOS: usize = 1_000", "1,000 entries"),
-        ("wire/transcript/limits.rs", "MESSAGE: usize = 2_000", "a message 2,000 characters,"),
-        ("wire/transcript/limits.rs", "DECISION: usize = 300", "a decision 300,"),
-        ("wire/transcript/limits.rs", "SUMMARY: usize = 20_000", "a summary 20,000 |"),
+        (
+            "../crates/empirica-transcripts/src/read/rows.rs",
+            "LONGEST: usize = 16 << 20",
+            "a row of a transcript | 16 MiB;",
+        ),
+        (
+            "../crates/empirica-transcripts/src/read/lenient.rs",
+            "ENTRIES: usize = 4096",
+            "a row of a transcript | 4,096 |",
+        ),
+        ("../crates/empirica-transcripts/src/summary/fold.rs", "MESSAGES: usize = 10", "| 10 messages,"),
+        ("../crates/empirica-transcripts/src/summary/fold.rs", "DECISIONS: usize = 20", "20 decisions,"),
+        ("../crates/empirica-transcripts/src/summary/fold.rs", "SUBAGENTS: usize = 200", "200 subagents,"),
+        ("../crates/empirica-transcripts/src/summary/fold.rs", "TODOS: usize = 1_000", "1,000 entries"),
+        (
+            "../crates/empirica-transcripts/src/summary/limits.rs",
+            "MESSAGE: usize = 2_000",
+            "a message 2,000 characters,",
+        ),
+        ("../crates/empirica-transcripts/src/summary/limits.rs", "DECISION: usize = 300", "a decision 300,"),
+        ("../crates/empirica-transcripts/src/summary/limits.rs", "SUMMARY: usize = 20_000", "a summary 20,000 |"),
         ("git/content.rs", "LARGEST: u64 = 4 << 20", "checked against | 4 MiB each, 64 MiB together |"),
         ("git/content.rs", "ALL: u64 = 64 << 20", "checked against | 4 MiB each, 64 MiB together |"),
         ("ops/validate.rs", "LARGEST: u64 = 4 << 20", "checked against | 4 MiB each, in 200 folders |"),

@@ -209,10 +209,7 @@ impl Repo<'_> {
     /// Runs `git empirica … --json`, which must succeed, and reads its one document.
     #[track_caller]
     pub fn json<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Value {
-        let ran = Ran::new(self.program().args(arguments).arg("--json").output().expect("the program starts")).ok();
-        let json = ran.json();
-        assert_eq!(json["ok"], true, "{json}");
-        json
+        self.json_with_env(&[], arguments)
     }
 
     /// Runs `git empirica … --json`, which must fail with `code`, and reads its one document.
@@ -331,6 +328,7 @@ impl Repo<'_> {
         command.args(arguments).arg("--json").envs(env.iter().copied());
         let json = Ran::new(command.output().expect("the program starts")).ok().json();
         assert_eq!(json["ok"], true, "{json}");
+        crate::schemas::check(&command.get_args().collect::<Vec<_>>(), &json);
         json
     }
 

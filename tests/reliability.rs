@@ -17,7 +17,11 @@ fn every_test_that_is_named_is_there() {
     let names = named(&page);
     assert!(names.len() > 60, "{} are named", names.len());
     for (file, test) in names {
-        let path = if file.starts_with("src/") { file.clone() } else { format!("tests/{file}.rs") };
+        let path = if file.starts_with("src/") || file.starts_with("crates/") {
+            file.clone()
+        } else {
+            format!("tests/{file}.rs")
+        };
         let text = fs::read_to_string(root.join(&path)).unwrap_or_else(|error| panic!("{path}: {error}"));
         let (before, _) =
             text.split_once(&format!("fn {test}(")).unwrap_or_else(|| panic!("{file}::{test} is not there"));

@@ -6,7 +6,7 @@ mod ask;
 mod care;
 mod dispatch;
 mod editor;
-mod forms;
+pub mod forms;
 mod handoffs;
 mod help;
 mod hooks;

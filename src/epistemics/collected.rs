@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::gathered::add_new;
 use crate::model::collected::{Collected, NumberedSubagent};
 use empirica_transcripts::model::CATEGORIES;
@@ -10,27 +13,47 @@ use empirica_transcripts::model::{Pending, Subagent, Tokens, ToolSummary, Transc
 /// How many samples of a category are kept.
 const SAMPLES: usize = 3;
 
-/// What is known of a transcript.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[allow(missing_docs)]
+/// What was collected of a transcript.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Transcript")]
 pub struct Known {
+    /// The agent that wrote it: claude-code, codex, gemini, copilot, cursor or opencode.
     pub agent: String,
+    /// The transcript: the agent's own id of its session, or what stands for it.
+    #[serde(rename = "transcript_id")]
     pub transcript: String,
-    /// Up to where it was collected, in bytes.
-    pub to: u64,
-    pub rows: u64,
-    pub skipped_rows: u64,
+    /// The last branch.
     pub branch: Option<String>,
+    /// The last model.
     pub model: Option<String>,
+    /// When it begins.
     pub started_at: Option<String>,
+    /// When it ends so far.
     pub ended_at: Option<String>,
+    /// How many rows were read.
+    pub rows: u64,
+    /// How many rows could not be read.
+    pub skipped_rows: u64,
+    /// Up to which byte it was collected.
+    #[serde(rename = "size")]
+    pub to: u64,
+    /// The use of tools.
+    #[serde(rename = "tool_summaries")]
     pub tools: Vec<ToolSummary>,
+    /// The modified files, relative to the root of the repository.
+    #[serde(rename = "files_modified")]
     pub files: Vec<String>,
+    /// How many files outside the repository were modified.
     pub files_outside: u64,
+    /// What is left of the newest list of things to do.
     pub pending_tasks: Vec<Pending>,
+    /// The decisions.
     pub decisions: Vec<String>,
+    /// The tokens that were used.
     pub tokens: Tokens,
+    /// How many tokens the context held at the end.
     pub context_tokens: Option<u64>,
+    /// What each subagent did.
     pub subagents: Vec<Subagent>,
 }
 

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::confidence::round4;
 use crate::model::{Assessment, Body, Head, Id, Record, SessionId, Vector, Vectors};
 
@@ -33,7 +36,9 @@ const FALLEN: f64 = -0.15;
 const CLEARER: f64 = 0.10;
 
 /// How much was moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 #[allow(missing_docs)]
 pub enum Severity {
     #[default]
@@ -66,7 +71,9 @@ impl Severity {
 }
 
 /// What sort of move it is. A label: the severity goes by size alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Kind {
     /// Nothing moved by 0.05.
     #[default]

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::collected::{Known, activity, add_tool, known};
 use super::journal::{answers, goals, sessions};
 use super::short::short;
@@ -16,11 +19,14 @@ use empirica_transcripts::model::ToolSummary;
 const SAMPLE: usize = 120;
 
 /// A question that was answered.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answered {
+    /// The record of the question.
+    #[serde(skip)]
     pub id: Id,
+    /// The question.
     pub question: String,
+    /// Its answer.
     pub answer: String,
 }
 

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::questions::{Question, questions};
 use super::task;
 use crate::model::accept::Answer;
@@ -40,7 +43,9 @@ impl Step {
 }
 
 /// Whether work on the task can go on (dual-agent handoff mechanisms, "Human Handoff").
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Status {
     /// It can.
     Open,

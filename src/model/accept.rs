@@ -1,11 +1,13 @@
 //! The acknowledgement: what the receiver of a handoff understood, decided and misses; and the answers to its questions.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::id::{Id, SessionId};
 
 /// What the receiver decides about the task (DESIGN §4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
     /// It is done.
@@ -37,7 +39,7 @@ impl Verdict {
 }
 
 /// A session took up a handoff. One handoff can be acknowledged several times, by several sessions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Accept {
     /// The handoff.
     pub of: Id,
@@ -65,7 +67,7 @@ pub struct Accept {
 }
 
 /// The answer to a question of an acknowledgement. Of several to one question the newest counts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// The acknowledgement.
     pub of: Id,

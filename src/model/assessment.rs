@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -11,7 +12,7 @@ use super::snapshot::{GitState, Snapshot};
 use super::vectors::Vectors;
 
 /// How sure the agent is at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Assessment {
     /// Before, during or after the work.
     pub phase: Phase,
@@ -43,7 +44,8 @@ pub struct Assessment {
 }
 
 /// Why a checkpoint was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum Trigger {
@@ -54,7 +56,7 @@ pub enum Trigger {
 }
 
 /// A path and what happened to it, against HEAD.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 pub struct Changes {
     /// Changed files.
     pub files_modified: Vec<String>,
@@ -65,7 +67,7 @@ pub struct Changes {
 }
 
 /// A commit in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommitLine {
     /// Its id, hex.
     pub commit: String,
@@ -75,7 +77,7 @@ pub struct CommitLine {
 
 /// A snapshot of where the work stands. Keys that are not as they should be are read as if they were not there, so that
 /// the others can be used.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Checkpoint {
     /// Where in the workflow; `None` before the first assessment.
     #[serde(default, deserialize_with = "understood")]

@@ -1,5 +1,6 @@
 //! What a collection added to what was known of an agent's transcript.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use empirica_transcripts::model::{Pending, Subagent, Tokens, ToolSummary};
@@ -9,7 +10,7 @@ fn is_none(count: &u64) -> bool {
 }
 
 /// What was new in a transcript when it was collected. All of a transcript's collections together tell what it tells.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Collected {
     /// The agent that wrote the transcript, in the word of [`Agent::name`](empirica_transcripts::model::Agent::name).
     pub agent: String,
@@ -64,7 +65,7 @@ pub struct Collected {
 }
 
 /// A subagent with its place in the order of appearance, from 0.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NumberedSubagent {
     /// Its place.
     pub at: u64,

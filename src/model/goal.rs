@@ -1,11 +1,13 @@
 //! Goals, their subtasks and what became of them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::id::{Id, SessionId};
 
 /// How urgent a goal is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, Default)]
+#[schemars(inline)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
 pub enum Priority {
@@ -27,7 +29,7 @@ impl Priority {
 }
 
 /// Something to be reached.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Goal {
     /// What is to be reached.
     pub text: String,
@@ -46,7 +48,7 @@ pub struct Goal {
 }
 
 /// A step towards a goal.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct Subtask {
     pub of: Id,
@@ -57,7 +59,7 @@ pub struct Subtask {
 }
 
 /// A goal or a subtask was finished.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalDone {
     /// The goal or subtask.
     pub of: Id,
@@ -70,7 +72,7 @@ pub struct GoalDone {
 }
 
 /// A goal or a subtask was given up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalDrop {
     /// The goal or subtask.
     pub of: Id,
@@ -83,7 +85,7 @@ pub struct GoalDrop {
 }
 
 /// Open goals of an earlier session were taken over by the session of this record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalTake {
     /// The session they came from.
     pub from: SessionId,
@@ -95,7 +97,8 @@ pub struct GoalTake {
 }
 
 /// Where a goal or subtask stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
 pub enum GoalStatus {
@@ -116,7 +119,7 @@ impl GoalStatus {
 }
 
 /// A subtask as it stands now.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SubtaskState {
     /// The subtask's record.
     pub id: Id,
@@ -130,7 +133,7 @@ pub struct SubtaskState {
 }
 
 /// A goal as it stands now, folded from its records.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalState {
     /// The goal's record.
     pub id: Id,

@@ -1,5 +1,6 @@
 //! The handoff report: a record that stands alone, holding everything its views need.
 
+use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -14,43 +15,48 @@ use super::vectors::Vectors;
 pub const CONTEXT: &str = "context";
 
 /// A text with the record it comes from; `id` is `None` when it was given with the handoff itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
+    /// The record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Id>,
+    /// The text.
     pub text: String,
 }
 
 /// An approach that failed and why.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
+    /// What was tried.
     pub approach: String,
+    /// Why it failed.
     pub why: String,
 }
 
 /// A choice, its reason and the rejected alternatives.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Choice {
+    /// What was decided.
     pub text: String,
+    /// Why.
     pub why: String,
+    /// What it was chosen over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<String>,
 }
 
 /// Something done wrong and how to prevent it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Slip {
+    /// What went wrong.
     pub text: String,
+    /// How to prevent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prevention: Option<String>,
 }
 
 /// A check that was run: the last run of each command.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Proof {
     /// The command line.
     pub command: String,
@@ -73,7 +79,7 @@ fn is_one(n: &u32) -> bool {
 }
 
 /// A doubt that was settled: what was filled, and from what to what.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gap {
     /// Which gap.
     pub gap: String,
@@ -86,7 +92,7 @@ pub struct Gap {
 }
 
 /// One vector's way through the session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trajectory {
     /// The vector's name, or `overall_confidence`.
     pub vector: String,
@@ -101,23 +107,28 @@ pub struct Trajectory {
 }
 
 /// An assessment as the handoff quotes it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Assessed {
+    /// The assessment.
     pub id: Id,
+    /// When in the workflow.
     pub phase: Phase,
+    /// Which one of its phase, from 1.
     pub round: u32,
     /// When, RFC 3339 UTC.
     pub at: String,
+    /// Its values.
     pub vectors: Vectors,
+    /// The confidence it claims to act with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
+    /// Why it is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
 }
 
 /// A file of the handoff that was not committed when it was written.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Uncommitted {
     /// Relative to the root of the work tree.
     pub path: String,
@@ -131,7 +142,7 @@ pub struct Uncommitted {
 }
 
 /// The state of git a handoff was made in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct MadeIn {
     /// HEAD, hex; `None` when unborn.
@@ -151,7 +162,7 @@ pub struct MadeIn {
 }
 
 /// A question of a receiver that a handoff written anew takes up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clarification {
     /// The question.
     pub question: String,
@@ -163,7 +174,7 @@ pub struct Clarification {
 }
 
 /// What a receiver missed in the handoff that this one is written anew for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Missed {
     /// What should have been said.
     pub gap: String,
@@ -172,7 +183,7 @@ pub struct Missed {
 }
 
 /// Something that was said before and bears on the task.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Relevant {
     /// The record.
     pub id: Id,
@@ -192,15 +203,17 @@ pub struct Relevant {
 }
 
 /// How often a tool category was used.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolUse {
+    /// The category.
     pub tool: String,
+    /// How often it was used.
     pub count: u32,
 }
 
 /// The self-assessment of a session: whether know and uncertainty moved together (DESIGN §3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum Calibration {
@@ -252,7 +265,7 @@ fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
 }
 
 /// What a session hands over.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Handoff {
     /// `epistemic`, or the name of a managed type, which comes with a payload.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::{NoContext, Timestamp, Uuid};
 
@@ -11,7 +12,8 @@ pub const MAX_AHEAD_MS: u64 = 24 * 60 * 60 * 1000;
 macro_rules! uuid_text {
     ($name:ident, $what:literal) => {
         #[doc = $what]
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+        #[schemars(inline)]
         pub struct $name(String);
 
         impl $name {

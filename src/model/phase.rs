@@ -1,9 +1,11 @@
 //! The phases of the workflow.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where in the workflow something was said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Phase {
     /// Before the work.

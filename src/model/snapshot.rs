@@ -1,5 +1,6 @@
 //! The snapshot of a checkpoint: everything that can be lost when a context is compacted, in bounded lists.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::id::{Id, SessionId};
@@ -7,7 +8,7 @@ use super::phase::Phase;
 use super::vectors::Vectors;
 
 /// What is not committed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 pub struct Uncommitted {
     /// How many files were changed.
     #[serde(default, deserialize_with = "count")]
@@ -41,7 +42,7 @@ fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
 }
 
 /// A commit made since the last checkpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommitMade {
     /// Its id, hex.
     #[serde(alias = "commit")]
@@ -55,7 +56,7 @@ pub struct CommitMade {
 }
 
 /// Distance to the upstream, in commits; `None` without one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct AheadBehind {
@@ -64,7 +65,7 @@ pub struct AheadBehind {
 }
 
 /// Where the repository stood.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 pub struct GitState {
     /// HEAD, hex; `None` when unborn.
     pub head_commit: Option<String>,
@@ -85,7 +86,7 @@ pub struct GitState {
 }
 
 /// Why the agent thought so, over time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Reasoning {
     /// The newest reasoning; `None` when none was given.
@@ -99,7 +100,7 @@ pub struct Reasoning {
 }
 
 /// A reasoning.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct Thought {
     pub timestamp: String,
@@ -107,7 +108,7 @@ pub struct Thought {
 }
 
 /// What an assessment decided.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decided {
     /// `PREFLIGHT`, `CHECK-1`, …
     pub checkpoint: String,
@@ -118,7 +119,7 @@ pub struct Decided {
 }
 
 /// The evidence: what was said along the way. Totals are the project's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[allow(missing_docs)]
 pub struct Breadcrumbs {
     pub findings: Findings,
@@ -128,7 +129,7 @@ pub struct Breadcrumbs {
 }
 
 /// Findings; the session's newest come first among the recent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct Findings {
@@ -138,7 +139,7 @@ pub struct Findings {
 }
 
 /// A finding.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct FindingSeen {
     pub id: Id,
@@ -147,7 +148,7 @@ pub struct FindingSeen {
 }
 
 /// Unknowns.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct Unknowns {
@@ -159,7 +160,7 @@ pub struct Unknowns {
 }
 
 /// An unknown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct UnknownSeen {
     pub id: Id,
@@ -168,7 +169,7 @@ pub struct UnknownSeen {
 }
 
 /// Dead ends.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct DeadEnds {
@@ -178,7 +179,7 @@ pub struct DeadEnds {
 }
 
 /// A dead end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct DeadEndSeen {
     pub id: Id,
@@ -187,7 +188,7 @@ pub struct DeadEndSeen {
 }
 
 /// Mistakes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct Mistakes {
@@ -197,7 +198,7 @@ pub struct Mistakes {
 }
 
 /// A mistake.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct MistakeSeen {
     pub id: Id,
@@ -206,7 +207,7 @@ pub struct MistakeSeen {
 }
 
 /// The session's goals.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Goals {
     /// All, dropped ones included.
@@ -222,7 +223,7 @@ pub struct Goals {
 }
 
 /// A goal that is worked on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurrentGoal {
     /// Its record.
     pub id: Id,
@@ -233,7 +234,7 @@ pub struct CurrentGoal {
 }
 
 /// The project's handoffs in force.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct Handoffs {
@@ -242,7 +243,7 @@ pub struct Handoffs {
 }
 
 /// A handoff.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct HandedOver {
     pub handoff_id: Id,
@@ -252,7 +253,7 @@ pub struct HandedOver {
 }
 
 /// Where the session stands in the workflow.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct SessionState {
     pub session_id: SessionId,
@@ -284,7 +285,7 @@ pub struct SessionState {
 }
 
 /// The checkpoint before.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct LastCheckpoint {
     pub id: Id,
@@ -294,7 +295,7 @@ pub struct LastCheckpoint {
 }
 
 /// What the session is part of.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Project {
     /// The first root commit, hex; `None` when unborn, and in a shallow clone.
@@ -320,7 +321,7 @@ pub struct Project {
 }
 
 /// A session somebody works in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct ActiveSession {
     pub session_id: SessionId,
@@ -328,7 +329,7 @@ pub struct ActiveSession {
 }
 
 /// The mean change from PREFLIGHT to POSTFLIGHT, 4 decimals; `None` when no session gives it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct LearningDeltas {
@@ -337,7 +338,7 @@ pub struct LearningDeltas {
 }
 
 /// The thread of the inquiry.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Investigation {
     /// As in [`SessionState`].
@@ -353,7 +354,7 @@ pub struct Investigation {
 }
 
 /// A finding that led to a question, its answer and what was done about it; `None` where a link is missing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct Chain {
@@ -364,7 +365,7 @@ pub struct Chain {
 }
 
 /// What was consulted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct ReferenceDocs {
     /// How many documents the session consulted, each counted once.
@@ -376,7 +377,7 @@ pub struct ReferenceDocs {
 }
 
 /// A document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Consulted {
     /// A path or a URL.
     pub path: String,
@@ -388,7 +389,7 @@ pub struct Consulted {
 }
 
 /// The session's snapshots before compactions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct PreSummaries {
@@ -397,7 +398,7 @@ pub struct PreSummaries {
 }
 
 /// A snapshot before a compaction.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct PreSummary {
     pub id: Id,
@@ -407,7 +408,7 @@ pub struct PreSummary {
 }
 
 /// What a search of everything that was said found, beside what the snapshot itself has.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct SemanticContext {
     /// The query: as it was given, else made of the task, the goal, and the recent findings and open unknowns.
@@ -419,7 +420,7 @@ pub struct SemanticContext {
 }
 
 /// A record that a search found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Related {
     /// Its id.
     pub id: Id,
@@ -436,7 +437,7 @@ pub struct Related {
 }
 
 /// Everything around the vectors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct Snapshot {
     pub reasoning: Reasoning,

@@ -1,14 +1,17 @@
 //! The 13 epistemic vectors and a partial set of their values.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One of the 13 vectors, in the order they are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(rename_all = "lowercase")]
 pub enum Vector {
     /// Alignment with the task.
@@ -241,6 +244,21 @@ impl Serialize for Vectors {
             map.serialize_entry(vector.name(), &value)?;
         }
         map.end()
+    }
+}
+
+impl JsonSchema for Vectors {
+    fn schema_name() -> Cow<'static, str> {
+        "Vectors".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let values = Vector::ALL.map(|vector| {
+            let value = serde_json::json!({"type": "number", "description": format!("1: {}.", vector.meaning())});
+            (vector.name().to_owned(), value)
+        });
+        let values = serde_json::Map::from_iter(values);
+        schemars::json_schema!({"type": "object", "description": "Values from 0 to 1, of the vectors that are given.", "properties": values})
     }
 }
 

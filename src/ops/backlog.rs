@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::context::Context;
 use super::sync::{Leaves, destinations};
 use crate::error::{Error, Result, empirica};
@@ -30,14 +33,25 @@ impl Waiting {
 
 /// Records that have not reached the remotes that they are set to go to, as far as the tracking refs tell. One that several
 /// remotes lack counts once.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Unsynced {
     /// How many records some remote lacks, handoffs among them.
     pub records: usize,
     /// How many of them are handoffs.
     pub handoffs: usize,
-    /// What each remote lacks: its name, records, handoffs among them.
-    pub remotes: Vec<(String, usize, usize)>,
+    /// What each remote lacks.
+    pub remotes: Vec<RemoteLacks>,
+}
+
+/// What a remote lacks.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RemoteLacks {
+    /// Its name.
+    pub remote: String,
+    /// How many records, handoffs among them.
+    pub records: usize,
+    /// How many of them are handoffs.
+    pub handoffs: usize,
 }
 
 /// What has not left yet; `None` when there is no remote, or nothing is set to leave. Of a remote that has notes of ours only
@@ -55,7 +69,7 @@ pub fn unsynced(context: &Context<'_>) -> Result<Option<Unsynced>> {
         if leaves == Leaves::All && standings.iter().all(|standing| standing.theirs.is_none()) {
             let index = context.index()?;
             let counted = (index.count_all()?, index.count("handoff")?);
-            out.remotes.push((name, counted.0, counted.1));
+            out.remotes.push(RemoteLacks { remote: name, records: counted.0, handoffs: counted.1 });
             all = Some(counted);
             continue;
         }
@@ -63,7 +77,8 @@ pub fn unsynced(context: &Context<'_>) -> Result<Option<Unsynced>> {
         for standing in standings.iter().filter(|standing| leaves.may(&standing.name)) {
             lacks.compare(context, standing)?;
         }
-        out.remotes.push((name, lacks.records.len(), lacks.handoffs.len()));
+        let (records, handoffs) = (lacks.records.len(), lacks.handoffs.len());
+        out.remotes.push(RemoteLacks { remote: name, records, handoffs });
         united.records.extend(lacks.records);
         united.handoffs.extend(lacks.handoffs);
     }

@@ -1,5 +1,8 @@
 //! Sessions: begin, end, list, show.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::alias::{self, Thing};
 use super::compose::What;
 use super::context::{Context, Working};
@@ -34,31 +37,43 @@ pub struct Start {
 }
 
 /// The session that another continues.
-#[derive(Debug)]
-#[allow(missing_docs)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Continued {
+    /// The session.
     pub session_id: SessionId,
+    /// Its agent.
     pub ai_id: String,
+    /// Its handoff.
     pub handoff_id: Id,
     /// Whether the handoff was written just now, because there was none.
+    #[serde(rename = "handoff_written")]
     pub is_written: bool,
+    /// What it is about.
+    #[serde(skip)]
     pub task: Option<String>,
 }
 
 /// A session that began.
-#[derive(Debug)]
-#[allow(missing_docs)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Started {
+    /// The session.
     pub session_id: SessionId,
+    /// Its agent.
     pub ai_id: String,
+    /// When it began.
     pub started_at: String,
+    /// What it is going to do.
     pub task: Option<String>,
-    /// It had begun before: the agent's own id is known.
+    /// Whether an active session of this `--external-id` goes on.
     pub resumed: bool,
-    /// What it continues.
+    /// With `--from`: what it continues.
+    #[serde(rename = "from")]
     pub continues: Option<Continued>,
     /// The sessions that were active in this worktree before.
+    #[serde(skip)]
     pub others: Vec<Active>,
+    /// What storing left to say.
+    #[serde(skip)]
     pub stored: Stored,
 }
 

@@ -1,5 +1,8 @@
 //! Where things stand: the sessions of this worktree, what waits, what is stored.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::backlog::{self, Unsynced, Waiting};
 use super::context::Context;
 use super::current::Current;
@@ -18,6 +21,16 @@ pub struct AtWork {
     pub gathered: Gathered,
     /// How its confidence moved, and what that means for acting.
     pub gate: Gate,
+}
+
+/// A command that makes sense next.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Next {
+    /// The command.
+    #[schemars(with = "String")]
+    pub command: Command,
+    /// Why.
+    pub reason: String,
 }
 
 /// Where things stand.
@@ -41,8 +54,8 @@ pub struct Outcome {
     pub unsynced: Option<Unsynced>,
     /// Whether `init` set the clone up.
     pub is_set_up: bool,
-    /// The commands that make sense next, at most two, each with why.
-    pub next: Vec<(Command, String)>,
+    /// The commands that make sense next, at most two.
+    pub next: Vec<Next>,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -51,10 +64,10 @@ pub struct Outcome {
 const NEXT: usize = 2;
 
 /// What makes sense next: first what is not done at all, then what others need.
-fn next(outcome: &Outcome) -> Vec<(Command, String)> {
+fn next(outcome: &Outcome) -> Vec<Next> {
     let mut out = Vec::new();
     let finding = || empirica("finding").arg(blank("<what you learned>"));
-    let mut add = |command: Command, why: String| out.push((command, why));
+    let mut add = |command: Command, reason: String| out.push(Next { command, reason });
     if !outcome.is_set_up {
         add(empirica("init"), "hooks and remotes are not set up in this clone".to_owned());
     }

@@ -10,6 +10,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::files;
 use super::lock::pause;
 use super::paths::Paths;
@@ -81,15 +84,15 @@ pub struct Appended {
 }
 
 /// What waits in the logs, by where it lies.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counted {
-    /// In the repository's logs, of all worktrees.
+    /// How many in the repository's logs, of all worktrees.
     pub log: usize,
-    /// In the log of the user's state folder.
+    /// How many in the log of the user's state folder.
     pub user_state: usize,
-    /// In logs that a flush took and did not get to the notes: it failed, was interrupted, or is at it.
+    /// How many in logs that a flush took and did not get to the notes: it failed, was interrupted, or is at it.
     pub interrupted: usize,
-    /// The time of the oldest record, as it says itself; `None` when nothing waits or it cannot be told.
+    /// The time that the oldest record states; null when nothing waits or it cannot be told.
     pub since: Option<String>,
 }
 

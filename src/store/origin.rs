@@ -16,10 +16,12 @@ const OURS: [&str; 3] =
     ["Notes imported by 'git empirica'", "Notes redacted by 'git empirica'", "Notes merged by 'git empirica'"];
 
 /// The commit that brought a line, and who made it.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[allow(missing_docs)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Committer")]
 pub struct Brought {
+    /// The name.
     pub name: String,
+    /// The address.
     pub email: String,
     /// When, strict ISO 8601.
     pub date: String,

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::flush::{Beside, Flushed};
 use super::log::{self, Appended, Unusable, Waiting};
 use crate::error::{Error, Result};
@@ -22,7 +25,9 @@ pub enum When {
 }
 
 /// Where records are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Storage {
     /// In the notes.
     GitNotes,

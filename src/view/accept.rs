@@ -1,43 +1,96 @@
 //! Acknowledgements: the answers of `accept` and `answer`, and their list where a handoff is shown.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
 use crate::epistemics::questions::{self, Question};
-use crate::model::{Accept, Head, Verdict};
+use crate::model::{Accept, Head, Id, SessionId, Verdict};
 use crate::ops::accept::{Outcome, Received};
 use crate::ops::answer;
 
-/// An acknowledgement as JSON; what was not said is null or empty.
-pub fn json_of(head: &Head, accept: &Accept) -> Value {
-    json!({
-        "accept_id": head.id,
-        "handoff_id": accept.of,
-        "session_id": head.session,
-        "ai_id": head.ai,
-        "timestamp": head.at,
-        "decision": accept.decision.map(Verdict::name),
-        "understanding": accept.understanding,
-        "instructions": accept.instructions,
-        "questions": accept.questions,
-        "gaps": accept.gaps,
-        "resolution": accept.resolution,
-    })
+/// What the receiver of a handoff said of it.
+#[derive(Serialize, JsonSchema)]
+pub struct AcceptView<'a> {
+    /// The acknowledgement.
+    accept_id: &'a Id,
+    /// The handoff.
+    handoff_id: &'a Id,
+    /// The session that took it up.
+    session_id: Option<&'a SessionId>,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When.
+    timestamp: &'a str,
+    /// What it decides about the task; null when it decides nothing.
+    decision: Option<Verdict>,
+    /// The task in its own words.
+    understanding: Option<&'a str>,
+    /// What is to be done next.
+    instructions: Option<&'a str>,
+    /// What it asks.
+    questions: &'a [String],
+    /// What it missed in the handoff.
+    gaps: &'a [String],
+    /// How a person resolved what was escalated.
+    resolution: Option<&'a str>,
 }
 
-/// A question as JSON; who answered is null while nobody has.
-pub fn question_json(question: &Question) -> Value {
-    let answer = question.answer.as_ref();
-    json!({
-        "question_id": question.name(),
-        "handoff_id": question.handoff,
-        "question": question.text,
-        "asked_by": question.asked.ai,
-        "asked_at": question.asked.at,
-        "answer": answer.map(|(_, text)| text),
-        "answered_by": answer.map(|(head, _)| &head.ai),
-        "answered_at": answer.map(|(head, _)| &head.at),
-    })
+impl<'a> AcceptView<'a> {
+    /// An acknowledgement with its envelope.
+    pub fn of(head: &'a Head, accept: &'a Accept) -> Self {
+        AcceptView {
+            accept_id: &head.id,
+            handoff_id: &accept.of,
+            session_id: head.session.as_ref(),
+            ai_id: &head.ai,
+            timestamp: &head.at,
+            decision: accept.decision,
+            understanding: accept.understanding.as_deref(),
+            instructions: accept.instructions.as_deref(),
+            questions: &accept.questions,
+            gaps: &accept.gaps,
+            resolution: accept.resolution.as_deref(),
+        }
+    }
+}
+
+/// A question that a receiver asked.
+#[derive(Serialize, JsonSchema)]
+pub struct QuestionView<'a> {
+    /// Its name, which `answer` takes.
+    question_id: String,
+    /// The handoff that it is about.
+    handoff_id: &'a Id,
+    /// The question.
+    question: &'a str,
+    /// Who asked.
+    asked_by: &'a str,
+    /// When.
+    asked_at: &'a str,
+    /// The newest answer; null while there is none.
+    answer: Option<&'a str>,
+    /// Who answered.
+    answered_by: Option<&'a str>,
+    /// When.
+    answered_at: Option<&'a str>,
+}
+
+impl<'a> From<&'a Question> for QuestionView<'a> {
+    fn from(question: &'a Question) -> Self {
+        let (head, text) = question.answer.as_ref().map(|(head, text)| (head, text.as_str())).unzip();
+        QuestionView {
+            question_id: question.name(),
+            handoff_id: &question.handoff,
+            question: &question.text,
+            asked_by: &question.asked.ai,
+            asked_at: &question.asked.at,
+            answer: text,
+            answered_by: head.map(|head| head.ai.as_str()),
+            answered_at: head.map(|head| head.at.as_str()),
+        }
+    }
 }
 
 /// A question on lines of its own, with the name it is answered by, or with its answer.
@@ -56,7 +109,7 @@ pub fn question_lines(question: &Question) -> String {
 pub fn answer(outcome: &Outcome) -> Answer {
     let (head, accept) = (&outcome.head, &outcome.accept);
     let mut json = json!({"id": head.id, "kind": "accept"});
-    if let (Value::Object(json), Value::Object(said)) = (&mut json, json_of(head, accept)) {
+    if let (Value::Object(json), Value::Object(said)) = (&mut json, json!(AcceptView::of(head, accept))) {
         json.extend(said);
     }
     let asked: Vec<String> = (1..).zip(&accept.questions).map(|(n, _)| questions::name(&head.id, n)).collect();
@@ -90,7 +143,7 @@ pub fn answered(outcome: &answer::Outcome) -> Answer {
         "question_id": outcome.question.name(),
         "question": outcome.question.text,
         "answer": outcome.answer.text,
-        "open_questions": outcome.open.iter().map(question_json).collect::<Vec<_>>(),
+        "open_questions": outcome.open.iter().map(QuestionView::from).collect::<Vec<_>>(),
     });
     let rest = match outcome.open.len() {
         0 => "nothing else is asked of that handoff".to_owned(),
@@ -110,9 +163,9 @@ pub fn answered(outcome: &answer::Outcome) -> Answer {
 /// when there is any.
 pub fn added(mut answer: Answer, received: &Received, in_text: bool) -> Answer {
     let Received { accepts, questions } = received;
-    let list: Vec<Value> = accepts.iter().map(|(head, accept)| json_of(head, accept)).collect();
+    let list: Vec<Value> = accepts.iter().map(|(head, accept)| json!(AcceptView::of(head, accept))).collect();
     answer.json.insert("acknowledgements".to_owned(), Value::Array(list));
-    answer.json.insert("questions".to_owned(), questions.iter().map(question_json).collect());
+    answer.json.insert("questions".to_owned(), json!(questions.iter().map(QuestionView::from).collect::<Vec<_>>()));
     if in_text && !accepts.is_empty() {
         let entries: String = accepts.iter().map(|(head, accept)| entry(head, accept)).collect();
         answer.text = format!("{}\n## Acknowledgements\n\n{entries}", answer.text);

@@ -1,5 +1,7 @@
 //! What a command answers: a document for programs, a text for people, and what is said aside.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::safe;
@@ -8,10 +10,74 @@ use crate::error::{Argument, Command, Error, Terms, Text};
 use crate::model::SessionId;
 use crate::ops::Stored;
 use crate::store::Storage;
-use empirica_secrets::redact_text;
+use empirica_secrets::{Replaced, redact_text};
 
 /// The exit code when a gate says stop.
 const GATE: u8 = 3;
+
+/// Where records were stored.
+#[derive(Serialize, JsonSchema)]
+pub struct StoredView<'a> {
+    /// Whether the records are not where they should be, because the notes, or not even the repository's log, could be written.
+    degraded_mode: bool,
+    /// Where the records are now; null when there was nothing to store.
+    storage: Option<Storage>,
+    /// The session that the command began because none was active.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_started: Option<BegunView<'a>>,
+    /// With `degraded_mode` true: the commands that mend that, or show more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<String>>")]
+    recovery_commands: Option<Vec<&'a Command>>,
+    /// The secrets that were replaced.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    redacted: &'a [Replaced],
+    /// The secrets that were stored as they are, with `--allow-secret`.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    secrets_allowed: &'a [Replaced],
+}
+
+/// A session that began.
+#[derive(Serialize, JsonSchema)]
+struct BegunView<'a> {
+    /// The session.
+    session_id: &'a SessionId,
+    /// Its agent.
+    ai_id: &'a str,
+}
+
+impl<'a> From<&'a Stored> for StoredView<'a> {
+    fn from(stored: &'a Stored) -> Self {
+        let begun = stored.session_started.as_ref();
+        StoredView {
+            degraded_mode: stored.degraded_mode,
+            storage: stored.storage,
+            session_started: begun.map(|(session_id, ai_id)| BegunView { session_id, ai_id }),
+            recovery_commands: stored.degraded_mode.then(|| commands(&stored.remedies)),
+            redacted: &stored.redacted,
+            secrets_allowed: &stored.allowed,
+        }
+    }
+}
+
+/// The commands of remedies, each once.
+fn commands(remedies: &[(Text, Vec<Command>)]) -> Vec<&Command> {
+    let mut all: Vec<&Command> = Vec::new();
+    for command in remedies.iter().flat_map(|(_, commands)| commands) {
+        if !all.contains(&command) {
+            all.push(command);
+        }
+    }
+    all
+}
+
+/// The keys of a view.
+fn keys(view: impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(view) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
 
 /// The answer of one command.
 #[derive(Debug, Default)]
@@ -43,13 +109,15 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// An answer from the keys of a JSON object.
-    pub fn new(json: Value) -> Self {
-        let json = match json {
-            Value::Object(map) => map,
-            _ => Map::new(),
-        };
-        Answer { json, ..Default::default() }
+    /// An answer with the keys of a view.
+    pub fn new(view: impl Serialize) -> Self {
+        Answer { json: keys(view), ..Default::default() }
+    }
+
+    /// Adds the keys of another view.
+    pub fn with(mut self, view: impl Serialize) -> Self {
+        self.json.extend(keys(view));
+        self
     }
 
     /// Sets the text.
@@ -109,23 +177,16 @@ impl Answer {
     /// Takes in what storing left to say: `degraded_mode`, `storage`, `redacted`, `secrets_allowed`, the warnings, and what to do about them.
     /// The last call says where the records are.
     pub fn stored(mut self, stored: &Stored) -> Self {
-        self.json.insert("degraded_mode".to_owned(), json!(stored.degraded_mode));
-        self.json.insert("storage".to_owned(), json!(stored.storage.map(Storage::name)));
         self.json.remove("recovery_commands");
+        self.json.extend(keys(StoredView::from(stored)));
         if let Some((session, ai)) = &stored.session_started {
-            self.json.insert("session_started".to_owned(), json!({"session_id": session, "ai_id": ai}));
             self.said.insert(0, format!("Began session {} of {ai}.", session.short()));
         }
         if stored.degraded_mode {
             self.advise(&stored.remedies);
         }
-        for (key, secrets) in [("redacted", &stored.redacted), ("secrets_allowed", &stored.allowed)] {
-            let listed: Vec<Value> = secrets.iter().map(|s| json!({"field": s.field, "rule": s.rule})).collect();
-            if !listed.is_empty() {
-                self.json.insert(key.to_owned(), Value::Array(listed));
-            }
-        }
-        self.warn(stored.warnings.iter().cloned())
+        self.warnings.extend(stored.warnings.iter().cloned().map(Into::into));
+        self
     }
 
     /// Says what to do about what is degraded: as hints, and as `recovery_commands`.
@@ -185,19 +246,38 @@ pub fn count(document: &mut Map<String, Value>) {
     }
 }
 
+/// The command did not do what it was asked to. A command that fails although it answers has its own keys, too.
+#[derive(Serialize, JsonSchema)]
+pub struct FailureView {
+    /// Always false.
+    ok: bool,
+    /// What happened.
+    error: String,
+    /// Why.
+    reason: String,
+    /// What to do.
+    suggestion: String,
+    /// Values that would have worked.
+    alternatives: Vec<String>,
+    /// Commands that mend it or show more, ready to run; empty where no command can help.
+    recovery_commands: Vec<String>,
+    /// What was given, if a name or value was wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provided: Option<String>,
+}
+
 /// The one document of a failure, in the terms of an interface.
 pub fn failure(error: &Error, terms: &dyn Terms) -> Map<String, Value> {
-    let mut out = Map::from_iter([("ok".to_owned(), json!(false))]);
-    for (key, text) in
-        [("error", error.message()), ("reason", &error.reason_text()), ("suggestion", &error.suggestion_text())]
-    {
-        out.insert(key.to_owned(), json!(told(&text.render(terms))));
-    }
-    out.insert("alternatives".to_owned(), error.alternatives().iter().map(|text| told(text)).collect());
+    let mut out = keys(FailureView {
+        ok: false,
+        error: told(&error.message().render(terms)),
+        reason: told(&error.reason_text().render(terms)),
+        suggestion: told(&error.suggestion_text().render(terms)),
+        alternatives: error.alternatives().iter().map(|text| told(text)).collect(),
+        recovery_commands: Vec::new(),
+        provided: error.provided_text().map(told),
+    });
     recovery(&mut out, error.commands(), terms);
-    if let Some(provided) = error.provided_text() {
-        out.insert("provided".to_owned(), json!(told(provided)));
-    }
     out
 }
 

@@ -1,18 +1,21 @@
 //! The answers of the workflow: assessments with their goals and gates, and drift.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::diff::deltas_json;
 use super::handoff::{hint_missing, markdown, outcome_json};
+use super::pairs::Pairs;
 use super::template::Templates;
 use super::{Answer, safe, words};
-use crate::epistemics::drift::Drift;
+use crate::epistemics::drift::{self, Drift};
 use crate::epistemics::gate::Gate;
 use crate::epistemics::trajectory;
 use crate::error::Result;
-use crate::model::Phase;
 use crate::model::goal::{GoalDone, GoalState};
-use crate::ops::{assess, drift, propose};
+use crate::model::{Phase, Vector};
+use crate::ops::{assess, drift as drifts, propose};
 
 /// A goal that a PREFLIGHT proposed, as JSON.
 fn goal_json(goal: &GoalState) -> Value {
@@ -33,19 +36,41 @@ fn goal_lines(goals: &[GoalState]) -> String {
     if list.is_empty() { list } else { format!("Suggested goals:\n{list}") }
 }
 
-/// Drift as JSON.
-pub fn drift_json(drift: &Drift) -> Value {
-    let deltas: Map<String, Value> =
-        drift.deltas.iter().map(|(vector, delta)| (vector.name().to_owned(), json!(delta))).collect();
-    json!({
-        "detected": drift.detected,
-        "type": drift.kind.name(),
-        "pattern": drift.pattern(),
-        "severity": drift.severity.name(),
-        "window_size": drift.window,
-        "assessments_analyzed": drift.analyzed,
-        "vector_deltas": deltas,
-    })
+/// How confidence moved: the newest assessment of the window against the mean of those before it. Counted are engagement, know, do,
+/// context, clarity, coherence, signal and uncertainty. A fall counts; a gain counts as far as it goes beyond the assessments since
+/// which nothing was learned (no finding, answer, decision or source with a new text, and no evidence that passed). Where
+/// something was learned, a gain above 0.30 counts unless evidence passed or three such claims were logged since.
+#[derive(Serialize, JsonSchema)]
+pub struct DriftView {
+    /// Whether a counted move is 0.05 or more.
+    detected: bool,
+    /// The sort of move.
+    #[serde(rename = "type")]
+    kind: drift::Kind,
+    /// The sort of move, a sentence.
+    pattern: &'static str,
+    /// By the largest counted move: minor below 0.15, moderate to 0.30, severe above.
+    severity: drift::Severity,
+    /// How many assessments were to be compared.
+    window_size: usize,
+    /// How many were there.
+    assessments_analyzed: usize,
+    /// The moves of the counted vectors that are given on both sides.
+    vector_deltas: Pairs<Vector, f64>,
+}
+
+impl From<&Drift> for DriftView {
+    fn from(drift: &Drift) -> Self {
+        DriftView {
+            detected: drift.detected,
+            kind: drift.kind,
+            pattern: drift.pattern(),
+            severity: drift.severity,
+            window_size: drift.window,
+            assessments_analyzed: drift.analyzed,
+            vector_deltas: Pairs(drift.deltas.clone()),
+        }
+    }
 }
 
 /// Drift in a line.
@@ -80,7 +105,7 @@ fn drift_lines(drift: &Drift) -> String {
 }
 
 fn add_gate(json: &mut Value, gate: &Gate) {
-    json["drift_analysis"] = drift_json(&gate.drift);
+    json["drift_analysis"] = json!(DriftView::from(&gate.drift));
     json["safe_to_proceed"] = json!(gate.drift.is_safe());
     json["decision"] = json!(gate.decision.map(|decision| decision.name()));
     json["decision_reason"] = json!(gate.decision.map(|_| &gate.reason));
@@ -101,7 +126,7 @@ pub fn proposed(outcome: &propose::Anew) -> Answer {
 }
 
 /// The answer of `check --drift`.
-pub fn drifted(outcome: &drift::Outcome) -> Answer {
+pub fn drifted(outcome: &drifts::Outcome) -> Answer {
     let gate = &outcome.gate;
     let mut json = json!({"session_id": outcome.session_id, "ai_id": outcome.ai_id});
     add_gate(&mut json, gate);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::assess::drift_json;
+use super::assess::DriftView;
 use super::{Answer, safe};
 use crate::epistemics::confidence::overall;
 use crate::model::handoff::Item;
@@ -41,7 +41,7 @@ fn state(outcome: &Outcome) -> Map<String, Value> {
         "remaining_unknowns": items(outcome.unknowns()),
         "key_findings": items(&gathered.findings),
         "dead_ends": gathered.dead_ends,
-        "drift_analysis": drift_json(&gate.drift),
+        "drift_analysis": DriftView::from(&gate.drift),
         "safe_to_proceed": gate.drift.is_safe(),
     });
     match json {

@@ -275,7 +275,7 @@ pub fn outcome_json(outcome: &Outcome, markdown: &str) -> Map<String, Value> {
 /// The answer of `handoff`.
 pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
     let built_in = markdown(&mut Templates::built_in(), &outcome.record)?;
-    let mut answer = Answer::new(outcome_json(outcome, &built_in).into()).stored(&outcome.stored);
+    let mut answer = Answer::new(outcome_json(outcome, &built_in)).stored(&outcome.stored);
     let name = outcome.handoff().map_or("handoff.md", template);
     let shown = if terminal.is_built_in(name) { None } else { Some(markdown(terminal, &outcome.record)) };
     answer = match shown {

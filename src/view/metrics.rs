@@ -311,7 +311,7 @@ pub fn of_handoff(one: &One, terminal: &mut Templates) -> Result<Answer> {
         "tokens": one.resumed.is_some().then(|| costs.iter().map(of_detail).collect::<Map<_, _>>()),
         "transcript_tokens": one.resumed.as_ref().and_then(|resumed| resumed.transcript_tokens),
         "first_try_complete": one.reception.is_complete,
-        "acknowledgements": one.received.accepts.iter().map(|(head, said)| accept::json_of(head, said)).collect::<Vec<_>>(),
+        "acknowledgements": one.received.accepts.iter().map(|(head, said)| accept::AcceptView::of(head, said)).collect::<Vec<_>>(),
         "receivers": one.reception.receivers.iter().map(receiver_json).collect::<Vec<_>>(),
     });
     let mut text =

@@ -1,6 +1,11 @@
 //! The answers about sessions.
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+use minijinja::{Value as Text, context};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::pack::{Detail, lists};
 use super::snapshot::brief_keys;
@@ -9,28 +14,21 @@ use super::template::Templates;
 use super::{Answer, safe, words};
 use crate::epistemics::collected::Known;
 use crate::epistemics::confidence::{alone, overall};
-use crate::epistemics::gathered::Gathered;
+use crate::epistemics::gathered::{Answered, Gathered};
 use crate::epistemics::report::{Said, Work, duration, report};
 use crate::epistemics::trajectory::OVERALL;
 use crate::error::{Result, blank, empirica, text};
-use crate::model::Body;
+use crate::model::goal::GoalState;
+use crate::model::handoff::{Choice, Failure, Item, Proof, Slip, ToolUse};
 use crate::model::session::Session;
+use crate::model::{Assessment, Body, Head, Id, Phase, SessionId, Vectors};
 use crate::ops::session::{Ended, Listed, Started, seconds_between};
+use empirica_transcripts::model::ToolSummary;
 
 /// The answer of `session start`.
 pub fn started(outcome: &Started) -> Answer {
-    let json = json!({
-        "session_id": outcome.session_id,
-        "ai_id": outcome.ai_id,
-        "started_at": outcome.started_at,
-        "task": outcome.task,
-        "resumed": outcome.resumed,
-        "from": outcome.continues.as_ref().map(|from| json!({
-            "session_id": from.session_id, "ai_id": from.ai_id, "handoff_id": from.handoff_id, "handoff_written": from.is_written,
-        })),
-    });
     let word = if outcome.resumed { "goes on" } else { "started" };
-    let mut answer = Answer::new(json)
+    let mut answer = Answer::new(outcome)
         .text(format!("{}\n", outcome.session_id))
         .say(format!("Session {} of {} {word}.", outcome.session_id.short(), safe::line(&outcome.ai_id)))
         .stored(&outcome.stored);
@@ -63,17 +61,34 @@ pub fn started(outcome: &Started) -> Answer {
     )
 }
 
+/// The session that ended.
+#[derive(Serialize, JsonSchema)]
+pub struct EndedView<'a> {
+    /// The session.
+    session_id: &'a SessionId,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it ended.
+    ended_at: &'a str,
+    /// How long it was, in words: `2 h 5 min`.
+    duration: String,
+    /// The same in seconds.
+    duration_seconds: u64,
+    /// Whether a handoff of it is stored.
+    handoff: bool,
+}
+
 /// The answer of `session end`.
 pub fn ended(outcome: &Ended) -> Answer {
-    let json = json!({
-        "session_id": outcome.session_id,
-        "ai_id": outcome.ai_id,
-        "ended_at": outcome.ended_at,
-        "duration": duration(outcome.duration_seconds),
-        "duration_seconds": outcome.duration_seconds,
-        "handoff": outcome.has_handoff,
-    });
-    let answer = Answer::new(json)
+    let view = EndedView {
+        session_id: &outcome.session_id,
+        ai_id: &outcome.ai_id,
+        ended_at: &outcome.ended_at,
+        duration: duration(outcome.duration_seconds),
+        duration_seconds: outcome.duration_seconds,
+        handoff: outcome.has_handoff,
+    };
+    let answer = Answer::new(view)
         .text(format!("Session {} ended after {}.\n", outcome.session_id.short(), duration(outcome.duration_seconds)))
         .stored(&outcome.stored);
     if outcome.has_handoff || !outcome.said_something {
@@ -85,22 +100,63 @@ pub fn ended(outcome: &Ended) -> Answer {
     ])
 }
 
-/// A session as JSON.
-pub fn json_of(session: &Session) -> Value {
-    json!({
-        "session_id": session.id,
-        "ai_id": session.ai,
-        "started_at": session.started_at,
-        "ended_at": session.ended_at,
-        "active": session.is_active(),
-        "task": session.task,
-        "type": session.kind,
-        "external_id": session.external_id,
-        "commit": session.commit,
-        "worktree": session.worktree,
-        "from": session.from,
-        "from_handoff": session.from_handoff,
-    })
+/// A session.
+#[derive(Serialize, JsonSchema)]
+pub struct SessionView<'a> {
+    /// The session.
+    session_id: &'a SessionId,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it began.
+    started_at: &'a str,
+    /// When it ended; null while it is active.
+    ended_at: Option<&'a str>,
+    /// Whether it has not ended.
+    active: bool,
+    /// What it set out to do.
+    task: Option<&'a str>,
+    /// The sort of work, in the user's words.
+    #[serde(rename = "type")]
+    kind: Option<&'a str>,
+    /// The id by which the agent's own tool knows it.
+    external_id: Option<&'a str>,
+    /// HEAD when it began.
+    commit: Option<&'a str>,
+    /// The worktree it began in.
+    worktree: Option<&'a str>,
+    /// The session it continues.
+    from: Option<&'a SessionId>,
+    /// The handoff it continues from.
+    from_handoff: Option<&'a Id>,
+}
+
+impl<'a> From<&'a Session> for SessionView<'a> {
+    fn from(session: &'a Session) -> Self {
+        SessionView {
+            session_id: &session.id,
+            ai_id: &session.ai,
+            started_at: &session.started_at,
+            ended_at: session.ended_at.as_deref(),
+            active: session.is_active(),
+            task: session.task.as_deref(),
+            kind: session.kind.as_deref(),
+            external_id: session.external_id.as_deref(),
+            commit: session.commit.as_deref(),
+            worktree: session.worktree.as_deref(),
+            from: session.from.as_ref(),
+            from_handoff: session.from_handoff.as_ref(),
+        }
+    }
+}
+
+/// The sessions that are stored.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionListView")]
+pub struct ListView<'a> {
+    /// The sessions, newest first.
+    sessions: Vec<SessionView<'a>>,
+    /// How many they are.
+    total_sessions: usize,
 }
 
 /// The answer of `session list`.
@@ -115,8 +171,8 @@ pub fn list(listed: &Listed) -> Answer {
             safe::line(s.task.as_deref().unwrap_or(""))
         )
     };
-    let rows: Vec<Value> = listed.sessions.iter().map(json_of).collect();
-    let answer = Answer::new(json!({"sessions": rows, "total_sessions": rows.len()}))
+    let sessions: Vec<SessionView<'_>> = listed.sessions.iter().map(SessionView::from).collect();
+    let answer = Answer::new(ListView { total_sessions: sessions.len(), sessions })
         .text(listed.sessions.iter().map(line).collect::<String>())
         .warn(listed.warnings.clone())
         .paged();
@@ -127,15 +183,120 @@ pub fn list(listed: &Listed) -> Answer {
     }
 }
 
-/// What was collected of a transcript, as JSON.
-fn transcript_json(known: &Known) -> Value {
-    json!({
-        "agent": known.agent, "transcript_id": known.transcript, "branch": known.branch, "model": known.model,
-        "started_at": known.started_at, "ended_at": known.ended_at, "rows": known.rows, "skipped_rows": known.skipped_rows,
-        "size": known.to, "tool_summaries": known.tools, "files_modified": known.files, "files_outside": known.files_outside,
-        "pending_tasks": known.pending_tasks, "decisions": known.decisions, "tokens": known.tokens,
-        "context_tokens": known.context_tokens, "subagents": known.subagents,
-    })
+/// An assessment of the session.
+#[derive(Serialize, JsonSchema)]
+struct AssessmentView<'a> {
+    /// The assessment.
+    checkpoint_id: &'a Id,
+    /// When in the workflow.
+    phase: Phase,
+    /// Which one of its phase, from 1.
+    round: u32,
+    /// When.
+    at: &'a str,
+    /// Its values.
+    vectors: &'a Vectors,
+    /// Null when it gave only uncertainty.
+    overall_confidence: Option<f64>,
+    /// The confidence it claims to act with.
+    confidence: Option<f64>,
+    /// Why it is so.
+    reasoning: Option<&'a str>,
+    /// The task as the agent saw it then.
+    task: Option<&'a str>,
+    /// The iteration of the investigation, from 1.
+    cycle: Option<u32>,
+    /// The depth of the scope, from 0 to 1.
+    scope: Option<f64>,
+    /// Labels.
+    tags: &'a [String],
+    /// What else the agent wanted kept, under its own keys.
+    meta: &'a BTreeMap<String, String>,
+}
+
+impl<'a> From<&'a (Head, Assessment)> for AssessmentView<'a> {
+    fn from((head, a): &'a (Head, Assessment)) -> Self {
+        AssessmentView {
+            checkpoint_id: &head.id,
+            phase: a.phase,
+            round: a.round,
+            at: &head.at,
+            vectors: &a.vectors,
+            overall_confidence: overall(&a.vectors),
+            confidence: a.confidence,
+            reasoning: a.reasoning.as_deref(),
+            task: a.task.as_deref(),
+            cycle: a.cycle,
+            scope: a.scope,
+            tags: &a.tags,
+            meta: &a.meta,
+        }
+    }
+}
+
+/// A checkpoint of the session.
+#[derive(Serialize, JsonSchema)]
+struct CheckpointView<'a> {
+    /// The checkpoint.
+    checkpoint_id: &'a Id,
+    /// When.
+    at: &'a str,
+    /// Its record, without `git_state` and `snapshot`.
+    checkpoint: Map<String, Value>,
+}
+
+/// A session that continues this one.
+#[derive(Serialize, JsonSchema)]
+struct ContinuationView<'a> {
+    /// The session.
+    session_id: Option<&'a SessionId>,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it began.
+    started_at: &'a str,
+}
+
+/// All that a session logged.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownView<'a> {
+    #[serde(flatten)]
+    session: SessionView<'a>,
+    /// How long it was, or is so far, in words: `2 h 5 min`.
+    duration: &'a str,
+    /// The same in seconds.
+    duration_seconds: u64,
+    /// Its assessments, oldest first.
+    assessments: Vec<AssessmentView<'a>>,
+    /// Its checkpoints, oldest first.
+    checkpoints: Vec<CheckpointView<'a>>,
+    /// Its handoffs, superseded ones too.
+    handoffs: Vec<&'a Id>,
+    /// Its findings.
+    findings: &'a [Item],
+    /// Its open questions.
+    unknowns: &'a [Item],
+    /// Its questions that were answered.
+    resolved: &'a [Answered],
+    /// What was tried and failed.
+    dead_ends: &'a [Failure],
+    /// What was decided.
+    decisions: &'a [Choice],
+    /// What was done wrong.
+    mistakes: &'a [Slip],
+    /// The last run of each check.
+    evidence: &'a [Proof],
+    /// The documents and pages that were consulted.
+    sources: &'a [String],
+    /// How often each category of tools was used, most used first.
+    tools: &'a [ToolUse],
+    /// The use of tools, as its agent's transcripts tell, or as it logged when that is more.
+    tool_summaries: &'a [ToolSummary],
+    /// What was collected of each of its transcripts.
+    transcripts: &'a [Known],
+    /// The sessions that continue it.
+    continued_by: Vec<ContinuationView<'a>>,
+    /// Its goals.
+    goals: &'a [GoalState],
 }
 
 /// The lines that draw how each vector went, in columns; none without an assessment.
@@ -162,48 +323,43 @@ pub fn show(gathered: &Gathered, warnings: Vec<String>, terminal: &mut Templates
     let seconds = seconds_between(&session.started_at, last);
     let at = chrono::DateTime::parse_from_rfc3339(last).map(|t| t.with_timezone(&chrono::Utc)).unwrap_or_default();
     let handoff = report(gathered, Work::default(), Said::default(), at);
-    let assessed: Vec<Value> = gathered
-        .assessments
-        .iter()
-        .map(|(head, a)| {
-            json!({
-                "checkpoint_id": head.id, "phase": a.phase, "round": a.round, "at": head.at, "vectors": a.vectors,
-                "overall_confidence": overall(&a.vectors), "confidence": a.confidence, "reasoning": a.reasoning,
-                "task": a.task, "cycle": a.cycle, "scope": a.scope, "tags": a.tags, "meta": a.meta,
+    let long = duration(seconds);
+    let view = ShownView {
+        session: SessionView::from(session),
+        duration: &long,
+        duration_seconds: seconds,
+        assessments: gathered.assessments.iter().map(AssessmentView::from).collect(),
+        checkpoints: gathered
+            .checkpoints
+            .iter()
+            .map(|(head, checkpoint)| CheckpointView {
+                checkpoint_id: &head.id,
+                at: &head.at,
+                checkpoint: brief_keys(&Body::Checkpoint(Box::new(checkpoint.clone()))),
             })
-        })
-        .collect();
-    let with_ids = |items: &[crate::model::handoff::Item]| -> Vec<Value> {
-        items.iter().map(|i| json!({"id": i.id, "text": i.text})).collect()
+            .collect(),
+        handoffs: gathered.handoffs.iter().map(|(head, _)| &head.id).collect(),
+        findings: &gathered.findings,
+        unknowns: &gathered.unknowns,
+        resolved: &gathered.answered,
+        dead_ends: &gathered.dead_ends,
+        decisions: &gathered.decisions,
+        mistakes: &gathered.mistakes,
+        evidence: &gathered.evidence,
+        sources: &gathered.sources,
+        tools: &gathered.tools,
+        tool_summaries: &gathered.activity,
+        transcripts: &gathered.transcripts,
+        continued_by: gathered
+            .continued_by
+            .iter()
+            .map(|head| ContinuationView { session_id: head.session.as_ref(), ai_id: &head.ai, started_at: &head.at })
+            .collect(),
+        goals: &gathered.goals,
     };
-    let mut json = json_of(session);
-    let more = json!({
-        "duration": duration(seconds),
-        "duration_seconds": seconds,
-        "assessments": assessed,
-        "checkpoints": gathered.checkpoints.iter().map(|(head, c)| json!({"checkpoint_id": head.id, "at": head.at, "checkpoint": brief_keys(&Body::Checkpoint(Box::new(c.clone())))})).collect::<Vec<_>>(),
-        "handoffs": gathered.handoffs.iter().map(|(head, _)| &head.id).collect::<Vec<_>>(),
-        "findings": with_ids(&gathered.findings),
-        "unknowns": with_ids(&gathered.unknowns),
-        "resolved": gathered.answered.iter().map(|a| json!({"question": a.question, "answer": a.answer})).collect::<Vec<_>>(),
-        "dead_ends": gathered.dead_ends,
-        "decisions": gathered.decisions,
-        "mistakes": gathered.mistakes,
-        "evidence": gathered.evidence,
-        "sources": gathered.sources,
-        "tools": gathered.tools,
-        "tool_summaries": gathered.activity,
-        "transcripts": gathered.transcripts.iter().map(transcript_json).collect::<Vec<_>>(),
-        "continued_by": gathered.continued_by.iter().map(|head| json!({"session_id": head.session, "ai_id": head.ai, "started_at": head.at})).collect::<Vec<_>>(),
-        "goals": gathered.goals,
-    });
-    if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {
-        json.extend(more);
-    }
-    let numbered = |item: &crate::model::handoff::Item| {
-        item.id.as_ref().map_or_else(|| item.text.clone(), |id| format!("{} {}", id.short(), item.text))
-    };
-    let text_lists: Vec<Value> = lists(&handoff, Detail::Detailed)
+    let numbered =
+        |item: &Item| item.id.as_ref().map_or_else(|| item.text.clone(), |id| format!("{} {}", id.short(), item.text));
+    let text_lists: Vec<Text> = lists(&handoff, Detail::Detailed)
         .into_iter()
         .filter(|list| !list.entries.is_empty() && list.key != "next_steps")
         .map(|list| {
@@ -215,25 +371,32 @@ pub fn show(gathered: &Gathered, warnings: Vec<String>, terminal: &mut Templates
                 }
                 _ => list.entries.iter().map(|entry| entry.text.clone()).collect(),
             };
-            json!({"title": list.title, "entries": entries})
+            context! { title => list.title, entries }
         })
         .collect();
-    let rows: Vec<Value> = gathered
-        .assessments
-        .iter()
-        .map(|(head, a)| {
-            json!({
-                "phase": a.phase.name(), "round": a.round, "at": head.at, "overall": overall(&a.vectors),
-                "values": words::vectors(&a.vectors), "reasoning": a.reasoning,
-            })
-        })
-        .collect();
-    let data = json!({
-        "id": session.id, "ai": session.ai, "started_at": session.started_at, "ended_at": session.ended_at,
-        "duration": duration(seconds), "task": session.task, "kind": session.kind,
-        "handoff": gathered.handoffs.last().map(|(head, _)| head.id.short()),
-        "trajectory": trajectory(gathered), "assessments": rows, "lists": text_lists,
+    let rows = gathered.assessments.iter().map(|(head, a)| {
+        context! {
+            phase => a.phase.name(),
+            round => a.round,
+            at => &head.at,
+            overall => overall(&a.vectors),
+            values => words::vectors(&a.vectors),
+            reasoning => a.reasoning.as_deref(),
+        }
     });
+    let data = context! {
+        id => session.id.as_str(),
+        ai => &session.ai,
+        started_at => &session.started_at,
+        ended_at => session.ended_at.as_deref(),
+        duration => &long,
+        task => session.task.as_deref(),
+        kind => session.kind.as_deref(),
+        handoff => gathered.handoffs.last().map(|(head, _)| head.id.short()),
+        trajectory => trajectory(gathered),
+        assessments => rows.collect::<Vec<_>>(),
+        lists => text_lists,
+    };
     let text = terminal.render("session.txt", data)?.trim().to_owned() + "\n";
-    Ok(Answer::new(json).text(text).warn(warnings).paged())
+    Ok(Answer::new(view).text(text).warn(warnings).paged())
 }

@@ -1,19 +1,24 @@
 //! The answer of `status`: where things stand, on one screen.
 
-use serde_json::{Value, json};
+use minijinja::{Value, context};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::assess::{drift_json, drift_line};
+use super::assess::{DriftView, drift_line};
+use super::session::SessionView;
 use super::template::Templates;
 use super::{Answer, words};
 use crate::epistemics::confidence::overall;
 use crate::epistemics::report::duration;
 use crate::epistemics::short::short;
-use crate::error::{Error, Result, empirica};
+use crate::error::{Command, Error, Result, empirica};
 use crate::model::goal::{GoalState, GoalStatus};
-use crate::ops::backlog::{Unsynced, Waiting};
+use crate::model::{Phase, Vectors};
+use crate::ops::backlog::{RemoteLacks, Unsynced, Waiting};
 use crate::ops::session::seconds_between;
 use crate::ops::show::short_commit;
-use crate::ops::status::{AtWork, Outcome};
+use crate::ops::status::{AtWork, Next, Outcome};
+use crate::store::Counted;
 
 const BAR: usize = 20;
 
@@ -22,24 +27,135 @@ fn bar(value: f64) -> String {
     "█".repeat(full.min(BAR)) + &"░".repeat(BAR - full.min(BAR))
 }
 
-fn session_json(AtWork { gathered, gate }: &AtWork) -> Value {
-    let last = gathered.last();
-    let mut json = super::session::json_of(&gathered.session);
-    json["phase"] = json!(last.map(|(_, a)| a.phase));
-    json["round"] = json!(last.map(|(_, a)| a.round));
-    json["vectors"] = json!(last.map(|(_, a)| &a.vectors));
-    json["overall_confidence"] = json!(last.and_then(|(_, a)| overall(&a.vectors)));
-    json["drift_analysis"] = drift_json(&gate.drift);
-    json["safe_to_proceed"] = json!(gate.drift.is_safe());
-    json["findings"] = json!(gathered.findings.len());
-    json["unknowns"] = json!(gathered.unknowns.len());
-    json["dead_ends"] = json!(gathered.dead_ends.len());
-    json["decisions"] = json!(gathered.decisions.len());
-    json["mistakes"] = json!(gathered.mistakes.len());
-    json["goals_open"] = json!(gathered.goals.iter().filter(|g| g.status == GoalStatus::Open).count());
-    json["goals_done"] = json!(gathered.goals.iter().filter(|g| g.status == GoalStatus::Done).count());
-    json["handoffs"] = json!(gathered.in_force());
-    json
+/// Where the clone, its active sessions and its records stand.
+#[derive(Serialize, JsonSchema)]
+pub struct StatusView<'a> {
+    /// The branch; null when HEAD is detached.
+    branch: Option<&'a str>,
+    /// HEAD; null when it is unborn.
+    commit: Option<&'a str>,
+    /// `main`, or the name of the linked worktree.
+    worktree: &'a str,
+    /// The active sessions of this worktree, newest first.
+    sessions: Vec<AtWorkView<'a>>,
+    /// How many sessions are stored.
+    total_sessions: usize,
+    /// How many handoffs are in force.
+    handoffs: usize,
+    /// How many records wait in logs for the notes.
+    unflushed: usize,
+    /// The records that wait in logs.
+    waiting: WaitingView<'a>,
+    /// The records that have not reached a remote they go to, as far as the tracking refs tell. Null without such a remote, and
+    /// when that cannot be told.
+    unsynced: Option<&'a Unsynced>,
+    /// Whether `init` set this clone up.
+    set_up: bool,
+    /// The commands that make sense next, at most two.
+    next_commands: &'a [Next],
+}
+
+/// An active session.
+#[derive(Serialize, JsonSchema)]
+struct AtWorkView<'a> {
+    #[serde(flatten)]
+    session: SessionView<'a>,
+    /// Of the last assessment; null without one.
+    phase: Option<Phase>,
+    /// Of the last assessment.
+    round: Option<u32>,
+    /// Of the last assessment.
+    vectors: Option<&'a Vectors>,
+    /// Of the last assessment; null when it gave only uncertainty.
+    overall_confidence: Option<f64>,
+    /// How confidence moved over the last assessments.
+    drift_analysis: DriftView,
+    /// Whether the drift is not severe.
+    safe_to_proceed: bool,
+    /// How many findings it logged.
+    findings: usize,
+    /// How many questions are open.
+    unknowns: usize,
+    /// How many dead ends it logged.
+    dead_ends: usize,
+    /// How many decisions it logged.
+    decisions: usize,
+    /// How many mistakes it logged.
+    mistakes: usize,
+    /// How many of its goals are open.
+    goals_open: usize,
+    /// How many of its goals are done.
+    goals_done: usize,
+    /// How many of its handoffs are in force.
+    handoffs: usize,
+}
+
+impl<'a> From<&'a AtWork> for AtWorkView<'a> {
+    fn from(AtWork { gathered, gate }: &'a AtWork) -> Self {
+        let last = gathered.last().map(|(_, assessment)| assessment);
+        let goals = |status| gathered.goals.iter().filter(|goal| goal.status == status).count();
+        AtWorkView {
+            session: SessionView::from(&gathered.session),
+            phase: last.map(|last| last.phase),
+            round: last.map(|last| last.round),
+            vectors: last.map(|last| &last.vectors),
+            overall_confidence: last.and_then(|last| overall(&last.vectors)),
+            drift_analysis: DriftView::from(&gate.drift),
+            safe_to_proceed: gate.drift.is_safe(),
+            findings: gathered.findings.len(),
+            unknowns: gathered.unknowns.len(),
+            dead_ends: gathered.dead_ends.len(),
+            decisions: gathered.decisions.len(),
+            mistakes: gathered.mistakes.len(),
+            goals_open: goals(GoalStatus::Open),
+            goals_done: goals(GoalStatus::Done),
+            handoffs: gathered.in_force(),
+        }
+    }
+}
+
+/// The records that wait in logs for the notes.
+#[derive(Serialize, JsonSchema)]
+struct WaitingView<'a> {
+    #[serde(flatten)]
+    counted: &'a Counted,
+    /// Why a flush would leave them; null when nothing is in its way.
+    reason: Option<String>,
+    /// The command that writes them; null when none waits.
+    #[schemars(with = "Option<String>")]
+    command: Option<Command>,
+    /// The commands that remove what is in its way.
+    #[schemars(with = "Vec<String>")]
+    recovery_commands: &'a [Command],
+}
+
+impl<'a> From<&'a Outcome> for StatusView<'a> {
+    fn from(outcome: &'a Outcome) -> Self {
+        StatusView {
+            branch: outcome.branch.as_deref(),
+            commit: outcome.commit.as_deref(),
+            worktree: &outcome.worktree,
+            sessions: outcome.sessions.iter().map(AtWorkView::from).collect(),
+            total_sessions: outcome.total_sessions,
+            handoffs: outcome.handoffs,
+            unflushed: outcome.waiting.counted.all(),
+            waiting: WaitingView::from(&outcome.waiting),
+            unsynced: outcome.unsynced.as_ref(),
+            set_up: outcome.is_set_up,
+            next_commands: &outcome.next,
+        }
+    }
+}
+
+impl<'a> From<&'a Waiting> for WaitingView<'a> {
+    fn from(Waiting { counted, obstacle }: &'a Waiting) -> Self {
+        WaitingView {
+            counted,
+            reason: obstacle.as_ref().map(Error::with_reason),
+            command: (counted.all() > 0).then(|| empirica("flush")),
+            recovery_commands: obstacle.as_ref().map_or(&[], |error| error.commands()),
+        }
+    }
 }
 
 /// How many goals and unknowns the screen names, each.
@@ -47,16 +163,12 @@ const NAMED: usize = 4;
 /// How much of their texts, in characters.
 const NAMED_TEXT: usize = 160;
 
-fn session_view(AtWork { gathered, gate }: &AtWork) -> Value {
-    let mut bars: Vec<Value> = Vec::new();
-    if let Some((_, assessment)) = gathered.last() {
-        for (vector, value) in assessment.vectors.iter() {
-            bars.push(json!({"name": vector.name(), "bar": bar(value), "value": value}));
-        }
-        if let Some(value) = overall(&assessment.vectors) {
-            bars.push(json!({"name": "overall confidence", "bar": bar(value), "value": value}));
-        }
-    }
+fn session_lines(AtWork { gathered, gate }: &AtWork) -> Value {
+    let last = gathered.last().map(|(_, assessment)| assessment);
+    let named = |name, value| context! { name, bar => bar(value), value };
+    let mut bars: Vec<Value> =
+        last.iter().flat_map(|last| last.vectors.iter()).map(|(vector, value)| named(vector.name(), value)).collect();
+    bars.extend(last.and_then(|last| overall(&last.vectors)).map(|value| named("overall confidence", value)));
     let counts = [
         (gathered.findings.len(), "finding"),
         (gathered.unknowns.len(), "open unknown"),
@@ -67,20 +179,16 @@ fn session_view(AtWork { gathered, gate }: &AtWork) -> Value {
     ];
     let counts = counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, noun)| words::count(n, noun));
     let counts: Vec<String> = counts.collect();
-    let is_open = |goal: &&GoalState| goal.status == GoalStatus::Open;
     let ended = gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Done).count();
-    let open: Vec<&GoalState> = gathered.goals.iter().filter(is_open).collect();
+    let open: Vec<&GoalState> = gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open).collect();
     let goals: Vec<Value> = open
         .iter()
         .take(NAMED)
-        .map(|g| json!({"short": g.id.short(), "status": g.status.name(), "text": short(&g.text, NAMED_TEXT), "progress": g.progress()}))
+        .map(|g| context! { short => g.id.short(), status => g.status.name(), text => short(&g.text, NAMED_TEXT), progress => g.progress() })
         .collect();
-    let unknowns: Vec<Value> = gathered
-        .unknowns
-        .iter()
-        .rev()
-        .take(NAMED)
-        .filter_map(|u| u.id.as_ref().map(|id| json!({"short": id.short(), "text": short(&u.text, NAMED_TEXT)})))
+    let newest = gathered.unknowns.iter().rev().take(NAMED);
+    let unknowns: Vec<Value> = newest
+        .filter_map(|u| Some(context! { short => u.id.as_ref()?.short(), text => short(&u.text, NAMED_TEXT) }))
         .collect();
     let mut more = Vec::new();
     for (left, noun) in [(open.len() - goals.len(), "open goal"), (gathered.unknowns.len() - unknowns.len(), "unknown")]
@@ -88,33 +196,19 @@ fn session_view(AtWork { gathered, gate }: &AtWork) -> Value {
         more.extend((left > 0).then(|| words::count(left, noun)));
     }
     more.extend((ended > 0).then(|| format!("{ended} done")));
-    json!({
-        "short": gathered.session.id.short(),
-        "ai": gathered.session.ai,
-        "task": gathered.session.task.as_ref().map(|task| short(task, NAMED_TEXT)),
-        "duration": duration(seconds_between(&gathered.session.started_at, &gathered.last_at)),
-        "phase": gathered.last().map(|(_, a)| format!("{} {}", a.phase.name(), a.round)),
-        "bars": bars,
-        "drift": gathered.last().map(|_| drift_line(&gate.drift)),
-        "counts": if counts.is_empty() { "nothing logged yet".to_owned() } else { counts.join(", ") },
-        "more": more.join(", "),
-        "goals": goals,
-        "unknowns": unknowns,
-    })
-}
-
-fn waiting_json(waiting: &Waiting) -> Value {
-    let counted = &waiting.counted;
-    let obstacle = waiting.obstacle.as_ref();
-    json!({
-        "log": counted.log,
-        "user_state": counted.user_state,
-        "interrupted": counted.interrupted,
-        "since": counted.since,
-        "reason": obstacle.map(Error::with_reason),
-        "command": (counted.all() > 0).then(|| empirica("flush")),
-        "recovery_commands": obstacle.map_or(&[][..], |error| error.commands()),
-    })
+    context! {
+        short => gathered.session.id.short(),
+        ai => &gathered.session.ai,
+        task => gathered.session.task.as_ref().map(|task| short(task, NAMED_TEXT)),
+        duration => duration(seconds_between(&gathered.session.started_at, &gathered.last_at)),
+        phase => last.map(|last| format!("{} {}", last.phase.name(), last.round)),
+        bars,
+        drift => last.map(|_| drift_line(&gate.drift)),
+        counts => if counts.is_empty() { "nothing logged yet".to_owned() } else { counts.join(", ") },
+        more => more.join(", "),
+        goals,
+        unknowns,
+    }
 }
 
 /// Where records wait, since when, why, and what writes them; `None` when none does.
@@ -132,26 +226,17 @@ fn waiting_text(waiting: &Waiting) -> Option<String> {
     (!places.is_empty()).then(|| format!("{}{since}{why}; to write them: {}", places.join(", "), empirica("flush")))
 }
 
-fn unsynced_json(unsynced: &Unsynced) -> Value {
-    let remote = |(name, records, handoffs): &(String, usize, usize)| json!({"remote": name, "records": records, "handoffs": handoffs});
-    json!({
-        "records": unsynced.records,
-        "handoffs": unsynced.handoffs,
-        "remotes": unsynced.remotes.iter().map(remote).collect::<Vec<_>>(),
-    })
-}
-
 /// What each remote lacks, as far as is known here; `None` when none lacks anything.
 fn unsynced_text(unsynced: &Unsynced) -> Option<String> {
-    let lacking = unsynced.remotes.iter().filter(|(_, records, _)| *records > 0);
+    let lacking = unsynced.remotes.iter().filter(|remote| remote.records > 0);
     let said: Vec<String> = lacking
-        .map(|(name, records, handoffs)| {
+        .map(|RemoteLacks { remote, records, handoffs }| {
             let among = if *handoffs > 0 {
                 format!(", {} among them,", words::count(*handoffs, "handoff"))
             } else {
                 String::new()
             };
-            format!("{}{among} not on {name} yet", words::count(*records, "record"))
+            format!("{}{among} not on {remote} yet", words::count(*records, "record"))
         })
         .collect();
     (!said.is_empty()).then(|| format!("{}; to send them: {}", said.join("; "), empirica("sync")))
@@ -159,33 +244,19 @@ fn unsynced_text(unsynced: &Unsynced) -> Option<String> {
 
 /// Answers.
 pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
-    let json = json!({
-        "branch": outcome.branch,
-        "commit": outcome.commit,
-        "worktree": outcome.worktree,
-        "sessions": outcome.sessions.iter().map(session_json).collect::<Vec<_>>(),
-        "total_sessions": outcome.total_sessions,
-        "handoffs": outcome.handoffs,
-        "unflushed": outcome.waiting.counted.all(),
-        "waiting": waiting_json(&outcome.waiting),
-        "unsynced": outcome.unsynced.as_ref().map(unsynced_json),
-        "set_up": outcome.is_set_up,
-        "next_commands": outcome.next.iter().map(|(command, why)| json!({"command": command, "reason": why})).collect::<Vec<_>>(),
-    });
-    let data = json!({
-        "branch": outcome.branch,
-        "commit": short_commit(outcome.commit.as_deref()),
-        "worktree": outcome.worktree,
-        "total_sessions": outcome.total_sessions,
-        "handoffs": outcome.handoffs,
-        "unflushed": outcome.waiting.counted.all(),
-        "waiting": waiting_text(&outcome.waiting),
-        "unsynced": outcome.unsynced.as_ref().and_then(unsynced_text),
-        "sessions": outcome.sessions.iter().map(session_view).collect::<Vec<_>>(),
-        "next": outcome.next,
-    });
+    let data = context! {
+        branch => outcome.branch.as_deref(),
+        commit => short_commit(outcome.commit.as_deref()),
+        worktree => &outcome.worktree,
+        total_sessions => outcome.total_sessions,
+        handoffs => outcome.handoffs,
+        waiting => waiting_text(&outcome.waiting),
+        unsynced => outcome.unsynced.as_ref().and_then(unsynced_text),
+        sessions => outcome.sessions.iter().map(session_lines).collect::<Vec<_>>(),
+        next => outcome.next.iter().map(|next| (next.command.to_string(), next.reason.clone())).collect::<Vec<_>>(),
+    };
     let text = terminal.render("status.txt", data)?.trim_end().to_owned() + "\n";
-    let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    let mut answer = Answer::new(StatusView::from(outcome)).text(text).warn(outcome.warnings.clone());
     if let Some(obstacle) = &outcome.waiting.obstacle {
         answer = answer.hint(obstacle.suggestion_text());
         answer.hints.extend(obstacle.commands().iter().map(ToString::to_string));

@@ -1,29 +1,166 @@
 //! The answers about tasks: their history, and where they stand.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
-use super::{Answer, accept, safe, words};
+use super::accept::{AcceptView, QuestionView, question_lines};
+use super::{Answer, safe, words};
 use crate::epistemics::standing::{Deed, Standing, Status, Step};
 use crate::epistemics::{payload, questions, task};
-use crate::model::Verdict;
+use crate::model::{Id, SessionId, Verdict};
 use crate::ops::task::{Task, resolve_command};
 
-fn standing_json(task: &Task) -> Value {
-    let Task { task_id, standing } = task;
-    let decided = standing.decided.map(|at| &standing.steps[at]);
-    let newest = standing.steps.last();
-    json!({
-        "task_id": task_id,
-        "status": standing.status.name(),
-        "title": standing.title,
-        "iteration": standing.round,
-        "decision": decided.and_then(Step::decision).map(Verdict::name),
-        "decided_by": decided.map(|step| &step.head.ai),
-        "waits_for": waits_for(standing),
-        "open_questions": standing.open_questions().count(),
-        "updated_at": newest.map(|step| &step.head.at),
-        "updated_by": newest.map(|step| &step.head.ai),
-    })
+/// A task.
+#[derive(Serialize, JsonSchema)]
+struct TaskView<'a> {
+    /// The task.
+    task_id: &'a str,
+    /// Whether work can go on, a person must resolve it first, or it is done.
+    status: Status,
+    /// What its first handoff that names it is about; can be empty.
+    title: &'a str,
+    /// The round that was reported last; 0 before the first.
+    iteration: u64,
+    /// The last decision.
+    decision: Option<Verdict>,
+    /// Whose it was.
+    decided_by: Option<&'a str>,
+    /// `a person` while it is escalated, else the receiver of its newest handoff, if that was named.
+    waits_for: Option<String>,
+    /// How many questions nobody answered.
+    open_questions: usize,
+    /// When something happened last.
+    updated_at: Option<&'a str>,
+    /// Whose it was.
+    updated_by: Option<&'a str>,
+}
+
+impl<'a> From<&'a Task> for TaskView<'a> {
+    fn from(Task { task_id, standing }: &'a Task) -> Self {
+        let decided = standing.decided.map(|at| &standing.steps[at]);
+        let newest = standing.steps.last();
+        TaskView {
+            task_id,
+            status: standing.status,
+            title: &standing.title,
+            iteration: standing.round,
+            decision: decided.and_then(Step::decision),
+            decided_by: decided.map(|step| step.head.ai.as_str()),
+            waits_for: waits_for(standing),
+            open_questions: standing.open_questions().count(),
+            updated_at: newest.map(|step| step.head.at.as_str()),
+            updated_by: newest.map(|step| step.head.ai.as_str()),
+        }
+    }
+}
+
+/// The tasks, those of which something happened last first.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "TaskListView")]
+pub struct ListView<'a> {
+    /// The tasks.
+    tasks: Vec<TaskView<'a>>,
+    /// How many they are.
+    total_found: usize,
+}
+
+/// A task and all that happened to it.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownView<'a> {
+    #[serde(flatten)]
+    task: TaskView<'a>,
+    /// The files that its reports and handoffs name.
+    files: &'a [String],
+    /// What its receivers asked.
+    questions: Vec<QuestionView<'a>>,
+    /// What happened, oldest first.
+    history: Vec<StepView<'a>>,
+}
+
+/// Something that happened to a task.
+#[derive(Serialize, JsonSchema)]
+struct StepView<'a> {
+    /// The record.
+    id: &'a Id,
+    /// A handoff, an acknowledgement (`accept`) or an answer.
+    kind: &'static str,
+    /// The type of a handoff, else null.
+    #[serde(rename = "type")]
+    handoff_type: Option<&'a str>,
+    /// The round of a handoff.
+    iteration: Option<u64>,
+    /// When.
+    timestamp: &'a str,
+    /// Who.
+    ai_id: &'a str,
+    /// In which session.
+    session_id: Option<&'a SessionId>,
+    /// HEAD then.
+    commit: Option<&'a str>,
+    /// The receiver of a handoff.
+    to: Option<&'a str>,
+    /// The handoff; of an acknowledgement the one that was taken up; null for an answer.
+    handoff_id: Option<&'a Id>,
+    /// The decision that it states.
+    decision: Option<Verdict>,
+    /// Whether a newer handoff took its place.
+    superseded: bool,
+    /// What it says, a text each.
+    said: Vec<String>,
+    /// Of a handoff: the document of its format, null when its type has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<Option<Map<String, Value>>>,
+    /// Of an acknowledgement: all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acknowledgement: Option<AcceptView<'a>>,
+    /// Of an answer: the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question_id: Option<String>,
+}
+
+impl<'a> From<&'a Step> for StepView<'a> {
+    fn from(step: &'a Step) -> Self {
+        let head = &step.head;
+        let mut view = StepView {
+            id: &head.id,
+            kind: "handoff",
+            handoff_type: None,
+            iteration: None,
+            timestamp: &head.at,
+            ai_id: &head.ai,
+            session_id: head.session.as_ref(),
+            commit: head.commit.as_deref(),
+            to: None,
+            handoff_id: Some(&head.id),
+            decision: step.decision(),
+            superseded: false,
+            said: said(step),
+            payload: None,
+            acknowledgement: None,
+            question_id: None,
+        };
+        match &step.deed {
+            Deed::Handoff(handoff, aside) => {
+                view.handoff_type = Some(&handoff.kind);
+                view.iteration = handoff.iteration;
+                view.to = handoff.to.as_deref();
+                view.superseded = *aside;
+                view.payload = Some(payload::document(handoff, &head.at));
+            }
+            Deed::Accept(accept) => {
+                view.kind = "accept";
+                view.handoff_id = Some(&accept.of);
+                view.acknowledgement = Some(AcceptView::of(head, accept));
+            }
+            Deed::Answer(answer) => {
+                view.kind = "answer";
+                view.handoff_id = None;
+                view.question_id = Some(questions::name(&answer.of, answer.question));
+            }
+        }
+        view
+    }
 }
 
 /// Whom it waits for: a person while it is escalated, else the receiver of its newest handoff.
@@ -32,45 +169,6 @@ fn waits_for(standing: &Standing) -> Option<String> {
         Status::Escalated => Some("a person".to_owned()),
         _ => standing.waits_for().map(str::to_owned),
     }
-}
-
-fn step_json(step: &Step) -> Value {
-    let head = &step.head;
-    let mut json = json!({
-        "id": head.id,
-        "kind": "handoff",
-        "type": null,
-        "iteration": null,
-        "timestamp": head.at,
-        "ai_id": head.ai,
-        "session_id": head.session,
-        "commit": head.commit,
-        "to": null,
-        "handoff_id": head.id,
-        "decision": step.decision().map(Verdict::name),
-        "superseded": false,
-        "said": said(step),
-    });
-    match &step.deed {
-        Deed::Handoff(handoff, aside) => {
-            json["type"] = json!(handoff.kind);
-            json["iteration"] = json!(handoff.iteration);
-            json["to"] = json!(handoff.to);
-            json["superseded"] = json!(aside);
-            json["payload"] = json!(payload::document(handoff, &head.at));
-        }
-        Deed::Accept(said) => {
-            json["kind"] = json!("accept");
-            json["handoff_id"] = json!(said.of);
-            json["acknowledgement"] = accept::json_of(head, said);
-        }
-        Deed::Answer(answer) => {
-            json["kind"] = json!("answer");
-            json["handoff_id"] = Value::Null;
-            json["question_id"] = json!(questions::name(&answer.of, answer.question));
-        }
-    }
-    json
 }
 
 /// What a step says, a text each.
@@ -148,18 +246,20 @@ fn line(task: &Task) -> String {
 /// The answer of `task show`.
 pub fn shown(task: &Task, warnings: Vec<String>) -> Answer {
     let standing = &task.standing;
-    let mut json = standing_json(task);
-    json["files"] = json!(standing.files);
-    json["questions"] = standing.questions.iter().map(accept::question_json).collect();
-    json["history"] = standing.steps.iter().map(step_json).collect();
+    let view = ShownView {
+        task: TaskView::from(task),
+        files: &standing.files,
+        questions: standing.questions.iter().map(QuestionView::from).collect(),
+        history: standing.steps.iter().map(StepView::from).collect(),
+    };
     let title = if standing.title.is_empty() { String::new() } else { format!(": {}", safe::line(&standing.title)) };
     let mut text = format!("Task {}{title}\n{}\n\n", safe::line(&task.task_id), line(task));
     standing.steps.iter().for_each(|step| text.push_str(&step_text(step)));
     if !standing.questions.is_empty() {
         text.push_str("\nQuestions:\n");
-        standing.questions.iter().for_each(|question| text.push_str(&accept::question_lines(question)));
+        standing.questions.iter().for_each(|question| text.push_str(&question_lines(question)));
     }
-    let mut answer = Answer::new(json).text(text).warn(warnings).paged();
+    let mut answer = Answer::new(view).text(text).warn(warnings).paged();
     if let Some(command) = resolve_command(standing) {
         answer = answer.hint(command);
     }
@@ -171,7 +271,6 @@ pub fn shown(task: &Task, warnings: Vec<String>) -> Answer {
 
 /// The answer of `task list`.
 pub fn list(tasks: &[Task], open_only: bool, warnings: Vec<String>) -> Answer {
-    let rows: Vec<Value> = tasks.iter().map(standing_json).collect();
     let entry = |task: &Task| {
         let title = if task.standing.title.is_empty() {
             String::new()
@@ -180,7 +279,7 @@ pub fn list(tasks: &[Task], open_only: bool, warnings: Vec<String>) -> Answer {
         };
         format!("{}{title}\n    {}\n", safe::line(&task.task_id), line(task))
     };
-    let answer = Answer::new(json!({"tasks": rows, "total_found": tasks.len()}))
+    let answer = Answer::new(ListView { tasks: tasks.iter().map(TaskView::from).collect(), total_found: tasks.len() })
         .text(tasks.iter().map(entry).collect::<String>())
         .warn(warnings)
         .paged();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Error as TemplateError};
-use serde_json::Value as Json;
+use serde::Serialize;
 
 use super::{safe, words};
 use crate::error::{Error, Result, move_aside};
@@ -60,7 +60,7 @@ impl Templates {
     }
 
     /// Renders a template. A user's template that cannot be used is an error that names the file and the place.
-    pub fn render(&mut self, name: &str, data: Json) -> Result<String> {
+    pub fn render(&mut self, name: &str, data: impl Serialize) -> Result<String> {
         let file = self.file(name);
         let broken = |error: TemplateError| {
             let shown = file.as_ref().map_or_else(|| name.to_owned(), |file| file.display().to_string());

@@ -1,9 +1,12 @@
 //! Who vouches for a record: who committed it, and what its signatures are worth.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Answer, safe};
 use crate::error::{Error, empirica};
+use crate::model::Id;
 use crate::ops::committer::{Committed, Committers};
 use crate::ops::sign::{Checked, Outcome, State, Verification};
 use crate::store::Brought;
@@ -12,10 +15,19 @@ fn name(by: &Brought) -> String {
     safe::words(&format!("{} <{}>", by.name, by.email)).replace("\\<", "<")
 }
 
-/// Adds to the answer of `show` who committed what is shown: `committed_by` and `committed_by_other`, and a line `in_text`.
-pub fn committed(mut answer: Answer, committed: &Committed, in_text: bool) -> Answer {
-    answer.json.insert("committed_by".to_owned(), json!(committed.by));
-    answer.json.insert("committed_by_other".to_owned(), json!(committed.is_other()));
+/// Who committed a record.
+#[derive(Serialize, JsonSchema)]
+pub struct CommittedView<'a> {
+    /// Who brought it into the notes; null when that is not known.
+    committed_by: Option<&'a Brought>,
+    /// Whether it is known that another than who committed the start of its session committed it.
+    committed_by_other: bool,
+}
+
+/// Adds to the answer of `show` who committed what is shown, and a line `in_text`.
+pub fn committed(answer: Answer, committed: &Committed, in_text: bool) -> Answer {
+    let view = CommittedView { committed_by: committed.by.as_ref(), committed_by_other: committed.is_other() };
+    let mut answer = answer.with(view);
     let Some(by) = committed.by.as_ref().filter(|_| in_text) else { return answer };
     answer.text.push_str(&format!("\nCommitted by {}.\n", name(by)));
     if let Some(start) = committed.start.as_ref().filter(|_| committed.is_other()) {
@@ -24,13 +36,49 @@ pub fn committed(mut answer: Answer, committed: &Committed, in_text: bool) -> An
     answer
 }
 
-/// Adds to the answer about a session who committed what it said: `committers` and `committed_by_others`; in the text only
-/// where these are several.
-pub fn session(mut answer: Answer, committers: &Committers) -> Answer {
-    let one = |(by, records): &(Option<Brought>, usize)| json!({"name": by.as_ref().map(|by| &by.name), "email": by.as_ref().map(|by| &by.email), "records": records});
-    answer.json.insert("committers".to_owned(), committers.all.iter().map(one).collect());
-    let other = |(head, kind, by): &(crate::model::Head, &str, Brought)| json!({"id": head.id, "kind": kind, "ai_id": head.ai, "committed_by": by});
-    answer.json.insert("committed_by_others".to_owned(), committers.others.iter().map(other).collect());
+/// Who committed what a session said.
+#[derive(Serialize, JsonSchema)]
+pub struct CommittersView<'a> {
+    /// The committers, in the order of their first records; those that are not known last.
+    committers: Vec<CommitterCountView<'a>>,
+    /// The records that another than who committed the start of the session committed.
+    committed_by_others: Vec<StrangeView<'a>>,
+}
+
+/// A committer of records of a session.
+#[derive(Serialize, JsonSchema)]
+struct CommitterCountView<'a> {
+    /// The name; null for records of which the committer is not known.
+    name: Option<&'a str>,
+    /// The address; null likewise.
+    email: Option<&'a str>,
+    /// How many records.
+    records: usize,
+}
+
+/// A record that another than who committed the start of its session committed.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CommittedByOtherView")]
+struct StrangeView<'a> {
+    /// The record.
+    id: &'a Id,
+    /// Its kind.
+    kind: &'a str,
+    /// Its agent, as claimed.
+    ai_id: &'a str,
+    /// Who committed it.
+    committed_by: &'a Brought,
+}
+
+/// Adds to the answer about a session who committed what it said; in the text only where these are several.
+pub fn session(answer: Answer, committers: &Committers) -> Answer {
+    let all = committers.all.iter().map(|(by, records)| {
+        let (name, email) = by.as_ref().map(|by| (by.name.as_str(), by.email.as_str())).unzip();
+        CommitterCountView { name, email, records: *records }
+    });
+    let others = committers.others.iter();
+    let others = others.map(|(head, kind, by)| StrangeView { id: &head.id, kind, ai_id: &head.ai, committed_by: by });
+    let mut answer = answer.with(CommittersView { committers: all.collect(), committed_by_others: others.collect() });
     if !committers.others.is_empty() {
         answer.text.push_str("\nNot committed by who committed the start of the session:\n");
     }

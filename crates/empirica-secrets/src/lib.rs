@@ -24,6 +24,8 @@ use std::sync::{LazyLock, OnceLock};
 
 use nosecrets_rules::Rule;
 use regex::bytes::{Regex, RegexBuilder};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::text::{Starts, assigned, holds_key, is_object_id, is_placeholder, is_random, is_uuid};
@@ -33,7 +35,7 @@ use crate::text::{is_word, may_start, starts, starts_with, words};
 pub const ALLOWED: &str = "secret_allowed";
 
 /// One secret that was replaced.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Replaced {
     /// The string that held it, as a dotted path such as `findings.2.text`; empty for a bare string.
     pub field: String,

@@ -1,5 +1,6 @@
 //! What a transcript of an agent tells: what was done, said and left to do, whichever agent wrote it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many characters a text is read beyond its limit. Secrets are found in whole texts only: they are replaced in what was read,
@@ -11,7 +12,8 @@ pub const CATEGORIES: &[&str] =
     &["shell", "read", "write", "edit", "grep", "glob", "search", "fetch", "task", "ask", "mcp"];
 
 /// The agents whose transcripts are understood.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub enum Agent {
     /// Claude Code.
     #[serde(rename = "claude-code")]
@@ -57,7 +59,7 @@ impl Agent {
 }
 
 /// The use of tools of one category.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolSummary {
     /// One of [`CATEGORIES`].
     pub category: String,
@@ -70,7 +72,7 @@ pub struct ToolSummary {
 }
 
 /// Numbers of tokens. Numbers that are too large stay at the largest there is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tokens {
     /// Read anew, without what came from the cache.
     pub input: u64,
@@ -100,7 +102,7 @@ impl Tokens {
 }
 
 /// Something the agent had on its list and did not finish.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pending {
     /// What is to be done, as it stands in the list, the first 2,000 characters of it.
     pub text: String,
@@ -109,7 +111,8 @@ pub struct Pending {
 }
 
 /// Who said something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The user.
@@ -119,7 +122,7 @@ pub enum Role {
 }
 
 /// Something said that both could see.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Said {
     /// Who said it.
     pub role: Role,
@@ -130,7 +133,7 @@ pub struct Said {
 }
 
 /// What an agent did on behalf of the one whose transcript this is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Subagent {
     /// What it was started for or is called, on one line of at most 120 characters; `None` where that is not known.
     pub name: Option<String>,
@@ -146,7 +149,7 @@ pub struct Subagent {
 
 /// A transcript, summed up. All texts are data as somebody else wrote them: nothing in them is escaped. The limits that are named
 /// hold after [`Transcript::cut`]; before, texts can have [`MARGIN`] characters more.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Transcript {
     /// Who wrote it.
     pub agent: Agent,

@@ -83,7 +83,7 @@ pub struct ListSessions {
 
 impl Call for ListSessions {
     const NAME: &'static str = "list_sessions";
-    const COMMANDS: Commands = (&["session list", "checkpoint list"], &[], &[]);
+    const COMMANDS: Commands = (&["session list"], &[], &[]);
     const RETURNS: &'static str = "sessions:array total_sessions:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
@@ -100,7 +100,7 @@ pub struct Summary {
 
 impl Call for Summary {
     const NAME: &'static str = "get_session_summary";
-    const COMMANDS: Commands = (&["session show"], &["session_id"], &[]);
+    const COMMANDS: Commands = (&["session show", "checkpoint list"], &["session_id"], &[]);
     const RETURNS: &'static str = "session_id ai_id assessments:array findings:array";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
