@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use empirica_notes::format::record;
 use git_empirica::epistemics::gathered::Gathered;
 use git_empirica::epistemics::report::{Said, Work, report};
 use git_empirica::model::assessment::CommitLine;
@@ -16,7 +17,6 @@ use git_empirica::model::session::{SessionEnd, SessionStart};
 use git_empirica::model::{Assessment, Body, Head, Id, Phase, Record, SessionId, Shelf, Vector, Vectors};
 use git_empirica::store::Render;
 use git_empirica::view::block::BuiltIn;
-use git_empirica::wire::record;
 
 use super::common::{Bench, run};
 use super::words::Words;

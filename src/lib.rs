@@ -17,16 +17,13 @@
 #![forbid(unsafe_code)]
 
 pub mod cli;
-pub mod env;
 pub mod epistemics;
-pub mod error;
-pub mod fault;
-pub mod git;
 pub mod index;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod model;
 pub mod ops;
-pub mod store;
 pub mod view;
 pub mod wire;
+
+pub use empirica_notes::{env, error, fault, git, store};

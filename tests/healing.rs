@@ -311,7 +311,7 @@ fn a_new_id_is_later_than_every_id_that_was_fetched() {
     let newest = lines(&one).into_iter().max().unwrap();
     two.start("two", "t");
     let id = two.json(["finding", "f"])["id"].as_str().unwrap().to_owned();
-    let known = git_empirica::wire::lines::id(newest.as_bytes()).unwrap();
+    let known = empirica_notes::format::lines::id(newest.as_bytes()).unwrap();
     assert!(id.as_str() > known, "{id} is not later than {known}");
 }
 

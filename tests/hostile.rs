@@ -1,6 +1,6 @@
 //! Text from records forges no structure and drives no terminal; strange lines in the notes break nothing.
 
-use git_empirica::wire::blocks;
+use empirica_notes::format::blocks;
 use serde_json::{Value, json};
 
 use crate::harness::{Place, Ran, Repo};

@@ -279,7 +279,7 @@ fn act(repo: &Repo<'_>, step: &Step, at: usize) {
             let (name, all) = notes(repo, which);
             let lines: Vec<&str> = all.iter().flat_map(|(_, note)| note.lines()).collect();
             let found = (!lines.is_empty()).then(|| which.get(&lines));
-            if let Some(id) = found.and_then(|line| git_empirica::wire::lines::id(line.as_bytes())) {
+            if let Some(id) = found.and_then(|line| empirica_notes::format::lines::id(line.as_bytes())) {
                 redact(repo, name, id, &stub(id), 1 + at as u32);
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use git_empirica::wire::lines;
+use empirica_notes::format::lines;
 
 use crate::harness::{Place, Repo};
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use empirica_notes::format::{blocks, lines, record};
 use git_empirica::model::assessment::{Assessment, Checkpoint, Trigger};
 use git_empirica::model::goal::{Goal, Priority};
 use git_empirica::model::journal::{DeadEnd, Decision, Evidence, Finding, Mistake, Unknown};
@@ -12,7 +13,6 @@ use git_empirica::model::record::Attach;
 use git_empirica::model::session::SessionStart;
 use git_empirica::model::vectors::{Vector, Vectors};
 use git_empirica::model::{Body, Head, Id, Phase, Record, SessionId};
-use git_empirica::wire::{blocks, lines, record};
 
 fn id(n: u64) -> Id {
     Id::parse(&format!("019ab000-0000-7000-8000-0000{n:08x}")).expect("an id")

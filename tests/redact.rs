@@ -62,7 +62,7 @@ pub fn assert_gone(repo: &Repo<'_>, text: &str) {
 /// The ids of all lines, sorted.
 fn ids(repo: &Repo<'_>) -> Vec<String> {
     let lines = lines(repo);
-    lines.iter().filter_map(|line| git_empirica::wire::lines::id(line.as_bytes()).map(str::to_owned)).collect()
+    lines.iter().filter_map(|line| empirica_notes::format::lines::id(line.as_bytes()).map(str::to_owned)).collect()
 }
 
 /// A session that quotes the secret wherever a session quotes something.

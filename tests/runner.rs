@@ -34,7 +34,6 @@ mod faults_rescue;
 mod faults_walk;
 #[cfg(feature = "fault-injection")]
 mod faults_writes;
-mod floors;
 mod followed;
 mod format;
 mod gates;
@@ -67,6 +66,7 @@ mod json_keys;
 mod kills;
 mod kinds;
 mod kinds_asked;
+mod layout;
 mod log;
 mod log_many;
 mod managed;

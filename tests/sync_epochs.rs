@@ -171,7 +171,7 @@ fn two_redactions_at_once_both_hold_and_neither_history_is_a_parent() {
     let (hub, repos, first) = shared(&place);
     let all = lines(&repos[1]);
     let second = all.iter().find(|line| line.contains("finding of one")).expect("a line");
-    let second = git_empirica::wire::lines::id(second.as_bytes()).expect("an id").to_owned();
+    let second = empirica_notes::format::lines::id(second.as_bytes()).expect("an id").to_owned();
     redact(&repos[0], REFS[0], &first, &stub(&first), 1);
     redact(&repos[1], REFS[0], &second, &stub(&second), 1);
     for at in [0, 1, 2, 0, 1] {

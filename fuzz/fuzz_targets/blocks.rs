@@ -1,7 +1,7 @@
 //! The union of Markdown notes: in any order and grouping the same, twice as once; what was put in is in it.
 #![no_main]
 
-use git_empirica::wire::blocks::{mend, union, union_all, with_texts, without};
+use empirica_notes::format::blocks::{mend, union, union_all, with_texts, without};
 use git_empirica_fuzz::first;
 use libfuzzer_sys::fuzz_target;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use git_empirica::wire::lines::{canonical, split, union};
+use empirica_notes::format::lines::{canonical, split, union};
 use git_empirica_fuzz::first;
 use libfuzzer_sys::fuzz_target;
 

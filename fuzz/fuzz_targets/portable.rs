@@ -2,7 +2,7 @@
 #![no_main]
 
 use git_empirica::model::Shelf;
-use git_empirica::wire::portable::{Portable, Read, read, shelf_of, write, write_epoch};
+use empirica_notes::format::portable::{Portable, Read, read, shelf_of, write, write_epoch};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use git_empirica::wire::python::{Original, PREFIXES, convert};
-use git_empirica::wire::{portable, record};
+use empirica_notes::format::{portable, record};
 use git_empirica_fuzz::parts;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};

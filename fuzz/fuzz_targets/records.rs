@@ -2,8 +2,8 @@
 #![no_main]
 
 use git_empirica::model::Body;
-use git_empirica::wire::redact::{Texts, is_stub, stub};
-use git_empirica::wire::{lines, portable, record};
+use empirica_notes::format::redact::{Texts, is_stub, stub};
+use empirica_notes::format::{lines, portable, record};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

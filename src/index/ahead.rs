@@ -7,7 +7,7 @@ use crate::index::{Fault, words};
 use crate::model::Record;
 use crate::model::hash::fnv;
 use crate::wire;
-use crate::wire::lines;
+use empirica_notes::format::lines;
 
 /// A longer note, in bytes, is not kept in memory as lines.
 const LONG: usize = 1 << 20;

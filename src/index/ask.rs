@@ -12,7 +12,7 @@ use crate::index::{Fault, Index};
 use crate::model::{Body, Id, Record, SessionId};
 use crate::store::{Entry, Scan};
 use crate::wire;
-use crate::wire::lines;
+use empirica_notes::format::lines;
 
 /// Everything a session said, what that is about, and everything that is about either, or about a step of a goal among it: who
 /// finished the step may not have known whose the goal is. In this order of joins, whatever the

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::git::{Oid, Repository, difference, notes};
+use crate::git::{Oid, Repository, notes};
 use crate::index::Fault;
 use crate::index::ahead;
 use crate::index::ahead::{Line, Note};
@@ -14,7 +14,8 @@ use crate::index::texts::{Kept, Texts};
 use crate::index::wanted::{Beside, Wanted};
 use crate::model::{Id, SessionId};
 use crate::wire;
-use crate::wire::lines;
+use empirica_notes::format::lines;
+use empirica_notes::git::notes::difference;
 
 /// A row of a note, and its blob; `None` for what is beside our refs.
 type NoteRow = (i64, Option<Vec<u8>>);

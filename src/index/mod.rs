@@ -22,7 +22,6 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::{Error, Result};
-use crate::git::promised;
 use crate::git::remotes::is_partial;
 use crate::git::{Oid, parse_oid};
 pub use crate::index::ask::Only;
@@ -34,8 +33,9 @@ pub use crate::index::sessions::Known;
 use crate::index::texts::Texts;
 use crate::index::wanted::Wanted;
 use crate::store::Store;
-use crate::store::complete::ASK_AGAIN;
-use crate::store::lock::Lock;
+use empirica_notes::git::objects::partial_clone;
+use empirica_notes::store::log::lock::Lock;
+use empirica_notes::store::recover::complete::ASK_AGAIN;
 
 /// How long a reader waits for another one that brings the index up to date, before it makes one for itself.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -231,7 +231,7 @@ impl Opening<'_> {
             lacking.iter().for_each(|id| drop(self.store.repo().note(*id)));
             return false;
         }
-        !lacking.is_empty() && promised::fetch(self.store.repo(), lacking).is_ok()
+        !lacking.is_empty() && partial_clone::fetch(self.store.repo(), lacking).is_ok()
     }
 
     /// Whether blobs have come that were not here when the database was filled, or it is time to ask for them again.

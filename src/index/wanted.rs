@@ -1,15 +1,16 @@
 //! What the index must hold now: the trees of our refs, and what is read beside them.
 
 use crate::error::Result;
-use crate::git::{Oid, difference, notes};
+use crate::git::{Oid, notes};
 use crate::index::schema::LAYOUT;
 use crate::model::Shelf;
 use crate::model::hash::fnv;
+use crate::store::Epoch;
 use crate::store::Store;
-use crate::store::epoch::Epoch;
 use crate::store::log::Waiting;
 use crate::store::read::Source;
-use crate::wire::lines;
+use empirica_notes::format::lines;
+use empirica_notes::git::notes::difference;
 
 /// A notes tree that is read beside ours.
 struct Extra {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::context::Context;
-use crate::git::content::{Held, Tree, WorkTree, from_here, inside};
+use empirica_notes::git::objects::content::{Held, Tree, WorkTree, from_here, inside};
 
 /// A warning for each of these files that is neither in the work tree nor in HEAD: relative to the root of the work tree or
 /// to the current folder.

@@ -6,10 +6,12 @@ use super::context::Context;
 use super::handoff::Listed;
 use crate::epistemics::arrival::{Arrival, Verdict, Whereabouts, arrival};
 use crate::error::Result;
-use crate::git::content::{Held, Tree, WorkTree, inside};
-use crate::git::{Oid, parse_oid, reach, status};
+use crate::git::{Oid, parse_oid};
 use crate::model::assessment::Changes;
 use crate::model::handoff::Uncommitted;
+use empirica_notes::git::history::reach;
+use empirica_notes::git::objects::content::{Held, Tree, WorkTree, inside};
+use empirica_notes::git::repository::status;
 
 /// What became of each of these handoffs, in their order, and what could not be found out. Their `commit` is the one
 /// they are at home on. One `git status` for all, one `git rev-list` for each whose commit is not HEAD; nothing for none.

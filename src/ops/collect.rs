@@ -16,7 +16,7 @@ use crate::model::session::{Session, SessionEnd, SessionStart};
 use crate::model::{Body, Head, Record, SessionId};
 use crate::store::{When, Written};
 use empirica_secrets::{redact_text, redact_value};
-use empirica_transcripts::discover::find;
+use empirica_transcripts::find;
 use empirica_transcripts::model::{Agent, Transcript};
 
 /// The longest task of a session that is made for a transcript, in characters.

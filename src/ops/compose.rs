@@ -15,13 +15,14 @@ use crate::epistemics::gathered::{Gathered, add_new};
 use crate::epistemics::report::{Said, Work, report};
 use crate::epistemics::tokens;
 use crate::error::{Error, Result, blank, empirica};
-use crate::git::status::{self, Status};
 use crate::git::{history, parse_oid};
 use crate::index::HandoffsWanted as Wanted;
 use crate::model::assessment::Changes;
 use crate::model::handoff::MadeIn;
 use crate::model::{Body, Handoff, Id, Record, SessionId};
 use crate::store::Scan;
+use empirica_notes::git::repository::status;
+use empirica_notes::git::repository::status::Status;
 use empirica_transcripts::model::Transcript;
 
 /// How many commits a handoff lists.

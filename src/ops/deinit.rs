@@ -7,7 +7,8 @@ use super::init::steps::Step;
 use super::init::{Outcome, remotes};
 use crate::error::{Error, Result};
 use crate::git::Repository;
-use crate::git::config::{self, File};
+use empirica_notes::git::repository::config;
+use empirica_notes::git::repository::config::File;
 
 /// Takes the set-up back; without one there is nothing to do. The notes and the log stay. With `dry_run` nothing is
 /// changed.

@@ -8,14 +8,14 @@ use crate::epistemics::compare::{Comparison, Way, compare};
 use crate::epistemics::journal::{Owned, goals, sessions};
 use crate::epistemics::side::Side;
 use crate::error::{Error, Result, empirica};
-use crate::git::between::between;
-use crate::git::content::{Held, Tree, WorkTree, inside};
 use crate::git::parse_oid;
 use crate::index::Index;
 use crate::index::Only;
 use crate::model::goal::GoalStatus;
 use crate::model::{Body, Id, Record, SessionId, Shelf, Vectors};
 use crate::store::Homes;
+use empirica_notes::git::history::between::between;
+use empirica_notes::git::objects::content::{Held, Tree, WorkTree, inside};
 
 /// What is compared.
 #[derive(Debug)]

@@ -15,7 +15,6 @@ use crate::epistemics::checklist::{Check, Level};
 use crate::epistemics::report::{Said, missing};
 use crate::error::{Command, Error, Result, blank, empirica};
 use crate::git::Oid;
-use crate::git::status::{self};
 use crate::index::Index;
 use crate::index::{HandoffsWanted as Wanted, Only, Row};
 use crate::model::assessment::Changes;
@@ -26,6 +25,7 @@ use crate::model::{Body, Handoff, Head, Id, Record, SessionId, Shelf};
 use crate::store::Entry;
 use crate::store::Scan;
 use crate::store::When;
+use empirica_notes::git::repository::status;
 
 /// A handoff, stored or only drafted.
 #[derive(Debug)]

@@ -9,7 +9,8 @@ use crate::error::{Error, Result, empirica};
 use crate::git::{Oid, parse_oid};
 use crate::model::Shelf;
 use crate::store::{Epoch, Out, Storage, Waiting};
-use crate::wire::portable::{self, Portable, Read};
+use empirica_notes::format::portable;
+use empirica_notes::format::portable::{Portable, Read};
 
 /// How many wrong lines an error tells of.
 const TOLD: usize = 3;

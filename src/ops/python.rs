@@ -9,11 +9,12 @@ use self::nearest::Nearest;
 use super::Stored;
 use super::context::Context;
 use crate::error::Result;
-use crate::git::{Oid, foreign, parse_oid};
+use crate::git::{Oid, parse_oid};
 use crate::model::{Body, SessionId, Shelf};
 use crate::ops::python::originals::{Given, Originals};
 use crate::store::{Storage, Waiting};
 use crate::wire::python::{self, Line, Original, PREFIXES, Refused};
+use empirica_notes::git::notes::foreign;
 use empirica_secrets::Replaced;
 
 /// Refs of the Python tool's hooks: they hold nothing that an agent said.
@@ -176,7 +177,7 @@ fn moved(context: &Context<'_>, lines: &[Line], given: &[Waiting], outcome: &mut
         places.insert(from, to);
         let Some(to) = to else { continue };
         let is_new = |waiting: &&Waiting| {
-            let id = crate::wire::lines::id(&waiting.line);
+            let id = empirica_notes::format::lines::id(&waiting.line);
             id.is_none_or(|id| attached.keys().all(|known| known.as_str() != id))
         };
         let new: Vec<&Waiting> = waiting.into_iter().filter(is_new).collect();

@@ -7,10 +7,11 @@ use super::sync::{Leaves, destinations, travel::Trip};
 use super::{alias, current};
 use crate::error::{Error, Kind, Result, empirica, quote};
 use crate::git::remotes::{self, Place};
-use crate::git::transfer::{self, Manner};
 use crate::model::{Body, Id, Shelf};
 use crate::store::{PREFIX, Redaction, Scrubbed};
-use crate::wire::redact::By;
+use empirica_notes::format::redact::By;
+use empirica_notes::git::remotes::transfer;
+use empirica_notes::git::remotes::transfer::Manner;
 
 /// What is asked for.
 #[derive(Debug, Clone, Default)]

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Stored;
 use super::context::Context;
 use crate::error::{Error, Result, empirica};
-use crate::git::equivalents::{Fate, Rule, Sought, find};
-use crate::git::reach::is_ancestor;
 use crate::git::{Oid, parse_oid};
 use crate::model::superseded::superseded;
 use crate::model::{Body, Record, Shelf};
 use crate::store::{Entry, Follow, Homes, Scan};
+use empirica_notes::git::history::reach::is_ancestor;
+use empirica_notes::git::rewrites::{Fate, Rule, Sought, find};
 
 /// The fewest digits of an abbreviated commit.
 const SHORTEST: usize = 4;

@@ -20,15 +20,16 @@ use crate::epistemics::knowledge::{Kind, statements};
 use crate::epistemics::passing::{Passing, passings};
 use crate::epistemics::track::{Entry, Score};
 use crate::error::Result;
-use crate::git::content::{Held, Tree};
-use crate::git::dates::Edge;
-use crate::git::{parse_oid, project};
+use crate::git::parse_oid;
 use crate::index::Index;
 use crate::index::Only;
 use crate::model::goal::GoalStatus;
 use crate::model::session::Session;
 use crate::model::superseded::superseded;
 use crate::model::{Body, Head, Id, Record, SessionId};
+use empirica_notes::git::history::dates::Edge;
+use empirica_notes::git::objects::content::{Held, Tree};
+use empirica_notes::git::repository::project;
 
 /// What is read; what else a record can be is not shown.
 const KINDS: &[&str] = &[

@@ -8,11 +8,12 @@ use sha2::{Digest as _, Sha256};
 use super::Stored;
 use super::context::Context;
 use crate::error::{Error, Result};
-use crate::git::signing::{self, Verified};
 use crate::git::{Oid, Repository};
 use crate::model::record::Signature;
 use crate::model::{Body, Head, Id, Record, Shelf};
 use crate::store::When;
+use empirica_notes::git::repository::signing;
+use empirica_notes::git::repository::signing::Verified;
 
 /// The largest signed commit that is handed to git.
 const LARGEST: usize = 64 * 1024;

@@ -10,7 +10,7 @@ use crate::epistemics::confidence::round4;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::snapshot::{self, Place, RECENT, Said, Totals};
 use crate::error::{Error, Kind, Result, empirica};
-use crate::git::{Oid, history, parse_oid, project, status};
+use crate::git::{Oid, history, parse_oid};
 use crate::index::Index;
 use crate::index::{HandoffsWanted, Only};
 use crate::model::assessment::Trigger;
@@ -18,6 +18,7 @@ use crate::model::snapshot::{ActiveSession, CommitMade, GitState, HandedOver, Ha
 use crate::model::{Body, Checkpoint, Head, Id, Phase, Record, SessionId, Vectors};
 use crate::store::Paths;
 use crate::store::Scan;
+use empirica_notes::git::repository::{project, status};
 
 /// What is said with a checkpoint.
 #[derive(Debug, Clone, Default)]

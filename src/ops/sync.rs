@@ -8,12 +8,13 @@ use std::time::Instant;
 
 use super::context::Context;
 use crate::error::{Error, Result, blank, empirica, text};
+use crate::git::Repository;
 use crate::git::remotes::{self, Place};
-use crate::git::transfer::Manner;
-use crate::git::{Repository, transfer};
 use crate::model::{Body, Shelf};
 use crate::store::{MARKDOWN_REF, Standing, Travelling, data_ref};
 use crate::wire;
+use empirica_notes::git::remotes::transfer;
+use empirica_notes::git::remotes::transfer::Manner;
 
 pub use push::{BeforePush, before_push};
 pub(super) use travel::Trip;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::context::Context;
-use crate::git::content::{Held, Tree, WorkTree, inside};
 use crate::model::Handoff;
 use crate::model::assessment::Changes;
 use crate::model::handoff::Uncommitted;
+use empirica_notes::git::objects::content::{Held, Tree, WorkTree, inside};
 
 /// How many contents are recorded.
 const MOST: usize = 200;

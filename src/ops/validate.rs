@@ -7,8 +7,8 @@ use super::context::Context;
 use super::{missed, task};
 use crate::epistemics::checklist::{self, Check, Facts, Place};
 use crate::error::Result;
-use crate::git::content::{Held, Tree, WorkTree, inside};
 use crate::model::Handoff;
+use empirica_notes::git::objects::content::{Held, Tree, WorkTree, inside};
 
 /// In how many folders manifests are looked for.
 const FOLDERS: usize = 200;

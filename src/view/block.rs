@@ -14,7 +14,7 @@ use crate::model::handoff::{Assessed, Proof};
 use crate::model::substance::Substance;
 use crate::model::{Body, Digest, Handoff, Head, Id, Record, Vector};
 use crate::store::Render;
-use crate::wire::blocks::{REVISIONS, footer};
+use empirica_notes::format::blocks::{REVISIONS, footer};
 
 /// The lines of a block, all in all, and the columns of a line.
 const LINES: usize = 12;

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::sync::cargo;
 use super::{Answer, safe, words};
 use crate::error::{blank, empirica};
-use crate::git::config::File;
 use crate::model::agent_files;
 use crate::ops::init::Outcome;
 use crate::ops::init::record::How;
 use crate::ops::init::steps::Step;
 use crate::ops::sync::Synced;
+use empirica_notes::git::repository::config::File;
 use empirica_transcripts::model::Agent;
 
 /// A change as JSON: what is done, to which file or key, and to what.

@@ -295,7 +295,7 @@ mod tests {
     use super::*;
     use crate::git::history::Commit;
     use crate::model::Id;
-    use crate::wire::record::decode;
+    use empirica_notes::format::record::decode;
 
     const WHOLE: &str = r#""kind":"handoff",@,"type":"epistemic","task":"a  b\n# c","duration_seconds":4000,"calibration_status":"well_calibrated","trajectory":[{"vector":"know","before":0.1,"after":0.5,"delta":0.4,"status":"improved"},{"vector":"do","before":0.1,"after":null,"delta":null,"status":"x"},{"vector":"overall_confidence","before":0.1,"after":0.3,"delta":-0.2,"status":"y"},{"vector":"know","before":0.1,"after":0.5,"delta":0.3,"status":"z"}],"accomplished":["done"],"findings":[{"text":"one\ntwo\n\n- three"},{"text":"<b>bold</b> `x"}],"gaps_filled":[{"gap":"g","before":"b","after":"one\ntwo\n\n- three","confidence_change":0.1},{"gap":"g","before":"b","after":"a","confidence_change":null},{"gap":"g","before":"b","after":"a","confidence_change":-0.25}],"unknowns":[{"id":"019ab000-0000-7000-8000-00000000000a","text":"why?"},{"text":" how? "}],"dead_ends":[{"approach":"a","why":"w"}],"mistakes":[{"text":"m","prevention":"p"},{"text":"1. n"}],"decisions":[{"text":"d","why":"w","alternatives":["x","y"]}],"evidence":[{"command":"cargo  test","exit":0},{"command":"false","exit":1}],"goals":[{"id":"019ab000-0000-7000-8000-00000000000a","text":"g","status":"done","priority":"low","evidence":"e"},{"id":"019ab000-0000-7000-8000-00000000000b","text":"h","status":"open","priority":"high","vector":"know"}],"context":"\ttab\r\nnext \u202e","next_steps":["  step  ","","- x"],"recommendations":["r"]"#;
 

@@ -25,7 +25,7 @@ pub fn point_json(record: &Record) -> Value {
     });
     if let (Value::Object(json), Value::Object(envelope)) = (&mut json, envelope) {
         json.extend(envelope);
-        json.extend(crate::wire::record::body_to_map(&record.body));
+        json.extend(empirica_notes::format::record::body_to_map(&record.body));
         if let Some(vectors) = vectors {
             json.insert("overall_confidence".to_owned(), json!(overall(vectors)));
         }
@@ -55,7 +55,7 @@ fn any(record: &Record, warnings: Vec<String>) -> Answer {
         words::date(&head.at),
         head.commit.as_deref().unwrap_or("none yet"),
     );
-    for (key, value) in crate::wire::record::body_to_map(&record.body) {
+    for (key, value) in empirica_notes::format::record::body_to_map(&record.body) {
         let shown = match &value {
             Value::String(text) => safe::indented(text, 4),
             Value::Object(map) if map.values().all(Value::is_number) => {

@@ -26,7 +26,7 @@ pub fn json_of(head: &Head, checkpoint: &Checkpoint) -> Map<String, Value> {
         "commit": head.commit,
     });
     let Value::Object(mut json) = json else { return Map::new() };
-    json.extend(crate::wire::record::body_to_map(&Body::Checkpoint(Box::new(checkpoint.clone()))));
+    json.extend(empirica_notes::format::record::body_to_map(&Body::Checkpoint(Box::new(checkpoint.clone()))));
     // the seed has its parts beside the vectors; in the record, one of them would have the name of a key of the envelope
     if let Some(Value::Object(snapshot)) = json.shift_remove("snapshot") {
         json.extend(snapshot);
@@ -48,9 +48,9 @@ fn brief(checkpoint: &Checkpoint) -> Checkpoint {
 pub fn brief_keys(body: &Body) -> Map<String, Value> {
     let keys = match body {
         Body::Checkpoint(checkpoint) => {
-            crate::wire::record::body_to_map(&Body::Checkpoint(Box::new(brief(checkpoint))))
+            empirica_notes::format::record::body_to_map(&Body::Checkpoint(Box::new(brief(checkpoint))))
         }
-        other => crate::wire::record::body_to_map(other),
+        other => empirica_notes::format::record::body_to_map(other),
     };
     keys.into_iter().filter(|(key, _)| key != "git_state").collect()
 }

@@ -1,6 +1,8 @@
 //! Why a transcript could not be read.
 
 use std::io;
+#[cfg(feature = "read")]
+use std::path::Path;
 use std::path::PathBuf;
 
 /// The result of reading a transcript.
@@ -57,12 +59,23 @@ pub enum Error {
         root: Option<PathBuf>,
     },
     /// The database is damaged or not OpenCode's.
-    #[cfg(feature = "sqlite")]
     #[error("cannot read the database {} as OpenCode's", path.display())]
     Database {
         /// The database.
         path: PathBuf,
         /// What SQLite says.
-        source: rusqlite::Error,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+impl Error {
+    #[cfg(feature = "read")]
+    pub(crate) fn unreadable(path: &Path, source: io::Error) -> Self {
+        Error::Unreadable { path: path.to_owned(), source }
+    }
+
+    #[cfg(feature = "read")]
+    pub(crate) fn no_session(path: &Path, root: Option<&Path>) -> Self {
+        Error::NoSession { path: path.to_owned(), root: root.map(Path::to_owned) }
+    }
 }

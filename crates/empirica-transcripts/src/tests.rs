@@ -1,12 +1,15 @@
 //! Each agent's transcripts in the shapes they have, with what they are known to tell.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::agents::opencode::storage;
+use crate::model::{Agent, Transcript};
 use crate::model::{Role, ToolSummary};
 use crate::*;
+use std::path::Path;
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)

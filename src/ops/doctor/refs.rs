@@ -5,9 +5,6 @@ use std::time::Duration;
 
 use super::Check;
 use crate::error::empirica;
-use crate::git::backend::{damaged_packed_refs, deletion};
-use crate::git::locks;
-use crate::git::reach::walked;
 use crate::git::remotes::kept_under;
 use crate::git::repository::quote;
 use crate::git::{Oid, Repository};
@@ -15,6 +12,9 @@ use crate::ops::Context;
 use crate::ops::init::scripts::shell_path;
 use crate::ops::sync::{Leaves, destinations};
 use crate::store::{PREFIX, own_refs};
+use empirica_notes::git::history::reach::walked;
+use empirica_notes::git::refs::locks;
+use empirica_notes::git::refs::{damaged_packed_refs, deletion};
 
 /// A ref is locked for milliseconds; a lock this old was left by a process that died.
 const STALE: Duration = Duration::from_secs(60);

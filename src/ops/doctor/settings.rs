@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::Check;
 use crate::git::Repository;
-use crate::git::config::{self, File, Value};
 use crate::git::remotes::place;
 use crate::git::repository::quote;
 use crate::ops::Context;
@@ -12,6 +11,8 @@ use crate::ops::init::remotes::{self, sides};
 use crate::ops::init::settings::{choice, matches};
 use crate::ops::sync::Leaves;
 use crate::store::{PREFIX, own_refs, parse_duration};
+use empirica_notes::git::repository::config;
+use empirica_notes::git::repository::config::{File, Value};
 
 /// Checks; what others' settings do to notes only where there are `ours`.
 pub fn checks(context: &Context<'_>, ours: bool) -> Vec<Check> {

@@ -5,12 +5,13 @@ use std::process::{Command, Stdio};
 
 use super::Check;
 use crate::error::empirica;
-use crate::git::{config, version};
 use crate::ops::Context;
 use crate::ops::init::record::{How, Record};
 use crate::ops::init::scripts::shell_path;
 use crate::ops::init::steps::Step;
 use crate::ops::init::{self, hooks, settings};
+use empirica_notes::git::process::version;
+use empirica_notes::git::repository::config;
 
 /// Checks; and whether `init` has been here.
 pub fn checks(context: &Context<'_>) -> (bool, Vec<Check>) {

@@ -8,7 +8,8 @@ use super::steps::Step;
 use crate::env::is_executable;
 use crate::error::{Command, Error, Result, empirica};
 use crate::git::Repository;
-use crate::git::config::{self, File, Value};
+use empirica_notes::git::repository::config;
+use empirica_notes::git::repository::config::{File, Value};
 
 /// Something that stays as it is and should be known.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::files::{Located, Site};
 use crate::error::{Error, Result, empirica};
 use crate::git::Repository;
-use crate::git::config::{self, File, Value};
 use crate::wire::edit::Entry;
+use empirica_notes::git::repository::config;
+use empirica_notes::git::repository::config::{File, Value};
 
 /// Where the hooks are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

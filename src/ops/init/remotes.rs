@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::Result;
-use crate::git::config::{self, Value, valid_ref};
 use crate::git::remotes::{refspecs, tracking};
 use crate::store::PREFIX;
+use empirica_notes::git::repository::config;
+use empirica_notes::git::repository::config::{Value, valid_ref};
 
 /// A remote that has a URL.
 #[derive(Debug, Clone, Default)]

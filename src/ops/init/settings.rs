@@ -7,9 +7,10 @@ use super::scripts;
 use super::steps::Step;
 use crate::error::{Result, empirica};
 use crate::git::Repository;
-use crate::git::config::{self, File, Value};
 use crate::git::remotes::preferred;
 use crate::store::MARKDOWN_REF;
+use empirica_notes::git::repository::config;
+use empirica_notes::git::repository::config::{File, Value};
 
 /// What `notes.displayRef` gets. A glob: of a plain name that does not exist yet, git warns at every `git log`.
 pub const DISPLAY: &str = "refs/notes/empirica/handoffs*";

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::fault;
-use crate::git::config::{self, File};
 use crate::git::{Repository, Sharing};
+use empirica_notes::git::repository::config;
+use empirica_notes::git::repository::config::File;
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use super::{Annotated, Found, Reader, Wanted, empty};
 use crate::error::{Error, Result};
 use crate::git::Oid;
 use crate::git::history::Listed;
-use crate::git::objects::Objects;
 use crate::model::Shelf;
 use crate::store::standing_alone;
+use empirica_notes::git::objects::blobs::Objects;
 
 /// Who wants no more commits than this needs no help.
 const PAGE: usize = 50;

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::error::Result;
-use crate::git::equivalents::{Fate, Sought, find};
-use crate::git::{Oid, foreign, parse_oid};
+use crate::git::{Oid, parse_oid};
 use crate::model::SessionId;
 use crate::ops::Context;
 use crate::wire::python::Line;
+use empirica_notes::git::notes::foreign;
+use empirica_notes::git::rewrites::{Fate, Sought, find};
 
 /// Where what stands on missing commits is nearest to.
 pub struct Nearest<'l> {

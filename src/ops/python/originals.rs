@@ -8,12 +8,12 @@ use crate::error::Result;
 use crate::git::{Oid, parse_oid};
 use crate::model::record::Attach;
 use crate::model::{Body, Head, Id, Record, Shelf};
-use crate::store::epoch::Epoch;
+use crate::store::Epoch;
 use crate::store::log::Waiting;
 use crate::store::{Lookup, Store, data_ref};
 use crate::wire;
-use crate::wire::lines;
 use crate::wire::python::Line;
+use empirica_notes::format::lines;
 use empirica_secrets::Replaced;
 
 /// A record that is to be stored, as it is made and as it is written.

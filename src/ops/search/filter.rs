@@ -6,15 +6,17 @@ use chrono::DateTime;
 use regex::Regex;
 
 use crate::error::{Error, Result, option, text};
-use crate::git::content::{from_here, inside};
-use crate::git::dates::{self, Edge};
-use crate::git::{Oid, parse_oid, range};
+use crate::git::{Oid, parse_oid};
 use crate::index::Index;
 use crate::index::{HandoffsWanted, Row};
 use crate::model::handoff::Calibration;
 use crate::ops::alias;
 use crate::ops::context::Context;
 use crate::ops::handoff::{Listed, listed};
+use empirica_notes::git::history::dates;
+use empirica_notes::git::history::dates::Edge;
+use empirica_notes::git::history::range;
+use empirica_notes::git::objects::content::{from_here, inside};
 
 /// What is asked, as given. The agent and the session are those of the context.
 #[derive(Debug, Clone, Default)]

@@ -6,10 +6,11 @@ use super::travel::Trip;
 use super::{Leaves, Synced, destinations, is_nested};
 use crate::error::{Error, Result, empirica};
 use crate::git::remotes::Place;
-use crate::git::transfer::Manner;
-use crate::git::{Repository, parent, parse_oid, remotes};
+use crate::git::{Repository, parse_oid, remotes};
 use crate::ops::Context;
 use crate::store::{PREFIX, Standing, Store, parse_duration};
+use empirica_notes::git::process::parent;
+use empirica_notes::git::remotes::transfer::Manner;
 
 /// How long it may take when `empirica.syncTimeout` does not say.
 const TIME: Duration = Duration::from_secs(10);

@@ -8,9 +8,10 @@ use crate::error::{Error, Result, empirica};
 use crate::fault;
 use crate::git::Oid;
 use crate::git::remotes::{Place, is_partial};
-use crate::git::transfer::{self, Fetched, Manner, Pushed};
 use crate::model::Shelf;
 use crate::store::{Leak, MARKDOWN_REF, Standing, Store, Travelling, data_ref, pause};
+use empirica_notes::git::remotes::transfer;
+use empirica_notes::git::remotes::transfer::{Fetched, Manner, Pushed};
 
 /// How often another one may be faster before we give up.
 const ROUNDS: u32 = 12;

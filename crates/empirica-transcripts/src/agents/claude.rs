@@ -4,13 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
-use crate::Reader;
+use crate::agents::Reader;
 use crate::model::{Agent, Role, Tokens};
 use crate::read::call::Call;
 use crate::read::input::Input;
 use crate::read::lenient::{Content, Count, Flag, Text, lenient};
+use crate::summary::answers;
 use crate::summary::fold::{Fold, Whose};
-use crate::summary::{answers, texts};
+use crate::text::words;
 
 lenient! {
     /// What a message of the API used.
@@ -126,7 +127,7 @@ impl Claude {
         } else if row.is_summary.is_set() {
             fold.summed_up(&parts.join("\n"));
         } else if !meta {
-            let own: Vec<&str> = parts.into_iter().filter_map(texts::of_user).collect();
+            let own: Vec<&str> = parts.into_iter().filter_map(words::of_user).collect();
             fold.said(Role::User, &own.join("\n"), row.timestamp.get());
         }
     }

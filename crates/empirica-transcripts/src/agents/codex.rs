@@ -4,13 +4,14 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use crate::Reader;
+use crate::agents::Reader;
 use crate::model::{Agent, Role, Tokens};
 use crate::read::call::Call;
 use crate::read::input::Input;
 use crate::read::lenient::{Content, Count, Flag, Text, lenient, string};
+use crate::summary::answers;
 use crate::summary::fold::Fold;
-use crate::summary::{answers, texts};
+use crate::text::words;
 
 lenient! {
     /// Numbers of tokens; those of the cache are among the input.
@@ -153,7 +154,7 @@ impl Codex {
                 };
                 match payload.role.get() {
                     Some("user") => {
-                        let own: Vec<&str> = parts.into_iter().filter_map(texts::of_user).collect();
+                        let own: Vec<&str> = parts.into_iter().filter_map(words::of_user).collect();
                         self.say(Way::Item, Role::User, &own.join("\n"), at, fold);
                     }
                     Some("assistant") => self.say(Way::Item, Role::Assistant, &parts.join("\n"), at, fold),
@@ -193,7 +194,7 @@ impl Codex {
         let text = payload.message.get().unwrap_or_default();
         match payload.kind.get() {
             Some("user_message") => {
-                self.say(Way::Event, Role::User, texts::of_user(text).unwrap_or_default(), at, fold);
+                self.say(Way::Event, Role::User, words::of_user(text).unwrap_or_default(), at, fold);
             }
             Some("agent_message") => self.say(Way::Event, Role::Assistant, text, at, fold),
             Some("token_count") => {
@@ -353,7 +354,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::model::Transcript;
-    use crate::read_from;
+    use crate::reader::read_from;
 
     fn row(kind: &str, payload: Value) -> String {
         json!({"type": kind, "payload": payload}).to_string() + "\n"

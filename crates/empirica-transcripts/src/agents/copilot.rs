@@ -2,13 +2,13 @@
 
 use serde_json::value::RawValue;
 
-use crate::Reader;
+use crate::agents::Reader;
 use crate::model::{Agent, Role, Tokens};
 use crate::read::call::Call;
 use crate::read::input::Input;
 use crate::read::lenient::{Count, Flag, List, Text, lenient};
 use crate::summary::fold::Fold;
-use crate::summary::texts;
+use crate::text::words;
 
 lenient! {
     /// Where a session takes place.
@@ -100,7 +100,7 @@ impl Reader for Copilot {
             Some("session.model_change") => fold.out.model = known(&data.new_model).or(fold.out.model.take()),
             Some("session.compaction_complete") => fold.summed_up(data.summary.get().unwrap_or_default()),
             Some("user.message") => {
-                let own = data.content.get().and_then(texts::of_user);
+                let own = data.content.get().and_then(words::of_user);
                 fold.said(Role::User, own.unwrap_or_default(), at);
             }
             Some("assistant.message") => {

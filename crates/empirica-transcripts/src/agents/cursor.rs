@@ -2,13 +2,13 @@
 
 use serde_json::value::RawValue;
 
-use crate::Reader;
+use crate::agents::Reader;
 use crate::model::{Agent, Role};
 use crate::read::call::Call;
 use crate::read::input::Input;
 use crate::read::lenient::{Content, Text, lenient};
 use crate::summary::fold::Fold;
-use crate::summary::texts;
+use crate::text::words;
 
 lenient! {
     /// A part of a message.
@@ -43,7 +43,7 @@ pub struct Cursor;
 fn query(text: &str) -> Option<&str> {
     match text.split_once("<user_query>") {
         Some((_, rest)) => Some(rest.split_once("</user_query>").map_or(rest, |(query, _)| query).trim()),
-        None => texts::of_user(text).filter(|text| !text.starts_with('<')),
+        None => words::of_user(text).filter(|text| !text.starts_with('<')),
     }
 }
 

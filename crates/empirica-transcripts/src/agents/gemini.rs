@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use crate::Reader;
+use crate::agents::Reader;
 use crate::model::{Agent, Role, Tokens};
 use crate::read::call::{Call, place};
 use crate::read::input::Input;
 use crate::read::lenient::{Content, Count, List, Text, lenient, mended};
 use crate::read::paths;
 use crate::summary::fold::Fold;
-use crate::summary::limits::{MESSAGE, held};
-use crate::summary::texts;
+use crate::text::limits::{MESSAGE, held};
+use crate::text::words;
 
 /// How many of the newest messages keep their words, in case later ones are taken back.
 const WORDS: usize = 400;
@@ -186,7 +186,7 @@ fn kept(row: &Row, fold: &Fold) -> Kept {
         Content::Text(text) => text.to_string(),
         Content::Parts(parts) => parts.iter().filter_map(|part| part.text.get()).collect(),
     };
-    let own = if role == Role::User { texts::of_user(&text).unwrap_or_default() } else { text.trim() };
+    let own = if role == Role::User { words::of_user(&text).unwrap_or_default() } else { text.trim() };
     let calls = row.calls.0.iter().map(|call| {
         let name = call.name.get().unwrap_or_default();
         let mut made = Input::with(call.args, |input| Call::of(Agent::Gemini, name, input, fold.here.as_deref()));
@@ -208,7 +208,7 @@ fn kept(row: &Row, fold: &Fold) -> Kept {
         role: Some(role),
         at: row.timestamp.get().map(str::to_owned),
         text: (!own.is_empty()).then(|| held(own, MESSAGE).to_owned()),
-        decisions: if role == Role::Assistant { texts::decisions(own) } else { Vec::new() },
+        decisions: if role == Role::Assistant { words::decisions(own) } else { Vec::new() },
         model: row.model.get().map(str::to_owned),
         tokens: row.tokens.as_ref().map(tokens),
         calls: calls.collect(),

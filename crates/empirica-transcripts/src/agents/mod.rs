@@ -6,3 +6,61 @@ pub mod copilot;
 pub mod cursor;
 pub mod gemini;
 pub mod opencode;
+
+use crate::model::Agent;
+use crate::read::lenient;
+use crate::read::rows::Piece;
+use crate::summary::fold::Fold;
+
+/// Takes the rows of one agent.
+pub(crate) trait Reader {
+    /// Takes a row. `false`, and nothing taken, when it is no JSON.
+    fn row(&mut self, text: &str, fold: &mut Fold) -> bool;
+
+    /// There are no more rows.
+    fn end(&mut self, _fold: &mut Fold) {}
+}
+
+/// The reader of one agent's rows.
+pub(crate) enum Any {
+    Claude(claude::Claude),
+    Codex(codex::Codex),
+    Gemini(gemini::Gemini),
+    Copilot(copilot::Copilot),
+    Cursor(cursor::Cursor),
+}
+
+impl Any {
+    pub(crate) fn of(agent: Agent) -> Option<Any> {
+        Some(match agent {
+            Agent::ClaudeCode => Any::Claude(Default::default()),
+            Agent::Codex => Any::Codex(Default::default()),
+            Agent::Gemini => Any::Gemini(Default::default()),
+            Agent::Copilot => Any::Copilot(Default::default()),
+            Agent::Cursor => Any::Cursor(Default::default()),
+            Agent::OpenCode => return None,
+        })
+    }
+
+    pub(crate) fn reader(&mut self) -> &mut dyn Reader {
+        match self {
+            Any::Claude(reader) => reader,
+            Any::Codex(reader) => reader,
+            Any::Gemini(reader) => reader,
+            Any::Copilot(reader) => reader,
+            Any::Cursor(reader) => reader,
+        }
+    }
+
+    /// Takes a row, mended if need be, and counts it; a member of a document is none. Whether it could be read.
+    pub(crate) fn take(&mut self, text: &str, piece: Piece, fold: &mut Fold) -> bool {
+        let reader = self.reader();
+        let read = reader.row(text, fold) || lenient::mended(text).is_some_and(|text| reader.row(&text, fold));
+        match (read, piece) {
+            (true, Piece::Member) => {}
+            (true, _) => fold.out.rows += 1,
+            (false, _) => fold.out.skipped_rows += 1,
+        }
+        read
+    }
+}

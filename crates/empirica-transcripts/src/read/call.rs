@@ -5,7 +5,7 @@ use crate::model::CATEGORIES;
 use crate::read::input::{Input, Todo};
 use crate::read::lenient::{Content, Text};
 use crate::read::{patch, paths};
-use crate::summary::limits::{SAMPLE, held_line};
+use crate::text::limits::{SAMPLE, held_line};
 
 /// How many questions of a call are looked at.
 const QUESTIONS: usize = 20;

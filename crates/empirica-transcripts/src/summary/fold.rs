@@ -11,8 +11,8 @@ use crate::model::{Agent, Pending, Role, Said, Subagent, Tokens, ToolSummary, Tr
 use crate::read::call::{Call, Entry, Sample, Todos};
 use crate::read::paths;
 use crate::read::paths::Bases;
-use crate::summary::limits::{DECISION, MESSAGE, SAMPLE, STATUS, SUMMARY, held, held_line};
-use crate::summary::texts;
+use crate::text::limits::{DECISION, MESSAGE, SAMPLE, STATUS, SUMMARY, held, held_line};
+use crate::text::words;
 
 /// How many messages are kept.
 const MESSAGES: usize = 10;
@@ -181,7 +181,7 @@ impl Fold {
             return;
         }
         if role == Role::Assistant {
-            for decision in texts::decisions(text) {
+            for decision in words::decisions(text) {
                 self.decided(decision);
             }
         }

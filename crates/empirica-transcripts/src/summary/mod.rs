@@ -2,5 +2,3 @@
 
 pub mod answers;
 pub mod fold;
-pub mod limits;
-pub mod texts;

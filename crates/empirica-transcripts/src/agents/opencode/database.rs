@@ -21,7 +21,7 @@ pub const MAGIC: &[u8] = b"SQLite format 3\0";
 const BUSY: std::time::Duration = std::time::Duration::from_secs(2);
 
 fn unreadable(path: &Path, error: rusqlite::Error) -> Error {
-    Error::Database { path: path.to_owned(), source: error }
+    Error::Database { path: path.to_owned(), source: error.into() }
 }
 
 /// The address by which SQLite opens a file, with what it is to know.
@@ -103,7 +103,7 @@ pub fn list(path: &Path) -> Result<Vec<Info>> {
 pub fn read(path: &Path, root: Option<&Path>) -> Result<Transcript> {
     let db = open(path).map_err(|error| unreadable(path, error))?;
     let sessions = sessions(&db).map_err(|error| unreadable(path, error))?;
-    let Some(main) = opencode::newest(&sessions, root) else { return Err(crate::no_session(path, root)) };
+    let Some(main) = opencode::newest(&sessions, root) else { return Err(crate::error::Error::no_session(path, root)) };
     let mut fold = Fold::new(Agent::OpenCode);
     fold.out.session_id = Some(main.id.clone());
     let all = std::iter::once(main).chain(opencode::working_for(&sessions, &main.id));

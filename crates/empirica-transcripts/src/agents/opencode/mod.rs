@@ -12,7 +12,7 @@ use crate::read::lenient::{Count, Flag, List, Text, lenient};
 use crate::read::paths;
 use crate::summary::answers;
 use crate::summary::fold::{Fold, Whose, from_millis};
-use crate::summary::texts;
+use crate::text::words;
 
 lenient! {
     /// When something happened, in milliseconds since 1970.
@@ -178,7 +178,7 @@ impl OpenCode {
             (Some(Role::User), Some(_)) => fold.told(self.whose, text),
             (Some(Role::Assistant), None) if self.is_summary => fold.summed_up(text),
             (Some(Role::User), None) => {
-                fold.said(Role::User, texts::of_user(text).unwrap_or_default(), self.at.as_deref());
+                fold.said(Role::User, words::of_user(text).unwrap_or_default(), self.at.as_deref());
             }
             (Some(Role::Assistant), None) => fold.said(Role::Assistant, text, self.at.as_deref()),
             _ => {}

@@ -78,7 +78,7 @@ pub fn read(storage: &Path, id: Option<&str>, root: Option<&Path>) -> Result<Tra
         Some(id) => sessions.iter().find(|info| info.id == id),
         None => opencode::newest(&sessions, root),
     };
-    let Some(main) = main else { return Err(crate::no_session(storage, root)) };
+    let Some(main) = main else { return Err(crate::error::Error::no_session(storage, root)) };
     let mut fold = Fold::new(Agent::OpenCode);
     fold.out.session_id = Some(main.id.clone());
     let named = |kind: &str| -> HashMap<String, PathBuf> {

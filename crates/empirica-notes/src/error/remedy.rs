@@ -1,0 +1,211 @@
+//! What to do next, as data: commands, and texts that name commands and options. Each interface renders them in its own terms.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::error::quote;
+
+/// How an interface calls commands and options.
+pub trait Terms {
+    /// The call that does what `command` does; `None` where the interface has none.
+    fn call(&self, command: &Command) -> Option<String>;
+    /// The argument that an option stands for.
+    fn option(&self, name: &str) -> String;
+}
+
+/// The terms of the command line.
+pub struct Shell;
+
+impl Terms for Shell {
+    fn call(&self, command: &Command) -> Option<String> {
+        Some(command.to_string())
+    }
+
+    fn option(&self, name: &str) -> String {
+        name.to_owned()
+    }
+}
+
+/// A command to run: of this program, or a line for a shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// Its name with that of the subcommand; the whole line, where it is not of this program.
+    pub name: String,
+    /// Its arguments, in order.
+    pub arguments: Vec<Argument>,
+    /// Whether it is of this program.
+    pub is_own: bool,
+}
+
+/// An argument of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Argument {
+    /// An option without a value.
+    Flag(&'static str),
+    /// An option and its value.
+    Option(&'static str, Value),
+    /// A value by its position.
+    Positional(Value),
+}
+
+/// The value of an argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// The value, or the placeholder.
+    pub text: String,
+    /// Whether it is a placeholder for the reader to replace, `<ai>`.
+    pub is_blank: bool,
+}
+
+impl<T: Into<String>> From<T> for Value {
+    fn from(value: T) -> Self {
+        Value { text: value.into(), is_blank: false }
+    }
+}
+
+/// A placeholder for a value.
+pub fn blank(shown: &str) -> Value {
+    Value { text: shown.to_owned(), is_blank: true }
+}
+
+/// A command of this program, to which the arguments are added.
+pub fn empirica(name: impl Into<String>) -> Command {
+    Command { name: name.into(), arguments: Vec::new(), is_own: true }
+}
+
+impl<T: Into<String>> From<T> for Command {
+    fn from(line: T) -> Self {
+        Command { name: line.into(), arguments: Vec::new(), is_own: false }
+    }
+}
+
+impl Command {
+    /// Adds a value by its position.
+    pub fn arg(mut self, value: impl Into<Value>) -> Self {
+        self.arguments.push(Argument::Positional(value.into()));
+        self
+    }
+
+    /// Adds an option with its value.
+    pub fn option(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.arguments.push(Argument::Option(name, value.into()));
+        self
+    }
+
+    /// Adds an option without a value.
+    pub fn flag(mut self, name: &'static str) -> Self {
+        self.arguments.push(Argument::Flag(name));
+        self
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.text {
+            text if !self.is_blank => f.write_str(&quote(text)),
+            text if text.contains(' ') => write!(f, "\"{text}\""),
+            text => f.write_str(text),
+        }
+    }
+}
+
+/// The line a shell takes.
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let program = if self.is_own { "git empirica " } else { "" };
+        f.write_str(format!("{program}{}", self.name).trim_end())?;
+        let mut only_positionals = false;
+        for argument in &self.arguments {
+            // a value that looks like an option is joined to its own, or follows --
+            let is_dashed = |value: &Value| value.text.starts_with('-');
+            match argument {
+                Argument::Flag(name) => write!(f, " {name}")?,
+                Argument::Option(name, value) => {
+                    write!(f, " {name}{}{value}", if is_dashed(value) { '=' } else { ' ' })?
+                }
+                Argument::Positional(value) => {
+                    if is_dashed(value) && !std::mem::replace(&mut only_positionals, true) {
+                        f.write_str(" --")?;
+                    }
+                    write!(f, " {value}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text that can name commands and options.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Text(pub Vec<Part>);
+
+/// A part of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Plain words.
+    Words(String),
+    /// A command in the sentence.
+    Command(Command),
+    /// An option in the sentence.
+    Option(&'static str),
+}
+
+/// A text of parts: words, commands, options.
+#[macro_export]
+macro_rules! text {
+    ($($part:expr),+ $(,)?) => { $crate::error::Text(vec![$($crate::error::Part::from($part)),+]) };
+}
+
+/// An option named in a text.
+pub fn option(name: &'static str) -> Part {
+    Part::Option(name)
+}
+
+impl Text {
+    /// The text in the terms of an interface; a command that it has no call for is a line for a shell.
+    pub fn render(&self, terms: &dyn Terms) -> String {
+        let part = |part: &Part| match part {
+            Part::Words(words) => words.clone(),
+            Part::Command(command) => terms.call(command).unwrap_or_else(|| command.to_string()),
+            Part::Option(name) => terms.option(name),
+        };
+        self.0.iter().map(part).collect()
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(&Shell))
+    }
+}
+
+impl<T: Into<Part>> From<T> for Text {
+    fn from(part: T) -> Self {
+        Text(vec![part.into()])
+    }
+}
+
+impl<T: Into<String>> From<T> for Part {
+    fn from(words: T) -> Self {
+        Part::Words(words.into())
+    }
+}
+
+impl From<Command> for Part {
+    fn from(command: Command) -> Self {
+        Part::Command(command)
+    }
+}
+
+impl Serialize for Command {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

@@ -1,0 +1,341 @@
+//! A stored line as a line of an export, and back: the bytes of a record are copied, never encoded anew.
+
+use std::collections::BTreeSet;
+
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+
+use crate::format::lines;
+use crate::format::record::{decode, encode, read_json};
+use crate::model::{Id, Record, Shelf};
+
+/// A line of an export, understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Portable {
+    /// The object whose note the line belongs to, as it was given; not checked.
+    pub commit: String,
+    /// The shelf.
+    pub shelf: Shelf,
+    /// The line.
+    pub line: Vec<u8>,
+}
+
+/// The shelf that follows from a line: that of its kind. `None` for attachments, which lie on any shelf, and for what is
+/// not understood.
+pub fn shelf_of(line: &[u8]) -> Option<Shelf> {
+    decode(line)?.body.shelf()
+}
+
+/// The line of an export, without the final LF. A line that is one JSON object is embedded as it is, other text as a
+/// string, and bytes that are no UTF-8 in hex.
+pub fn write(commit: &str, shelf: Shelf, line: &[u8]) -> String {
+    let place = format!("{{\"commit\":\"{commit}\",\"shelf\":\"{}\"", shelf.name());
+    match std::str::from_utf8(line) {
+        Ok(text) if is_object(line) => match shelf_of(line) {
+            Some(known) if known == shelf => format!("{{\"commit\":\"{commit}\",\"record\":{text}}}"),
+            _ => format!("{place},\"record\":{text}}}"),
+        },
+        Ok(text) => format!("{place},\"line\":{}}}", Value::from(text)),
+        Err(_) => format!("{place},\"hex\":\"{}\"}}", to_hex(line)),
+    }
+}
+
+/// The line that says what was redacted on a shelf, without the final LF. `epoch` is the text of that entry.
+pub fn write_epoch(shelf: Shelf, epoch: &str) -> String {
+    format!("{{\"shelf\":\"{}\",\"epoch\":{}}}", shelf.name(), Value::from(epoch))
+}
+
+/// A line of an export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Read {
+    /// A stored line.
+    Line(Portable),
+    /// What was redacted on a shelf: the text of the entry, not checked.
+    Epoch(Shelf, String),
+}
+
+/// Reads a line of an export. The error says what is wrong with it, in a sentence without its content.
+pub fn read(text: &[u8]) -> Result<Read, String> {
+    std::str::from_utf8(text).map_err(|_| "it is not UTF-8".to_owned())?;
+    let members = members(text).ok_or_else(|| match serde_json::from_slice::<IgnoredAny>(text.trim_ascii()) {
+        Err(error) => format!("it is not one JSON object: {}", error.to_string().replace("line 1 ", "")),
+        Ok(_) => "it is not one JSON object".to_owned(),
+    })?;
+    if members.iter().any(|(key, _)| key == "epoch") {
+        return read_epoch(&members);
+    }
+    read_line(members).map(Read::Line)
+}
+
+fn read_epoch(members: &[(String, &[u8])]) -> Result<Read, String> {
+    let [shelf, epoch] = ["shelf", "epoch"].map(|key| {
+        let value = members.iter().find(|(known, _)| known == key);
+        value.and_then(|(_, value)| serde_json::from_slice::<String>(value).ok())
+    });
+    match (members.len(), shelf.as_deref().and_then(Shelf::parse), epoch) {
+        (2, Some(shelf), Some(epoch)) => Ok(Read::Epoch(shelf, epoch)),
+        _ => Err("beside \"epoch\", a string, it has not exactly the name of a shelf".to_owned()),
+    }
+}
+
+fn read_line(members: Vec<(String, &[u8])>) -> Result<Portable, String> {
+    let (mut commit, mut shelf, mut line) = (None, None, None);
+    for (key, value) in members {
+        let string = || {
+            let wrong = |_| format!("the value of \"{key}\" is no string");
+            serde_json::from_slice::<String>(value).map_err(wrong)
+        };
+        let twice = match key.as_str() {
+            "commit" => commit.replace(string()?).is_some(),
+            "shelf" => {
+                let wrong = "the shelf is none of journal, checkpoints and handoffs";
+                shelf.replace(Shelf::parse(&string()?).ok_or(wrong)?).is_some()
+            }
+            "record" if is_object(value) => line.replace(value.to_vec()).is_some(),
+            "record" => return Err("the value of \"record\" is no JSON object".to_owned()),
+            "line" => line.replace(string()?.into_bytes()).is_some(),
+            "hex" => line.replace(from_hex(&string()?).ok_or("the value of \"hex\" is not hex")?).is_some(),
+            _ => return Err("it has a key other than commit, shelf, record, line and hex".to_owned()),
+        };
+        if twice {
+            return Err("a key is there twice, or it has several of record, line and hex".to_owned());
+        }
+    }
+    let commit = commit.ok_or("it has no key \"commit\"")?;
+    let line = line.ok_or("it has no key \"record\", \"line\" or \"hex\"")?;
+    if line.is_empty() || line.contains(&b'\n') {
+        return Err("what it holds is not exactly one line".to_owned());
+    }
+    let follows = |record: Record| record.body.shelf();
+    let shelf = match (shelf, read_json(&line)) {
+        (Some(shelf), _) => shelf,
+        (None, Ok(record)) => follows(record).ok_or("it has no key \"shelf\", and may lie on any")?,
+        (None, Err(why)) => return Err(format!("{why}; and it has no key \"shelf\"")),
+    };
+    Ok(Portable { commit, shelf, line })
+}
+
+/// The line that is stored for a record that was given as other JSON that says the same: other white space, keys in another order, other
+/// escapes and forms of numbers. `None` for what is stored as it is: foreign lines, and what stands as records stand and
+/// has more in it than this program understands.
+pub fn canonical(line: &[u8]) -> Option<Vec<u8>> {
+    if decode(line).is_some_and(|record| encode(&record).as_bytes() == line) {
+        return None;
+    }
+    let members = members(line)?;
+    let keys: BTreeSet<&String> = members.iter().map(|(key, _)| key).collect();
+    if keys.len() < members.len() {
+        return None;
+    }
+    let said = |key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value);
+    let version: u64 = serde_json::from_slice(said("v")?).ok()?;
+    let id = Id::parse(&serde_json::from_slice::<String>(said("id")?).ok()?)?;
+    let own: Map<String, Value> = read_json(line)
+        .map(|record| encode(&record))
+        .map_or_else(|_| Map::new(), |own| serde_json::from_str(&own).unwrap_or_default());
+    let is_own = |key: &str, value: &[u8]| own.get(key).filter(|own| says(own, value)).map(Value::to_string);
+    let understood = members.iter().all(|(key, value)| is_own(key, value).is_some());
+    if !understood && lines::id(line).is_some() {
+        return None;
+    }
+    let mut out = vec![format!("\"v\":{version}"), format!("\"id\":\"{id}\"")];
+    let mut add = |key: &str, value: &[u8]| {
+        let value = is_own(key, value).unwrap_or_else(|| compact(value));
+        out.push(format!("{}:{value}", Value::from(key)));
+    };
+    let is_rest = |key: &str| !["v", "id"].contains(&key);
+    own.keys().filter(|key| is_rest(key)).for_each(|key| said(key).into_iter().for_each(|value| add(key, value)));
+    let more = members.iter().filter(|(key, _)| is_rest(key) && !own.contains_key(key));
+    more.for_each(|(key, value)| add(key, value));
+    Some(format!("{{{}}}", out.join(",")).into_bytes())
+}
+
+/// Whether two texts are JSON that says the same.
+pub fn is_same(a: &[u8], b: &[u8]) -> bool {
+    serde_json::from_slice(a).is_ok_and(|a: Value| says(&a, b))
+}
+
+fn says(value: &Value, text: &[u8]) -> bool {
+    serde_json::from_slice(text).is_ok_and(|other: Value| equal(value, &other))
+}
+
+fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b)))
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// A value as it is, without white space between its tokens.
+fn compact(json: &[u8]) -> String {
+    let (mut out, mut in_string, mut escaped) = (Vec::with_capacity(json.len()), false, false);
+    for byte in json {
+        if in_string || !byte.is_ascii_whitespace() {
+            out.push(*byte);
+        }
+        in_string ^= *byte == b'"' && !escaped;
+        escaped = in_string && *byte == b'\\' && !escaped;
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The kind that a line says it is of; `None` for a line that is no record.
+pub fn kind(line: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Kind {
+        kind: String,
+    }
+    lines::id(line)?;
+    serde_json::from_slice::<Kind>(line).ok().map(|said| said.kind)
+}
+
+/// Whether these bytes are one JSON object and nothing else, not even spaces around it.
+fn is_object(bytes: &[u8]) -> bool {
+    let closed = bytes.first() == Some(&b'{') && bytes.last() == Some(&b'}');
+    closed && serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
+}
+
+/// The members of a JSON object, each with the bytes of its value; `None` when the text is not one object.
+fn members(text: &[u8]) -> Option<Vec<(String, &[u8])>> {
+    let mut at = after(text, 0, b'{')?;
+    let mut out = Vec::new();
+    if let Some(end) = after(text, at, b'}') {
+        return (spaces(text, end) == text.len()).then_some(out);
+    }
+    loop {
+        let (start, end) = value(text, at)?;
+        let key = serde_json::from_slice::<String>(&text[start..end]).ok()?;
+        let (start, end) = value(text, after(text, end, b':')?)?;
+        out.push((key, &text[start..end]));
+        match after(text, end, b',') {
+            Some(next) => at = next,
+            None => {
+                let end = after(text, end, b'}')?;
+                return (spaces(text, end) == text.len()).then_some(out);
+            }
+        }
+    }
+}
+
+/// Where the value that comes next begins and ends.
+fn value(text: &[u8], at: usize) -> Option<(usize, usize)> {
+    let start = spaces(text, at);
+    let mut values = serde_json::Deserializer::from_slice(&text[start..]).into_iter::<IgnoredAny>();
+    values.next()?.ok()?;
+    Some((start, start + values.byte_offset()))
+}
+
+/// The place behind `byte`, when it comes next.
+fn after(text: &[u8], at: usize, byte: u8) -> Option<usize> {
+    let at = spaces(text, at);
+    (text.get(at) == Some(&byte)).then_some(at + 1)
+}
+
+fn spaces(text: &[u8], at: usize) -> usize {
+    at + text[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count()
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let pair = |pair: &[u8]| match pair {
+        [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
+        _ => None,
+    };
+    text.as_bytes().chunks(2).map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const C: &str = "09d3540d834a48213dcc44f94da7c913ff162e06";
+    const HEAD: &str = r#""id":"019ab000-0000-7000-8000-00000000000a","kind":"finding","session":null,"ai":"x","at":"","commit":null,"tree":null"#;
+
+    #[test]
+    fn every_line_comes_back_as_the_bytes_it_was() {
+        let finding = format!(r#"{{"v":1,{HEAD},"text":"\u00e9 \ud800","n":1.50e+2}}"#);
+        let later = format!(r#"{{"v":2,{HEAD},"text":"t"}}"#);
+        let lines: [&[u8]; 9] = [
+            finding.as_bytes(),
+            later.as_bytes(),
+            br#"{"a":  1}"#,
+            br#"{"a":1} "#,
+            b"Reviewed by \"me\"\r",
+            b"\xff\xfe\x00",
+            b"{\"a\":\"\xff\"}",
+            b"[1]",
+            b"\0\x1b[2J",
+        ];
+        for shelf in Shelf::ALL {
+            for line in lines {
+                let text = write(C, shelf, line);
+                let back = read(text.as_bytes());
+                let line = Portable { commit: C.to_owned(), shelf, line: line.to_vec() };
+                assert_eq!(back, Ok(Read::Line(line)), "{text}");
+                assert_eq!(text.bytes().filter(|byte| *byte == b'\n').count(), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn the_shelf_is_said_only_where_it_does_not_follow() {
+        let finding = format!(r#"{{"v":1,{HEAD},"text":"t"}}"#);
+        assert_eq!(write(C, Shelf::Journal, finding.as_bytes()), format!(r#"{{"commit":"{C}","record":{finding}}}"#));
+        assert!(write(C, Shelf::Handoffs, finding.as_bytes()).contains(r#""shelf":"handoffs","record":{"#));
+        assert!(write(C, Shelf::Journal, b"foreign").contains(r#""shelf":"journal","line":"foreign""#));
+        assert!(write(C, Shelf::Journal, b"\xff").contains(r#""hex":"ff""#));
+        assert_eq!(kind(finding.as_bytes()).as_deref(), Some("finding"));
+        assert_eq!(kind(b"{\"kind\":\"finding\"}"), None);
+    }
+
+    #[test]
+    fn keys_may_have_any_order_and_spaces_between() {
+        let finding = format!(r#"{{"v":1,{HEAD},"text":"}},"}}"#);
+        let text = format!(" {{ \"record\" : {finding} ,\t\"commit\":\"{C}\" }} \r");
+        let Ok(Read::Line(read)) = read(text.as_bytes()) else { panic!("a line") };
+        assert_eq!(read.line, finding.into_bytes());
+    }
+
+    #[test]
+    fn what_was_redacted_comes_back_as_it_was() {
+        let text = write_epoch(Shelf::Handoffs, "2\nabc\n");
+        assert_eq!(text, r#"{"shelf":"handoffs","epoch":"2\nabc\n"}"#);
+        assert_eq!(read(text.as_bytes()), Ok(Read::Epoch(Shelf::Handoffs, "2\nabc\n".to_owned())));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, word) in [
+            (r#"{"shelf":"x","epoch":"1"}"#, "name of a shelf"),
+            (r#"{"shelf":"journal","epoch":1}"#, "a string"),
+            (r#"{"shelf":"journal","epoch":"1","commit":"a"}"#, "exactly"),
+            ("", "one JSON object"),
+            ("{}", "no key \"commit\""),
+            ("[1]", "one JSON object"),
+            (r#"{"commit":"a","line":"x","shelf":"journal"} {}"#, "one JSON object"),
+            (r#"{"commit":"a","line":"x","shelf":"journal"},"#, "one JSON object"),
+            (r#"{"commit":1}"#, "no string"),
+            (r#"{"commit":"a","record":1}"#, "no JSON object"),
+            (r#"{"commit":"a","record":{"a":1}}"#, "no key \"shelf\""),
+            (r#"{"commit":"a","shelf":"x","line":"x"}"#, "journal"),
+            (r#"{"commit":"a","shelf":"journal","line":"x\ny"}"#, "one line"),
+            (r#"{"commit":"a","shelf":"journal","line":""}"#, "one line"),
+            (r#"{"commit":"a","shelf":"journal","hex":"f"}"#, "not hex"),
+            (r#"{"commit":"a","shelf":"journal","hex":"+f"}"#, "not hex"),
+            (r#"{"commit":"a","commit":"a"}"#, "twice"),
+            (r#"{"commit":"a","shelf":"journal","line":"x","hex":"ff"}"#, "several"),
+            (r#"{"commit":"a","more":1}"#, "a key other than"),
+        ] {
+            let error = read(text.as_bytes()).expect_err(text);
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}

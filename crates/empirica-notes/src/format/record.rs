@@ -1,0 +1,293 @@
+//! One record as one line of JSON with a fixed key order.
+
+use std::borrow::Cow;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use crate::model::record::{Attach, Supersede, VERSION};
+use crate::model::{Body, Head, Id, Record, SessionId};
+
+#[derive(Serialize, Deserialize)]
+struct HeadWire {
+    v: u32,
+    id: Id,
+    kind: String,
+    session: Option<SessionId>,
+    ai: String,
+    at: String,
+    commit: Option<String>,
+    tree: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct AttachWire {
+    of: Vec<Id>,
+    from: String,
+    to: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SupersedeWire {
+    of: Id,
+    by: Id,
+}
+
+fn to_map(value: impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(map)) => map,
+        // every body is a struct of strings, numbers and lists of them
+        _ => Map::new(),
+    }
+}
+
+/// The keys of a body, in their fixed order, without the envelope.
+pub fn body_to_map(body: &Body) -> Map<String, Value> {
+    match body {
+        Body::SessionStart(b) => to_map(b),
+        Body::SessionEnd(b) => to_map(b),
+        Body::Finding(b) => to_map(b),
+        Body::Unknown(b) => to_map(b),
+        Body::Resolve(b) => to_map(b),
+        Body::DeadEnd(b) => to_map(b),
+        Body::Mistake(b) => to_map(b),
+        Body::Decision(b) => to_map(b),
+        Body::Source(b) => to_map(b),
+        Body::Evidence(b) => to_map(b),
+        Body::Activity(b) => to_map(b),
+        Body::Transcript(b) => to_map(b),
+        Body::Goal(b) => to_map(b),
+        Body::Subtask(b) => to_map(b),
+        Body::GoalDone(b) => to_map(b),
+        Body::GoalDrop(b) => to_map(b),
+        Body::GoalTake(b) => to_map(b),
+        Body::Assessment(b) => to_map(b),
+        Body::Checkpoint(b) => to_map(b),
+        Body::Handoff(b) => to_map(b),
+        Body::Digest(b) => to_map(b),
+        Body::Accept(b) => to_map(b),
+        Body::Answer(b) => to_map(b),
+        Body::Attach(b) => to_map(AttachWire { of: b.of.clone(), from: b.from.clone(), to: b.to.clone() }),
+        Body::Supersede(b) => to_map(SupersedeWire { of: b.of.clone(), by: b.by.clone() }),
+        Body::Retract(b) => to_map(b),
+        Body::Signature(b) => to_map(b),
+        Body::Redacted(b) => to_map(b),
+    }
+}
+
+/// Reads a body; `None` for a kind that is not known.
+fn read_body<'de, D: Deserializer<'de>>(kind: &str, json: D) -> Result<Option<Body>, D::Error> {
+    fn read<'de, T: Deserialize<'de>, D: Deserializer<'de>>(json: D) -> Result<T, D::Error> {
+        T::deserialize(json)
+    }
+    Ok(Some(match kind {
+        "session_start" => Body::SessionStart(read(json)?),
+        "session_end" => Body::SessionEnd(read(json)?),
+        "finding" => Body::Finding(read(json)?),
+        "unknown" => Body::Unknown(read(json)?),
+        "resolve" => Body::Resolve(read(json)?),
+        "dead_end" => Body::DeadEnd(read(json)?),
+        "mistake" => Body::Mistake(read(json)?),
+        "decision" => Body::Decision(read(json)?),
+        "source" => Body::Source(read(json)?),
+        "evidence" => Body::Evidence(read(json)?),
+        "activity" => Body::Activity(read(json)?),
+        "transcript" => Body::Transcript(Box::new(read(json)?)),
+        "goal" => Body::Goal(read(json)?),
+        "subtask" => Body::Subtask(read(json)?),
+        "goal_done" => Body::GoalDone(read(json)?),
+        "goal_drop" => Body::GoalDrop(read(json)?),
+        "goal_take" => Body::GoalTake(read(json)?),
+        "assessment" => Body::Assessment(Box::new(read(json)?)),
+        "checkpoint" => Body::Checkpoint(Box::new(read(json)?)),
+        "handoff" => Body::Handoff(Box::new(read(json)?)),
+        "digest" => Body::Digest(Box::new(read(json)?)),
+        "accept" => Body::Accept(read(json)?),
+        "answer" => Body::Answer(read(json)?),
+        "attach" => {
+            let AttachWire { of, from, to } = read(json)?;
+            Body::Attach(Attach { of, from, to })
+        }
+        "supersede" => {
+            let SupersedeWire { of, by } = read(json)?;
+            Body::Supersede(Supersede { of, by })
+        }
+        "retract" => Body::Retract(read(json)?),
+        "signature" => Body::Signature(read(json)?),
+        "redacted" => Body::Redacted(read(json)?),
+        _ => return Ok(None),
+    }))
+}
+
+/// The record as one line, without the final LF.
+pub fn encode(record: &Record) -> String {
+    encode_with(&record.head, record.body.kind(), body_to_map(&record.body))
+}
+
+/// A line from an envelope and the keys of a body.
+pub fn encode_with(head: &Head, kind: &str, body: Map<String, Value>) -> String {
+    let mut line = to_map(HeadWire {
+        v: head.v,
+        id: head.id.clone(),
+        kind: kind.to_owned(),
+        session: head.session.clone(),
+        ai: head.ai.clone(),
+        at: head.at.clone(),
+        commit: head.commit.clone(),
+        tree: head.tree.clone(),
+    });
+    line.extend(body);
+    Value::Object(line).to_string()
+}
+
+/// Reads a line; `None` when it is no record of a version and kind this program understands.
+pub fn decode(line: &[u8]) -> Option<Record> {
+    crate::format::lines::id(line)?;
+    let text = std::str::from_utf8(line).ok()?;
+    // as it is written, the envelope comes first, and the line is read once
+    let mut json = serde_json::Deserializer::from_str(text);
+    let record = json.deserialize_map(InOrder).ok().filter(|_| json.end().is_ok());
+    record.or_else(|| decode_in_any_order(line))
+}
+
+fn decode_in_any_order(line: &[u8]) -> Option<Record> {
+    read_json(line).ok()
+}
+
+/// Reads a record out of any JSON object that says the same; the error is why it is none that this program understands.
+pub fn read_json(json: &[u8]) -> Result<Record, String> {
+    // where in the record it is, tells nobody where in the file
+    let said = |error: serde_json::Error| error.to_string().split(" at line ").next().unwrap_or_default().to_owned();
+    let head: HeadWire = serde_json::from_slice(json).map_err(|error| format!("it is no record: {}", said(error)))?;
+    if head.v != VERSION {
+        return Err(format!("it is a record of version {}", head.v));
+    }
+    let body = read_body(&head.kind, &mut serde_json::Deserializer::from_slice(json));
+    match body.map_err(|error| format!("it is no {}: {}", head.kind, said(error)))? {
+        Some(body) => Ok(Record { head: head.into(), body }),
+        None => Err(format!("the kind '{}' is not known", head.kind)),
+    }
+}
+
+impl From<HeadWire> for Head {
+    fn from(head: HeadWire) -> Self {
+        let HeadWire { v, id, session, ai, at, commit, tree, .. } = head;
+        Head { v, id, session, ai, at, commit, tree }
+    }
+}
+
+/// The keys of the envelope, in the order they are written.
+const ENVELOPE: [&str; 8] = ["v", "id", "kind", "session", "ai", "at", "commit", "tree"];
+
+/// Reads a record whose envelope stands whole, and in its order, before the other keys. Anything else is an error.
+struct InOrder;
+
+impl<'de> Visitor<'de> for InOrder {
+    type Value = Record;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a record")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Record, A::Error> {
+        let mut at = 0;
+        let mut next = |map: &mut A| {
+            let key: Option<Key<'de>> = map.next_key()?;
+            let expected = key.as_ref().map(|key| key.0.as_ref()) == ENVELOPE.get(at).copied();
+            at += 1;
+            if expected { Ok(()) } else { Err(A::Error::custom("not in order")) }
+        };
+        macro_rules! value {
+            () => {{
+                next(&mut map)?;
+                map.next_value()?
+            }};
+        }
+        let head = HeadWire {
+            v: value!(),
+            id: value!(),
+            kind: value!(),
+            session: value!(),
+            ai: value!(),
+            at: value!(),
+            commit: value!(),
+            tree: value!(),
+        };
+        if head.v != VERSION {
+            return Err(A::Error::custom("another version"));
+        }
+        let body = read_body(&head.kind, MapAccessDeserializer::new(Rest(map)))?;
+        let body = body.ok_or_else(|| A::Error::custom("another kind"))?;
+        Ok(Record { head: head.into(), body })
+    }
+}
+
+/// A key, borrowed from the line where it can be.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Key<'k>(#[serde(borrow)] Cow<'k, str>);
+
+/// The keys behind the envelope, none of which is one of it.
+struct Rest<A>(A);
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        let Some(Key(key)) = self.0.next_key()? else { return Ok(None) };
+        if ENVELOPE.contains(&key.as_ref()) {
+            return Err(A::Error::custom("twice"));
+        }
+        seed.deserialize(key.into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.0.next_value_seed(seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::journal::Finding;
+
+    #[test]
+    fn a_record_has_a_fixed_key_order_and_comes_back() {
+        let record = Record {
+            head: Head {
+                v: 1,
+                id: Id::parse("019ab000-0000-7000-8000-00000000000a").unwrap(),
+                session: SessionId::parse("11111111-2222-4333-8444-555555555555"),
+                ai: "claude".into(),
+                at: "2026-01-02T03:04:05.678Z".into(),
+                commit: None,
+                tree: None,
+            },
+            body: Body::Finding(Finding {
+                text: "a\n\"b\" é \u{1b}".into(),
+                impact: Some(0.7),
+                memory: None,
+                led_from: None,
+            }),
+        };
+        let line = encode(&record);
+        assert_eq!(
+            line,
+            r#"{"v":1,"id":"019ab000-0000-7000-8000-00000000000a","kind":"finding","session":"11111111-2222-4333-8444-555555555555","ai":"claude","at":"2026-01-02T03:04:05.678Z","commit":null,"tree":null,"text":"a\n\"b\" é \u001b","impact":0.7}"#
+        );
+        assert_eq!(decode(line.as_bytes()), Some(record));
+    }
+
+    #[test]
+    fn other_versions_and_kinds_are_not_understood_and_not_an_error() {
+        let id = r#""id":"019ab000-0000-7000-8000-00000000000a""#;
+        let rest = r#""session":null,"ai":"x","at":"","commit":null,"tree":null,"text":"t""#;
+        assert!(decode(format!(r#"{{"v":1,{id},"kind":"finding",{rest},"new":[1]}}"#).as_bytes()).is_some());
+        assert!(decode(format!(r#"{{"v":2,{id},"kind":"finding",{rest}}}"#).as_bytes()).is_none());
+        assert!(decode(format!(r#"{{"v":1,{id},"kind":"prophecy",{rest}}}"#).as_bytes()).is_none());
+        assert!(decode(b"{\"v\":1}").is_none());
+        assert!(decode("[".repeat(100_000).as_bytes()).is_none());
+    }
+}

@@ -1,0 +1,361 @@
+//! Commits in git's own order and selection, streamed from `git log`.
+
+pub mod between;
+pub mod dates;
+pub mod head_move;
+pub mod range;
+pub mod reach;
+pub mod walk;
+
+use std::io::BufRead;
+
+use crate::error::{Error, Result};
+use crate::git::history::walk::Walk;
+use crate::git::process::{Running, git, output};
+use crate::git::repository::Repository;
+use crate::git::{Oid, parse_oid};
+use crate::model::assessment::CommitLine;
+
+/// Which commits to list, in the words of `git log`: options that [select](selecting), revisions and ranges, `--` and paths; none is all
+/// of HEAD.
+pub type Selection = Vec<String>;
+
+/// The options of `git log` that select or order commits: without a value, with `=` and one, with one either way.
+const ALONE: [&str; 42] = [
+    "--all",
+    "--all-match",
+    "--ancestry-path",
+    "--author-date-order",
+    "--basic-regexp",
+    "--branches",
+    "--cherry-pick",
+    "--date-order",
+    "--dense",
+    "--do-walk",
+    "--exclude-first-parent-only",
+    "--extended-regexp",
+    "--first-parent",
+    "--fixed-strings",
+    "--follow",
+    "--full-history",
+    "--ignore-missing",
+    "--invert-grep",
+    "--left-only",
+    "--merge",
+    "--merges",
+    "--no-max-parents",
+    "--no-merges",
+    "--no-min-parents",
+    "--no-walk",
+    "--not",
+    "--perl-regexp",
+    "--reflog",
+    "--regexp-ignore-case",
+    "--remotes",
+    "--remove-empty",
+    "--reverse",
+    "--right-only",
+    "--show-pulls",
+    "--simplify-by-decoration",
+    "--simplify-merges",
+    "--sparse",
+    "--tags",
+    "--topo-order",
+    "-E",
+    "-F",
+    "-i",
+];
+const JOINED: [&str; 8] = [
+    "--ancestry-path",
+    "--branches",
+    "--exclude-hidden",
+    "--max-parents",
+    "--min-parents",
+    "--no-walk",
+    "--remotes",
+    "--tags",
+];
+const VALUED: [&str; 12] = [
+    "--after",
+    "--author",
+    "--before",
+    "--committer",
+    "--exclude",
+    "--glob",
+    "--grep",
+    "--max-age",
+    "--min-age",
+    "--since",
+    "--since-as-filter",
+    "--until",
+];
+
+/// How many words, from this option on, `git log` takes to select commits; `None` when it is no such option.
+pub fn selecting(option: &str) -> Option<usize> {
+    let (name, has_value) = option.split_once('=').map_or((option, false), |(name, _)| (name, true));
+    let is_content = ["-S", "-G"].contains(&option.get(..2)?);
+    match has_value {
+        _ if is_content => Some(if option.len() == 2 { 2 } else { 1 }),
+        false if ALONE.contains(&name) => Some(1),
+        false => VALUED.contains(&name).then_some(2),
+        true => (JOINED.contains(&name) || VALUED.contains(&name)).then_some(1),
+    }
+}
+
+/// A commit as a log shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Commit {
+    pub id: Oid,
+    /// The abbreviated id; empty when it was not asked for.
+    pub short: String,
+    /// The ids of the parents of a merge, abbreviated.
+    pub parents: Vec<String>,
+    pub author: String,
+    pub email: String,
+    /// The author's date, strict ISO 8601.
+    pub date: String,
+    /// The author's date as the user's `log.date` wants it.
+    pub shown_date: String,
+    pub subject: String,
+    pub message: String,
+}
+
+/// What makes git's output the same whatever the user has set.
+pub(crate) const PLAIN: [&str; 8] = [
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "i18n.logOutputEncoding=UTF-8",
+    "-c",
+    "diff.relative=false",
+    "-c",
+    "log.showRoot=true",
+];
+const FORMAT: &str = "--format=tformat:%H%x00%h%x00%p%x00%aN%x00%aE%x00%aI%x00%ad%x00%s%x00%B%x00";
+const FIELDS: usize = 9;
+
+/// A commit that a history came to.
+#[derive(Debug)]
+pub struct Listed {
+    /// Itself.
+    pub id: Oid,
+    pub(crate) what: What,
+}
+
+/// What is known of a commit.
+#[derive(Debug)]
+pub(crate) enum What {
+    /// All of it.
+    Told(Commit),
+    /// What the object store holds, and what only the repository knows of it: ids in short form.
+    Content { content: Vec<u8>, short: String, parents: Vec<String> },
+}
+
+impl Listed {
+    /// The commit as it is shown. No repository is needed: another thread can do it.
+    pub fn read(&self) -> Result<Commit> {
+        match &self.what {
+            What::Told(commit) => Ok(commit.clone()),
+            What::Content { content, short, parents } => {
+                crate::git::history::walk::read(self.id, content, short, parents)
+            }
+        }
+    }
+}
+
+/// Commits in git's order, with abbreviated ids if they are wanted: the plain history is walked in process, any other is git's own listing.
+pub fn select<'r>(
+    repo: &'r Repository,
+    selection: &[String],
+    abbreviate: bool,
+) -> Result<Box<dyn Iterator<Item = Result<Listed>> + 'r>> {
+    match Walk::plain(repo, selection, abbreviate) {
+        Some(walk) => Ok(Box::new(walk)),
+        None => Ok(Box::new(History::start(repo, selection)?)),
+    }
+}
+
+/// A running listing of git's.
+struct History {
+    git: Option<Running>,
+}
+
+impl History {
+    /// Starts a listing. What is wrong with a revision is known when the first commit is asked for.
+    fn start(repo: &Repository, selection: &[String]) -> Result<Self> {
+        let mut command = git(repo.cwd());
+        command.args(PLAIN).args(["log", "--no-color", "--no-notes", "--no-patch", FORMAT]);
+        let options = selection.iter().position(|word| word == "--").unwrap_or(selection.len());
+        for word in &selection[..options] {
+            // the notes' own commits are nobody's history
+            command.args((word == "--all").then_some("--exclude=refs/notes/*")).arg(word);
+        }
+        command.args(&selection[options..]);
+        Ok(History { git: Some(Running::start(&mut command)?) })
+    }
+
+    fn field(&mut self) -> Result<Option<String>> {
+        let Some(git) = &mut self.git else { return Ok(None) };
+        let mut bytes = Vec::new();
+        let read = git.stdout.read_until(0, &mut bytes);
+        read.map_err(crate::git::process::unreadable_output)?;
+        if bytes.last() != Some(&0) {
+            return Ok(None);
+        }
+        bytes.pop();
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    fn read(&mut self) -> Result<Option<Listed>> {
+        let mut fields = Vec::with_capacity(FIELDS);
+        while fields.len() < FIELDS {
+            match self.field()? {
+                Some(field) => fields.push(field),
+                None => {
+                    return match self.git.take() {
+                        Some(git) => git.finish().map(|()| None),
+                        None => Ok(None),
+                    };
+                }
+            }
+        }
+        let mut fields = fields.into_iter();
+        let mut next = || fields.next().unwrap_or_default();
+        let id = next();
+        // git ends each record with a line feed, which then begins the next one's first field
+        let id = parse_oid(id.trim()).ok_or_else(no_commit)?;
+        let told = Commit {
+            id,
+            short: next(),
+            parents: next().split_whitespace().map(str::to_owned).collect(),
+            author: next(),
+            email: next(),
+            date: next(),
+            shown_date: next(),
+            subject: next(),
+            message: next(),
+        };
+        Ok(Some(Listed { id, what: What::Told(told) }))
+    }
+}
+
+impl Iterator for History {
+    type Item = Result<Listed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.read().transpose();
+        if matches!(next, Some(Err(_))) {
+            self.git = None;
+        }
+        next
+    }
+}
+
+/// What was committed on the way from `since` (excluded; `None`: from the root) to HEAD.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Since {
+    /// The commits, newest first.
+    pub commits: Vec<CommitLine>,
+    /// When each of them was committed, strict ISO 8601.
+    pub dates: Vec<String>,
+    /// The paths they touched, sorted; deleted ones are left out.
+    pub files: Vec<String>,
+}
+
+/// The commits and files since a commit. When that commit is no longer here (an amend and a gc), nothing is known.
+pub fn since(repo: &Repository, since: Option<Oid>, limit: usize) -> Result<Since> {
+    let head = repo.head()?;
+    let Some(tip) = head.commit else { return Ok(Since::default()) };
+    if since == Some(tip) || since.is_some_and(|id| !repo.has_object(id)) {
+        return Ok(Since::default());
+    }
+    let mut command = git(repo.cwd());
+    command.args(PLAIN).args(["log", "-z", "--no-color", "--no-notes", "--name-status"]);
+    command.args(["--no-renames", "--first-parent", "-m", "--format=tformat:%x01%H%x02%cI%x02%s"]);
+    command.arg(format!("--max-count={limit}"));
+    command.arg("--end-of-options").arg(tip.to_string()).args(since.map(|id| format!("^{id}"))).arg("--");
+    Ok(parse_since(&output(&mut command)?))
+}
+
+fn parse_since(bytes: &[u8]) -> Since {
+    let mut out = Since::default();
+    let mut files = std::collections::BTreeMap::new();
+    let text = String::from_utf8_lossy(bytes);
+    let mut fields = text.split('\0').map(|field| field.trim_start_matches('\n'));
+    while let Some(field) = fields.next() {
+        let head = field.strip_prefix('\u{1}').and_then(|field| field.split_once('\u{2}'));
+        if let Some((commit, (date, subject))) = head.and_then(|(id, rest)| Some((id, rest.split_once('\u{2}')?))) {
+            out.dates.push(date.to_owned());
+            out.commits.push(CommitLine { commit: commit.to_owned(), subject: subject.to_owned() });
+        } else if field.len() == 1
+            && let Some(path) = fields.next()
+        {
+            // newest first: the first word about a path is the last one
+            files.entry(path.to_owned()).or_insert(field != "D");
+        }
+    }
+    out.files = files.into_iter().filter(|(_, present)| *present).map(|(path, _)| path).collect();
+    out
+}
+
+/// The files that commits on HEAD's own line of history changed since a commit, but for those that merges brought.
+pub fn own_files(repo: &Repository, since: Option<Oid>) -> Result<Vec<String>> {
+    let Some(tip) = repo.head()?.commit else { return Ok(Vec::new()) };
+    let mut command = git(repo.cwd());
+    command.args(PLAIN).args([
+        "log",
+        "-z",
+        "--no-color",
+        "--no-notes",
+        "--name-only",
+        "--no-renames",
+        "--first-parent",
+    ]);
+    command.args(["--no-merges", "--format="]).arg("--end-of-options").arg(tip.to_string());
+    command.args(since.map(|id| format!("^{id}"))).arg("--");
+    let bytes = output(&mut command)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut out: Vec<String> = text
+        .split('\0')
+        .map(|path| path.trim_start_matches('\n'))
+        .filter(|path| !path.is_empty())
+        .map(str::to_owned)
+        .collect();
+    out.sort();
+    out.dedup();
+    Ok(out)
+}
+
+/// The commit that HEAD's own line of history was at, at a time (RFC 3339); `None` when it had none then.
+pub fn at_time(repo: &Repository, time: &str) -> Result<Option<Oid>> {
+    if repo.head()?.commit.is_none() {
+        return Ok(None);
+    }
+    let mut command = git(repo.cwd());
+    command.args(["rev-list", "--max-count=1", "--first-parent", &format!("--before={time}"), "HEAD", "--"]);
+    Ok(crate::git::parse_oid(String::from_utf8_lossy(&output(&mut command)?).trim()))
+}
+
+/// The error of a listing that is not as it was asked for.
+pub(crate) fn no_commit() -> Error {
+    Error::storage("git log printed something that is no commit")
+        .reason("a setting or another program changes what git log prints")
+        .suggest("See which git runs, and what it prints.")
+        .command("git version")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_and_files_are_told_apart() {
+        let text =
+            "\u{1}aa\u{2}2026\u{2}second\0\nD\0gone\0M\0kept\0\u{1}bb\u{2}2025\u{2}first\0\nA\0gone\0A\0kept\0A\0a b\0";
+        let since = parse_since(text.as_bytes());
+        assert_eq!(since.commits.len(), 2);
+        assert_eq!((since.commits[0].subject.as_str(), since.dates[0].as_str()), ("second", "2026"));
+        assert_eq!(since.files, ["a b", "kept"]);
+    }
+}

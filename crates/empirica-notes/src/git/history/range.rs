@@ -1,0 +1,46 @@
+//! Which commits revisions and ranges stand for, by git's own word.
+
+use std::collections::BTreeSet;
+use std::io::BufRead;
+
+use crate::error::{Error, Result};
+use crate::git::process::{Running, git, unreadable_output};
+use crate::git::repository::Repository;
+use crate::git::{Oid, parse_oid};
+
+/// How many names an error offers.
+const OFFERED: usize = 5;
+
+/// The commits that `git rev-list` lists for these: of a single revision all that can be reached from it, of a range (`a..b`, `^a b`,
+/// `a...b`) what git says. Empty for a range that holds none.
+///
+/// A revision git does not know is an error that offers branches and tags.
+pub fn commits(repo: &Repository, revisions: &[String]) -> Result<BTreeSet<Oid>> {
+    if let Some(bad) = revisions.iter().find(|revision| revision.starts_with('-')) {
+        return Err(Error::usage(format!("'{bad}' is not a revision"))
+            .provided(bad)
+            .reason("it begins as an option does")
+            .suggest("Give a branch, a tag, a commit, or a range of two of them."));
+    }
+    read(repo, revisions).map_err(|error| {
+        let names = ["refs/heads/", "refs/tags/"].iter().flat_map(|prefix| {
+            let refs = repo.list_refs(prefix).unwrap_or_default().into_iter();
+            refs.filter_map(move |(name, _)| name.strip_prefix(prefix).map(str::to_owned))
+        });
+        names.take(OFFERED).fold(error.provided(revisions.join(" ")), Error::alternative)
+    })
+}
+
+fn read(repo: &Repository, revisions: &[String]) -> Result<BTreeSet<Oid>> {
+    let mut command = git(repo.cwd());
+    command.args(["rev-list", "--end-of-options"]).args(revisions).arg("--");
+    let mut running = Running::start(&mut command)?;
+    let mut out = BTreeSet::new();
+    let mut line = String::new();
+    while running.stdout.read_line(&mut line).map_err(unreadable_output)? > 0 {
+        out.extend(parse_oid(line.trim()));
+        line.clear();
+    }
+    running.finish()?;
+    Ok(out)
+}

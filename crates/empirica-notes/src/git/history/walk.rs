@@ -1,0 +1,123 @@
+//! The plain history of HEAD, walked in process in the order of `git log`: no process to start, for the listing that is
+//! asked for most.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
+
+use gix::bstr::ByteSlice;
+use gix::objs::commit::ref_iter::Token;
+
+use crate::error::Result;
+use crate::git::Oid;
+use crate::git::history::{Commit, Listed, What};
+use crate::git::repository::{Repository, unreadable};
+
+/// Commits by committer date, newest first; of the same second, in the order they were come to, as git does.
+pub struct Walk<'r> {
+    repo: &'r Repository,
+    pending: BinaryHeap<Pending>,
+    seen: HashSet<Oid>,
+    abbreviate: bool,
+    shallow: bool,
+}
+
+/// A commit that was come to: when it was made, how many had been come to, itself, its content and parents. No two have the same
+/// number.
+type Pending = (i64, Reverse<usize>, Oid, Vec<u8>, Vec<Oid>);
+
+/// Settings under which git shows commits otherwise than this walk does.
+const OTHERWISE: [&str; 6] =
+    ["log.date", "log.follow", "mailmap.file", "mailmap.blob", "log.excludeDecoration", "core.graftFile"];
+
+impl<'r> Walk<'r> {
+    /// A walk from HEAD (with abbreviated ids, if they are wanted), when that is all that is selected and git would show the same; `None` leaves it to git.
+    pub fn plain(repo: &'r Repository, selection: &[String], abbreviate: bool) -> Option<Self> {
+        let head = repo.head().ok()?.commit?;
+        let mailmap = repo.work_tree().map(|root| root.join(".mailmap")).is_none_or(|file| file.exists());
+        let grafts = repo.common_dir().join("info/grafts").exists();
+        if !selection.is_empty() || mailmap || grafts || OTHERWISE.iter().any(|key| repo.config(key).is_some()) {
+            return None;
+        }
+        let shallow = repo.is_shallow();
+        let mut walk = Walk { repo, pending: BinaryHeap::new(), seen: HashSet::new(), abbreviate, shallow };
+        walk.add(head).ok()?;
+        Some(walk)
+    }
+
+    fn add(&mut self, id: Oid) -> Result<()> {
+        if self.seen.insert(id) {
+            let broken = |error| unreadable(id, error);
+            // read once: it is shown out of the same bytes
+            let content = self.repo.gix().find_commit(id).map_err(broken)?.data.clone();
+            let (mut time, mut parents) = (0, Vec::new());
+            for token in gix::objs::CommitRefIter::from_bytes(&content, id.kind()) {
+                match token.map_err(broken)? {
+                    Token::Parent { id } => parents.push(id),
+                    Token::Committer { signature } => {
+                        time = signature.time().map_err(broken)?.seconds;
+                        break;
+                    }
+                    _ => {}
+                }
+            }
+            self.pending.push((time, Reverse(self.seen.len()), id, content, parents));
+        }
+        Ok(())
+    }
+
+    /// The commit as far as only the repository knows it. Its parents are come to.
+    fn list(&mut self, id: Oid, content: Vec<u8>, parents: &[Oid]) -> Result<Listed> {
+        let short = |id: Oid| gix::prelude::ObjectIdExt::attach(id, self.repo.gix()).shorten_or_id().to_string();
+        let listed = Listed {
+            id,
+            what: What::Content {
+                content,
+                // to find the shortest unique form is as much work as all the rest
+                short: if self.abbreviate { short(id) } else { String::new() },
+                parents: match parents {
+                    [] | [_] => Vec::new(),
+                    many => many.iter().map(|id| short(*id)).collect(),
+                },
+            },
+        };
+        for &parent in parents {
+            // the parents of a shallow boundary are not here
+            if !self.shallow || self.repo.has_object(parent) {
+                self.add(parent)?;
+            }
+        }
+        Ok(listed)
+    }
+}
+
+/// A commit out of what the object store holds; the short ids are known.
+pub(crate) fn read(id: Oid, content: &[u8], short: &str, parents: &[String]) -> Result<Commit> {
+    let broken = |error| unreadable(id, error);
+    let commit = gix::objs::CommitRef::from_bytes(content, id.kind()).map_err(broken)?;
+    let author = commit.author().map_err(broken)?;
+    let time = author.time().map_err(broken)?;
+    Ok(Commit {
+        id,
+        short: short.to_owned(),
+        parents: parents.to_vec(),
+        author: author.name.to_str_lossy().into_owned(),
+        email: author.email.to_str_lossy().into_owned(),
+        date: time.format_or_unix(gix::date::time::format::ISO8601_STRICT),
+        shown_date: time.format_or_unix(gix::date::time::format::DEFAULT),
+        subject: commit.message().summary().to_str_lossy().into_owned(),
+        message: commit.message.to_str_lossy().into_owned(),
+    })
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Result<Listed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (_, _, id, content, parents) = self.pending.pop()?;
+        let read = self.list(id, content, &parents);
+        if read.is_err() {
+            self.pending.clear();
+        }
+        Some(read)
+    }
+}

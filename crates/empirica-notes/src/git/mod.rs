@@ -1,0 +1,24 @@
+//! Everything that touches git: the only floor that names gix or spawns git.
+
+pub mod history;
+pub mod notes;
+pub mod objects;
+pub mod process;
+pub mod refs;
+pub mod remotes;
+pub mod repository;
+pub mod rewrites;
+
+pub use crate::git::notes::NotesTree;
+pub use crate::git::notes::lookup::Notes;
+pub use crate::git::refs::{HeadState, RefUpdate, UpdateError};
+pub use crate::git::repository::Repository;
+pub use crate::git::repository::capabilities::Sharing;
+
+/// The id of an object, of either hash kind.
+pub type Oid = gix::ObjectId;
+
+/// Reads a full hexadecimal object id; anything else is `None`.
+pub fn parse_oid(hex: &str) -> Option<Oid> {
+    Oid::from_hex(hex.as_bytes()).ok()
+}

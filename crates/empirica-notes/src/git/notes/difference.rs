@@ -1,0 +1,187 @@
+//! Where two notes trees differ, whatever their fan-out: both are walked in step, and equal parts are not opened.
+
+use std::collections::BTreeMap;
+
+use gix::objs::FindExt;
+use gix::objs::tree::EntryKind;
+
+use crate::error::Result;
+use crate::git::Oid;
+use crate::git::repository::{Repository, unreadable};
+
+/// An entry of a notes tree that is no note. Ordered, so that of two at one path the greater can be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub struct Other {
+    pub id: Oid,
+    pub(crate) kind: EntryKind,
+}
+
+impl Other {
+    /// A plain file.
+    pub fn file(id: Oid) -> Self {
+        Other { id, kind: EntryKind::Blob }
+    }
+}
+
+/// Something of the first and of the second tree.
+pub type Sides<T> = [T; 2];
+
+/// What two notes trees do not have in common.
+#[derive(Debug, Default)]
+pub struct Differences {
+    /// By annotated object, the blobs of its note in each tree: none, one, or more where an ill-formed tree lists the
+    /// object twice.
+    pub notes: BTreeMap<Oid, Sides<Vec<Oid>>>,
+    /// By path, the entries that are no notes.
+    pub others: BTreeMap<Vec<u8>, Sides<Option<Other>>>,
+    /// Whether what differs is laid out flat and fanned out at once, which git itself cannot merge.
+    pub mixed: Sides<bool>,
+}
+
+/// What two notes trees (of notes commits) do not have in common. A tree that is not here is an error; blobs are not
+/// looked at.
+pub fn differences(repo: &Repository, first: Oid, second: Oid) -> Result<Differences> {
+    let mut walk = Walk { repo, out: Differences::default(), listed: [0; 2] };
+    if first != second {
+        walk.notes([Some(first), Some(second)], "", b"")?;
+    }
+    let mut out = walk.out;
+    for sides in out.notes.values_mut() {
+        sides.iter_mut().for_each(|blobs| blobs.sort_unstable());
+    }
+    out.notes.retain(|_, [first, second]| first != second || first.len() > 1);
+    out.others.retain(|_, [first, second]| first != second);
+    Ok(out)
+}
+
+struct Walk<'r> {
+    repo: &'r Repository,
+    out: Differences,
+    /// How many notes were come to.
+    listed: Sides<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    name: Vec<u8>,
+    kind: EntryKind,
+    id: Oid,
+}
+
+/// Entries of both sides under one key.
+type Grouped<K> = BTreeMap<K, Sides<Vec<Entry>>>;
+
+impl Walk<'_> {
+    fn load(&self, tree: Option<Oid>) -> Result<Vec<Entry>> {
+        let Some(id) = tree.filter(|id| *id != self.repo.empty_tree()) else { return Ok(Vec::new()) };
+        let mut buffer = Vec::new();
+        let tree = self.repo.find_tree(&id, &mut buffer).map_err(|error| unreadable(id, error))?;
+        let entry = |entry: &gix::objs::tree::EntryRef<'_>| Entry {
+            name: entry.filename.to_vec(),
+            kind: entry.mode.kind(),
+            id: entry.oid.to_owned(),
+        };
+        Ok(tree.entries.iter().map(entry).collect())
+    }
+
+    /// The object that an entry annotates, below a fan-out of `hex`.
+    fn target(&self, entry: &Entry, hex: &str) -> Option<Oid> {
+        let is_blob = matches!(entry.kind, EntryKind::Blob | EntryKind::BlobExecutable);
+        let whole = hex.len() + entry.name.len() == self.repo.hex_len();
+        if !is_blob || !whole || !is_hex(&entry.name) {
+            return None;
+        }
+        crate::git::parse_oid(&format!("{hex}{}", std::str::from_utf8(&entry.name).ok()?))
+    }
+
+    fn is_fan(&self, entry: &Entry, hex: &str) -> bool {
+        let short = entry.name.len() == 2 && hex.len() + 2 < self.repo.hex_len();
+        entry.kind == EntryKind::Tree && short && is_hex(&entry.name)
+    }
+
+    fn push(&mut self, side: usize, target: Oid, note: Oid) {
+        self.out.notes.entry(target).or_default()[side].push(note);
+        self.listed[side] += 1;
+    }
+
+    fn notes(&mut self, trees: Sides<Option<Oid>>, hex: &str, path: &[u8]) -> Result<()> {
+        let mut groups: Grouped<Vec<u8>> = BTreeMap::new();
+        let mut others: Grouped<Vec<u8>> = BTreeMap::new();
+        for (side, tree) in trees.into_iter().enumerate() {
+            for entry in self.load(tree)? {
+                // flat or fanned out, what concerns the same objects begins with the same two digits
+                if self.is_fan(&entry, hex) || self.target(&entry, hex).is_some() {
+                    groups.entry(entry.name[..2].to_vec()).or_default()[side].push(entry);
+                } else {
+                    others.entry(entry.name.clone()).or_default()[side].push(entry);
+                }
+            }
+        }
+        for (key, sides) in groups.into_iter().filter(|(_, [first, second])| first != second) {
+            let inner = format!("{hex}{}", String::from_utf8_lossy(&key));
+            let path = join(path, &key);
+            let fan = |entries: &[Entry]| match entries {
+                [only] if self.is_fan(only, hex) => Some(only.id),
+                _ => None,
+            };
+            let fans = [fan(&sides[0]), fan(&sides[1])];
+            if sides.iter().zip(fans).all(|(entries, fan)| entries.is_empty() || fan.is_some()) {
+                self.notes(fans, &inner, &path)?;
+                continue;
+            }
+            for (side, entries) in sides.into_iter().enumerate() {
+                let is_flat = entries.iter().any(|entry| entry.kind != EntryKind::Tree);
+                for entry in entries {
+                    if let Some(target) = self.target(&entry, hex) {
+                        self.push(side, target, entry.id);
+                    } else {
+                        let mut trees = [None, None];
+                        trees[side] = Some(entry.id);
+                        let before = self.listed[side];
+                        self.notes(trees, &inner, &path)?;
+                        // a folder of that name without notes in it is none of the fan-out
+                        self.out.mixed[side] |= is_flat && self.listed[side] > before;
+                    }
+                }
+            }
+        }
+        self.others(others, path)
+    }
+
+    /// Entries that are no notes, by name. Folders that both have are looked into.
+    fn others(&mut self, entries: Grouped<Vec<u8>>, path: &[u8]) -> Result<()> {
+        for (name, sides) in entries.into_iter().filter(|(_, [first, second])| first != second) {
+            let path = join(path, &name);
+            let [first, second] = sides.map(|mut entries| entries.pop());
+            let folder = |entry: &Option<Entry>| entry.as_ref().filter(|e| e.kind == EntryKind::Tree).map(|e| e.id);
+            if let (Some(first), Some(second)) = (folder(&first), folder(&second)) {
+                let mut inner: Grouped<Vec<u8>> = BTreeMap::new();
+                for (side, tree) in [first, second].into_iter().enumerate() {
+                    for entry in self.load(Some(tree))? {
+                        inner.entry(entry.name.clone()).or_default()[side].push(entry);
+                    }
+                }
+                self.others(inner, &path)?;
+                continue;
+            }
+            for (side, entry) in [first, second].into_iter().enumerate() {
+                if let Some(Entry { kind, id, .. }) = entry {
+                    self.out.others.entry(path.clone()).or_default()[side] = Some(Other { id, kind });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_hex(name: &[u8]) -> bool {
+    name.iter().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b))
+}
+
+fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
+    match path {
+        [] => name.to_vec(),
+        path => [path, b"/", name].concat(),
+    }
+}

@@ -1,0 +1,53 @@
+//! Notes that another tool keeps, a ref for each thing it says: all of them read in process. And the dates of HEAD's history.
+
+use crate::error::Result;
+use crate::git::Oid;
+use crate::git::notes::entries;
+use crate::git::repository::Repository;
+
+/// A notes ref of another tool.
+#[derive(Debug)]
+pub struct ForeignRef {
+    /// When its tip was made, in seconds since 1970; 0 when that cannot be said.
+    pub seconds: i64,
+    /// The annotated objects with the content of their notes; `None` for content that is not here.
+    pub notes: Vec<(Oid, Option<Vec<u8>>)>,
+    /// Whether its tree can be read.
+    pub readable: bool,
+}
+
+/// Reads the notes of a ref. What cannot be read is said, and no error.
+pub fn read(repo: &Repository, tip: Oid) -> Result<ForeignRef> {
+    let mut out = ForeignRef { seconds: 0, notes: Vec::new(), readable: false };
+    let Ok(tree) = repo.tree_of(tip) else { return Ok(out) };
+    out.seconds = repo.commit_seconds(tip).unwrap_or(0);
+    out.readable = true;
+    if tree == repo.empty_tree() {
+        return Ok(out);
+    }
+    let Ok(found) = entries(repo, tree) else {
+        out.readable = false;
+        return Ok(out);
+    };
+    for (on, blob) in found.notes {
+        out.notes.push((on, repo.read_blob(blob)?));
+    }
+    out.notes.sort_by_key(|(on, _)| *on);
+    Ok(out)
+}
+
+/// The commits of HEAD's history that are here, with the committer's date in seconds since 1970, oldest first.
+pub fn dated_history(repo: &Repository) -> Vec<(i64, Oid)> {
+    let Some(head) = repo.head().ok().and_then(|head| head.commit) else { return Vec::new() };
+    let mut seen = std::collections::HashSet::from([head]);
+    let (mut pending, mut out) = (vec![head], Vec::new());
+    while let Some(id) = pending.pop() {
+        // a shallow clone ends where its commits are no longer here
+        let Ok(commit) = repo.gix().find_commit(id) else { continue };
+        let Ok(time) = commit.time() else { continue };
+        out.push((time.seconds, id));
+        pending.extend(commit.parent_ids().map(|id| id.detach()).filter(|id| seen.insert(*id)));
+    }
+    out.sort_unstable();
+    out
+}

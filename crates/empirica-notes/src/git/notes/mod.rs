@@ -1,0 +1,265 @@
+//! A notes tree: lookups, edits and a walk over all notes, whatever its fan-out.
+
+pub mod difference;
+pub mod foreign;
+pub mod lookup;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use gix::note::plumbing::State;
+use gix::objs::FindExt;
+use gix::objs::tree::EntryKind;
+
+use crate::error::{Error, Result};
+use crate::git::Oid;
+use crate::git::notes::difference::Other;
+use crate::git::repository::{Repository, unreadable};
+
+/// Unites two versions of one note.
+pub type Unite = fn(&[u8], &[u8]) -> Vec<u8>;
+
+/// A notes tree that is read and edited lazily.
+pub struct NotesTree<'r> {
+    repo: &'r Repository,
+    state: State,
+    unite: Unite,
+}
+
+impl<'r> NotesTree<'r> {
+    /// Opens the notes of a notes commit; `None` is the empty tree. `unite` joins the notes of an object that an
+    /// ill-formed tree lists twice (flat and fanned out), which git itself cannot read.
+    pub fn open(repo: &'r Repository, commit: Option<Oid>, unite: Unite) -> Result<Self> {
+        let tree = match commit {
+            Some(id) => repo.tree_of(id)?,
+            None => repo.empty_tree(),
+        };
+        let state = match State::new(tree, repo) {
+            Ok(state) => state,
+            Err(error) if error.is_corrupted() => normalised(repo, tree, unite)?,
+            Err(error) => return Err(unreadable(tree, error)),
+        };
+        Ok(NotesTree { repo, state, unite })
+    }
+
+    /// The tree as last written.
+    pub fn tree(&self) -> Oid {
+        self.state.root_tree_id()
+    }
+
+    fn retry<T>(&mut self, mut action: impl FnMut(&mut State, &Repository) -> gix::error::Result<T>) -> Result<T> {
+        match action(&mut self.state, self.repo) {
+            Err(error) if error.is_corrupted() => {
+                self.state = normalised(self.repo, self.state.root_tree_id(), self.unite)?;
+                action(&mut self.state, self.repo).map_err(|error| self.broken(error))
+            }
+            other => other.map_err(|error| self.broken(error)),
+        }
+    }
+
+    fn broken(&self, error: gix::Error) -> Error {
+        unreadable(self.state.root_tree_id(), error)
+    }
+
+    /// The blob that is the note of `target`, here or not; `None` when it has none.
+    pub fn blob(&mut self, target: Oid) -> Result<Option<Oid>> {
+        self.retry(|state, repo| state.get(&target, repo))
+    }
+
+    /// The content of the note of `target`; `None` when it has none, or when its blob is not here.
+    pub fn get(&mut self, target: Oid) -> Result<Option<Vec<u8>>> {
+        match self.blob(target)? {
+            Some(blob) => self.repo.read_blob(blob),
+            None => Ok(None),
+        }
+    }
+
+    /// Stages a new note for `target`; nothing is written before [`Self::write`]. Call it before the next
+    /// [`Self::get`] only for objects that were not read as damaged.
+    pub fn set(&mut self, target: Oid, content: &[u8]) -> Result<()> {
+        let blob = self.repo.write_blob(content)?;
+        self.state.edit(target, Some(blob), self.repo).map(|_| ()).map_err(|error| self.broken(error))
+    }
+
+    /// Writes what was staged and returns the new tree.
+    pub fn write(&mut self) -> Result<Oid> {
+        let repo = self.repo;
+        self.state.write(repo).map_err(|error| self.broken(error))
+    }
+}
+
+/// The tree `base` with notes set to blobs or taken out, and other entries set by path. What it comes to depends on these
+/// alone. `lay_out` first puts a tree in order that is laid out in two ways at once. The blobs are there already.
+pub fn rebuilt(
+    repo: &Repository,
+    base: Oid,
+    notes: &BTreeMap<Oid, Option<Oid>>,
+    others: &[(Vec<u8>, Other)],
+    unite: Unite,
+    lay_out: bool,
+) -> Result<Oid> {
+    let apply = |mut state: State| {
+        for (target, blob) in notes {
+            state.edit(*target, *blob, repo)?;
+        }
+        state.write(repo)
+    };
+    let opened = if lay_out { Ok(normalised(repo, base, unite)?) } else { State::new(base, repo) };
+    let tree = match opened.and_then(apply) {
+        // an object that it lists twice shows when it is come to
+        Err(error) if error.is_corrupted() && !lay_out => apply(normalised(repo, base, unite)?),
+        other => other,
+    };
+    let broken = |error| unreadable(base, error);
+    let tree = tree.map_err(broken)?;
+    if others.is_empty() {
+        return Ok(tree);
+    }
+    let mut buffer = Vec::new();
+    let root = repo.find_tree(&tree, &mut buffer).map_err(broken)?.into();
+    let mut editor = gix::objs::tree::Editor::new(root, repo, repo.gix().object_hash());
+    for (path, other) in others {
+        let parts = path.split(|byte| *byte == b'/');
+        editor.upsert(parts, other.kind, other.id).map_err(broken)?;
+    }
+    editor.write(|tree| gix::objs::Write::write(repo, in_order(tree).as_ref())).map_err(broken)
+}
+
+/// The tree as git writes it, where one that no git wrote lies out of order or names something twice (of which the
+/// greater object is taken, in every clone the same).
+fn in_order(tree: &gix::objs::Tree) -> Cow<'_, gix::objs::Tree> {
+    if tree.entries.is_sorted_by(|a, b| a < b && a.filename != b.filename) {
+        return Cow::Borrowed(tree);
+    }
+    let mut ordered = tree.clone();
+    ordered.entries.sort_unstable_by(|a, b| a.filename.cmp(&b.filename).then_with(|| b.oid.cmp(&a.oid)));
+    ordered.entries.dedup_by(|a, b| a.filename == b.filename);
+    ordered.entries.sort_unstable();
+    Cow::Owned(ordered)
+}
+
+/// The object at the root of a tree that has this name and is a blob; `None` without one.
+pub fn root_file(repo: &Repository, tree: Oid, name: &str) -> Result<Option<Oid>> {
+    if tree == repo.empty_tree() {
+        return Ok(None);
+    }
+    let mut buffer = Vec::new();
+    let read = repo.find_tree(&tree, &mut buffer).map_err(|error| unreadable(tree, error))?;
+    let found = read.entries.iter().find(|entry| entry.filename == name && entry.mode.is_blob());
+    Ok(found.map(|entry| entry.oid.to_owned()))
+}
+
+/// A tree with the same notes and other entries, each note once.
+pub(crate) fn normalised(repo: &Repository, tree: Oid, unite: Unite) -> Result<State> {
+    let Entries { notes, others } = entries(repo, tree)?;
+    let mut united: BTreeMap<Oid, Vec<Oid>> = Default::default();
+    for (target, blob) in notes {
+        united.entry(target).or_default().push(blob);
+    }
+    let broken = |error| unreadable(tree, error);
+    let mut editor = gix::objs::tree::Editor::new(gix::objs::Tree::empty(), repo, repo.gix().object_hash());
+    for (path, kind, id) in others {
+        editor
+            .upsert(path.split(|byte| *byte == b'/'), kind, id)
+            .map_err(|error| broken(gix::Error::from_error(error)))?;
+    }
+    let base = editor.write(|tree| gix::objs::Write::write(repo, tree)).map_err(broken)?;
+    let mut state = State::new(base, repo).map_err(broken)?;
+    for (target, blobs) in united {
+        let blob = match blobs.as_slice() {
+            [only] => *only,
+            _ => {
+                let mut joined = Vec::new();
+                for id in &blobs {
+                    if let Some(content) = repo.read_blob(*id)? {
+                        joined = unite(&joined, &content);
+                    }
+                }
+                repo.write_blob(&joined)?
+            }
+        };
+        state.edit(target, Some(blob), repo).map_err(broken)?;
+    }
+    state.write(repo).map_err(broken)?;
+    Ok(state)
+}
+
+/// What a notes tree holds.
+#[derive(Debug, Default)]
+pub struct Entries {
+    /// The notes as (annotated object, blob). An object can come twice in an ill-formed tree; blobs that are not here
+    /// are listed all the same.
+    pub notes: Vec<(Oid, Oid)>,
+    /// Every other entry: path, kind, object. A path can be no UTF-8.
+    others: Vec<(Vec<u8>, EntryKind, Oid)>,
+}
+
+impl Entries {
+    /// Every entry that is no note, by path.
+    pub fn others(&self) -> impl Iterator<Item = (&[u8], Other)> {
+        self.others.iter().map(|(path, kind, id)| (path.as_slice(), Other { id: *id, kind: *kind }))
+    }
+}
+
+/// Everything in a notes tree, whatever its fan-out.
+pub fn entries(repo: &Repository, tree: Oid) -> Result<Entries> {
+    entries_past(repo, tree, &mut Err)
+}
+
+/// The same, where `lost` hears of each tree that cannot be read: what it does not make an error of is passed over.
+pub fn entries_past(repo: &Repository, tree: Oid, lost: &mut dyn FnMut(Error) -> Result<()>) -> Result<Entries> {
+    let Entries { mut notes, mut others } = Entries::default();
+    let mut pending = vec![(tree, String::new(), Vec::new())];
+    let mut buffer = Vec::new();
+    while let Some((id, hex, path)) = pending.pop() {
+        let tree = match repo.find_tree(&id, &mut buffer) {
+            Ok(tree) => tree,
+            Err(error) => {
+                lost(unreadable(id, error))?;
+                continue;
+            }
+        };
+        for entry in tree.entries {
+            let mut full: Vec<u8> = path.clone();
+            full.extend(if path.is_empty() { &b""[..] } else { b"/" });
+            full.extend_from_slice(entry.filename);
+            let name = String::from_utf8_lossy(entry.filename);
+            let is_hex = name.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+            let joined = format!("{hex}{name}");
+            if entry.mode.is_tree() {
+                if is_hex && name.len() == 2 && joined.len() < repo.hex_len() {
+                    pending.push((entry.oid.to_owned(), joined, full));
+                } else {
+                    others.push((full, EntryKind::Tree, entry.oid.to_owned()));
+                }
+            } else if let Some(target) = crate::git::parse_oid(&joined)
+                .filter(|_| is_hex && entry.mode.is_blob() && joined.len() == repo.hex_len())
+            {
+                notes.push((target, entry.oid.to_owned()));
+            } else {
+                others.push((full, entry.mode.kind(), entry.oid.to_owned()));
+            }
+        }
+    }
+    Ok(Entries { notes, others })
+}
+
+/// Every file of a notes tree that is no note, by path, those in folders among them.
+pub fn files(repo: &Repository, tree: Oid) -> Result<Vec<(Vec<u8>, Other)>> {
+    let mut out = Vec::new();
+    let mut pending: Vec<(Vec<u8>, Other)> =
+        entries(repo, tree)?.others().map(|(path, o)| (path.to_vec(), o)).collect();
+    let mut buffer = Vec::new();
+    while let Some((path, other)) = pending.pop() {
+        if other.kind != EntryKind::Tree {
+            out.push((path, other));
+            continue;
+        }
+        let folder = repo.find_tree(&other.id, &mut buffer).map_err(|error| unreadable(other.id, error))?;
+        for entry in folder.entries {
+            let full = [&path, &b"/"[..], entry.filename].concat();
+            pending.push((full, Other { id: entry.oid.to_owned(), kind: entry.mode.kind() }));
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,223 @@
+//! What a path holds: in a commit's tree, and in the work tree. Told by object ids, as git would give them.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::io::{ErrorKind, Read};
+use std::path::{Component, Path, PathBuf};
+
+use crate::git::Oid;
+use crate::git::repository::Repository;
+
+/// The largest file that is read, in bytes.
+const LARGEST: u64 = 4 << 20;
+/// The most that is read of all files together, in bytes.
+const ALL: u64 = 64 << 20;
+/// The longest path that is looked at, in bytes; what no system opens is not in a work tree.
+const LONGEST: usize = 4096;
+
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// Nothing.
+    Nothing,
+    /// A file (its blob), a symbolic link (a blob of its target) or a submodule (its commit).
+    File(Oid),
+    /// A folder, with its tree where that is known: never in a work tree.
+    Folder(Option<Oid>),
+    /// Something that could not be read: a tree that is not in this clone, a file too large, a device.
+    Unknown,
+}
+
+/// The trees of one commit, each folder read once.
+pub struct Tree<'r> {
+    repo: &'r Repository,
+    root: Option<Oid>,
+    /// By path; `None` for one that is not here.
+    folders: HashMap<String, Option<HashMap<Vec<u8>, Held>>>,
+}
+
+impl<'r> Tree<'r> {
+    /// A root tree by its id; `None` is the empty one, of an unborn HEAD. Nothing is read yet.
+    pub fn new(repo: &'r Repository, root: Option<Oid>) -> Self {
+        Tree { repo, root, folders: HashMap::new() }
+    }
+
+    /// What is at a path as [`inside`] gives it. [`Held::Unknown`] when a tree on the way is not here; never fetches.
+    pub fn find(&mut self, path: &str) -> Held {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if !self.folders.contains_key(folder) {
+            let at = match (folder, self.root) {
+                ("", None) => Held::Nothing,
+                ("", root) => Held::Folder(root),
+                _ => self.find(folder),
+            };
+            let read = match at {
+                Held::Nothing | Held::File(_) => Some(HashMap::new()),
+                Held::Folder(Some(id)) => self.read(id),
+                Held::Folder(None) | Held::Unknown => None,
+            };
+            self.folders.insert(folder.to_owned(), read);
+        }
+        match self.folders.get(folder) {
+            Some(Some(entries)) => entries.get(name.as_bytes()).copied().unwrap_or(Held::Nothing),
+            _ => Held::Unknown,
+        }
+    }
+
+    fn read(&self, id: Oid) -> Option<HashMap<Vec<u8>, Held>> {
+        let tree = self.repo.gix().find_tree(id).ok()?;
+        let mut out = HashMap::new();
+        for entry in tree.iter() {
+            let entry = entry.ok()?;
+            let id = entry.oid().to_owned();
+            let held = if entry.mode().is_tree() { Held::Folder(Some(id)) } else { Held::File(id) };
+            out.insert(entry.filename().to_vec(), held);
+        }
+        Some(out)
+    }
+}
+
+/// The files of a work tree as they are now.
+pub struct WorkTree {
+    root: PathBuf,
+    hash: gix::hash::Kind,
+    /// How many bytes may still be read.
+    left: Cell<u64>,
+}
+
+impl WorkTree {
+    /// The work tree of a repository; `None` in a bare one.
+    pub fn of(repo: &Repository) -> Option<Self> {
+        let hash = repo.gix().object_hash();
+        Some(WorkTree { root: repo.work_tree()?, hash, left: Cell::new(ALL) })
+    }
+
+    /// What is at a path as [`inside`] gives it, without git's filters: the bytes as they are. [`Held::Unknown`] for what
+    /// lies behind a symbolic link, is larger than 4 MiB, cannot be read, or is neither file, link nor folder, and for
+    /// every file once 64 MiB have been read.
+    pub fn look(&self, path: &str) -> Held {
+        self.read(path).unwrap_or_else(|error| match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Held::Nothing,
+            _ => Held::Unknown,
+        })
+    }
+
+    /// Whether anything is at a path as [`inside`] gives it.
+    pub fn has(&self, path: &str) -> bool {
+        self.root.join(path).symlink_metadata().is_ok()
+    }
+
+    fn read(&self, path: &str) -> std::io::Result<Held> {
+        let mut at = self.root.clone();
+        let mut parts = path.split('/').peekable();
+        while let Some(part) = parts.next() {
+            at.push(part);
+            let meta = at.symlink_metadata()?;
+            if parts.peek().is_some() {
+                // git follows no link on the way to a file, either
+                if meta.is_symlink() {
+                    return Ok(Held::Unknown);
+                }
+                continue;
+            }
+            let bytes = if meta.is_dir() {
+                return Ok(Held::Folder(None));
+            } else if meta.is_symlink() {
+                at.read_link()?.into_os_string().into_encoded_bytes()
+            } else if meta.is_file() && meta.len() <= LARGEST.min(self.left.get()) {
+                let mut bytes = Vec::new();
+                std::fs::File::open(&at)?.take(LARGEST).read_to_end(&mut bytes)?;
+                // it grew meanwhile
+                if bytes.len() as u64 > meta.len() {
+                    return Ok(Held::Unknown);
+                }
+                bytes
+            } else {
+                return Ok(Held::Unknown);
+            };
+            self.left.set(self.left.get().saturating_sub(bytes.len() as u64));
+            let id = gix::objs::compute_hash(self.hash, gix::objs::Kind::Blob, &bytes);
+            return Ok(id.map_or(Held::Unknown, Held::File));
+        }
+        Ok(Held::Unknown)
+    }
+}
+
+/// A path that somebody gave as git's trees have it: relative to the root of the work tree, parts divided by single
+/// slashes. `None` when it is no path inside (it leads out, is absolute and elsewhere, or in `.git`), is longer than
+/// 4,096 bytes, or holds U+FFFD, which stands for bytes that are no UTF-8 and cannot be found again.
+pub fn inside(root: Option<&Path>, text: &str) -> Option<String> {
+    if text.is_empty() || text.len() > LONGEST || text.contains(['\0', '\u{fffd}']) {
+        return None;
+    }
+    let path = Path::new(text);
+    let path = if path.is_absolute() { path.strip_prefix(root?).ok()? } else { path };
+    let mut parts = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(name) => parts.push(name.to_str()?),
+            _ => return None,
+        }
+    }
+    let first = parts.first()?;
+    if first.eq_ignore_ascii_case(".git") { None } else { Some(parts.join("/")) }
+}
+
+/// A path that the user gives in the folder `cwd`, as git's trees have it; the root itself is empty. Outside the work tree, as in a bare
+/// repository (`root` is `None`), it is relative to the root. `None` when it leads out of the work tree or into `.git`.
+pub fn from_here(root: Option<&Path>, cwd: &Path, text: &str) -> Option<String> {
+    let given = Path::new(text);
+    let begin = root.and_then(|root| cwd.strip_prefix(root).ok()).unwrap_or(Path::new(""));
+    let below = if given.is_absolute() { given.strip_prefix(root?).ok()?.to_owned() } else { begin.join(given) };
+    let mut out = PathBuf::new();
+    for part in below.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if out.pop() => {}
+            Component::Normal(name) => out.push(name),
+            _ => return None,
+        }
+    }
+    if text.is_empty() || out.as_os_str().is_empty() {
+        return (!text.is_empty()).then(String::new);
+    }
+    inside(None, out.to_str()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_of_the_work_tree_are_looked_at() {
+        let root = Some(Path::new("/work/project"));
+        let path = |text| inside(root, text);
+        assert_eq!(path("./src//a.rs").as_deref(), Some("src/a.rs"));
+        assert_eq!(path("new/").as_deref(), Some("new"));
+        assert_eq!(path("/work/project/src/a.rs").as_deref(), Some("src/a.rs"));
+        for outside in
+            ["", ".", "../a", "a/../../b", "/etc/passwd", "/work/project", ".git/config", "a\u{fffd}b", "a\0"]
+        {
+            assert_eq!(path(outside), None, "{outside:?}");
+        }
+        assert_eq!(inside(None, "/work/project/a"), None);
+        assert_eq!(path(&"a/".repeat(2049)), None);
+    }
+
+    #[test]
+    fn a_path_is_relative_to_the_folder_it_is_given_in() {
+        let root = Some(Path::new("/work/project"));
+        let path = |cwd: &str, text: &str| from_here(root, Path::new(cwd), text);
+        assert_eq!(path("/work/project", "src/a.rs").as_deref(), Some("src/a.rs"));
+        assert_eq!(path("/work/project/src", "./a.rs").as_deref(), Some("src/a.rs"));
+        assert_eq!(path("/work/project/src", "../docs/").as_deref(), Some("docs"));
+        assert_eq!(path("/work/project/src", "..").as_deref(), Some(""));
+        assert_eq!(path("/work/project", ".").as_deref(), Some(""));
+        assert_eq!(path("/elsewhere", "/work/project/a").as_deref(), Some("a"));
+        assert_eq!(from_here(None, Path::new("/bare.git"), "a/b").as_deref(), Some("a/b"));
+        for outside in ["", "..", "../../a", "/etc/passwd", ".git", ".git/config"] {
+            assert_eq!(path("/work/project", outside), None, "{outside:?}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Objects that a partial clone left out, fetched from the remote that promised them when they are wanted.
+
+use std::cell::{Cell, OnceCell};
+
+use crate::error::{Error, Result};
+use crate::git::Oid;
+use crate::git::process::{Running, git};
+use crate::git::remotes::{is_partial, promisor};
+use crate::git::repository::Repository;
+
+/// Whether what is not here may be asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Asking {
+    /// Whether there is anybody to ask, once it was wanted to know: trees are read all the time.
+    is_partial: OnceCell<bool>,
+    /// A hook waits for nobody.
+    is_offline: Cell<bool>,
+    /// Trees were asked for already, all that were known to be missing.
+    asked_for_trees: Cell<bool>,
+}
+
+impl Asking {
+    /// Whether what is not here can be had elsewhere.
+    pub(crate) fn is_of_use(&self, repo: &Repository) -> bool {
+        *self.is_partial.get_or_init(|| is_partial(repo))
+    }
+
+    /// From now on nothing is asked for.
+    pub(crate) fn stop(&self) {
+        self.is_offline.set(true);
+    }
+}
+
+/// Fetches objects that a partial clone left out from the remote that promised them, all in one go; of trees also what is
+/// below them, but for blobs. An error when there is no such remote, or it does not give them.
+pub fn fetch(repo: &Repository, ids: &[Oid]) -> Result<()> {
+    let Some(remote) = promisor(repo) else {
+        return Err(Error::storage("no remote has promised the objects that are not here"));
+    };
+    let mut command = git(repo.cwd());
+    // as git itself does it: these objects and nothing else, whatever is here
+    command.args(["-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"]);
+    command.args(["--recurse-submodules=no", "--filter=blob:none", "--stdin", "--"]).arg(&remote);
+    let wanted: String = ids.iter().map(|id| format!("{id}\n")).collect();
+    Running::feed(&mut command, wanted.into_bytes())?.finish()
+}
+
+/// Fetches the trees of all refs below `prefix` that are not here, and `also`, in one go. Whether any came. They are asked for
+/// once: a remote that is away is not waited for again and again.
+pub(crate) fn fetch_trees(repo: &Repository, asking: &Asking, prefix: &str, also: Option<Oid>) -> bool {
+    if asking.is_offline.get() || asking.asked_for_trees.get() || !asking.is_of_use(repo) {
+        return false;
+    }
+    let refs = repo.list_refs(prefix).unwrap_or_default();
+    let roots = refs.iter().filter_map(|(_, tip)| repo.tree_of(*tip).ok());
+    let mut missing: Vec<Oid> = roots.chain(also).filter(|id| !repo.has_object(*id)).collect();
+    missing.sort_unstable();
+    missing.dedup();
+    if missing.is_empty() {
+        return false;
+    }
+    asking.asked_for_trees.set(true);
+    fetch(repo, &missing).is_ok()
+}

@@ -1,0 +1,325 @@
+//! Running the user's own git, where gix has no answer: history listings, status, pager and editor.
+
+pub mod parameters;
+pub mod parent;
+pub mod version;
+
+use std::io::{BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+
+/// A git command in `cwd`, quiet about optional locks and in the C locale.
+pub fn git(cwd: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.current_dir(cwd).env("GIT_OPTIONAL_LOCKS", "0").env("LC_ALL", "C").stdin(Stdio::null());
+    // what our own hooks do then is another process's
+    #[cfg(feature = "fault-injection")]
+    command.env_remove("EMPIRICA_FAULT");
+    command
+}
+
+/// The folders that git is usually installed in.
+const USUAL: [&str; 5] =
+    ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/opt/local/bin", "/run/current-system/sw/bin"];
+
+/// The error of git that cannot be started. Where it lies in a usual folder, the command puts that on PATH.
+pub fn not_started(error: std::io::Error) -> Error {
+    let out = Error::storage("git could not be started");
+    let found = USUAL.iter().find(|folder| Path::new(folder).join("git").is_file());
+    let out = match (error.kind(), found) {
+        (std::io::ErrorKind::NotFound, Some(folder)) => out
+            .reason("no program called git is in the folders of PATH; what needs no git works all the same")
+            .suggest(format!("Put the folder of git on PATH, in this shell: it lies in {folder}."))
+            .command(format!("export PATH=\"${{PATH:+$PATH:}}{folder}\"")),
+        (std::io::ErrorKind::NotFound, None) => out
+            .reason("no program called git is in the folders of PATH; what needs no git works all the same")
+            .suggest("Install git, or put its folder on PATH.")
+            .command("echo \"PATH is $PATH\""),
+        _ => out
+            .suggest("See which git is found first on PATH, and who may run it.")
+            .command("command -v git || echo \"PATH is $PATH\""),
+    };
+    out.caused_by(error)
+}
+
+/// Runs git to its end and returns its standard output. A failure carries git's own words.
+pub fn output(command: &mut Command) -> Result<Vec<u8>> {
+    Pending::start(command).output()
+}
+
+/// The same, but `None` when git ends with 1 and says nothing: its way to say that there is none.
+pub fn answer(command: &mut Command) -> Result<Option<Vec<u8>>> {
+    let out = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().map_err(not_started)?;
+    match out.status.code() {
+        Some(0) => Ok(Some(out.stdout)),
+        Some(1 | 5) if out.stderr.is_empty() => Ok(None),
+        _ => Err(said(&out.stderr)),
+    }
+}
+
+/// Runs git with something on its standard input to its end, however that is.
+pub fn ended(command: &mut Command, input: Vec<u8>) -> Result<std::process::Output> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(not_started)?;
+    write_aside(child.stdin.take(), input);
+    child.wait_with_output().map_err(not_started)
+}
+
+/// Runs git with something on its standard input and returns its standard output. A failure carries git's own words.
+pub fn fed(command: &mut Command, input: Vec<u8>) -> Result<Vec<u8>> {
+    let mut running = Running::feed(command, input)?;
+    let mut out = Vec::new();
+    running.stdout.read_to_end(&mut out).map_err(unreadable_output)?;
+    running.finish().map(|()| out)
+}
+
+/// Git that runs beside us until its output is wanted.
+pub struct Pending(Result<Child>);
+
+impl Pending {
+    /// Starts git.
+    pub fn start(command: &mut Command) -> Self {
+        Pending(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started))
+    }
+
+    /// Waits for its end and returns its standard output. A failure carries git's own words.
+    pub fn output(self) -> Result<Vec<u8>> {
+        let out = self.0?.wait_with_output().map_err(not_started)?;
+        if out.status.success() { Ok(out.stdout) } else { Err(said(&out.stderr)) }
+    }
+}
+
+/// How a command ended that had a limit of time.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub enum Ended {
+    /// By itself: whether with success, what it printed, what it said (nothing when that went to our own standard error).
+    Itself { success: bool, code: Option<i32>, stdout: Vec<u8>, stderr: Vec<u8> },
+    /// It was ended, because the time was over.
+    TimedOut,
+}
+
+/// Runs a command to its end, or to `deadline`: then it is ended with all that it has started. It stays in our process
+/// group, so that a user who interrupts us ends it, too. With `shown` what it says goes to our own standard error.
+pub fn run_until(command: &mut Command, deadline: Option<Instant>, shown: bool) -> Result<Ended> {
+    feed_until(command, Vec::new(), deadline, shown)
+}
+
+/// The same with something on its standard input; empty leaves that as it is.
+pub fn feed_until(command: &mut Command, input: Vec<u8>, deadline: Option<Instant>, shown: bool) -> Result<Ended> {
+    if !input.is_empty() {
+        command.stdin(Stdio::piped());
+    }
+    command.stdout(Stdio::piped()).stderr(if shown { Stdio::inherit() } else { Stdio::piped() });
+    let mut child = command.spawn().map_err(not_started)?;
+    write_aside(child.stdin.take(), input);
+    let stdout = collect(child.stdout.take());
+    let stderr = collect(child.stderr.take());
+    let status = loop {
+        match (child.try_wait().map_err(not_started)?, deadline) {
+            (Some(status), _) => break status,
+            (None, None) => break child.wait().map_err(not_started)?,
+            (None, Some(deadline)) if Instant::now() < deadline => std::thread::sleep(POLL),
+            (None, Some(_)) => {
+                end(&mut child);
+                return Ok(Ended::TimedOut);
+            }
+        }
+    };
+    // a connection that stays open in the background (ssh's ControlPersist) holds standard error open
+    let patience =
+        deadline.map_or(AFTERWARDS, |deadline| deadline.saturating_duration_since(Instant::now()).min(AFTERWARDS));
+    let stdout = stdout.recv_timeout(AFTERWARDS).unwrap_or_default();
+    let stderr = stderr.recv_timeout(patience.max(POLL)).unwrap_or_default();
+    Ok(Ended::Itself { success: status.success(), code: status.code(), stdout, stderr })
+}
+
+/// How often a running command is looked at.
+const POLL: Duration = Duration::from_millis(2);
+/// How long what an ended command printed is waited for.
+const AFTERWARDS: Duration = Duration::from_secs(1);
+
+/// Reads a pipe in the background, so that no pipe runs full. What was read is sent when the pipe ends.
+fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    if let Some(mut pipe) = pipe {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // what could be read until then is what there is
+            let _ = pipe.read_to_end(&mut bytes);
+            let _ = sender.send(bytes);
+        });
+    }
+    receiver
+}
+
+/// Ends a child and all that it has started: first so that git removes its lock files, then for good.
+fn end(child: &mut Child) {
+    let ids: Vec<String> = descendants(child.id()).iter().map(u32::to_string).collect();
+    for signal in ["TERM", "KILL"] {
+        let mut kill = Command::new("sh");
+        kill.args(["-c", "kill -s \"$0\" \"$@\"", signal]).args(&ids);
+        // they may have ended meanwhile
+        let _ = kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        for _ in 0..100 {
+            if matches!(child.try_wait(), Ok(Some(_))) {
+                break;
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// A process and all that it has started, directly or not.
+fn descendants(root: u32) -> Vec<u32> {
+    let parents = parents();
+    let mut out = vec![root];
+    let mut at = 0;
+    while at < out.len() {
+        out.extend(parents.iter().filter(|(_, parent)| *parent == out[at]).map(|(id, _)| *id).collect::<Vec<_>>());
+        at += 1;
+    }
+    out
+}
+
+/// All processes with their parents.
+fn parents() -> Vec<(u32, u32)> {
+    let of = |id: u32| {
+        let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
+        // the name of the program, in parentheses, can hold anything
+        let rest = String::from_utf8_lossy(&stat).rsplit_once(')')?.1.to_owned();
+        Some((id, rest.split_whitespace().nth(1)?.parse().ok()?))
+    };
+    let listed = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let found: Vec<(u32, u32)> = listed.filter_map(|entry| of(entry.file_name().to_str()?.parse().ok()?)).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let out = Command::new("ps").args(["-A", "-o", "pid=", "-o", "ppid="]).output();
+    let text = out.map(|out| String::from_utf8_lossy(&out.stdout).into_owned()).unwrap_or_default();
+    let pair = |line: &str| {
+        let mut words = line.split_whitespace().map(|word| word.parse().ok());
+        Some((words.next()??, words.next()??))
+    };
+    text.lines().filter_map(pair).collect()
+}
+
+fn said(stderr: &[u8]) -> Error {
+    let text = String::from_utf8_lossy(stderr);
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("git failed and said nothing");
+    let line = line.trim_start_matches("fatal: ").trim_start_matches("error: ");
+    let out = Error::refused(line.to_owned());
+    if line.contains("unknown revision") || line.contains("bad revision") {
+        return out
+            .reason("git knows no such revision here")
+            .suggest("Use a branch, tag or commit that git knows; paths go behind --.")
+            .command("git for-each-ref --count=20 --sort=-committerdate refs/heads refs/tags refs/remotes");
+    }
+    let reason = crate::git::process::version::blamed(Path::new("."), &text)
+        .unwrap_or_else(|| "git refused the request".to_owned());
+    out.reason(reason).suggest("Put right what git names, then run the command again.").command("git version")
+}
+
+/// Git whose output is read while it runs; ended when dropped.
+pub struct Running {
+    child: Child,
+    /// What it prints.
+    pub stdout: BufReader<ChildStdout>,
+}
+
+impl Running {
+    /// Starts git.
+    pub fn start(command: &mut Command) -> Result<Self> {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started)?;
+        let stdout = child.stdout.take().map(BufReader::new);
+        stdout
+            .map(|stdout| Running { child, stdout })
+            .ok_or_else(|| unreadable_output(std::io::ErrorKind::BrokenPipe.into()))
+    }
+
+    /// Starts git with something on its standard input.
+    pub fn feed(command: &mut Command, input: Vec<u8>) -> Result<Self> {
+        let mut running = Running::start(command.stdin(Stdio::piped()))?;
+        write_aside(running.child.stdin.take(), input);
+        Ok(running)
+    }
+
+    /// Waits for its end, after its output was read to the end; a failure carries git's own words.
+    pub fn finish(mut self) -> Result<()> {
+        let mut stderr = Vec::new();
+        if let Some(mut pipe) = self.child.stderr.take() {
+            // what could not be read of the error text is not worth a second error
+            let _ = std::io::Read::read_to_end(&mut pipe, &mut stderr);
+        }
+        let status = self.child.wait().map_err(not_started)?;
+        if status.success() { Ok(()) } else { Err(said(&stderr)) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // already ended is fine
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Writes beside whoever reads the output, so that neither waits for the other. A reader that wants no more is fine.
+fn write_aside(pipe: Option<std::process::ChildStdin>, input: Vec<u8>) {
+    if let Some(mut pipe) = pipe {
+        std::thread::spawn(move || pipe.write_all(&input));
+    }
+}
+
+/// Runs git with something on its standard input, its output going to a second git, and returns what that prints. A
+/// failure of either carries its own words.
+pub fn pipe(first: &mut Command, input: Vec<u8>, second: &mut Command) -> Result<Vec<u8>> {
+    let mut source =
+        first.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started)?;
+    write_aside(source.stdin.take(), input);
+    let between = source.stdout.take().map_or_else(Stdio::null, Stdio::from);
+    let printed = Pending::start(second.stdin(between)).output();
+    let ended = source.wait_with_output().map_err(not_started)?;
+    if ended.status.success() { printed } else { Err(said(&ended.stderr)) }
+}
+
+/// The error of a pipe from git that breaks.
+pub fn unreadable_output(error: std::io::Error) -> Error {
+    Error::storage("git's output could not be read")
+        .suggest("Run the command again; when it stays so, see which git runs.")
+        .command("git version")
+        .caused_by(error)
+}
+
+/// What git would use as `GIT_PAGER` or `GIT_EDITOR`; `None` when git cannot be asked or has none.
+pub fn variable(cwd: &Path, name: &str) -> Option<String> {
+    let out = output(git(cwd).args(["var", name])).ok()?;
+    let text = String::from_utf8(out).ok()?.trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// Starts a program that goes on by itself: it has no streams but its input, and the signals of a terminal do not reach it.
+pub fn in_background(command: &mut Command, input: &[u8]) -> std::io::Result<()> {
+    use std::io::Write;
+    use std::os::unix::process::CommandExt;
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()?;
+    match child.stdin.take() {
+        Some(mut pipe) => pipe.write_all(input),
+        None => Ok(()),
+    }
+}
+
+/// A shell line with arguments, run as git runs editors and pagers.
+pub fn shell(line: &str, arguments: &[&std::ffi::OsStr]) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(if arguments.is_empty() { line.to_owned() } else { format!("{line} \"$@\"") }).arg(line);
+    command.args(arguments);
+    command
+}

@@ -1,0 +1,187 @@
+//! What the git that called a hook was asked to do: git does not tell its hooks, so its command line is read.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::git::repository::Repository;
+
+/// What a running `git push` was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub struct Push {
+    pub dry_run: bool,
+    pub mirror: bool,
+}
+
+/// How many processes there may be between git and us: shells, hook managers.
+const GENERATIONS: usize = 16;
+
+/// The `git push` this process runs below; neither dry nor a mirror when none is found.
+pub fn push(repo: &Repository) -> Push {
+    let mut pid = std::os::unix::process::parent_id();
+    for _ in 0..GENERATIONS {
+        let Some((parent, arguments)) = process(pid) else { break };
+        let alias = |name: &str| repo.config(&format!("alias.{name}"));
+        if let Some(push) = parse(&arguments, &alias) {
+            return push;
+        }
+        if parent <= 1 {
+            break;
+        }
+        pid = parent;
+    }
+    Push::default()
+}
+
+/// The parent and the arguments of a process.
+fn process(pid: u32) -> Option<(u32, Vec<String>)> {
+    let folder = Path::new("/proc").join(pid.to_string());
+    if let (Ok(stat), Ok(line)) = (std::fs::read(folder.join("stat")), std::fs::read(folder.join("cmdline"))) {
+        let stat = String::from_utf8_lossy(&stat).into_owned();
+        // the name of the program, in parentheses, can hold anything
+        let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
+        let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+        return Some((parent, words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()));
+    }
+    let out = Command::new("ps").args(["-o", "ppid=", "-o", "args=", "-p", &pid.to_string()]).output().ok()?;
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    let mut words = text.split_whitespace().map(str::to_owned);
+    Some((words.next()?.parse().ok()?, words.collect()))
+}
+
+/// Reads a command line; `None` when it is no `git push`. `alias` gives what the user's aliases stand for.
+fn parse(arguments: &[String], alias: &dyn Fn(&str) -> Option<String>) -> Option<Push> {
+    let program = Path::new(arguments.first()?).file_name()?.to_str()?;
+    let mut words: Vec<String> = arguments[1..].to_vec();
+    match program {
+        "git-push" => return Some(options(&words)),
+        "git" => {}
+        _ => return None,
+    }
+    for _ in 0..8 {
+        let at = subcommand(&words)?;
+        let name = words[at].clone();
+        words.drain(..=at);
+        if name == "push" {
+            return Some(options(&words));
+        }
+        let meaning = alias(&name).filter(|meaning| !meaning.starts_with('!'))?;
+        words.splice(0..0, meaning.split_whitespace().map(str::to_owned));
+    }
+    None
+}
+
+/// Where the subcommand stands, behind git's own options.
+fn subcommand(words: &[String]) -> Option<usize> {
+    const WITH_VALUE: [&str; 8] =
+        ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source"];
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        match word.as_str() {
+            option if WITH_VALUE.contains(&option) => at += 2,
+            option if option.starts_with('-') => at += 1,
+            _ => return Some(at),
+        }
+    }
+    None
+}
+
+/// The options of `git push` that matter here, abbreviated or in a cluster, the last one winning.
+fn options(words: &[String]) -> Push {
+    let mut push = Push::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            break;
+        }
+        if let Some(long) = word.strip_prefix("--") {
+            let begins = |whole: &str, shortest: usize| long.len() >= shortest && whole.starts_with(long);
+            match long {
+                _ if begins("dry-run", 2) => push.dry_run = true,
+                _ if begins("no-dry-run", 5) => push.dry_run = false,
+                _ if begins("mirror", 1) => push.mirror = true,
+                _ if begins("no-mirror", 4) => push.mirror = false,
+                // these take the next word
+                _ if begins("push-option", 2)
+                    || begins("receive-pack", 4)
+                    || begins("repo", 3)
+                    || begins("exec", 1) =>
+                {
+                    words.next();
+                }
+                _ => {}
+            }
+        } else if let Some(cluster) = word.strip_prefix('-') {
+            // behind -o stands its value
+            let flags = cluster.split('o').next().unwrap_or_default();
+            push.dry_run |= flags.contains('n');
+            if cluster.ends_with('o') && flags.len() + 1 == cluster.len() {
+                words.next();
+            }
+        }
+    }
+    push
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Option<Push> {
+        let alias = |name: &str| match name {
+            "p" => Some("push".to_owned()),
+            "try" => Some("p --dry-run".to_owned()),
+            "loop" => Some("loop".to_owned()),
+            "sh" => Some("!git push -n".to_owned()),
+            _ => None,
+        };
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        parse(&words, &alias)
+    }
+
+    #[test]
+    fn a_dry_push_is_known_in_all_its_spellings() {
+        let dry = [
+            "git push --dry-run",
+            "/usr/bin/git push origin main -n",
+            "git push --dry",
+            "git push --dr origin",
+            "git push -fn",
+            "git push -nv",
+            "git -C /x -c a.b=c --no-pager push -n",
+            "git p -n",
+            "git try origin",
+            "git-push -n",
+            "git push -o x -n",
+            "git push --no-dry-run -n",
+        ];
+        for line in dry {
+            assert_eq!(read(line), Some(Push { dry_run: true, mirror: false }), "{line}");
+        }
+        let real = [
+            "git push",
+            "git push origin main",
+            "git push -o -n origin",
+            "git push -on",
+            "git push --push-option --dry-run",
+            "git push --repo -n",
+            "git push -n --no-dry-run",
+            "git push -- -n",
+            "git push --delete x",
+        ];
+        for line in real {
+            assert_eq!(read(line), Some(Push::default()), "{line}");
+        }
+        for line in ["git push --mirror", "git push --mir x"] {
+            assert_eq!(read(line), Some(Push { dry_run: false, mirror: true }), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_push_is_looked_past() {
+        for line in ["sh .git/hooks/pre-push origin url", "git empirica hook pre-push", "git", "git loop", "git sh", ""]
+        {
+            assert_eq!(read(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Which git is installed, and whether it is one this program is tested with.
+
+use std::path::Path;
+
+use crate::git::process::{git, output};
+
+/// The oldest version that the tests run with. Older ones are not refused: what they cannot do is said when it is wanted.
+const OLDEST: (u32, u32) = (2, 39);
+
+/// The version of the installed git, as it says it; `None` when there is none.
+pub fn installed(cwd: &Path) -> Option<String> {
+    let out = output(git(cwd).arg("version")).ok()?;
+    let text = String::from_utf8_lossy(&out);
+    Some(text.trim().trim_start_matches("git version ").to_owned())
+}
+
+/// What there is to say of a git that is older than those this program is tested with; `None` of a newer one, and of one
+/// whose version cannot be read.
+pub fn too_old(version: &str) -> Option<String> {
+    let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u32>().ok());
+    let found = (numbers.next()??, numbers.next()??);
+    let (major, minor) = OLDEST;
+    let text =
+        || format!("git {version} is older than {major}.{minor}, the oldest version this program is tested with");
+    (found < OLDEST).then(text)
+}
+
+/// The same of the installed git, when its words say that it does not know what it was asked for.
+pub(crate) fn blamed(cwd: &Path, words: &str) -> Option<String> {
+    const UNKNOWN: [&str; 4] = ["unknown option", "unknown switch", "is not a git command", "unrecognized argument"];
+    UNKNOWN.iter().any(|unknown| words.contains(unknown)).then(|| too_old(&installed(cwd)?)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_old_or_not_whatever_follows_its_numbers() {
+        for old in ["2.38.9", "1.9.1", "2.17.1 (Apple Git-112)", "2.9.GIT"] {
+            assert!(too_old(old).is_some_and(|text| text.contains(old)), "{old}");
+        }
+        for fine in ["2.39.0", "2.39.5 (Apple Git-154)", "2.47.3", "3.0.0-rc1", "odd", ""] {
+            assert_eq!(too_old(fine), None, "{fine}");
+        }
+    }
+}

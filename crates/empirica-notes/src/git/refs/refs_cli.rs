@@ -1,0 +1,259 @@
+//! HEAD, refs and reflogs through the user's git: for refs that are in tables, and where hooks, groups and disks want to know.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use crate::error::{Error, Result};
+use crate::git::process::{Ended, answer, ended, feed_until, git, output};
+use crate::git::refs::{HeadState, Identity, RefUpdate, ReflogLine, Refs, Update, UpdateError, broken_ref};
+use crate::git::{Oid, parse_oid};
+
+/// So many values of a ref are asked for, one by one.
+const DEEP: usize = 64;
+
+/// The refs of one folder.
+type Folder = HashMap<String, Oid>;
+
+/// Any kind of refs, by running git.
+pub(crate) struct ThroughGit {
+    repo: gix::Repository,
+    cwd: PathBuf,
+    /// Folders of refs as they were last read: a command looks at the same few many times. What comes of a value that is out of
+    /// date is compared with the ref when it is set.
+    known: RefCell<HashMap<String, Folder>>,
+}
+
+impl ThroughGit {
+    /// That of an opened repository, run in `cwd`.
+    pub(crate) fn new(repo: gix::Repository, cwd: PathBuf) -> Self {
+        ThroughGit { repo, cwd, known: RefCell::default() }
+    }
+
+    fn git(&self) -> Command {
+        git(&self.cwd)
+    }
+
+    fn broken(&self, name: &str, error: Error) -> Error {
+        broken_ref(self.repo.git_dir(), self.repo.common_dir(), name, error)
+    }
+
+    /// Looks into the refs of a folder, which ends in a slash.
+    fn in_folder<T>(&self, folder: &str, look: impl FnOnce(&Folder) -> T) -> Result<T> {
+        if let Some(known) = self.known.borrow().get(folder) {
+            return Ok(look(known));
+        }
+        let listed = output(self.git().args(["for-each-ref", "--format=%(objectname) %(refname)", folder]))?;
+        let text = String::from_utf8_lossy(&listed);
+        let pairs = text.lines().filter_map(|line| line.split_once(' '));
+        let found: Folder = pairs.filter_map(|(id, name)| Some((name.to_owned(), parse_oid(id)?))).collect();
+        let out = look(&found);
+        self.known.borrow_mut().insert(folder.to_owned(), found);
+        Ok(out)
+    }
+
+    /// A reflog, newest first; empty without one, and while its HEAD is unborn.
+    fn log(&self, name: &str, more: &[&str]) -> Vec<ReflogLine> {
+        let mut command = self.git();
+        command.args(["log", "-g", "-z", "--format=%H %gs", "--no-show-signature"]).args(more).args([name, "--"]);
+        let text = output(&mut command).unwrap_or_default();
+        let line = |line: &[u8]| {
+            let at = line.iter().position(|byte| *byte == b' ')?;
+            let new = parse_oid(&String::from_utf8_lossy(&line[..at]))?;
+            // the value before is the next older line's
+            Some(ReflogLine { is_head: true, old: self.nothing(), new, message: line[at + 1..].to_vec() })
+        };
+        let mut out: Vec<ReflogLine> = text.split(|byte| *byte == 0).filter_map(line).collect();
+        for at in 1..out.len() {
+            out[at - 1].old = out[at].new;
+        }
+        out
+    }
+
+    fn nothing(&self) -> Oid {
+        self.repo.object_hash().null()
+    }
+
+    /// HEAD of each worktree, as a revision.
+    fn heads(&self) -> Vec<String> {
+        let linked = std::fs::read_dir(self.repo.common_dir().join("worktrees")).into_iter().flatten().flatten();
+        let linked = linked.map(|entry| format!("worktrees/{}/HEAD", entry.file_name().to_string_lossy()));
+        std::iter::once("main-worktree/HEAD".to_owned()).chain(linked).collect()
+    }
+}
+
+/// The folder that a ref is looked for in: that of its kind, and for notes that of the tool.
+fn folder_of(name: &str) -> String {
+    let depth = if name.starts_with("refs/notes/") { 3 } else { 2 };
+    let mut parts: Vec<&str> = name.split('/').collect();
+    parts.truncate(depth.min(parts.len().saturating_sub(1)));
+    parts.iter().map(|part| format!("{part}/")).collect()
+}
+
+impl Refs for ThroughGit {
+    fn head(&self) -> Result<HeadState> {
+        let read = || -> Result<HeadState> {
+            let branch = answer(self.git().args(["symbolic-ref", "-q", "HEAD"]))?;
+            let commit = answer(self.git().args(["rev-parse", "-q", "--verify", "HEAD^{commit}"]))?;
+            let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();
+            let commit = commit.and_then(|id| parse_oid(&text(id)));
+            let tree = |id| self.repo.find_commit(id).and_then(|commit| Ok(commit.tree_id()?.detach()));
+            let tree =
+                commit.map(|id| tree(id).map_err(|error| crate::git::repository::unreadable(id, error))).transpose()?;
+            let branch = branch.map(text).and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned()));
+            Ok(HeadState { branch, commit, tree })
+        };
+        read().map_err(|error| self.broken("HEAD", error))
+    }
+
+    fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
+        let found = self.in_folder(&folder_of(name), |folder| folder.get(name).copied());
+        found.map_err(|error| self.broken(name, error))
+    }
+
+    fn list_refs(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
+        let below = |folder: &Folder| {
+            let mut out: Vec<(String, Oid)> = folder
+                .iter()
+                .filter(|(name, _)| name.starts_with(prefix))
+                .map(|(name, id)| (name.clone(), *id))
+                .collect();
+            out.sort();
+            out
+        };
+        self.in_folder(&folder_of(prefix), below).map_err(|error| self.broken(prefix, error))
+    }
+
+    fn resolve(&self, revision: &str) -> Option<Oid> {
+        let wanted = format!("{revision}^{{commit}}");
+        let out = answer(self.git().args(["rev-parse", "-q", "--verify", "--end-of-options", &wanted])).ok()??;
+        parse_oid(String::from_utf8_lossy(&out).trim())
+    }
+
+    fn head_log(&self) -> Option<Vec<ReflogLine>> {
+        // git tells nothing of it while HEAD is unborn, so that its entries cannot be counted from there on
+        None
+    }
+
+    fn values_of(&self, name: &str) -> Vec<Oid> {
+        // a listing ends at the first commit that is damaged; this looks at none
+        let value = |at: usize| {
+            let wanted = format!("{name}@{{{at}}}");
+            let out = answer(self.git().args(["rev-parse", "-q", "--verify", "--end-of-options", &wanted])).ok()??;
+            parse_oid(String::from_utf8_lossy(&out).trim())
+        };
+        let mut out: Vec<Oid> = (0..DEEP).map_while(value).collect();
+        out.dedup();
+        out
+    }
+
+    fn last_move(&self) -> Option<ReflogLine> {
+        self.log("HEAD", &["-1"]).into_iter().next()
+    }
+
+    fn each_reflog_line(&self, see: &mut dyn FnMut(&ReflogLine)) {
+        for head in self.heads() {
+            self.log(&head, &[]).iter().rev().for_each(&mut *see);
+        }
+        let branches = self.list_refs("refs/heads/").unwrap_or_default();
+        for (name, _) in branches {
+            let lines = self.log(&name, &[]);
+            lines.into_iter().rev().for_each(|line| see(&ReflogLine { is_head: false, ..line }));
+        }
+    }
+
+    fn tips(&self) -> Vec<Oid> {
+        let mut command = self.git();
+        command.args([
+            "for-each-ref",
+            "--format=%(objectname) %(*objectname)",
+            "refs/heads/",
+            "refs/remotes/",
+            "refs/tags/",
+        ]);
+        let listed = output(&mut command).unwrap_or_default();
+        let text = String::from_utf8_lossy(&listed);
+        // of a tag, what it is of
+        let mut out: Vec<Oid> = text.lines().filter_map(|line| parse_oid(line.split_whitespace().last()?)).collect();
+        out.extend(self.heads().iter().filter_map(|head| self.resolve(head)));
+        out
+    }
+
+    fn refresh(&self) {
+        self.known.borrow_mut().clear();
+    }
+}
+
+impl Update for ThroughGit {
+    fn refused(&self, name: &str, value: Oid) -> Option<String> {
+        let input = format!("start\0update {name}\0{value}\0{value}\0prepare\0abort\0");
+        let said = ended(self.git().args(["update-ref", "--stdin", "-z"]), input.into_bytes()).ok()?;
+        let text = String::from_utf8_lossy(&said.stderr);
+        let words = text.lines().map(str::trim).find(|line| line.contains("hook"));
+        words.filter(|_| !said.status.success()).map(|line| line.trim_start_matches("fatal: ").to_owned())
+    }
+
+    fn update_refs(
+        &self,
+        updates: &[RefUpdate],
+        message: &str,
+        who: &Identity,
+        deadline: Option<Instant>,
+    ) -> Result<(), UpdateError> {
+        self.refresh();
+        let mut command = self.git();
+        command.args(["update-ref", "--stdin", "-z", "-m", message]);
+        command.env("GIT_COMMITTER_NAME", &who.name).env("GIT_COMMITTER_EMAIL", &who.email);
+        let mut input = String::new();
+        for RefUpdate { name, new, expected } in updates {
+            let expected = expected.unwrap_or_else(|| self.nothing());
+            input.push_str(&format!("update {name}\0{new}\0{expected}\0"));
+        }
+        let failed = |error: Error| UpdateError::Failed(error.into());
+        match feed_until(&mut command, input.into_bytes(), deadline, false).map_err(failed)? {
+            Ended::TimedOut => Err(UpdateError::TimedOut),
+            Ended::Itself { success: true, .. } => Ok(()),
+            Ended::Itself { stderr, .. } => Err(not_updated(&stderr)),
+        }
+    }
+}
+
+/// What git's words mean for a ref that it did not set.
+fn not_updated(stderr: &[u8]) -> UpdateError {
+    /// The ref has another value, appeared or vanished, or somebody writes it at this moment.
+    const MOVED: [&str; 6] = [
+        "but expected",
+        "reference already exists",
+        "unable to resolve reference",
+        "File exists",
+        "lock",
+        "reference is missing",
+    ];
+    /// It stays so.
+    const STAYS: [&str; 5] = ["Permission denied", "Read-only", "No space left", "cannot create", "hook"];
+    let text = String::from_utf8_lossy(stderr);
+    let any = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let cause = std::io::Error::other(lines.join("; "));
+    if any(&MOVED) && !any(&STAYS) { UpdateError::Contended(cause.into()) } else { UpdateError::Failed(cause.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refs_are_read_by_the_folder_of_who_keeps_them() {
+        for (name, folder) in [
+            ("refs/notes/empirica/data/journal", "refs/notes/empirica/"),
+            ("refs/notes/empirica/", "refs/notes/empirica/"),
+            ("refs/notes/empirica", "refs/notes/"),
+            ("refs/notes/commits", "refs/notes/"),
+            ("refs/heads/a/b", "refs/heads/"),
+        ] {
+            assert_eq!(folder_of(name), folder, "{name}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! HEAD, refs and reflogs in process: for refs that are files.
+
+use std::time::Instant;
+
+use gix::bstr::ByteSlice;
+use gix::refs::transaction::{LogChange, PreviousValue, RefEdit, RefLog};
+use gix::refs::{FullName, Target};
+
+use crate::error::{Error, Result};
+use crate::git::Oid;
+use crate::git::refs::{HeadState, Identity, RefUpdate, ReflogLine, Refs, Update, UpdateError, broken_ref};
+
+/// The files backend, in process.
+pub(crate) struct InProcess {
+    repo: gix::Repository,
+}
+
+impl InProcess {
+    /// That of an opened repository.
+    pub(crate) fn new(repo: gix::Repository) -> Self {
+        InProcess { repo }
+    }
+
+    fn broken(&self, name: &str, error: gix::Error) -> Error {
+        broken_ref(self.repo.git_dir(), self.repo.common_dir(), name, error)
+    }
+}
+
+/// The object that a ref names; where that cannot be read, so that nobody knows whether it is a tag, itself.
+fn named(mut reference: gix::Reference<'_>) -> gix::error::Result<Oid> {
+    let direct = reference.try_id().map(|id| id.detach());
+    match (reference.peel_to_id(), direct) {
+        (Ok(id), _) => Ok(id.detach()),
+        (Err(_), Some(id)) => Ok(id),
+        (Err(error), None) => Err(error),
+    }
+}
+
+fn line(is_head: bool, line: &gix::refs::file::log::LineRef<'_>) -> ReflogLine {
+    ReflogLine { is_head, old: line.previous_oid(), new: line.new_oid(), message: line.message.to_vec() }
+}
+
+impl Refs for InProcess {
+    fn head(&self) -> Result<HeadState> {
+        let read = || -> gix::error::Result<HeadState> {
+            let head = self.repo.head()?;
+            let branch = head
+                .referent_name()
+                .and_then(|name| name.as_bstr().strip_prefix(b"refs/heads/"))
+                .map(|name| name.to_str_lossy().into_owned());
+            let commit = head.try_into_peeled_id()?.map(|id| id.detach());
+            let tree = match commit {
+                Some(id) => Some(self.repo.find_commit(id)?.tree_id()?.detach()),
+                None => None,
+            };
+            Ok(HeadState { branch, commit, tree })
+        };
+        read().map_err(|error| self.broken("HEAD", error))
+    }
+
+    fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
+        let found = self.repo.try_find_reference(name).map_err(|error| self.broken(name, error))?;
+        found.map(named).transpose().map_err(|error| self.broken(name, error))
+    }
+
+    fn list_refs(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
+        let read = || -> gix::error::Result<Vec<(String, Oid)>> {
+            let platform = self.repo.references()?;
+            let mut out = Vec::new();
+            for reference in platform.prefixed(prefix)? {
+                let Ok(reference) = reference else { continue };
+                let name = reference.name().as_bstr().to_str_lossy().into_owned();
+                out.extend(named(reference).map(|id| (name, id)));
+            }
+            Ok(out)
+        };
+        read().map_err(|error| self.broken(prefix, error))
+    }
+
+    fn resolve(&self, revision: &str) -> Option<Oid> {
+        let id = self.repo.rev_parse_single(revision).ok()?;
+        let commit = id.object().ok()?.peel_to_kind(gix::objs::Kind::Commit).ok()?;
+        Some(commit.id)
+    }
+
+    fn head_log(&self) -> Option<Vec<ReflogLine>> {
+        let head = self.repo.head().ok()?;
+        let mut platform = head.log_iter();
+        let lines = platform.all().ok()??;
+        Some(lines.filter_map(|read| read.ok()).map(|read| line(true, &read)).collect())
+    }
+
+    fn values_of(&self, name: &str) -> Vec<Oid> {
+        let mut buffer = Vec::new();
+        let Ok(name) = gix::refs::FullName::try_from(name) else { return Vec::new() };
+        let Ok(Some(lines)) = self.repo.refs.reflog_iter(name.as_ref(), &mut buffer) else { return Vec::new() };
+        let mut out = Vec::new();
+        for line in lines.flatten() {
+            out.extend([line.previous_oid(), line.new_oid()].into_iter().filter(|id| !id.is_null()));
+        }
+        out.reverse();
+        out.dedup();
+        out
+    }
+
+    fn last_move(&self) -> Option<ReflogLine> {
+        let head = self.repo.head().ok()?;
+        let mut platform = head.log_iter();
+        let newest = platform.rev().ok()??.next()?.ok()?;
+        let (old, new, message) = (newest.previous_oid, newest.new_oid, newest.message.to_vec());
+        Some(ReflogLine { is_head: true, old, new, message })
+    }
+
+    fn each_reflog_line(&self, see: &mut dyn FnMut(&ReflogLine)) {
+        let mut read = |is_head: bool, mut log: gix::refs::file::log::iter::Platform<'_, '_>| {
+            for found in log.all().ok().flatten().into_iter().flatten().filter_map(Result::ok) {
+                see(&line(is_head, &found));
+            }
+        };
+        for worktree in self.repo.worktrees_including_main().into_iter().flatten().flatten() {
+            if let Ok(head) = worktree.head() {
+                read(true, head.log_iter());
+            }
+        }
+        if let Ok(references) = self.repo.references()
+            && let Ok(branches) = references.local_branches()
+        {
+            for branch in branches.flatten() {
+                read(false, branch.log_iter());
+            }
+        }
+    }
+
+    fn tips(&self) -> Vec<Oid> {
+        let kinds: [&[u8]; 3] = [b"refs/heads/", b"refs/remotes/", b"refs/tags/"];
+        let mut out = Vec::new();
+        if let Ok(references) = self.repo.references()
+            && let Ok(all) = references.all()
+        {
+            let wanted = |name: &[u8]| kinds.iter().any(|kind| name.starts_with(kind));
+            for mut reference in all.flatten().filter(|reference| wanted(reference.name().as_bstr())) {
+                out.extend(reference.peel_to_id().map(|id| id.detach()));
+            }
+        }
+        for worktree in self.repo.worktrees_including_main().into_iter().flatten().flatten() {
+            out.extend(worktree.head_id().map(|id| id.detach()));
+        }
+        out
+    }
+
+    fn refresh(&self) {
+        // nothing is remembered: what it holds in memory it compares with the files
+    }
+}
+
+impl Update for InProcess {
+    fn refused(&self, _name: &str, _value: Oid) -> Option<String> {
+        // no hook is run
+        None
+    }
+
+    fn update_refs(
+        &self,
+        updates: &[RefUpdate],
+        message: &str,
+        who: &Identity,
+        _: Option<Instant>,
+    ) -> Result<(), UpdateError> {
+        let mut edits = Vec::new();
+        for update in updates {
+            let name = FullName::try_from(update.name.as_str()).map_err(|error| UpdateError::Failed(error.into()))?;
+            let previous = match update.expected {
+                Some(id) => PreviousValue::MustExistAndMatch(Target::Object(id)),
+                None => PreviousValue::MustNotExist,
+            };
+            let log = LogChange { mode: RefLog::AndReference, force_create_reflog: false, message: message.into() };
+            edits.push(RefEdit::update_with_log(name, update.new, previous, log));
+        }
+        let mut time = gix::date::parse::TimeBuf::default();
+        let signature = signature(who);
+        let outcome = self.repo.edit_references_as(edits, Some(signature.to_ref(&mut time)));
+        outcome.map(|_| ()).map_err(|error| {
+            // a vanished ref under MustExistAndMatch is classed as not found: it moved, too
+            if error.is_conflict() || error.is_retryable() || error.is_not_found() {
+                UpdateError::Contended(error.into())
+            } else {
+                UpdateError::Failed(error.into())
+            }
+        })
+    }
+}
+
+/// The signature of `who`, now, UTC (local time would read the zone files at each start).
+pub(crate) fn signature(who: &Identity) -> gix::actor::Signature {
+    gix::actor::Signature {
+        name: who.name.as_str().into(),
+        email: who.email.as_str().into(),
+        time: gix::date::Time::now_utc(),
+    }
+}

@@ -1,0 +1,115 @@
+//! The configuration as the user's own git reads and writes it: all values of a key, with where they come from.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+use crate::git::process::{answer, git, output};
+
+/// A file that values are written to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum File {
+    /// The repository's own, which all its worktrees share.
+    Local,
+    /// Another one, such as a worktree's own.
+    At(PathBuf),
+}
+
+/// A value and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// The whole key, as git prints it.
+    pub key: String,
+    /// system, global, local, worktree or command.
+    pub scope: String,
+    /// `file:` and a path relative to where git reads it from, or what else git says.
+    pub origin: String,
+    /// The value; empty for a key without one.
+    pub value: String,
+}
+
+impl Value {
+    /// Whether it lives in the repository, not with the user or the machine.
+    pub fn in_repository(&self) -> bool {
+        self.scope == "local" || self.scope == "worktree"
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The values of the keys that match `pattern` (an extended regular expression over canonical keys), of all scopes in
+/// git's order: the later one wins. Those of the command line (`git -c`) are left out: they do not last.
+pub fn matching(cwd: &Path, pattern: &str) -> Result<Vec<Value>> {
+    listed(cwd, &[], pattern)
+}
+
+/// The same with each value expanded as a path (`~/hooks`).
+pub fn paths(cwd: &Path, pattern: &str) -> Result<Vec<Value>> {
+    listed(cwd, &["--type=path"], pattern)
+}
+
+fn listed(cwd: &Path, options: &[&str], pattern: &str) -> Result<Vec<Value>> {
+    let mut command = git(cwd);
+    command.args(["config", "-z", "--show-scope", "--show-origin"]).args(options).args(["--get-regexp", pattern]);
+    let Some(out) = answer(&mut command)? else { return Ok(Vec::new()) };
+    let parts: Vec<&[u8]> = out.split(|byte| *byte == 0).collect();
+    let values = parts.chunks_exact(3).map(|part| {
+        let entry = text(part[2]);
+        let (key, value) = entry.split_once('\n').unwrap_or((&entry, ""));
+        Value { key: key.to_owned(), scope: text(part[0]), origin: text(part[1]), value: value.to_owned() }
+    });
+    Ok(values.filter(|value| value.scope != "command").collect())
+}
+
+/// The values of `key` that stand in `file` itself, as written; includes are not followed. None without the file.
+pub fn own(cwd: &Path, file: &File, key: &str) -> Result<Vec<String>> {
+    let mut command = at(cwd, file);
+    command.args(["-z", "--get-all", key]);
+    let out = answer(&mut command)?.unwrap_or_default();
+    Ok(out.split_inclusive(|byte| *byte == 0).map(|value| text(value.strip_suffix(b"\0").unwrap_or(value))).collect())
+}
+
+fn at(cwd: &Path, file: &File) -> std::process::Command {
+    let mut command = git(cwd);
+    command.arg("config");
+    match file {
+        File::Local => command.arg("--local"),
+        File::At(path) => command.arg("--file").arg(path),
+    };
+    command
+}
+
+/// Adds a value beside those that are there.
+pub fn add(cwd: &Path, file: &File, key: &str, value: &str) -> Result<()> {
+    output(at(cwd, file).args(["--add", key, value])).map(|_| ())
+}
+
+/// Makes `values` all that the file says of `key`. None removes the key.
+pub fn set(cwd: &Path, file: &File, key: &str, values: &[String]) -> Result<()> {
+    match values {
+        [] => answer(at(cwd, file).args(["--unset-all", key])).map(|_| ()),
+        [first, more @ ..] => {
+            output(at(cwd, file).args(["--replace-all", key, first]))?;
+            more.iter().try_for_each(|value| add(cwd, file, key, value))
+        }
+    }
+}
+
+/// Removes one value of a key, however often it stands in the file. Others stay.
+pub fn remove(cwd: &Path, file: &File, key: &str, value: &str) -> Result<()> {
+    // 5: there was none
+    output(at(cwd, file).args(["--fixed-value", "--unset-all", key, value])).map(|_| ())
+}
+
+/// Whether the installed git runs hooks that the configuration names (`hook.<name>.command`).
+pub fn runs_hooks(cwd: &Path) -> bool {
+    // a usage text, with a status of its own
+    let said = git(cwd).args(["hook", "-h"]).output();
+    said.is_ok_and(|said| text(&said.stdout).contains("git hook list") || text(&said.stderr).contains("git hook list"))
+}
+
+/// Whether a name is a valid full ref name.
+pub fn valid_ref(name: &str) -> bool {
+    gix::refs::FullName::try_from(name).is_ok()
+}

@@ -1,0 +1,507 @@
+//! The repository as the rest of the program sees it: where it is, HEAD, configuration, objects.
+
+pub mod author;
+pub mod capabilities;
+pub mod config;
+pub mod open;
+pub mod project;
+pub mod signing;
+pub mod status;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use gix::bstr::ByteSlice;
+
+pub use crate::error::quote;
+use crate::git::Oid;
+use crate::git::objects::partial_clone::{Asking, fetch_trees};
+use crate::git::refs::refs_cli::ThroughGit;
+use crate::git::refs::refs_gix::{InProcess, signature};
+use crate::git::refs::{HeadState, Identity, OURS, RefUpdate, ReflogLine, Refs, Update, UpdateError};
+use crate::git::remotes::is_partial;
+use crate::git::repository::capabilities::Needs;
+
+use crate::env::Env;
+use crate::error::{Error, Result, empirica, io_cause};
+
+/// Who writes when nobody is configured: name and address.
+const FALLBACK: (&str, &str) = ("git-empirica", "git-empirica@localhost");
+
+/// An opened repository.
+pub struct Repository {
+    inner: gix::Repository,
+    refs: Box<dyn Refs>,
+    /// What sets refs. Where that is git, objects are kept in memory until git stores them.
+    update: Box<dyn Update>,
+    pub(crate) needs: Needs,
+    asking: Asking,
+    /// The notes that could not be read.
+    unreadable: RefCell<BTreeSet<Oid>>,
+    /// When git is ended that sets refs.
+    deadline: Cell<Option<Instant>>,
+    cwd: PathBuf,
+}
+
+impl Repository {
+    /// Finds and opens the repository as git would, from the environment or upwards from the working folder, with the
+    /// settings of `git -c`.
+    ///
+    /// A repository that git would refuse (another owner, an unknown extension) is refused.
+    pub fn discover(env: &Env) -> Result<Self> {
+        let mut inner = crate::git::repository::open::open(env)?;
+        let cwd = env.cwd.clone();
+        let needs = Needs::of(&inner, &cwd);
+        let in_process = || InProcess::new(inner.clone());
+        let through_git = || ThroughGit::new(inner.clone(), cwd.clone());
+        let refs: Box<dyn Refs> = if needs.reftable { Box::new(through_git()) } else { Box::new(in_process()) };
+        let update: Box<dyn Update> =
+            if needs.writes_by_git() { Box::new(through_git()) } else { Box::new(in_process()) };
+        if needs.writes_by_git() {
+            inner.objects.enable_object_memory();
+        }
+        Ok(Repository {
+            inner,
+            refs,
+            update,
+            needs,
+            asking: Asking::default(),
+            unreadable: RefCell::default(),
+            deadline: Cell::default(),
+            cwd,
+        })
+    }
+
+    /// The folder the command was started in.
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// The git directory that all worktrees share, absolute.
+    pub fn common_dir(&self) -> PathBuf {
+        self.absolute(self.inner.common_dir())
+    }
+
+    /// This worktree's own git directory, absolute.
+    pub fn git_dir(&self) -> PathBuf {
+        self.absolute(self.inner.git_dir())
+    }
+
+    fn absolute(&self, path: &Path) -> PathBuf {
+        let joined = self.cwd.join(path);
+        joined.canonicalize().unwrap_or(joined)
+    }
+
+    /// The root of the work tree; `None` in a bare repository.
+    pub fn work_tree(&self) -> Option<PathBuf> {
+        self.inner.workdir().map(|path| self.absolute(path))
+    }
+
+    /// `main`, or the name of the linked worktree; a bare repository counts as `main`.
+    pub fn worktree_name(&self) -> String {
+        let (git_dir, common) = (self.git_dir(), self.common_dir());
+        match git_dir.file_name() {
+            // a linked worktree can be called so, too
+            Some(name) if git_dir != common && name == "main" => "worktrees/main".to_owned(),
+            Some(name) if git_dir != common => name.to_string_lossy().into_owned(),
+            _ => "main".to_owned(),
+        }
+    }
+
+    /// A file name for the worktree: `main`, or `wt-<name>@<when it was made>`, which no later one of that name has.
+    pub fn worktree_key(&self) -> String {
+        let name = self.worktree_name().replace('/', "-");
+        // written once, when the worktree is made
+        let made = std::fs::metadata(self.git_dir().join("commondir")).and_then(|file| file.modified());
+        let made = made.ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        made.map_or(name.clone(), |made| format!("wt-{name}@{:x}", made.as_nanos()))
+    }
+
+    /// HEAD in this worktree.
+    pub fn head(&self) -> Result<HeadState> {
+        self.refs.head()
+    }
+
+    /// The id of the empty tree, where the records of an unborn HEAD lie.
+    pub fn empty_tree(&self) -> Oid {
+        Oid::empty_tree(self.inner.object_hash())
+    }
+
+    /// The number of hex digits of an object id here.
+    pub fn hex_len(&self) -> usize {
+        self.inner.object_hash().len_in_hex()
+    }
+
+    /// The last value of a configuration key; `None` when it is not set.
+    pub fn config(&self, key: &str) -> Option<String> {
+        let value = self.inner.config_snapshot().string(key)?;
+        Some(value.to_str_lossy().into_owned())
+    }
+
+    /// All values of a configuration key, in their order; empty when it is not set.
+    pub fn config_all(&self, key: &str) -> Vec<String> {
+        let values = self.inner.config_snapshot().plumbing().strings(key).unwrap_or_default();
+        values.iter().map(|value| value.to_str_lossy().into_owned()).collect()
+    }
+
+    /// A configuration key as a path, with `~` expanded.
+    pub fn config_path(&self, key: &str) -> Option<PathBuf> {
+        self.inner.config_snapshot().trusted_path(key).ok().flatten()
+    }
+
+    /// A boolean configuration key; `None` when it is not set or no boolean.
+    pub fn config_bool(&self, key: &str) -> Option<bool> {
+        self.inner.config_snapshot().boolean(key)
+    }
+
+    /// Who writes notes commits: the configured committer, else a fallback that names this program.
+    pub fn identity(&self) -> Identity {
+        let configured = self.inner.committer().and_then(|who| who.ok());
+        match configured {
+            Some(who) => {
+                Identity { name: who.name.to_str_lossy().into_owned(), email: who.email.to_str_lossy().into_owned() }
+            }
+            None => Identity { name: FALLBACK.0.to_owned(), email: FALLBACK.1.to_owned() },
+        }
+    }
+
+    /// The object a ref points to; `None` when there is no such ref.
+    pub fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
+        self.refs.find_ref(name)
+    }
+
+    /// All refs below `prefix` (which ends in a slash), sorted by name.
+    pub fn list_refs(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
+        self.refs.list_refs(prefix)
+    }
+
+    /// Whether the object is here. Never fetches.
+    pub fn has_object(&self, id: Oid) -> bool {
+        self.inner.has_object(id)
+    }
+
+    /// Whether the object is here and a commit. Never fetches.
+    pub fn is_commit(&self, id: Oid) -> bool {
+        self.inner.has_object(id) && self.inner.find_commit(id).is_ok()
+    }
+
+    /// Whether the history here ends where it was cut off.
+    pub fn is_shallow(&self) -> bool {
+        self.inner.is_shallow().unwrap_or(false)
+    }
+
+    /// The content of a blob; `None` when it is not here.
+    pub fn read_blob(&self, id: Oid) -> Result<Option<Vec<u8>>> {
+        let mut content = Vec::new();
+        Ok(self.read_blob_into(id, &mut content)?.then_some(content))
+    }
+
+    /// The content of a note for who goes on without it. One that cannot be read, and was not left out, is remembered.
+    pub fn note(&self, id: Oid) -> Option<Vec<u8>> {
+        let found = self.read_blob(id);
+        if !matches!(found, Ok(Some(_))) && (found.is_err() || !is_partial(self)) {
+            self.unreadable.borrow_mut().insert(id);
+        }
+        found.ok().flatten()
+    }
+
+    /// The notes that [`Self::note`] could not read.
+    pub fn unreadable(&self) -> Vec<Oid> {
+        self.unreadable.borrow().iter().copied().collect()
+    }
+
+    /// The same as [`Self::read_blob`], into `content`, whatever that held. Returns whether the blob is here.
+    pub fn read_blob_into(&self, id: Oid, content: &mut Vec<u8>) -> Result<bool> {
+        let found = gix::objs::Find::try_find(&self.inner, &id, content).map_err(|error| unreadable(id, error))?;
+        Ok(found.is_some_and(|object| object.kind == gix::objs::Kind::Blob))
+    }
+
+    fn store_object(&self, kind: gix::objs::Kind, bytes: &[u8]) -> gix::error::Result<Oid> {
+        crate::fault::point("object: to be written").map_err(gix::Error::from_error)?;
+        let written = gix::objs::Write::write_buf(&self.inner, kind, bytes);
+        crate::fault::step("object: written");
+        written
+    }
+
+    /// Stores a blob.
+    pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
+        self.store_object(gix::objs::Kind::Blob, bytes).map_err(|error| self.unwritable(error))
+    }
+
+    /// The tree of a commit.
+    pub fn tree_of(&self, commit: Oid) -> Result<Oid> {
+        let read = || Ok(self.inner.find_commit(commit)?.tree_id()?.detach());
+        read().map_err(|error: gix::Error| unreadable(commit, error))
+    }
+
+    /// Stores a commit of `tree` with `parents`, by `who`, now. The objects are known to exist afterwards.
+    pub fn write_commit(&self, tree: Oid, parents: Vec<Oid>, message: &str, who: &Identity) -> Result<Oid> {
+        self.write_signed(tree, parents, message, signature(who))
+    }
+
+    /// Stores a merge commit that is the same in every clone: by this program, at `seconds` since 1970, parents sorted.
+    pub fn write_merge(&self, tree: Oid, mut parents: Vec<Oid>, message: &str, seconds: i64) -> Result<Oid> {
+        parents.sort_unstable();
+        let signature = gix::actor::Signature {
+            name: FALLBACK.0.into(),
+            email: FALLBACK.1.into(),
+            time: gix::date::Time { seconds, offset: 0 },
+        };
+        self.write_signed(tree, parents, message, signature)
+    }
+
+    fn write_signed(
+        &self,
+        tree: Oid,
+        parents: Vec<Oid>,
+        message: &str,
+        signature: gix::actor::Signature,
+    ) -> Result<Oid> {
+        let commit = gix::objs::Commit {
+            tree,
+            parents: parents.into_iter().collect(),
+            author: signature.clone(),
+            committer: signature,
+            encoding: None,
+            message: message.into(),
+            extra_headers: Vec::new(),
+        };
+        let id = gix::objs::Write::write(self, &commit).map_err(|error| self.unwritable(error))?;
+        if !self.has_object(id) || !self.has_object(tree) {
+            return Err(Error::storage("a notes commit was written and is not in the object store")
+                .reason("something removes objects while they are written, or the file system loses them")
+                .suggest("Stop what prunes the repository, then write again.")
+                .command(empirica("flush")));
+        }
+        Ok(id)
+    }
+
+    /// The error of a ref that names a commit which is not here, or cannot be read.
+    pub fn lost_tip(&self, name: &str, tip: Oid) -> Error {
+        let out = Error::storage(format!("the ref {name} names {tip}, which is not here, or is damaged"))
+            .reason("the object was removed, damaged or never came; the ref cannot be written while it stands");
+        if name.starts_with(&format!("{OURS}remotes/")) {
+            return out
+                .suggest("Remove the ref: the next fetch brings it, and what the remote has.")
+                .command(crate::git::refs::deletion(&self.common_dir(), name));
+        }
+        out.suggest("Have the notes written anew from what is left of them here, and sync to get what others have; doctor names damaged files.")
+            .command(empirica("flush").flag("--without-damaged"))
+    }
+
+    /// The folder objects are written to.
+    pub fn objects(&self) -> PathBuf {
+        self.absolute(self.inner.objects.store_ref().path())
+    }
+
+    pub(crate) fn unwritable(&self, error: gix::Error) -> Error {
+        let out = Error::storage("the object store cannot be written");
+        let out = match io_cause(&error) {
+            Some(cause) => out.about_path(&self.objects(), cause),
+            None => out
+                .suggest("See whether there is room, and who may write there.")
+                .command(format!("ls -ld {}", quote(&self.objects().to_string_lossy()))),
+        };
+        out.caused_by(error)
+    }
+
+    /// When a commit was made, in seconds since 1970.
+    pub fn commit_seconds(&self, commit: Oid) -> Result<i64> {
+        let read = || Ok(self.inner.find_commit(commit)?.time()?.seconds);
+        read().map_err(|error: gix::Error| unreadable(commit, error))
+    }
+
+    /// From now on ends git at `deadline` where it sets refs: hooks of the user's, or the disk, can make it slow.
+    pub fn end_by(&self, deadline: Instant) {
+        self.deadline.set(Some(deadline));
+    }
+
+    /// Whether that deadline is over; never without one.
+    pub fn is_late(&self) -> bool {
+        self.deadline.get().is_some_and(|deadline| Instant::now() >= deadline)
+    }
+    /// Sets refs, each if it still has the value it is expected to have, or none. The objects are stored before that.
+    pub fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
+        self.store_objects().map_err(|error| UpdateError::Failed(error.into()))?;
+        crate::fault::point("refs: to be moved").map_err(|error| UpdateError::Failed(error.into()))?;
+        let outcome = self.update.update_refs(updates, message, who, self.deadline.get());
+        crate::fault::step("refs: moved");
+        self.refs.refresh();
+        outcome
+    }
+
+    /// Stores what is kept in memory for git to store. Whoever gives ids to another process calls it.
+    pub fn store_objects(&self) -> Result<()> {
+        let kept = self.inner.objects.reset_object_memory();
+        let outcome = kept.map_or(Ok(()), |objects| crate::git::objects::pack::store(self, &objects));
+        crate::fault::step("objects: stored by git");
+        outcome
+    }
+
+    /// Forgets what is remembered of refs: another process changed them.
+    pub fn refresh(&self) {
+        self.refs.refresh();
+    }
+
+    /// From now on fetches nothing that a partial clone left out.
+    pub fn stay_offline(&self) {
+        self.asking.stop();
+    }
+
+    /// Fetches the trees of our notes that a partial clone left out, all at once; nothing when all are here.
+    pub fn complete_trees(&self) {
+        fetch_trees(self, &self.asking, OURS, None);
+    }
+
+    /// The content of a tree that notes are in; fetched, where a partial clone left it out.
+    pub(crate) fn tree(&self, id: Oid) -> gix::error::Result<gix::Tree<'_>> {
+        if self.asking.is_of_use(self) && !self.has_object(id) {
+            fetch_trees(self, &self.asking, OURS, Some(id));
+        }
+        self.inner.find_tree(id)
+    }
+
+    /// Whether what is written must have reached the disk before it counts as written (`core.fsync`).
+    pub fn is_durable(&self) -> bool {
+        self.needs.durable
+    }
+
+    /// Why a `reference-transaction` hook refuses a change of a ref that has this value, in git's words. Nothing is changed.
+    pub fn hook_refuses(&self, name: &str, value: Oid) -> Option<String> {
+        self.needs.hook.then(|| self.update.refused(name, value)).flatten()
+    }
+
+    /// Resolves a revision (`HEAD~2`, a branch, a short id) to a commit; `None` when it names none.
+    pub fn resolve_commit(&self, revision: &str) -> Option<Oid> {
+        self.refs.resolve(revision)
+    }
+
+    /// The values that a ref had, newest first, its present one among them, as its reflog has them; empty without one.
+    pub fn values_of(&self, name: &str) -> Vec<Oid> {
+        self.refs.values_of(name)
+    }
+
+    /// The newest line of HEAD's reflog in this worktree; `None` without one.
+    pub fn last_move(&self) -> Option<ReflogLine> {
+        self.refs.last_move()
+    }
+
+    /// The lines of the reflogs of every worktree's HEAD and of every local branch that can be read.
+    pub fn each_reflog_line(&self, see: &mut dyn FnMut(&ReflogLine)) {
+        self.refs.each_reflog_line(see);
+    }
+
+    /// The commits that branches, tags, remote-tracking branches and the worktrees' HEADs name and that are here.
+    pub fn tips(&self) -> Vec<Oid> {
+        let mut out = self.refs.tips();
+        out.retain(|id| self.is_commit(*id));
+        out
+    }
+
+    /// The first line of a commit's message; `None` when the commit is not here.
+    pub fn subject(&self, commit: Oid) -> Option<String> {
+        let commit = self.inner.find_commit(commit).ok()?;
+        let message = commit.message().ok()?;
+        Some(message.summary().to_str_lossy().into_owned())
+    }
+
+    /// The first parent of a commit; `None` for a root, and when the commit is not here.
+    pub fn first_parent(&self, commit: Oid) -> Option<Oid> {
+        Some(self.inner.find_commit(commit).ok()?.parent_ids().next()?.detach())
+    }
+
+    /// When a commit was made (the committer's date, strict ISO 8601); `None` when it is not here.
+    pub fn committed(&self, commit: Oid) -> Option<String> {
+        let time = self.inner.find_commit(commit).ok()?.committer().ok()?.time().ok()?;
+        Some(time.format_or_unix(gix::date::time::format::ISO8601_STRICT))
+    }
+
+    /// How many entries HEAD's reflog has in this worktree; 0 without one.
+    pub fn reflog_len(&self) -> usize {
+        self.refs.head_log().map_or(0, |lines| lines.len())
+    }
+
+    /// The first commit this worktree made on the unborn branch it was on when HEAD's reflog had `entries` entries.
+    /// Without a reflog, the root of HEAD's first-parent line, if it was made at or after `not_before` (seconds since
+    /// 1970). `None` while there is none, or when the branch was left unborn.
+    pub fn first_commit_after(&self, entries: usize, not_before: i64) -> Option<Oid> {
+        if let Some(lines) = self.refs.head_log() {
+            let mut born = false;
+            let mut found = None;
+            for line in lines.iter().skip(entries) {
+                born |= line.old.is_null();
+                match found {
+                    // amended at once, it is the amended one that stays
+                    Some(_) if line.message.starts_with_str("commit (amend)") => found = Some(line.new),
+                    Some(_) => break,
+                    None if born && line.message.starts_with_str("commit") => found = Some(line.new),
+                    // the unborn branch was left behind
+                    None if !born || line.message.starts_with_str("checkout:") => break,
+                    None => {}
+                }
+            }
+            return found;
+        }
+        let mut id = self.head().ok()?.commit?;
+        while let Some(parent) = self.inner.find_commit(id).ok()?.parent_ids().next() {
+            id = parent.detach();
+        }
+        let time = self.inner.find_commit(id).ok()?.time().ok()?;
+        (time.seconds >= not_before).then_some(id)
+    }
+
+    /// The kind of hash that names objects here.
+    pub(crate) fn hash_kind(&self) -> gix::hash::Kind {
+        self.inner.object_hash()
+    }
+
+    /// gix's own repository, for the other files of this floor.
+    pub(crate) fn gix(&self) -> &gix::Repository {
+        &self.inner
+    }
+}
+
+impl gix::objs::Find for Repository {
+    fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::error::Result<Option<gix::objs::Data<'a>>> {
+        // what is looked for so are trees of notes
+        if self.asking.is_of_use(self) && !self.has_object(id.to_owned()) {
+            fetch_trees(self, &self.asking, OURS, Some(id.to_owned()));
+        }
+        gix::objs::Find::try_find(&self.inner, id, buffer)
+    }
+}
+
+impl gix::objs::Write for Repository {
+    fn write_buf(&self, kind: gix::objs::Kind, from: &[u8]) -> gix::error::Result<Oid> {
+        self.store_object(kind, from)
+    }
+
+    fn write_buf_with_known_id(&self, kind: gix::objs::Kind, from: &[u8], _id: Oid) -> gix::error::Result<Oid> {
+        self.store_object(kind, from)
+    }
+
+    fn write_stream(&self, kind: gix::objs::Kind, _size: u64, from: &mut dyn std::io::Read) -> gix::error::Result<Oid> {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes).map_err(gix::Error::from_error)?;
+        self.store_object(kind, &bytes)
+    }
+
+    fn write_stream_with_known_id(
+        &self,
+        kind: gix::objs::Kind,
+        size: u64,
+        from: &mut dyn std::io::Read,
+        _id: Oid,
+    ) -> gix::error::Result<Oid> {
+        gix::objs::Write::write_stream(self, kind, size, from)
+    }
+}
+
+pub(crate) fn unreadable(id: Oid, error: gix::Error) -> Error {
+    Error::storage(format!("the object {id} cannot be read"))
+        .suggest("See what is missing or damaged, and how it comes back: another clone may have it.")
+        .command(empirica("doctor"))
+        .caused_by(error)
+}

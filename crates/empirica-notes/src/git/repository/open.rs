@@ -1,0 +1,203 @@
+//! The repository found and opened as git would, or refused with git's own reason.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::env::Env;
+use crate::error::{Error, Kind, Result, quote};
+use crate::git::process::git;
+use crate::git::process::parameters::parameters;
+
+/// The extensions under which reading and writing as this program does is right.
+const KNOWN_EXTENSIONS: [&str; 7] =
+    ["noop", "preciousobjects", "partialclone", "worktreeconfig", "objectformat", "relativeworktrees", "refstorage"];
+
+/// Those that git accepts of format version 1 only.
+const VERSION_1_EXTENSIONS: [&str; 4] = ["noop-v1", "objectformat", "relativeworktrees", "refstorage"];
+
+/// The ways to store refs that there is a backend for.
+const REF_STORAGES: [&str; 2] = ["files", "reftable"];
+
+/// Variables that put a part of the repository elsewhere, and what of a repository that is opened without them stands for
+/// the same.
+type Elsewhere = (&'static str, fn(&gix::Repository) -> PathBuf);
+const ELSEWHERE: [Elsewhere; 2] = [
+    ("GIT_OBJECT_DIRECTORY", |repo| repo.objects.store_ref().path().to_owned()),
+    ("GIT_COMMON_DIR", |repo| repo.common_dir().to_owned()),
+];
+
+/// Finds and opens the repository of an environment: the one that its variables name, else the next one upwards from the
+/// working folder, with the settings of `git -c`.
+///
+/// An error, whose exit code is 128, where git would refuse the repository (another owner, an unknown extension), and where a
+/// variable asks for what would not be done.
+pub(crate) fn open(env: &Env) -> Result<gix::Repository> {
+    let cwd = env.cwd.as_path();
+    let given = env.get("GIT_CONFIG_PARAMETERS").map(parameters).unwrap_or_default();
+    let options = || gix::open::Options::default().bail_if_untrusted(true).cli_overrides(given.clone());
+    let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
+    let opened = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
+        cwd,
+        gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() },
+        trust,
+    );
+    let mut repo = opened.map_err(|error| no_repository(cwd, error))?.to_thread_local();
+    // it is for who serves fetches and pushes: git's own commands look at all refs, and so do we
+    repo.clear_namespace();
+    refuse_unknown_formats(cwd, &repo)?;
+    refuse_elsewhere(env, &repo)?;
+    if is_doubtful(env, &repo) {
+        let verdict = Verdict::ask(cwd);
+        if verdict.is_none() {
+            return Err(nothing_found(cwd));
+        }
+        if let Some(reason) = verdict.refused {
+            return Err(Error::new(Kind::NoRepository, "git refuses the repository")
+                .reason(reason)
+                .advised(verdict.advice));
+        }
+    }
+    Ok(repo)
+}
+
+/// What git says about the repository.
+#[derive(Default)]
+struct Verdict {
+    /// Why it refuses it; `None` when it does not, or cannot be asked.
+    refused: Option<String>,
+    /// The command it advises.
+    advice: Option<String>,
+}
+
+impl Verdict {
+    /// Whether git finds no repository at all.
+    fn is_none(&self) -> bool {
+        self.refused.as_deref().is_some_and(|reason| reason.starts_with("not a git repository"))
+    }
+
+    /// Asks git about the repository at `cwd`.
+    fn ask(cwd: &Path) -> Self {
+        let Ok(said) = git(cwd).args(["rev-parse", "--git-dir"]).output() else { return Verdict::default() };
+        if said.status.success() {
+            return Verdict::default();
+        }
+        let text = String::from_utf8_lossy(&said.stderr).into_owned();
+        let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let commands = |line: &&str| line.starts_with("git ");
+        let reason: Vec<&str> = lines()
+            .take_while(|line| !commands(line))
+            .map(|line| line.trim_start_matches("fatal: ").trim_start_matches("error: "))
+            .filter(|line| !line.starts_with("To add an exception"))
+            .collect();
+        Verdict {
+            refused: Some(if reason.is_empty() { "git gives no reason".to_owned() } else { reason.join("; ") }),
+            advice: lines().find(commands).map(str::to_owned),
+        }
+    }
+}
+
+impl Error {
+    /// What git advises, else to see what it says.
+    fn advised(self, command: Option<String>) -> Self {
+        match command {
+            Some(command) => self.suggest("If you trust it, tell git so.").command(command),
+            None => self.suggest("See what git says about it.").command("git status"),
+        }
+    }
+}
+
+/// Whether git might refuse what gix opens: where the search for it is limited, a bare repository where only named ones may
+/// be used, or parts that belong to somebody else.
+fn is_doubtful(env: &Env, repo: &gix::Repository) -> bool {
+    if env.get("GIT_CEILING_DIRECTORIES").is_some() {
+        return true;
+    }
+    let config = repo.config_snapshot();
+    if repo.is_bare() && config.string("safe.bareRepository").is_some_and(|which| which == "explicit") {
+        return true;
+    }
+    let me = rustix::process::geteuid().as_raw();
+    let tree = repo.workdir().map(|path| env.cwd.join(path));
+    let link = tree.as_ref().map(|tree| tree.join(".git"));
+    let foreign = |path: &PathBuf| std::fs::symlink_metadata(path).is_ok_and(|file| file.uid() != me);
+    tree.iter().chain(&link).any(foreign)
+}
+
+fn no_repository(cwd: &Path, error: gix::Error) -> Error {
+    let verdict = Verdict::ask(cwd);
+    let root = cwd.ancestors().find(|folder| folder.join(".git").exists() || folder.join("HEAD").is_file());
+    if error.is_permission_denied() || error.to_string().contains("trust") {
+        let root = root.unwrap_or(cwd).to_string_lossy();
+        let command = format!("git config --global --add safe.directory {}", quote(&root));
+        let out = Error::new(Kind::NoRepository, "the repository belongs to another user");
+        let out = verdict.refused.into_iter().fold(out, Error::reason);
+        return out.advised(Some(verdict.advice.unwrap_or(command))).caused_by(error);
+    }
+    // above where the user lets git look there may be one
+    let is_beyond = error.to_string().contains("within ceiling height");
+    if let Some(root) = root.filter(|_| !is_beyond && !verdict.is_none()) {
+        let out = Error::new(Kind::NoRepository, format!("the repository at {} cannot be opened", root.display()));
+        return verdict.refused.into_iter().fold(out, Error::reason).advised(verdict.advice).caused_by(error);
+    }
+    nothing_found(cwd).caused_by(error)
+}
+
+fn nothing_found(cwd: &Path) -> Error {
+    Error::new(Kind::NoRepository, "this is not a git repository")
+        .reason(format!("no repository was found at or above {}", cwd.display()))
+        .suggest("Change into a repository, or make one.")
+        .command("git init")
+}
+
+/// Refuses a repository whose format, or one of whose extensions, is not known here: as git does, where it does.
+fn refuse_unknown_formats(cwd: &Path, repo: &gix::Repository) -> Result<()> {
+    let config = repo.config_snapshot();
+    let version = config.integer("core.repositoryFormatVersion").unwrap_or(0);
+    let refuse = |what: String| {
+        let out = Error::new(Kind::NoRepository, what);
+        let verdict = Verdict::ask(cwd);
+        Err(match verdict.refused {
+            Some(reason) => out.reason(reason).advised(verdict.advice),
+            None => out
+                .reason("writing to a repository of a format that is not understood could damage it")
+                .suggest("Use a newer version of this program."),
+        })
+    };
+    if !(0..=1).contains(&version) {
+        return refuse(format!("the repository has format version {version}"));
+    }
+    let file = config.plumbing();
+    for section in file.sections_by_name("extensions").into_iter().flatten() {
+        for name in section.value_names() {
+            let name = name.to_string().to_ascii_lowercase();
+            if version == 0 && VERSION_1_EXTENSIONS.contains(&name.as_str()) {
+                return refuse(format!("the repository has format version 0, and the extension '{name}' of version 1"));
+            }
+            if version == 1 && !KNOWN_EXTENSIONS.contains(&name.as_str()) {
+                return refuse(format!("the repository uses the unknown extension '{name}'"));
+            }
+        }
+    }
+    let storage = config.string("extensions.refStorage").unwrap_or_default();
+    if !storage.is_empty() && !REF_STORAGES.iter().any(|known| storage == *known) {
+        return refuse(format!("the repository keeps its refs as '{storage}', which is not known"));
+    }
+    Ok(())
+}
+
+/// Refuses variables that put objects or refs where they would not be looked for.
+fn refuse_elsewhere(env: &Env, repo: &gix::Repository) -> Result<()> {
+    let absolute = |path: &Path| {
+        let joined = env.cwd.join(path);
+        joined.canonicalize().unwrap_or(joined)
+    };
+    let mut names = ELSEWHERE.iter().filter(|(name, usual)| {
+        env.get(name).is_some_and(|given| absolute(Path::new(given)) != absolute(&usual(repo)))
+    });
+    let more = env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES").map(|_| "GIT_ALTERNATE_OBJECT_DIRECTORIES");
+    let Some(name) = names.next().map(|(name, _)| *name).or(more) else { return Ok(()) };
+    Err(Error::new(Kind::NoRepository, format!("{name} is set, which is not supported"))
+        .reason("records would be read and written in the repository's own folder, not where the variable says")
+        .suggest("Run the command without the variable; objects/info/alternates does what it does, and is supported.")
+        .command(format!("unset {name}")))
+}

@@ -1,0 +1,81 @@
+//! Which project a repository is: its first root commit, its name, its description, where its remotes are.
+
+use crate::git::process::{git, output};
+use crate::git::repository::Repository;
+use crate::git::{Oid, parse_oid, remotes};
+
+/// What git writes into the description of a new repository.
+const UNNAMED: &str = "Unnamed repository";
+
+/// The first root commit of HEAD's history; `None` when HEAD is unborn, and in a shallow clone, which does not have it.
+/// Git walks the whole history for it.
+pub fn root(repo: &Repository) -> Option<Oid> {
+    if repo.is_shallow() || repo.head().ok()?.commit.is_none() {
+        return None;
+    }
+    let mut command = git(repo.cwd());
+    command.args(["rev-list", "--max-parents=0", "HEAD"]);
+    let roots = String::from_utf8(output(&mut command).ok()?).ok()?;
+    // newest first
+    parse_oid(roots.lines().last()?)
+}
+
+/// The name of the repository: of the remote that is meant when none is named, else of its folder.
+pub fn name(repo: &Repository) -> String {
+    let remote = remotes::default(repo).and_then(|name| repo.config(&format!("remote.{name}.url")));
+    let common = repo.common_dir();
+    let folder = if common.ends_with(".git") { common.parent().map(|path| path.to_path_buf()) } else { Some(common) };
+    let folder = folder.map(|path| path.to_string_lossy().into_owned());
+    let last = |text: String| {
+        let text = text.trim_end_matches('/').trim_end_matches("/.git").trim_end_matches(".git").trim_end_matches('/');
+        text.rsplit(['/', ':']).next().unwrap_or_default().to_owned()
+    };
+    let name = remote.map(last).filter(|name| !name.is_empty());
+    name.or_else(|| folder.map(last)).unwrap_or_default()
+}
+
+/// Git's own description of the repository; `None` when nobody wrote one.
+pub fn description(repo: &Repository) -> Option<String> {
+    let text = std::fs::read_to_string(repo.common_dir().join("description")).ok()?;
+    let text = text.trim();
+    (!text.is_empty() && !text.starts_with(UNNAMED)).then(|| text.to_owned())
+}
+
+/// Where the remotes are, sorted by name, each once, without user names and passwords.
+pub fn repos(repo: &Repository) -> Vec<String> {
+    let mut out = Vec::new();
+    for url in remotes::names(repo).iter().filter_map(|name| repo.config(&format!("remote.{name}.url"))) {
+        let url = without_user(&url);
+        if !out.contains(&url) {
+            out.push(url);
+        }
+    }
+    out
+}
+
+/// A URL without what stands before the host. Of `git@host:path` the user is part of the address, and stays.
+fn without_user(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let host = rest[..end].rfind('@').map_or(&rest[..end], |at| &rest[at + 1..end]);
+    format!("{scheme}://{host}{}", &rest[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_is_left_in_a_url() {
+        for (url, bare) in [
+            ("https://ada:secret@host.org/x.git", "https://host.org/x.git"),
+            ("https://to:ken@with@host.org/x", "https://host.org/x"),
+            ("ssh://git@host.org:22/x@y", "ssh://host.org:22/x@y"),
+            ("git@host.org:x/y.git", "git@host.org:x/y.git"),
+            ("/srv/a@b.git", "/srv/a@b.git"),
+            ("https://host.org", "https://host.org"),
+        ] {
+            assert_eq!(without_user(url), bare);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The lines of history beside HEAD's: which branch, tag or reflog entry contains a commit that HEAD does not.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+use crate::error::Result;
+use crate::git::process::{git, output};
+use crate::git::repository::Repository;
+use crate::git::{Oid, parse_oid};
+
+/// What lies beside HEAD's history, as far as the commits that were asked for are concerned.
+#[derive(Debug, Default)]
+pub struct Beside {
+    commits: HashMap<Oid, Node>,
+    /// Tips, and whether a branch, a tag, a remote-tracking branch or a worktree's HEAD names them.
+    tips: BTreeMap<Oid, bool>,
+    bases: BTreeMap<Oid, Option<Oid>>,
+    /// What could not be looked at.
+    pub warnings: Vec<String>,
+}
+
+/// A commit that contains some of those asked for.
+#[derive(Debug)]
+struct Node {
+    holds: Rc<BTreeSet<Oid>>,
+    /// A commit with the same merge base with HEAD.
+    like: Oid,
+    single_parent: Option<Oid>,
+}
+
+/// The way from HEAD's history to a tip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Range {
+    /// The tip.
+    pub tip: Oid,
+    /// Its merge base with HEAD.
+    pub base: Oid,
+}
+
+impl Beside {
+    /// Looks for `commits`, which exist. What HEAD contains is not beside it.
+    pub fn read(repo: &Repository, commits: &BTreeSet<Oid>) -> Result<Self> {
+        let mut beside = Beside { tips: repo.tips().into_iter().map(|id| (id, true)).collect(), ..Default::default() };
+        if commits.is_empty() {
+            return Ok(beside);
+        }
+        let named: BTreeSet<Oid> = beside.tips.keys().copied().collect();
+        repo.each_reflog_line(&mut |line| {
+            for id in [line.old, line.new] {
+                if !id.is_null() && repo.has_object(id) {
+                    beside.tips.entry(id).or_insert(false);
+                }
+            }
+        });
+        let all = beside.tips.keys().chain(commits).copied().collect();
+        if let Err(error) = beside.walk(repo, commits, &all) {
+            // an entry of a reflog can have lost its ancestors
+            beside.warnings.push(format!("the reflogs could not be followed ({error})"));
+            beside.tips.retain(|_, named| *named);
+            let fewer = named.iter().chain(commits).copied().collect();
+            beside.walk(repo, commits, &fewer)?;
+        }
+        Ok(beside)
+    }
+
+    /// Parents before children, keeping only what descends from one of `commits`.
+    fn walk(&mut self, repo: &Repository, commits: &BTreeSet<Oid>, from: &BTreeSet<Oid>) -> Result<()> {
+        use std::io::BufRead;
+        self.commits.clear();
+        let mut command = git(repo.cwd());
+        command.args(["rev-list", "--topo-order", "--reverse", "--parents", "--stdin"]);
+        let input: String = from.iter().map(|id| format!("{id}\n")).chain(["^HEAD\n".to_owned()]).collect();
+        let mut running = crate::git::process::Running::feed(&mut command, input.into_bytes())?;
+        let mut line = String::new();
+        loop {
+            line.clear();
+            let read = running.stdout.read_line(&mut line);
+            if read.map_err(crate::git::process::unreadable_output)? == 0 {
+                return running.finish();
+            }
+            let mut ids = line.split_whitespace().filter_map(parse_oid);
+            let Some(id) = ids.next() else { continue };
+            let parents: Vec<Oid> = ids.collect();
+            let inherited: Vec<&Node> = parents.iter().filter_map(|parent| self.commits.get(parent)).collect();
+            let own = commits.contains(&id);
+            let holds = match inherited.as_slice() {
+                [] if !own => continue,
+                [only] if !own => only.holds.clone(),
+                many => {
+                    Rc::new(many.iter().flat_map(|node| node.holds.iter().copied()).chain(own.then_some(id)).collect())
+                }
+            };
+            let like = match (inherited.as_slice(), parents.as_slice()) {
+                ([only], [_]) => only.like,
+                _ => id,
+            };
+            let single_parent = if let [only] = parents.as_slice() { Some(*only) } else { None };
+            self.commits.insert(id, Node { holds, like, single_parent });
+        }
+    }
+
+    /// Whether the commit, one of those asked for, is outside HEAD's history.
+    pub fn is_outside(&self, commit: Oid) -> bool {
+        self.commits.contains_key(&commit)
+    }
+
+    fn tips_with(&self, commit: Oid) -> impl Iterator<Item = (Oid, bool)> {
+        let holds = move |tip: &Oid| self.commits.get(tip).is_some_and(|node| node.holds.contains(&commit));
+        self.tips.iter().filter(move |(tip, _)| holds(tip)).map(|(tip, named)| (*tip, *named))
+    }
+
+    /// Whether a branch, a tag, a remote-tracking branch or a worktree's HEAD contains the commit.
+    pub fn is_named(&self, commit: Oid) -> bool {
+        self.tips_with(commit).any(|(_, named)| named)
+    }
+
+    /// The ways from HEAD's history to each tip that contains the commit, and to the commit itself. Those of one commit
+    /// only are left out, and those that have no base.
+    pub fn ranges(&mut self, repo: &Repository, commit: Oid) -> BTreeSet<Range> {
+        let tips: Vec<Oid> = self.tips_with(commit).map(|(tip, _)| tip).chain([commit]).collect();
+        let mut out = BTreeSet::new();
+        for tip in tips {
+            let Some(node) = self.commits.get(&tip) else { continue };
+            let base = *self.bases.entry(node.like).or_insert_with(|| merge_base(repo, node.like));
+            if let Some(base) = base.filter(|base| Some(*base) != node.single_parent) {
+                out.insert(Range { tip, base });
+            }
+        }
+        out
+    }
+}
+
+/// The best common ancestor with HEAD; `None` when there is none.
+fn merge_base(repo: &Repository, commit: Oid) -> Option<Oid> {
+    let out = output(git(repo.cwd()).args(["merge-base", &commit.to_string(), "HEAD"])).ok()?;
+    parse_oid(String::from_utf8_lossy(&out).lines().next()?)
+}

@@ -1,0 +1,172 @@
+//! Patches as git tells them apart: the paths they touch, and their patch-ids. Many in one process.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
+use std::io::BufRead;
+use std::process::Command;
+
+use crate::error::{Error, Result};
+use crate::git::history::PLAIN;
+use crate::git::process::{Running, git, pipe, unreadable_output};
+use crate::git::repository::Repository;
+use crate::git::{Oid, parse_oid};
+
+/// What makes a patch the same whatever the user has set. The commands are plumbing, which most settings do not reach.
+const PLAIN_DIFF: [&str; 6] =
+    ["--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--ignore-submodules=none"];
+
+/// A git that fetches nothing: what a partial clone lacks is an error. Versions that do not know the first variable heed
+/// the second.
+fn local(repo: &Repository) -> Command {
+    let mut command = git(repo.cwd());
+    command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
+    command
+}
+
+/// The paths of a patch, as a number: equal patches have equal ones. `None` for a patch that touches nothing.
+pub type Paths = Option<u64>;
+
+/// A commit of a listing.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Listed {
+    pub id: Oid,
+    pub tree: Oid,
+    /// The author's name, address and date, as they are stored.
+    pub author: Vec<u8>,
+    /// The paths it touches; `None` for a merge too, and when they were not asked for.
+    pub paths: Paths,
+}
+
+/// Which commits to list.
+pub enum Which<'w> {
+    /// Those of HEAD's history that these do not all contain.
+    SinceAllOf(&'w BTreeSet<Oid>),
+    /// These.
+    These(&'w BTreeSet<Oid>),
+}
+
+/// Hands each commit to `see`, newest first, with its paths if they are wanted. Streamed.
+pub fn list(repo: &Repository, which: &Which<'_>, with_paths: bool, see: &mut dyn FnMut(Listed)) -> Result<()> {
+    let mut command = local(repo);
+    command.args(PLAIN).args(["log", "-z", "--no-notes", "--date=raw", "--encoding=UTF-8"]);
+    command.args(PLAIN_DIFF).arg("--format=tformat:%H%x00%T%x00%an%x00%ae%x00%ad");
+    if with_paths {
+        command.args(["--raw", "--no-abbrev"]);
+    } else {
+        command.arg("--no-patch");
+    }
+    let mut input = String::new();
+    match which {
+        Which::SinceAllOf(commits) => {
+            input.push_str("HEAD\n");
+            let base = if commits.is_empty() { None } else { common_base(repo, commits) };
+            base.into_iter().for_each(|base| input.push_str(&format!("^{base}\n")));
+        }
+        Which::These(commits) => {
+            command.arg("--no-walk=unsorted");
+            commits.iter().for_each(|id| input.push_str(&format!("{id}\n")));
+        }
+    }
+    let mut fields = Fields(Running::feed(command.arg("--stdin"), input.into_bytes())?);
+    let mut next = fields.next()?;
+    while let Some(first) = next {
+        let mut header = vec![first];
+        while header.len() < 5 {
+            header.push(fields.next()?.ok_or_else(not_understood)?);
+        }
+        let hex = |field: &[u8]| parse_oid(std::str::from_utf8(field).ok()?);
+        let (id, tree) = hex(&header[0]).zip(hex(&header[1])).ok_or_else(not_understood)?;
+        let mut paths = None;
+        next = loop {
+            match fields.next()? {
+                Some(field) if field.starts_with(b":") => add(&mut paths, &fields.next()?.unwrap_or_default()),
+                other => break other,
+            }
+        };
+        see(Listed { id, tree, author: header[2..].join(&0), paths });
+    }
+    fields.0.finish()
+}
+
+/// The best commit that HEAD and all of these contain.
+fn common_base(repo: &Repository, commits: &BTreeSet<Oid>) -> Option<Oid> {
+    let mut command = git(repo.cwd());
+    command.args(["merge-base", "--octopus", "HEAD"]).args(commits.iter().map(Oid::to_string));
+    let out = crate::git::process::output(&mut command).ok()?;
+    parse_oid(String::from_utf8_lossy(&out).trim())
+}
+
+/// A patch: a commit against its parent, or against a commit that is given.
+pub type Patch = (Oid, Option<Oid>);
+
+fn as_input(patches: impl IntoIterator<Item = Patch>) -> Vec<u8> {
+    let line = |(id, base): Patch| base.map_or(format!("{id}\n"), |base| format!("{id} {base}\n"));
+    patches.into_iter().map(line).collect::<String>().into_bytes()
+}
+
+/// The paths of patches, by the first commit of each, which must differ. Those that touch nothing are left out.
+pub fn paths(repo: &Repository, patches: &BTreeMap<Oid, Oid>) -> Result<BTreeMap<Oid, Paths>> {
+    let mut out = BTreeMap::new();
+    let mut command = local(repo);
+    command.args(["diff-tree", "--stdin", "-r", "-z", "--raw", "--root"]).args(PLAIN_DIFF);
+    let input = as_input(patches.iter().map(|(tip, base)| (*tip, Some(*base))));
+    let mut fields = Fields(Running::feed(&mut command, input)?);
+    let mut of = None;
+    while let Some(field) = fields.next()? {
+        if field.starts_with(b":") {
+            let path = fields.next()?.unwrap_or_default();
+            of.into_iter().for_each(|id| add(out.entry(id).or_default(), &path));
+        } else {
+            of = std::str::from_utf8(&field).ok().and_then(|text| parse_oid(text.trim()));
+        }
+    }
+    fields.0.finish()?;
+    Ok(out)
+}
+
+/// The patch-ids of patches, by the first commit of each, which must differ. Merges and patches that change no content
+/// have none.
+pub fn ids(repo: &Repository, patches: impl IntoIterator<Item = Patch>) -> Result<BTreeMap<Oid, String>> {
+    let input = as_input(patches);
+    if input.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let mut diff = local(repo);
+    // the variable would change how much of the surroundings is part of a patch
+    diff.env_remove("GIT_DIFF_OPTS").args(["-c", "diff.suppressBlankEmpty=false"]);
+    diff.args(["diff-tree", "--stdin", "-r", "-p", "--root", "--full-index", "-U3"]).args(PLAIN_DIFF);
+    diff.args(["--src-prefix=a/", "--dst-prefix=b/", "--diff-algorithm=myers"]);
+    let out = pipe(&mut diff, input, git(repo.cwd()).args(["patch-id", "--stable"]))?;
+    let text = String::from_utf8_lossy(&out);
+    let lines = text.lines().filter_map(|line| line.split_once(' '));
+    Ok(lines.filter_map(|(patch, id)| Some((parse_oid(id)?, patch.to_owned()))).collect())
+}
+
+/// One more path; in any order the sum is the same.
+fn add(paths: &mut Paths, path: &[u8]) {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    *paths = Some(paths.unwrap_or(0).wrapping_add(hasher.finish()));
+}
+
+/// Fields that end with NUL.
+struct Fields(Running);
+
+impl Fields {
+    fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        self.0.stdout.read_until(0, &mut bytes).map_err(unreadable_output)?;
+        if bytes.pop().is_none() {
+            return Ok(None);
+        }
+        // git puts a line feed between a commit and its paths
+        let begin = usize::from(bytes.first() == Some(&b'\n'));
+        Ok(Some(bytes.split_off(begin)))
+    }
+}
+
+fn not_understood() -> Error {
+    crate::git::history::no_commit()
+}

@@ -1,0 +1,28 @@
+//! Plain data, no input or output: what an agent can say, and the records that keep it.
+
+pub mod accept;
+pub mod assessment;
+pub mod collected;
+pub mod digest;
+pub mod goal;
+pub mod handoff;
+pub mod hash;
+pub mod id;
+pub mod journal;
+pub mod phase;
+pub mod record;
+pub mod session;
+pub mod snapshot;
+pub mod substance;
+pub mod superseded;
+pub mod vectors;
+
+pub use crate::model::accept::{Accept, Verdict};
+pub use crate::model::assessment::{Assessment, Checkpoint, Trigger};
+pub use crate::model::digest::Digest;
+pub use crate::model::handoff::Handoff;
+pub use crate::model::id::{Id, SessionId};
+pub use crate::model::phase::Phase;
+pub use crate::model::record::{Body, Head, Record, Shelf};
+pub use crate::model::vectors::{Vector, Vectors};
+pub use empirica_transcripts::model::Transcript;

@@ -1,0 +1,252 @@
+//! The record: one immutable statement, its envelope and its body.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::accept::{Accept, Answer};
+use crate::model::assessment::{Assessment, Checkpoint};
+use crate::model::collected::Collected;
+use crate::model::digest::Digest;
+use crate::model::goal::{Goal, GoalDone, GoalDrop, GoalTake, Subtask};
+use crate::model::handoff::Handoff;
+use crate::model::id::{Id, SessionId};
+use crate::model::journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
+use crate::model::session::{SessionEnd, SessionStart};
+
+/// The record version this program writes. Records of other versions are kept and passed on untouched.
+pub const VERSION: u32 = 1;
+
+/// The data ref a kind of record lives in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Shelf {
+    /// Sessions, findings and everything else that is said along the way.
+    Journal,
+    /// Assessments and snapshots.
+    Checkpoints,
+    /// Handoffs, digests, acknowledgements and the answers to what these ask.
+    Handoffs,
+}
+
+impl Shelf {
+    /// All of them, in the order they are written.
+    pub const ALL: [Shelf; 3] = [Shelf::Journal, Shelf::Checkpoints, Shelf::Handoffs];
+
+    /// The last part of the ref's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Shelf::Journal => "journal",
+            Shelf::Checkpoints => "checkpoints",
+            Shelf::Handoffs => "handoffs",
+        }
+    }
+
+    /// The shelf of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Shelf::ALL.into_iter().find(|shelf| shelf.name() == name)
+    }
+}
+
+/// What every record carries before its own keys.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Head {
+    /// The record version.
+    pub v: u32,
+    /// Unique, ordered by time.
+    pub id: Id,
+    /// The session that said it; `None` for records no session made.
+    pub session: Option<SessionId>,
+    /// Who said it, as claimed.
+    pub ai: String,
+    /// When, RFC 3339 UTC with milliseconds. Informative: order is by id.
+    pub at: String,
+    /// HEAD then, hex; `None` when it was unborn.
+    pub commit: Option<String>,
+    /// The tree of that commit, hex.
+    pub tree: Option<String>,
+}
+
+/// Lines copied to another commit: nothing moves, a reader finds the new home through this.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attach {
+    /// The ids that were copied.
+    pub of: Vec<Id>,
+    /// The commit they were copied from; the empty tree for records of an unborn HEAD.
+    pub from: String,
+    /// The commit they were copied to.
+    pub to: String,
+}
+
+/// A newer handoff of the same session took the place of an older one; lies beside the older one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Supersede {
+    /// The older handoff.
+    pub of: Id,
+    /// The newer one.
+    pub by: Id,
+}
+
+/// What a session took back: it lies beside each of the records.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Retract {
+    /// The records.
+    pub of: Vec<Id>,
+}
+
+/// A signature of a handoff by git: lies beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Signature {
+    /// The handoff.
+    pub of: Id,
+    /// The SHA-256 of the handoff's line as it was signed, hex.
+    pub sha256: String,
+    /// A signed commit of the empty tree, whole, whose message names both. No ref leads to it.
+    pub signed: String,
+}
+
+/// What stands for a record that was redacted: nothing of what it said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Redacted {
+    /// The kind it was of.
+    pub was: String,
+    /// Who redacted it, as claimed; `None` where two redactions met and nothing was left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redacted_by: Option<String>,
+    /// When, RFC 3339 UTC; `None` likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redacted_at: Option<String>,
+    /// Why, when it was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// The body of a record; the variant is its kind.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
+pub enum Body {
+    SessionStart(SessionStart),
+    SessionEnd(SessionEnd),
+    Finding(Finding),
+    Unknown(Unknown),
+    Resolve(Resolve),
+    DeadEnd(DeadEnd),
+    Mistake(Mistake),
+    Decision(Decision),
+    Source(Source),
+    Evidence(Evidence),
+    Activity(Activity),
+    Transcript(Box<Collected>),
+    Goal(Goal),
+    Subtask(Subtask),
+    GoalDone(GoalDone),
+    GoalDrop(GoalDrop),
+    GoalTake(GoalTake),
+    Assessment(Box<Assessment>),
+    Checkpoint(Box<Checkpoint>),
+    Handoff(Box<Handoff>),
+    Digest(Box<Digest>),
+    Accept(Accept),
+    Answer(Answer),
+    Attach(Attach),
+    Supersede(Supersede),
+    Retract(Retract),
+    Signature(Signature),
+    Redacted(Redacted),
+}
+
+impl Body {
+    /// The word in the `kind` key.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Body::SessionStart(_) => "session_start",
+            Body::SessionEnd(_) => "session_end",
+            Body::Finding(_) => "finding",
+            Body::Unknown(_) => "unknown",
+            Body::Resolve(_) => "resolve",
+            Body::DeadEnd(_) => "dead_end",
+            Body::Mistake(_) => "mistake",
+            Body::Decision(_) => "decision",
+            Body::Source(_) => "source",
+            Body::Evidence(_) => "evidence",
+            Body::Activity(_) => "activity",
+            Body::Transcript(_) => "transcript",
+            Body::Goal(_) => "goal",
+            Body::Subtask(_) => "subtask",
+            Body::GoalDone(_) => "goal_done",
+            Body::GoalDrop(_) => "goal_drop",
+            Body::GoalTake(_) => "goal_take",
+            Body::Assessment(_) => "assessment",
+            Body::Checkpoint(_) => "checkpoint",
+            Body::Handoff(_) => "handoff",
+            Body::Digest(_) => "digest",
+            Body::Accept(_) => "accept",
+            Body::Answer(_) => "answer",
+            Body::Attach(_) => "attach",
+            Body::Supersede(_) => "supersede",
+            Body::Retract(_) => "retract",
+            Body::Signature(_) => "signature",
+            Body::Redacted(_) => "redacted",
+        }
+    }
+
+    /// Whether it says nothing itself and only tells where others are, whether they count, or who vouches for them.
+    pub fn is_aside(&self) -> bool {
+        matches!(self, Body::Attach(_) | Body::Supersede(_) | Body::Retract(_) | Body::Signature(_))
+    }
+
+    /// Where a record of this kind is kept. An attachment lies beside the lines it copied, a retraction beside what it takes
+    /// back, what stands for a redacted record where that stood: on any shelf; `None`.
+    pub fn shelf(&self) -> Option<Shelf> {
+        match self {
+            Body::Assessment(_) | Body::Checkpoint(_) => Some(Shelf::Checkpoints),
+            Body::Handoff(_) | Body::Digest(_) | Body::Accept(_) | Body::Answer(_) => Some(Shelf::Handoffs),
+            Body::Supersede(_) | Body::Signature(_) => Some(Shelf::Handoffs),
+            Body::Attach(_) | Body::Retract(_) | Body::Redacted(_) => None,
+            _ => Some(Shelf::Journal),
+        }
+    }
+}
+
+/// One immutable statement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The envelope.
+    pub head: Head,
+    /// What it says.
+    pub body: Body,
+}
+
+impl Record {
+    /// The ids of other records this one is about: what it resolves, ends, takes over or was led to by.
+    pub fn names(&self) -> Vec<&Id> {
+        match &self.body {
+            Body::SessionStart(r) => r.from_handoff.iter().collect(),
+            Body::Resolve(r) => vec![&r.of],
+            Body::Subtask(r) => vec![&r.of],
+            Body::GoalDone(r) => vec![&r.of],
+            Body::GoalDrop(r) => vec![&r.of],
+            Body::GoalTake(r) => r.of.iter().collect(),
+            Body::Attach(r) => r.of.iter().collect(),
+            Body::Accept(r) => vec![&r.of],
+            Body::Answer(r) => vec![&r.of],
+            Body::Supersede(r) => vec![&r.of],
+            Body::Retract(r) => r.of.iter().collect(),
+            Body::Signature(r) => vec![&r.of],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The sessions whose views it changes: its own, and those it says it concerns.
+    pub fn concerns(&self) -> impl Iterator<Item = &SessionId> {
+        let others: &[SessionId] = match &self.body {
+            Body::SessionStart(r) => r.from.as_slice(),
+            Body::Resolve(r) => &r.concerns,
+            Body::Subtask(r) => &r.concerns,
+            Body::GoalDone(r) => &r.concerns,
+            Body::GoalDrop(r) => &r.concerns,
+            Body::GoalTake(r) => &r.concerns,
+            Body::Accept(r) => &r.concerns,
+            Body::Answer(r) => &r.concerns,
+            _ => &[],
+        };
+        self.head.session.iter().chain(others)
+    }
+}

@@ -1,0 +1,144 @@
+//! Small files of derived state: read leniently, replaced whole.
+
+pub mod paths;
+pub mod troubles;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::fault;
+use crate::git::Sharing;
+
+/// The lines of a file; empty when it is not there or cannot be read.
+pub fn read_lines(path: &Path) -> Vec<String> {
+    let text = fs::read(path).unwrap_or_default();
+    String::from_utf8_lossy(&text).lines().map(str::to_owned).collect()
+}
+
+/// Part of a temporary name that no other process uses, on this machine or another one: `<process id>-<random hex>`.
+pub fn unique() -> String {
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    format!("{}-{}", std::process::id(), &random[..12])
+}
+
+/// Adds lines to a file, which is made when it is not there.
+pub fn append(sharing: &Sharing, path: &Path, text: &str) -> io::Result<()> {
+    sharing.make_folder(path.parent().unwrap_or(path))?;
+    fault::point("file: to be appended to")?;
+    open_to_append(sharing, path)?.write_all(text.as_bytes())
+}
+
+/// Opens a file to append to it; one that is new gets its permissions.
+pub fn open_to_append(sharing: &Sharing, path: &Path) -> io::Result<fs::File> {
+    let is_new = !path.exists();
+    let file = fs::OpenOptions::new().create(true).append(true).read(true).open(path)?;
+    if is_new {
+        sharing.apply(path)?;
+    }
+    Ok(file)
+}
+
+/// Replaces a file by a new one, so that a reader sees the old or the new content.
+pub fn replace(sharing: &Sharing, path: &Path, content: &str) -> io::Result<()> {
+    replace_by_way_of(sharing, path.parent().unwrap_or(Path::new(".")), path, content)
+}
+
+/// The same; what is not finished lies in another folder of the same file system meanwhile.
+pub fn replace_by_way_of(sharing: &Sharing, folder: &Path, path: &Path, content: &str) -> io::Result<()> {
+    sharing.make_folder(folder)?;
+    sharing.make_folder(path.parent().unwrap_or(folder))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = folder.join(format!(".{name}.{}", unique()));
+    let written = fault::point("file: to be written")
+        .and_then(|()| fs::write(&temporary, content))
+        .and_then(|()| sharing.apply(&temporary))
+        .and_then(|()| fault::point("file: to be renamed"))
+        .and_then(|()| fs::rename(&temporary, path));
+    fault::step("file: replaced");
+    written.inspect_err(|_| {
+        // the error that matters is the first one
+        let _ = fs::remove_file(&temporary);
+    })
+}
+
+/// Waits until a file that was replaced, and its name, have reached the disk.
+pub fn sync(path: &Path) -> io::Result<()> {
+    fs::File::open(path)?.sync_all()?;
+    fs::File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// A file that was not finished in this time never will be.
+const ABANDONED: Duration = Duration::from_secs(600);
+
+/// Removes from a folder what processes left that died while they replaced a file there.
+pub fn sweep(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| is_temporary(&entry.file_name().to_string_lossy())) {
+        let age = entry.metadata().and_then(|file| file.modified()).map(|at| at.elapsed().unwrap_or_default());
+        if age.is_ok_and(|age| age > ABANDONED) {
+            // another one may do the same
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Removes what processes left that died while they replaced this file. For who knows that nobody replaces it now.
+pub fn remove_unfinished(path: &Path) {
+    let begin = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());
+    let entries = fs::read_dir(path.parent().unwrap_or(path)).into_iter().flatten().flatten();
+    let name = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    for entry in entries.filter(|entry| name(entry).starts_with(&begin) && is_temporary(&name(entry))) {
+        // the next one tries again
+        let _ = fs::remove_file(entry.path());
+    }
+}
+
+/// Whether a name is one that [`replace`] gives to what is not finished.
+fn is_temporary(name: &str) -> bool {
+    let parts = name.strip_prefix('.').and_then(|name| name.rsplit_once('.'));
+    // 0.1.0 wrote no random part
+    let is_unique = |id: &str| {
+        let (process, random) = id.split_once('-').unwrap_or((id, "0"));
+        let is_hex = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        process.parse::<u32>().is_ok() && is_hex(random)
+    };
+    parts.is_some_and(|(name, id)| !name.is_empty() && is_unique(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn no_two_temporary_names_are_the_same_in_one_process_or_in_two_of_one_number() {
+        let (one, other) = (unique(), unique());
+        assert_ne!(one, other);
+        assert!(one.starts_with(&format!("{}-", std::process::id())), "{one}");
+    }
+
+    #[test]
+    fn only_what_was_abandoned_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |name: &str, old: bool| {
+            let file = fs::File::create(folder.path().join(name)).unwrap();
+            if old {
+                file.set_modified(SystemTime::now() - 2 * ABANDONED).unwrap();
+            }
+        };
+        let kept = [(".tips.12", false), ("tips", true), (".tips", true), ("tips.12", true), (".tips.x1", true)];
+        kept.iter().for_each(|(name, old)| make(name, *old));
+        make(".tips.7", true);
+        make(".probe.8", true);
+        make(&format!(".tips.{}", unique()), true);
+        sweep(folder.path());
+        let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        let mut wanted: Vec<_> = kept.iter().map(|(name, _)| std::ffi::OsString::from(name)).collect();
+        left.sort();
+        wanted.sort();
+        assert_eq!(left, wanted);
+    }
+}

@@ -1,0 +1,227 @@
+//! Where the store keeps what is not in the notes: the log and disposable derived state.
+
+use std::cell::OnceCell;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::env::Env;
+use crate::git::{Repository, Sharing};
+use crate::model::SessionId;
+use crate::model::hash::fnv;
+use crate::store::files;
+
+fn hash(bytes: &[u8]) -> String {
+    format!("{:016x}", fnv(bytes))
+}
+
+/// Whether a text is a clone's id: 32 hex digits.
+fn is_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The files of one repository's store, shared by all its worktrees.
+#[derive(Debug, Clone)]
+pub struct Paths {
+    state: PathBuf,
+    /// The folder below which the logs of all clones are that cannot be written in theirs.
+    fallback: Option<PathBuf>,
+    worktree: String,
+    /// The worktree's name, and what tells it from an earlier one of that name.
+    key: String,
+    /// The clone's random id; empty until it is known.
+    id: OnceCell<String>,
+    /// The clone's identity in 0.1.0: host name and git directory.
+    former: Vec<u8>,
+    sharing: Sharing,
+}
+
+impl Paths {
+    /// The paths for a repository. Nothing is made.
+    pub fn new(repo: &Repository, env: &Env) -> Self {
+        let common = repo.common_dir();
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let paths = Paths {
+            fallback: env.xdg("XDG_STATE_HOME", ".local/state").map(|base| base.join("git-empirica")),
+            worktree: repo.worktree_name(),
+            key: repo.worktree_key(),
+            id: OnceCell::new(),
+            former: [host.trim().as_bytes(), common.as_os_str().as_encoded_bytes()].join(b"\0".as_slice()),
+            sharing: repo.sharing(),
+            state: common.join("empirica"),
+        };
+        if let Some(id) = std::fs::read_to_string(paths.id_file()).ok().filter(|text| is_id(text)) {
+            let _ = paths.id.set(id);
+        }
+        paths
+    }
+
+    fn id_file(&self) -> PathBuf {
+        self.state.with_file_name("empirica-id")
+    }
+
+    /// Gives the clone its id, if it has none. Where that cannot be written, it goes by its former identity.
+    pub(crate) fn identify(&self) {
+        if self.id.get().is_none()
+            && let Ok(id) = self.made_id()
+        {
+            let _ = self.id.set(id);
+        }
+    }
+
+    /// The id that the file has, once it has one: who comes first writes it, under a lock that nobody holds for long.
+    fn made_id(&self) -> io::Result<String> {
+        let mut file = files::open_to_append(&self.sharing, &self.id_file())?;
+        file.lock()?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        if !is_id(&text) {
+            // what a machine that went down left of it
+            file.set_len(0)?;
+            text = uuid::Uuid::new_v4().simple().to_string();
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+        }
+        Ok(text)
+    }
+
+    fn place_of(&self, clone: &[u8]) -> String {
+        hash(&[clone, self.key.as_bytes()].join(b"\0".as_slice()))
+    }
+
+    /// `$GIT_COMMON_DIR/empirica`.
+    pub fn state(&self) -> &Path {
+        &self.state
+    }
+
+    /// The worktree the command runs in: `main` or a linked worktree's name.
+    pub fn worktree(&self) -> &str {
+        &self.worktree
+    }
+
+    /// This worktree of this clone, as an opaque hash.
+    pub fn place(&self) -> String {
+        self.identify();
+        self.places().swap_remove(0)
+    }
+
+    /// The same, then the one that sessions of 0.1.0 have.
+    pub fn places(&self) -> Vec<String> {
+        let own = self.id.get().map(|id| self.place_of(id.as_bytes()));
+        own.into_iter().chain([self.place_of(&self.former)]).collect()
+    }
+
+    /// Whether a session of this place works in this worktree: it says so, or is remembered as active here.
+    pub fn is_here(&self, session: &SessionId, place: &str) -> bool {
+        self.places().iter().any(|own| own == place) || self.current().join(session.as_str()).exists()
+    }
+
+    /// The permissions of what is made in the git directory.
+    pub fn sharing(&self) -> &Sharing {
+        &self.sharing
+    }
+
+    /// Replaces a file of the store, so that a reader sees the old or the new content.
+    pub(crate) fn replace(&self, path: &Path, content: &str) -> io::Result<()> {
+        files::replace(&self.sharing, path, content)
+    }
+
+    /// Adds lines to a file of the store.
+    pub(crate) fn append(&self, path: &Path, text: &str) -> io::Result<()> {
+        files::append(&self.sharing, path, text)
+    }
+
+    /// The folders where small files are replaced.
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        let below = ["held", "refused", "pending", "unborn"].map(|name| self.state.join(name));
+        [self.state.clone(), self.current()].into_iter().chain(below).collect()
+    }
+
+    /// Removes the index, which is derived from the notes and may hold what is redacted. Absent files are no error.
+    pub fn remove_index(&self) -> io::Result<()> {
+        for name in ["index.stamp", "index.db", "index.new"] {
+            match std::fs::remove_file(self.state().join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.state.join("lock")
+    }
+
+    pub(crate) fn tips(&self) -> PathBuf {
+        self.state.join("tips")
+    }
+
+    /// The folders a log can be in, the usual one first, that of 0.1.0 last.
+    pub(crate) fn logs(&self) -> Vec<PathBuf> {
+        let clones = self.id.get().cloned().into_iter().chain([hash(&self.former)]);
+        let fallback = self.fallback.iter().flat_map(|base| clones.clone().map(|clone| base.join(clone).join("wal")));
+        std::iter::once(self.state.join("wal")).chain(fallback).collect()
+    }
+
+    /// The name of this worktree's log.
+    pub(crate) fn log_name(&self) -> &str {
+        &self.key
+    }
+
+    /// There while `redact --secrets` is at work.
+    pub(crate) fn scrubbing(&self) -> PathBuf {
+        self.state.join("scrubbing")
+    }
+
+    pub(crate) fn forgetting(&self) -> PathBuf {
+        self.state.join("forgetting")
+    }
+
+    /// When notes that a partial clone left out were asked for and did not come.
+    pub(crate) fn asked(&self) -> PathBuf {
+        self.state.join("asked")
+    }
+
+    pub(crate) fn sessions(&self) -> PathBuf {
+        self.state.join("sessions")
+    }
+
+    /// What is remembered of a server that refuses notes.
+    pub(crate) fn held(&self, url: &str) -> PathBuf {
+        self.state.join("held").join(format!("{:016x}", fnv(url.as_bytes())))
+    }
+
+    pub(crate) fn refused(&self, url: &str) -> PathBuf {
+        self.state.join("refused").join(format!("{:016x}", fnv(url.as_bytes())))
+    }
+
+    pub(crate) fn unborn(&self) -> PathBuf {
+        self.state.join("unborn").join(&self.key)
+    }
+
+    pub(crate) fn pending(&self) -> PathBuf {
+        self.state.join("pending").join(&self.key)
+    }
+
+    pub(crate) fn moves(&self) -> PathBuf {
+        self.state.join("moves")
+    }
+
+    /// The moves that are being followed.
+    pub(crate) fn following(&self) -> PathBuf {
+        self.state.join("following")
+    }
+
+    pub(crate) fn troubles(&self) -> PathBuf {
+        self.state.join("troubles")
+    }
+
+    /// The file that remembers the project's first root commit.
+    pub fn project(&self) -> PathBuf {
+        self.state.join("project")
+    }
+
+    /// The folder of the sessions that are active in this worktree.
+    pub fn current(&self) -> PathBuf {
+        self.state.join("current").join(&self.key)
+    }
+}

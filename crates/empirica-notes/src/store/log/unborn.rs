@@ -1,0 +1,46 @@
+//! Records made before the first commit: they lie on the empty tree, and are attached to that commit once it exists.
+
+use std::fs;
+
+use crate::error::Result;
+use crate::fault;
+use crate::format::lines;
+use crate::model::{Id, Shelf};
+use crate::store::Store;
+use crate::store::files::paths::Paths;
+use crate::store::files::read_lines;
+use crate::store::log::Waiting;
+use crate::store::write::follow::Follow;
+
+/// Remembers that a record of this worktree lies on the empty tree, and how long HEAD's reflog was then: the first
+/// commit is looked for after that.
+pub(crate) fn remember(paths: &Paths, waiting: &Waiting, reflog: usize) {
+    let Some(id) = lines::id(&waiting.line) else { return };
+    let line = format!("{reflog} {} {id}\n", waiting.shelf.name());
+    // without it the records stay readable where they lie
+    let _ = paths.append(&paths.unborn(), &line);
+}
+
+impl Store<'_> {
+    /// Copies the records this worktree made on an unborn HEAD to the first commit, with an attachment.
+    pub(crate) fn attach_unborn(&self) -> Result<()> {
+        if self.head.commit.is_none() || !self.paths.unborn().exists() {
+            return Ok(());
+        }
+        let remembered: Vec<(usize, Shelf, Id)> = read_lines(&self.paths.unborn())
+            .iter()
+            .filter_map(|line| {
+                let mut words = line.split(' ');
+                Some((words.next()?.parse().ok()?, Shelf::parse(words.next()?)?, Id::parse(words.next()?)?))
+            })
+            .collect();
+        let reflog = remembered.iter().map(|(reflog, ..)| *reflog).min().unwrap_or(0);
+        let oldest = remembered.iter().map(|(_, _, id)| id.ms() / 1000).min().unwrap_or(0);
+        let Some(first) = self.repo.first_commit_after(reflog, oldest as i64) else { return Ok(()) };
+        let only = remembered.into_iter().map(|(.., id)| id).collect();
+        self.follow(&[Follow { from: self.repo.empty_tree(), to: first, only: Some(only) }])?;
+        // already copied twice is the same as once
+        let _ = fault::point("unborn: to be done with").and_then(|()| fs::remove_file(self.paths.unborn()));
+        Ok(())
+    }
+}

@@ -1,0 +1,287 @@
+//! Rescue: refs of ours whose objects are damaged or not here, written anew from what is left: older versions of the notes in
+//! their history, what the reflog leads to, and trees that nothing leads to any more.
+
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
+
+use crate::error::Result;
+use crate::format::{blocks, lines, record};
+use crate::git::notes::difference::Other;
+use crate::git::objects::integrity::{Sound, dangling};
+use crate::git::refs::delete;
+use crate::git::remotes::is_partial;
+use crate::git::{Oid, RefUpdate, UpdateError, notes, parse_oid};
+use crate::model::Shelf;
+use crate::store::redact::tombstones::{Epoch, Form, NAME};
+use crate::store::write::tips::Tips;
+use crate::store::write::touched;
+use crate::store::{PREFIX, Store, data_ref, our_refs};
+
+/// What writing a ref anew came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rescued {
+    /// The ref.
+    pub name: String,
+    /// The tip it had.
+    pub from: Oid,
+    /// How many notes are an older version now, or none, as far as is known: of a tree that cannot be read nobody knows what it held.
+    pub notes: usize,
+    /// Whether only what came before is damaged: no note is another one now.
+    pub is_whole: bool,
+}
+
+/// What can be read of a ref's past.
+#[derive(Default)]
+struct Left {
+    /// The newest commits that can be read with all that they lead to.
+    bases: Vec<Oid>,
+    /// Versions of notes by annotated object: those of the tip that can be read, else all older ones.
+    notes: BTreeMap<Oid, BTreeSet<Oid>>,
+    /// The notes of the tip that cannot be read.
+    damaged: BTreeSet<Oid>,
+    /// Whether all trees of the tip can be read, so that these are all.
+    is_listed: bool,
+    /// What was redacted.
+    epoch: Epoch,
+    /// The other entries.
+    others: BTreeMap<Vec<u8>, Other>,
+}
+
+impl Store<'_> {
+    /// The newest value of one of our refs that can be read, where its present one, `tip`, cannot; `None` where nothing is left of it.
+    pub(crate) fn before_damage(&self, name: &str, tip: Oid) -> Option<Oid> {
+        self.repo.values_of(name).into_iter().find(|id| *id != tip && self.is_readable(*id))
+    }
+
+    /// Whether a notes commit and its tree are here and can be read.
+    pub fn is_readable(&self, tip: Oid) -> bool {
+        let is_here = |tree| tree == self.repo.empty_tree() || self.repo.has_object(tree) || is_partial(self.repo);
+        self.repo.tree_of(tip).is_ok_and(is_here)
+    }
+
+    /// Our refs that name a commit which cannot be read, with it.
+    pub fn unreadable_tips(&self) -> Vec<(String, Oid)> {
+        let tips = our_refs().into_iter().filter_map(|(name, _)| Some((self.repo.find_ref(&name).ok()??, name)));
+        tips.filter(|(tip, _)| !self.is_readable(*tip)).map(|(tip, name)| (name, tip)).collect()
+    }
+
+    /// Writes those of our refs anew that lead to objects which are damaged or not here, without these, and removes tracking refs that do.
+    /// What remotes have comes back with the next sync.
+    pub fn rescue(&self, warnings: &mut Vec<String>) -> Result<Vec<Rescued>> {
+        let _lock = self.locked()?;
+        let mut tips = Tips::load(&self.paths);
+        let mut sound = Sound::new(self.repo);
+        let mut out = Vec::new();
+        for (name, form) in our_refs() {
+            let Some(tip) = self.repo.find_ref(&name)?.filter(|tip| !sound.has_whole_history(*tip)) else { continue };
+            let remembered = tips.refs.get(&name).copied();
+            let left = self.left(&name, form, tip, remembered, &mut sound)?;
+            let is_whole = left.damaged.is_empty() && left.is_listed;
+            let notes = left.damaged.len();
+            match self.written_anew(form, left)? {
+                Some(new) => {
+                    self.set(&name, tip, new)?;
+                    tips.refs.insert(name.clone(), new);
+                }
+                None => {
+                    delete::delete(self.repo, &[(name.clone(), tip)])?;
+                    tips.refs.remove(&name);
+                }
+            }
+            out.push(Rescued { name, from: tip, notes, is_whole });
+        }
+        let broken: Vec<(String, Oid)> =
+            self.tracking().into_iter().filter(|(_, tip)| !sound.has_whole_history(*tip)).collect();
+        delete::delete(self.repo, &broken)?;
+        if out.is_empty() {
+            return Ok(out);
+        }
+        let names: Vec<String> = out.iter().map(|rescued| rescued.name.clone()).collect();
+        if let Err(error) = delete::expire_damaged(self.repo, &names) {
+            warnings.push(format!("the reflogs of the notes still lead to what is damaged: {error}"));
+        }
+        touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
+        if let Err(error) = self.paths.remove_index() {
+            warnings.push(format!("the index could not be removed: {error}"));
+        }
+        // what was fetched is united anew
+        tips.refs.retain(|name, _| !name.starts_with(&format!("{PREFIX}remotes/")));
+        tips.save(&self.paths);
+        self.heal_locked(warnings)?.save(&self.paths);
+        Ok(out)
+    }
+
+    fn set(&self, name: &str, from: Oid, new: Oid) -> Result<()> {
+        let update = RefUpdate { name: name.to_owned(), new, expected: Some(from) };
+        let who = self.repo.identity();
+        let moved = self.repo.update_refs(
+            std::slice::from_ref(&update),
+            "notes: Notes written anew by 'git empirica' without what is damaged",
+            &who,
+        );
+        moved.map_err(|error: UpdateError| self.not_updated(&[update], error))
+    }
+
+    /// Goes back from the tip, then from older values of the ref, until nothing is damaged any more.
+    fn left(&self, name: &str, form: Form, tip: Oid, remembered: Option<Oid>, sound: &mut Sound<'_>) -> Result<Left> {
+        // what was redacted is known to all refs, where the entry of one is damaged
+        let mut left = Left { epoch: self.own_epochs()?, ..Left::default() };
+        let mut seen = HashSet::new();
+        let starts = [tip].into_iter().chain(remembered).chain(self.repo.values_of(name));
+        for start in starts {
+            let mut pending = BinaryHeap::from([(self.repo.commit_seconds(start).unwrap_or_default(), start)]);
+            while let Some((_, commit)) = pending.pop() {
+                let Some(parents) = sound.parents(commit).filter(|_| seen.insert(commit)) else { continue };
+                self.take(commit, commit == tip, sound, &mut left)?;
+                if sound.has_whole_history(commit) {
+                    left.bases.push(commit);
+                    continue;
+                }
+                let seconds = |id: Oid| self.repo.commit_seconds(id).unwrap_or_default();
+                pending.extend(parents.into_iter().map(|parent| (seconds(parent), parent)));
+            }
+            if !left.bases.is_empty() {
+                break;
+            }
+        }
+        if !left.is_listed {
+            self.take_dangling(name, form, &mut left)?;
+        }
+        Ok(left)
+    }
+
+    /// Takes what can be read of a commit's notes, where the tip's own cannot.
+    fn take(&self, commit: Oid, is_tip: bool, sound: &mut Sound<'_>, left: &mut Left) -> Result<()> {
+        let Ok(tree) = self.repo.tree_of(commit) else { return Ok(()) };
+        let mut is_listed = true;
+        let found = notes::entries_past(self.repo, tree, &mut |_| {
+            is_listed = false;
+            Ok(())
+        })?;
+        left.epoch = left.epoch.united(&Epoch::of_tree(self.repo, tree).unwrap_or_default());
+        for (path, other) in found.others().filter(|(path, _)| *path != NAME.as_bytes()) {
+            if !left.others.contains_key(path) && sound.has_whole(other) {
+                left.others.insert(path.to_vec(), other);
+            }
+        }
+        if is_tip {
+            left.is_listed = is_listed;
+        }
+        let settled: BTreeSet<Oid> = match is_tip {
+            true => BTreeSet::new(),
+            false => left.notes.keys().filter(|on| !left.damaged.contains(*on)).copied().collect(),
+        };
+        for (on, blob) in found.notes {
+            let is_here = self.repo.read_blob(blob).is_ok_and(|note| note.is_some());
+            let is_wanted = is_tip || !left.is_listed || left.damaged.contains(&on);
+            if is_tip && !is_here {
+                left.damaged.insert(on);
+            } else if is_here && is_wanted && !settled.contains(&on) {
+                left.notes.entry(on).or_default().insert(blob);
+            }
+        }
+        Ok(())
+    }
+
+    /// Of a tip that cannot be read, or whose trees cannot, the rest may be here all the same, and nothing leads to it then: records that
+    /// are known nowhere else are taken, or the Markdown of such records.
+    fn take_dangling(&self, name: &str, form: Form, left: &mut Left) -> Result<()> {
+        if form == Form::Blocks {
+            return self.take_rendered(left);
+        }
+        let mut known = BTreeSet::new();
+        for blob in left.notes.values().flatten() {
+            let note = self.repo.read_blob(*blob)?.unwrap_or_default();
+            known.extend(lines::split(&note).filter_map(lines::id).map(str::to_owned));
+        }
+        let mut notes = Vec::new();
+        let found = dangling(self.repo)?;
+        for tree in found.trees {
+            left.epoch = left.epoch.united(&Epoch::of_tree(self.repo, tree).unwrap_or_default());
+            let listed = notes::entries_past(self.repo, tree, &mut |_| Ok(()))?.notes;
+            notes.extend(listed.into_iter().map(|(on, blob)| (Some(on), blob)));
+        }
+        // of a note whose tree is gone the records say what they were made on
+        notes.extend(found.blobs.into_iter().map(|blob| (None, blob)));
+        let is_new = |line: &&[u8]| {
+            let shelf = record::decode(line).and_then(|record| record.body.shelf());
+            shelf.is_some_and(|shelf| data_ref(shelf) == name)
+                && lines::id(line).is_some_and(|id| !known.contains(id))
+                && left.epoch.counts(line)
+        };
+        let mut taken: BTreeMap<Oid, Vec<Vec<u8>>> = BTreeMap::new();
+        for (on, blob) in notes {
+            let Ok(Some(note)) = self.repo.read_blob(blob) else { continue };
+            for line in lines::split(&note).filter(is_new) {
+                let made_on = || record::decode(line)?.head.commit.as_deref().and_then(parse_oid);
+                let on = on.or_else(made_on).unwrap_or_else(|| self.repo.empty_tree());
+                taken.entry(on).or_default().push(line.to_vec());
+            }
+        }
+        for (on, new) in taken {
+            let new = self.repo.write_blob(&lines::canonical(new.iter().map(Vec::as_slice)))?;
+            left.notes.entry(on).or_default().insert(new);
+        }
+        Ok(())
+    }
+
+    /// The Markdown of handoffs that the Markdown ref lacks.
+    fn take_rendered(&self, left: &mut Left) -> Result<()> {
+        let Some(handoffs) = self.repo.find_ref(&data_ref(Shelf::Handoffs))? else { return Ok(()) };
+        for (on, blob) in notes::entries(self.repo, self.repo.tree_of(handoffs)?)?.notes {
+            let note = self.repo.read_blob(blob)?.unwrap_or_default();
+            let lines: Vec<Vec<u8>> = lines::split(&note).map(<[u8]>::to_vec).collect();
+            let rendered = self.blocks(on, &lines, &BTreeSet::new()).unwrap_or_default();
+            let mut known = BTreeSet::new();
+            for blob in left.notes.get(&on).into_iter().flatten() {
+                let note = self.repo.read_blob(*blob)?.unwrap_or_default();
+                known.extend(blocks::texts(&note).into_iter().filter_map(|(id, _)| id));
+            }
+            let is_known = |block: &&String| {
+                blocks::texts(block.as_bytes()).into_iter().any(|(id, _)| id.is_some_and(|id| known.contains(&id)))
+            };
+            let new = rendered.iter().filter(|block| !is_known(block));
+            let new = blocks::union_all(new.map(String::as_bytes));
+            if !new.is_empty() {
+                let blob = self.repo.write_blob(&new)?;
+                left.notes.entry(on).or_default().insert(blob);
+            }
+        }
+        Ok(())
+    }
+
+    /// A commit of what is left, on top of what can be read whole; one of those itself, where that is all. `None` when nothing is left.
+    fn written_anew(&self, form: Form, left: Left) -> Result<Option<Oid>> {
+        let mut anew: BTreeMap<Oid, Option<Oid>> = BTreeMap::new();
+        for (on, blobs) in left.notes {
+            let mut united: Option<Vec<u8>> = None;
+            for blob in &blobs {
+                let note = form.without(self.repo.read_blob(*blob)?.unwrap_or_default(), &left.epoch);
+                united = Some(united.map_or_else(|| note.clone(), |known| form.unite()(&known, &note)));
+            }
+            let blob = match blobs.first().filter(|_| blobs.len() == 1 && left.epoch.redacted.is_empty()) {
+                Some(only) => *only,
+                None => self.repo.write_blob(&united.unwrap_or_default())?,
+            };
+            anew.insert(on, Some(blob));
+        }
+        let base = left.bases.first().map(|base| self.repo.tree_of(*base)).transpose()?;
+        let base = base.unwrap_or_else(|| self.repo.empty_tree());
+        for (on, _) in notes::entries(self.repo, base)?.notes {
+            // it was taken out since
+            anew.entry(on).or_insert(None);
+        }
+        let mut others: Vec<(Vec<u8>, Other)> = left.others.into_iter().collect();
+        if !left.epoch.is_empty() {
+            others.push((NAME.into(), Other::file(self.repo.write_blob(left.epoch.text().as_bytes())?)));
+        }
+        let tree = notes::rebuilt(self.repo, base, &anew, &others, form.unite(), false)?;
+        match left.bases.as_slice() {
+            [] if tree == self.repo.empty_tree() => Ok(None),
+            [only] if tree == base => Ok(Some(*only)),
+            _ => {
+                let message = "Notes written anew by 'git empirica' without what is damaged\n";
+                self.repo.write_commit(tree, left.bases, message, &self.repo.identity()).map(Some)
+            }
+        }
+    }
+}

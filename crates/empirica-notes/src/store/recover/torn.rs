@@ -1,0 +1,17 @@
+//! What a process leaves that dies while it moves refs, made for tests: the first has moved, the locks of the others are there.
+
+use crate::git::RefUpdate;
+use crate::git::refs::Identity;
+use crate::store::Store;
+
+impl Store<'_> {
+    pub(crate) fn move_one(&self, updates: &[RefUpdate], message: &str, who: &Identity) {
+        let Some((first, others)) = updates.split_first() else { return };
+        let _ = self.repo.update_refs(std::slice::from_ref(first), message, who);
+        for other in others {
+            let lock = self.repo.common_dir().join(format!("{}.lock", other.name));
+            let _ = lock.parent().map(std::fs::create_dir_all);
+            let _ = std::fs::write(lock, format!("{}\n", other.new));
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Redacting: records leave the notes and their history, and whatever quotes them is made anew without their texts.
+//!
+//! Each ref becomes a commit without parents, whose tree names what is gone (its epoch): wherever it meets a tip that does not
+//! know of it, that gives only lines. What only leads to the old tips goes afterwards.
+
+pub mod forget;
+pub mod progress;
+pub mod scrub;
+pub mod tombstones;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::Result;
+use crate::format::redact::{By, Texts, is_stub};
+use crate::format::{lines, portable};
+use crate::git::notes::difference::differences;
+use crate::git::{Oid, notes};
+use crate::model::{Id, Shelf};
+use crate::store::redact::forget::{Anew, Gone};
+use crate::store::redact::progress::{Forgetting, Redacting};
+use crate::store::write::flush::{Beside, Flushed};
+use crate::store::write::touched;
+use crate::store::{MARKDOWN_REF, Store, data_ref};
+
+/// What a redaction does, or would.
+#[derive(Debug, Default)]
+pub struct Redaction {
+    /// The records that are gone, with the kind they were of.
+    pub gone: Vec<(Id, String)>,
+    /// Those of them that were redacted before.
+    pub before: Vec<Id>,
+    /// The records that quoted them and were made anew, with their kind.
+    pub rewritten: Vec<(Id, String)>,
+    /// The records that still hold a word of them that looks like no prose, with their kind.
+    pub look_at: Vec<(Id, String)>,
+    /// The refs of another tool that the records were imported from, and which still hold them.
+    pub foreign: BTreeSet<String>,
+    /// The number of the epoch.
+    pub epoch: u64,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Every line of the data refs that is read in one pass.
+pub(crate) type Lines = BTreeSet<(Shelf, Vec<u8>)>;
+
+impl Store<'_> {
+    /// Redacts records: stubs take their places, what quotes them is made anew. With `dry_run` it is only told. What waits in the
+    /// logs goes to the notes first; when it cannot, nothing is redacted. An id that is not stored here is passed over.
+    pub fn redact(&self, ids: &BTreeSet<Id>, by: &By, dry_run: bool) -> Result<Redaction> {
+        let mut out = Redaction::default();
+        let _lock = self.locked()?;
+        let mut tips = self.heal_locked(&mut out.warnings)?;
+        if dry_run {
+            let lines = self.all_lines(true)?;
+            let forgetting = self.look(ids, &lines, &mut out);
+            let mut texts = Texts::default();
+            forgetting.iter().for_each(|line| texts.add(line));
+            let said = texts.clone();
+            lines.iter().for_each(|(_, line)| texts.leave_to(line));
+            for (_, line) in &lines {
+                let own = lines::id(line).and_then(Id::parse);
+                let without = texts.without(line).and(own).filter(|id| !ids.contains(id));
+                out.rewritten.extend(without.map(|id| (id, kind(line))));
+            }
+            order(&mut out.rewritten);
+            tell_tales(ids, [&texts, &said], lines.iter().map(|(_, line)| line), &mut out);
+            return Ok(out);
+        }
+        let mut flushed = Flushed::default();
+        self.write_logs(Beside::default(), &mut tips, &mut flushed)?;
+        out.warnings.append(&mut flushed.warnings);
+        if let Some(left) = flushed.left.into_iter().next() {
+            return Err(left.untaken());
+        }
+        let forgetting = self.look(ids, &self.all_lines(false)?, &mut out);
+        let redacting = Redacting { ids: ids.clone(), ai: by.ai.clone(), at: by.at.clone(), reason: by.reason.clone() };
+        let forgetting = Forgetting { redacting: Some(redacting), lines: forgetting };
+        self.remember_forgetting(&forgetting)?;
+        self.forget(&forgetting)?;
+        let texts = self.forgotten.borrow().clone();
+        let mut gone = Gone::of(ids, by, self.own_epochs()?);
+        gone.epoch.number += 1;
+        out.epoch = gone.epoch.number;
+        let rewritten = self.move_all(&gone, &mut tips)?;
+        touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
+        self.forget_traces(&mut out.warnings);
+        tips.save(&self.paths);
+        self.forget_tracking("")?;
+        self.forgot()?;
+        let lines = self.all_lines(false)?;
+        let rewritten = lines.iter().filter(|(_, line)| lines::id(line).is_some_and(|id| rewritten.contains(id)));
+        out.rewritten = rewritten.filter_map(|(_, line)| Some((Id::parse(lines::id(line)?)?, kind(line)))).collect();
+        order(&mut out.rewritten);
+        let mut said = Texts::default();
+        forgetting.lines.iter().for_each(|line| said.add(line));
+        tell_tales(ids, [&texts, &said], lines.iter().map(|(_, line)| line), &mut out);
+        for (_, line) in lines.iter().filter(|(_, line)| is_stub(line)) {
+            let id =
+                lines::id(line).and_then(Id::parse).filter(|id| out.rewritten.iter().any(|(known, _)| known == id));
+            let lost = id.map(|id| {
+                format!("nothing is left of {} but a stub: it was no record any more without the text", id.short())
+            });
+            out.warnings.extend(lost.filter(|lost| !out.warnings.contains(lost)));
+        }
+        Ok(out)
+    }
+
+    /// Moves all refs, in one go, without what is to be forgotten; returns the records that were made anew.
+    pub(crate) fn move_all(
+        &self,
+        gone: &Gone<'_>,
+        tips: &mut crate::store::write::tips::Tips,
+    ) -> Result<BTreeSet<String>> {
+        let texts = &self.forgotten.borrow().clone();
+        let names: Vec<String> =
+            Shelf::ALL.iter().map(|shelf| data_ref(*shelf)).chain([MARKDOWN_REF.to_owned()]).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut rewritten = BTreeSet::new();
+        let who = self.repo.identity();
+        let message = "Notes redacted by 'git empirica'\n";
+        // the Markdown follows what the handoffs become in the same go
+        let mut handoffs = None;
+        self.move_refs(&names, tips, "notes: Notes redacted by 'git empirica'", |at, tip, _| {
+            let Some(tip) = tip else {
+                handoffs = if names[at] == data_ref(Shelf::Handoffs) { None } else { handoffs };
+                return Ok(None);
+            };
+            if names[at] == MARKDOWN_REF {
+                let epoch = Gone { records: BTreeMap::new(), epoch: gone.epoch.clone() };
+                let before = self.repo.tree_of(tip)?;
+                let with_passages = match self.anew(MARKDOWN_REF, tip, texts, &Gone::default())? {
+                    Some(Anew { tree, .. }) => self.repo.write_commit(tree, Vec::new(), message, &who)?,
+                    None => tip,
+                };
+                let blocks = self.markdown_anew(handoffs, Some(with_passages))?.unwrap_or(with_passages);
+                // without handoffs there is nothing that it would follow
+                let anew = self.anew(MARKDOWN_REF, blocks, &Texts::default(), &epoch)?;
+                let tree = anew.map_or_else(|| self.repo.tree_of(blocks), |anew| Ok(anew.tree))?;
+                if tree == before {
+                    return Ok(None);
+                }
+                let is_touched = !differences(self.repo, before, tree)?.notes.is_empty();
+                let parents = if is_touched { Vec::new() } else { vec![tip] };
+                return self.repo.write_commit(tree, parents, message, &who).map(Some);
+            }
+            let anew = self.anew(names[at], tip, texts, gone)?;
+            let new = match anew {
+                Some(anew) => {
+                    rewritten.extend(anew.rewritten);
+                    // a history that never held anything of it can stay
+                    let parents = if anew.is_touched { Vec::new() } else { vec![tip] };
+                    Some(self.repo.write_commit(anew.tree, parents, message, &who)?)
+                }
+                None => None,
+            };
+            if names[at] == data_ref(Shelf::Handoffs) {
+                handoffs = new.or(Some(tip));
+            }
+            Ok(new)
+        })?;
+        Ok(rewritten)
+    }
+
+    /// What is to be known of the records first: their lines, and which were redacted before.
+    fn look(&self, ids: &BTreeSet<Id>, lines: &Lines, out: &mut Redaction) -> BTreeSet<Vec<u8>> {
+        let mut found = BTreeSet::new();
+        let mut gone = BTreeMap::new();
+        for (_, line) in lines {
+            let Some(id) = lines::id(line).and_then(Id::parse).filter(|id| ids.contains(id)) else { continue };
+            if is_stub(line) {
+                out.before.push(id);
+                continue;
+            }
+            found.insert(line.clone());
+            gone.insert(id, kind(line));
+            let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
+            let name = value.as_ref().and_then(|value| value.get("foreign")?.get("ref")?.as_str());
+            out.foreign.extend(name.map(str::to_owned));
+        }
+        out.gone = gone.into_iter().collect();
+        out.before.dedup();
+        found
+    }
+
+    /// Every line of the data refs; with `waiting` also of the logs.
+    pub(crate) fn all_lines(&self, waiting: bool) -> Result<Lines> {
+        let mut out = Lines::new();
+        for shelf in Shelf::ALL {
+            let tip: Option<Oid> = self.repo.find_ref(&data_ref(shelf))?;
+            let Some(tip) = tip else { continue };
+            for (_, blob) in notes::entries(self.repo, self.repo.tree_of(tip)?)?.notes {
+                let note = self.repo.read_blob(blob)?.ok_or_else(|| crate::store::write::merge::absent(blob))?;
+                out.extend(lines::split(&note).map(|line| (shelf, line.to_vec())));
+            }
+        }
+        if waiting {
+            out.extend(crate::store::log::read(&self.paths).into_iter().map(|waiting| (waiting.shelf, waiting.line)));
+        }
+        Ok(out)
+    }
+}
+
+/// The records that still hold a word of what is gone which looks like no prose, and those that say themselves what a handoff
+/// said that is gone. `texts` are what was looked for, and what was said.
+fn tell_tales<'l>(
+    ids: &BTreeSet<Id>,
+    [texts, said]: [&Texts; 2],
+    lines: impl Iterator<Item = &'l Vec<u8>>,
+    out: &mut Redaction,
+) {
+    let words = said.telling();
+    if words.is_empty() && !said.has_drawn() {
+        return;
+    }
+    for line in lines {
+        let line = texts.without(line).map_or_else(|| line.clone(), |without| without.line);
+        let text = String::from_utf8_lossy(&line);
+        let Some(id) = lines::id(&line).and_then(Id::parse).filter(|id| !ids.contains(id)) else { continue };
+        if said.is_repeated_by(&line) || words.iter().any(|word| text.contains(word.as_str())) {
+            out.look_at.push((id, kind(&line)));
+        }
+    }
+    order(&mut out.look_at);
+}
+
+fn order(records: &mut Vec<(Id, String)>) {
+    records.sort();
+    records.dedup_by(|a, b| a.0 == b.0);
+}
+
+/// The kind a line says it is of.
+fn kind(line: &[u8]) -> String {
+    portable::kind(line).unwrap_or_else(|| "unknown kind".to_owned())
+}

@@ -1,0 +1,275 @@
+//! Epochs: what was redacted in a notes tree, and which lines therefore no longer count.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::Result;
+use crate::format::{blocks, lines, redact};
+use crate::git::{Oid, Repository, notes};
+
+/// The name of the entry at the root of a notes tree.
+pub const NAME: &str = "epoch";
+
+/// What became of one record.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Redacted {
+    /// The redacted records whose texts it is without. A record that is gone itself names itself.
+    pub of: BTreeSet<String>,
+    /// The SHA-256, hex, of the line that stands for a record that only quoted others; of several where clones came to several.
+    /// None for one that is gone, of which nothing but a stub counts.
+    pub lines: BTreeSet<String>,
+}
+
+impl Redacted {
+    /// A record that is gone.
+    pub fn gone(id: &str) -> Self {
+        Redacted { of: BTreeSet::from([id.to_owned()]), lines: BTreeSet::new() }
+    }
+
+    /// Whether a line under its id counts.
+    fn accepts(&self, line: &[u8]) -> bool {
+        redact::is_stub(line) || (!self.lines.is_empty() && self.lines.contains(&redact::hash(line)))
+    }
+
+    /// What both come to: the one that is without all that the other is without, of equals both. Where each holds what the
+    /// other is without, the record is gone.
+    fn united(&self, other: &Self, id: &str) -> Self {
+        if self.of == other.of {
+            let lines = self.lines.union(&other.lines).cloned().collect();
+            return Redacted { of: self.of.clone(), lines };
+        }
+        if self.of.is_superset(&other.of) {
+            return self.clone();
+        }
+        if other.of.is_superset(&self.of) {
+            return other.clone();
+        }
+        let mut of: BTreeSet<String> = self.of.union(&other.of).cloned().collect();
+        of.insert(id.to_owned());
+        Redacted { of, lines: BTreeSet::new() }
+    }
+}
+
+/// What was redacted on one ref.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Epoch {
+    /// How many redactions there were, at least; 0 when nothing was ever redacted.
+    pub number: u64,
+    /// The redacted records, by id.
+    pub redacted: BTreeMap<String, Redacted>,
+}
+
+impl Epoch {
+    /// The epoch of a notes tree; without an entry, or with one that is not here, number 0 and nothing redacted.
+    pub fn of_tree(repo: &Repository, tree: Oid) -> Result<Self> {
+        let file = notes::root_file(repo, tree, NAME)?;
+        Ok(file
+            .map(|id| repo.read_blob(id))
+            .transpose()?
+            .flatten()
+            .map_or_else(Epoch::default, |text| Self::parse(&text)))
+    }
+
+    /// The epoch of a notes commit; of none: number 0 and nothing redacted.
+    pub fn of(repo: &Repository, commit: Option<Oid>) -> Result<Self> {
+        commit.map_or_else(|| Ok(Epoch::default()), |commit| Self::of_tree(repo, repo.tree_of(commit)?))
+    }
+
+    /// Reads the entry: a number, then a line for each record: its id alone when it is gone; else its id, the hash of the
+    /// line that stands for it (of several with commas between), and the records it is without. What is not understood is passed over.
+    pub fn parse(text: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(text);
+        let mut rows = text.lines();
+        let number = rows.next().and_then(|line| line.trim().parse().ok()).unwrap_or(0);
+        let id = |word: &str| crate::model::Id::parse(word).map(|id| id.as_str().to_owned());
+        let row = |row: &str| {
+            let mut words = row.split(' ');
+            let own = id(words.next()?)?;
+            let hashes = words.next().unwrap_or(GONE).split(',').filter(|hash| hash.len() == 64);
+            let mut lines: BTreeSet<String> = hashes.map(str::to_owned).collect();
+            let mut of: BTreeSet<String> = words.filter_map(id).collect();
+            if lines.is_empty() || of.is_empty() {
+                of.insert(own.clone());
+            }
+            if of.contains(&own) {
+                lines.clear();
+            }
+            Some((own, Redacted { of, lines }))
+        };
+        Epoch { number, redacted: rows.filter_map(row).collect() }
+    }
+
+    /// The entry as it is written.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n", self.number);
+        for (id, redacted) in &self.redacted {
+            text += id;
+            let others: Vec<&str> = redacted.of.iter().map(String::as_str).filter(|of| of != id).collect();
+            if !redacted.lines.is_empty() {
+                text += " ";
+                text += &redacted.lines.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+            } else if !others.is_empty() {
+                text += " ";
+                text += GONE;
+            }
+            for of in others {
+                text += " ";
+                text += of;
+            }
+            text += "\n";
+        }
+        text
+    }
+
+    /// Both together: the greater number, all records.
+    pub fn united(&self, other: &Self) -> Self {
+        let mut redacted = self.redacted.clone();
+        for (id, theirs) in &other.redacted {
+            let ours = redacted.get(id);
+            redacted.insert(id.clone(), ours.map_or_else(|| theirs.clone(), |ours| ours.united(theirs, id)));
+        }
+        Epoch { number: self.number.max(other.number), redacted }
+    }
+
+    /// Whether there never was a redaction.
+    pub fn is_empty(&self) -> bool {
+        *self == Epoch::default()
+    }
+
+    /// Whether a line counts.
+    pub fn counts(&self, line: &[u8]) -> bool {
+        self.redacted.is_empty()
+            || lines::id(line).and_then(|id| self.redacted.get(id)).is_none_or(|redacted| redacted.accepts(line))
+    }
+
+    /// Whether an id, or the short form of one, is of a record that is redacted or holds no text any more that was.
+    pub fn names(&self, id: &str) -> bool {
+        let is_short_of = |known: &String| id.len() == 8 && known.ends_with(id);
+        self.redacted.contains_key(id) || self.redacted.keys().any(is_short_of)
+    }
+
+    /// The part of `all` that this one does not know of.
+    pub fn unaware_of(&self, all: &Self) -> Self {
+        let unknown = all.redacted.iter().filter(|(id, redacted)| self.redacted.get(*id) != Some(*redacted));
+        Epoch { number: 0, redacted: unknown.map(|(id, redacted)| (id.clone(), redacted.clone())).collect() }
+    }
+
+    /// The records that are gone.
+    pub fn gone(&self) -> impl Iterator<Item = &str> {
+        self.redacted.iter().filter(|(id, redacted)| redacted.of.contains(*id)).map(|(id, _)| id.as_str())
+    }
+}
+
+/// What stands for the line of a record that is gone, where others are named behind it.
+const GONE: &str = "-";
+
+/// How the notes of a ref are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Sets of lines: the data refs.
+    Lines,
+    /// Blocks: the Markdown ref.
+    Blocks,
+}
+
+impl Form {
+    /// How two versions of a note are united.
+    pub fn unite(self) -> notes::Unite {
+        match self {
+            Form::Lines => lines::union,
+            Form::Blocks => blocks::union,
+        }
+    }
+
+    /// The note without what no longer counts where this was redacted; as it is, byte for byte, when all counts. Of blocks
+    /// none of the redacted records counts: what stands for them comes from who knows of it.
+    pub fn without(self, note: Vec<u8>, stale: &Epoch) -> Vec<u8> {
+        if stale.redacted.is_empty() {
+            return note;
+        }
+        match self {
+            Form::Lines => {
+                let kept: Vec<&[u8]> = lines::split(&note).filter(|line| stale.counts(line)).collect();
+                if kept.len() == lines::split(&note).count() { note } else { lines::canonical(kept) }
+            }
+            Form::Blocks => blocks::without(&note, |id| stale.names(id)).unwrap_or(note),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn id(n: u8) -> String {
+        format!("019ab000-0000-7000-8000-{n:012x}")
+    }
+
+    /// An epoch of few records, which are gone or are without some of few others.
+    fn epoch() -> impl Strategy<Value = Epoch> {
+        let entry = (0u8..4, prop::collection::btree_set(4u8..7, 0..3), 0u8..2);
+        prop::collection::vec(entry, 0..5).prop_map(|entries| {
+            let redacted = entries.into_iter().map(|(n, of, hash)| {
+                let of: BTreeSet<String> = of.into_iter().map(id).collect();
+                let gone = of.is_empty();
+                let lines = BTreeSet::from([redact::hash(&[hash])]);
+                (id(n), if gone { Redacted::gone(&id(n)) } else { Redacted { of, lines } })
+            });
+            Epoch { number: 1, redacted: redacted.collect() }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_one_side_is_without_the_union_is_without(a in epoch(), b in epoch(), c in epoch()) {
+            let ab = a.united(&b);
+            prop_assert_eq!(&ab, &b.united(&a));
+            prop_assert_eq!(&ab.united(&b), &ab);
+            prop_assert_eq!(&ab.united(&a), &ab);
+            for (side, all) in [(&a, &ab), (&b, &ab), (&ab, &ab.united(&c))] {
+                for (id, redacted) in &side.redacted {
+                    prop_assert!(all.redacted[id].of.is_superset(&redacted.of));
+                }
+            }
+            // what is written is read as it was, and whoever knows all is unaware of nothing
+            prop_assert_eq!(&Epoch::parse(ab.text().as_bytes()), &ab);
+            prop_assert!(ab.unaware_of(&ab).redacted.is_empty());
+            // in whatever order they meet, they come to rest
+            let one = ab.united(&c);
+            let other = a.united(&b.united(&c));
+            prop_assert_eq!(one.united(&other), other.united(&one));
+        }
+    }
+
+    #[test]
+    fn where_each_holds_what_the_other_is_without_nothing_but_a_stub_counts() {
+        let line = |text: &str| format!(r#"{{"v":1,"id":"{}","kind":"handoff","text":"{text}"}}"#, id(1)).into_bytes();
+        let (first, second) = (line("without a"), line("without b"));
+        let of = |n: u8, line: &[u8]| Epoch {
+            number: 1,
+            redacted: BTreeMap::from([(
+                id(1),
+                Redacted { of: BTreeSet::from([id(n)]), lines: BTreeSet::from([redact::hash(line)]) },
+            )]),
+        };
+        let (a, b) = (of(2, &first), of(3, &second));
+        assert!(a.counts(&first) && !a.counts(&second) && b.counts(&second));
+        let both = a.united(&b);
+        assert!(!both.counts(&first) && !both.counts(&second));
+        let stub = redact::stub(&first, None).expect("a stub");
+        assert!(both.counts(&stub) && a.counts(&stub));
+        assert_eq!(both.gone().collect::<Vec<_>>(), [id(1)]);
+        assert!(both.counts(b"a foreign line") && both.counts(line("x").to_ascii_uppercase().as_slice()));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_passed_over() {
+        let text = format!("x\n{}\nnonsense\n{} short {}\n", id(1), id(2), id(3));
+        let epoch = Epoch::parse(text.as_bytes());
+        assert_eq!(epoch.number, 0);
+        assert_eq!(epoch.redacted.keys().cloned().collect::<Vec<_>>(), [id(1), id(2)]);
+        assert_eq!(Epoch::parse(b""), Epoch::default());
+        assert_eq!(Epoch::parse(b"\xff\n"), Epoch::default());
+    }
+}

@@ -1,0 +1,91 @@
+//! What handoffs say themselves: which secrets of their Markdown are theirs, and which somebody wrote into it.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::format::lines;
+use crate::model::Shelf;
+use crate::store::secrets::stored_scan::allowed_id;
+use crate::store::{Leak, Out, Store};
+
+/// The handoffs' texts, read when they are first asked for.
+pub(crate) struct Said<'s> {
+    store: &'s Store<'s>,
+    known: OnceCell<HashMap<String, One>>,
+}
+
+/// One handoff.
+#[derive(Default)]
+struct One {
+    /// All its strings, without backslashes: Markdown has others.
+    texts: String,
+    /// Whether its secrets were allowed.
+    is_allowed: bool,
+}
+
+impl<'s> Said<'s> {
+    /// Nothing is read yet.
+    pub fn new(store: &'s Store<'s>) -> Self {
+        Said { store, known: OnceCell::new() }
+    }
+
+    /// The secrets of a block, but for those that its handoff was allowed and those in `known`. Those that the handoff itself holds come
+    /// with its id; what somebody wrote into the block has none.
+    pub fn leaks(&self, id: &str, block: &str, known: &str) -> Result<Vec<Leak>> {
+        let mut found = empirica_secrets::found(block);
+        found.retain(|(_, secret)| !known.contains(secret.as_str()));
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        let nobody = One::default();
+        let one = self.all()?.get(id).unwrap_or(&nobody);
+        let leak = |(rule, secret): (&'static str, String)| match one.texts.contains(&plain(&secret)) {
+            true if one.is_allowed => None,
+            true => Some(Leak::new(Some(id.to_owned()), None, rule)),
+            false => Some(Leak::new(None, None, rule)),
+        };
+        Ok(found.into_iter().filter_map(leak).collect())
+    }
+
+    fn all(&self) -> Result<&HashMap<String, One>> {
+        if let Some(known) = self.known.get() {
+            return Ok(known);
+        }
+        let mut all: HashMap<String, One> = HashMap::new();
+        self.store.export(&mut |out| {
+            if let Out::Line(Shelf::Handoffs, _, line) = out
+                && let Some(id) = lines::id(line)
+                && let Ok(value) = serde_json::from_slice::<Value>(line)
+            {
+                let one = all.entry(id.to_owned()).or_default();
+                add(&value, &mut one.texts);
+                one.is_allowed |= allowed_id(line).is_some();
+            }
+            Ok(())
+        })?;
+        Ok(self.known.get_or_init(|| all))
+    }
+}
+
+fn plain(text: &str) -> String {
+    text.replace('\\', "")
+}
+
+/// Adds all strings of a value, keys among them.
+fn add(value: &Value, texts: &mut String) {
+    match value {
+        Value::String(text) => {
+            texts.push_str(&plain(text));
+            texts.push('\n');
+        }
+        Value::Array(items) => items.iter().for_each(|item| add(item, texts)),
+        Value::Object(fields) => fields.iter().for_each(|(key, item)| {
+            add(&Value::from(key.as_str()), texts);
+            add(item, texts);
+        }),
+        _ => {}
+    }
+}

@@ -1,0 +1,237 @@
+//! Secrets that would leave with a ref for the first time: in all that the remote lacks of it, its history, the messages of its
+//! commits and what else lies in its trees among it.
+
+use std::collections::{BTreeSet, HashSet};
+use std::hash::{BuildHasher, RandomState};
+
+use crate::error::{Error, Result, empirica};
+use crate::format::{blocks, lines};
+use crate::git::notes::lookup::Notes;
+use crate::git::objects::unpushed::{Object, object, objects};
+use crate::git::{Oid, parse_oid};
+use crate::model::Shelf;
+use crate::store::redact::tombstones::NAME;
+use crate::store::secrets::own_texts::Said;
+use crate::store::secrets::stored_scan::{leak_of_text, leaks};
+use crate::store::write::merge::form_of;
+use crate::store::{Form, Leak, Part, Standing, Store, data_ref, log, tracked};
+
+/// So many bytes of plain text are looked at in one go, and so many of them again with the next.
+const PART: usize = 64 << 10;
+const OVERLAP: usize = 8 << 10;
+
+/// What was looked at, and is not looked at again.
+#[derive(Default)]
+struct Seen {
+    hashes: HashSet<u64>,
+    state: RandomState,
+    /// The objects whose notes there were taken as seen.
+    notes: HashSet<Oid>,
+}
+
+impl Seen {
+    fn take(&mut self, text: &[u8]) {
+        self.is_new(text);
+    }
+
+    fn is_new(&mut self, text: &[u8]) -> bool {
+        self.hashes.insert(self.state.hash_one(text))
+    }
+}
+
+/// The notes of a ref here and there.
+struct Sides<'r> {
+    name: String,
+    form: Form,
+    ours: Notes<'r>,
+    theirs: Option<Notes<'r>>,
+    said: Said<'r>,
+}
+
+impl Store<'_> {
+    /// The secrets that would leave for the first time with one of our refs, or a tracking ref, if a remote that has `theirs` got `tip`; none when `empirica.redact` is
+    /// off. What is there already counts as known, also where a record was made anew since.
+    pub fn secrets_leaving(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
+        if !self.scan_secrets {
+            return Ok(Vec::new());
+        }
+        self.secrets_beyond(name, tip, theirs)
+    }
+
+    /// The same for a ref beside a remote's, with what waits in the log for it.
+    pub fn secrets_of(&self, standing: &Standing) -> Result<Vec<Leak>> {
+        let mut out = match standing.ours {
+            Some(tip) => self.secrets_leaving(&standing.name, tip, standing.theirs)?,
+            None => Vec::new(),
+        };
+        if self.scan_secrets {
+            let shelf = Shelf::ALL.into_iter().find(|shelf| data_ref(*shelf) == standing.name);
+            let waiting = log::read(&self.paths).into_iter().filter(|waiting| Some(waiting.shelf) == shelf);
+            out.extend(waiting.flat_map(|waiting| leaks(&waiting.line)));
+        }
+        Ok(out)
+    }
+
+    /// The same, whether the scan is on or off.
+    pub(crate) fn secrets_beyond(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
+        let ours = tracked(name).unwrap_or_else(|| name.to_owned());
+        let form = form_of(&ours);
+        let theirs = theirs.filter(|theirs| self.is_readable(*theirs));
+        let mut sides = Sides {
+            name: name.to_owned(),
+            form,
+            ours: Notes::open(self.repo, Some(tip), form.unite())?,
+            theirs: theirs.map(|theirs| Notes::open(self.repo, Some(theirs), form.unite())).transpose()?,
+            said: Said::new(self),
+        };
+        let (mut seen, mut found) = (Seen::default(), Vec::new());
+        for (id, path) in objects(self.repo, tip, theirs)? {
+            self.in_time()?;
+            match object(self.repo, id)? {
+                Some(Object::Blob(content)) => {
+                    found.extend(sides.in_blob(id, &path, &content, &mut seen, &|| self.in_time())?);
+                }
+                Some(Object::Commit(text)) => {
+                    found.extend(leak_of_text(&(None, text)).map(|leak| leak.at(name, id, Part::Message)));
+                }
+                Some(Object::Tree(names)) => {
+                    let named = names.into_iter().filter_map(|name| leak_of_text(&(None, name)));
+                    found.extend(named.map(|leak| leak.at(name, id, Part::Name)));
+                }
+                None => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// An error when a push of the user's has waited long enough.
+    fn in_time(&self) -> Result<()> {
+        if !self.repo.is_late() {
+            return Ok(());
+        }
+        Err(Error::refused(
+            "the time for syncing was over (empirica.syncTimeout) while what would leave was looked at for secrets",
+        )
+        .reason("there is much that the remote lacks")
+        .suggest("Your records are safe here. Send them when you have the time.")
+        .command(empirica("sync")))
+    }
+}
+
+impl Sides<'_> {
+    /// The secrets of a note, of an older version of one, or of another file.
+    fn in_blob(
+        &mut self,
+        id: Oid,
+        path: &str,
+        content: &[u8],
+        seen: &mut Seen,
+        in_time: &dyn Fn() -> Result<()>,
+    ) -> Result<Vec<Leak>> {
+        let Some(on) = parse_oid(&path.replace('/', "")) else {
+            // what an epoch is made of is no text
+            let is_of_epoch =
+                |line: &&[u8]| line.iter().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b' ' | b',' | b'-'));
+            let lines = content.split(|byte| *byte == b'\n').filter(|line| path != NAME || !is_of_epoch(line));
+            let rules = in_parts(lines, in_time)?;
+            let clean = empirica_secrets::redact_text(path).map_or_else(|| path.to_owned(), |(path, _)| path);
+            let leak = |rule| Leak::new(None, None, rule).at(&self.name, id, Part::File(clean.clone()));
+            return Ok(rules.into_iter().map(leak).collect());
+        };
+        let there = match &mut self.theirs {
+            Some(theirs) => theirs.get(on)?.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        if seen.notes.insert(on) {
+            match self.form {
+                Form::Lines => lines::split(&there).for_each(|line| seen.take(line)),
+                Form::Blocks => blocks::texts(&there).iter().for_each(|(_, text)| seen.take(text.as_bytes())),
+            }
+        }
+        let part = if self.ours.blob(on)? == Some(id) { Part::Note } else { Part::Earlier };
+        let found = match self.form {
+            Form::Lines => in_lines(content, &there, seen, in_time)?,
+            Form::Blocks => in_blocks(content, &there, seen, &self.said, in_time)?,
+        };
+        Ok(found.into_iter().map(|leak| leak.at(&self.name, on, part.clone())).collect())
+    }
+}
+
+/// The secrets of lines that were not seen: of records each by itself, of the others together, since a key can have many lines.
+fn in_lines(note: &[u8], there: &[u8], seen: &mut Seen, in_time: &dyn Fn() -> Result<()>) -> Result<Vec<Leak>> {
+    let (mut out, mut others) = (Vec::new(), Vec::new());
+    for line in lines::split(note).filter(|line| seen.is_new(line)) {
+        let Some(id) = lines::id(line) else {
+            others.push(line);
+            continue;
+        };
+        in_time()?;
+        let found = leaks(line);
+        if found.is_empty() {
+            continue;
+        }
+        let known = lines::split(there).filter(|known| lines::id(known) == Some(id)).flat_map(leaks);
+        out.extend(beyond(found, known.map(|leak| leak.rule)));
+    }
+    let rules = in_parts(others.into_iter(), in_time)?;
+    out.extend(rules.into_iter().map(|rule| Leak::new(None, None, rule)));
+    Ok(out)
+}
+
+/// The rules that see something in lines, part by part, each with the end of the one before: a key can have many lines.
+fn in_parts<'l>(
+    lines: impl Iterator<Item = &'l [u8]>,
+    in_time: &dyn Fn() -> Result<()>,
+) -> Result<BTreeSet<&'static str>> {
+    let mut rules = BTreeSet::new();
+    let mut lines = lines.peekable();
+    let mut part = String::new();
+    while let Some(line) = lines.next() {
+        part.push_str(&String::from_utf8_lossy(line));
+        part.push('\n');
+        if part.len() < PART && lines.peek().is_some() {
+            continue;
+        }
+        in_time()?;
+        rules.extend(empirica_secrets::redact_text(&part).into_iter().flat_map(|(_, rules)| rules));
+        let kept = (part.len().saturating_sub(OVERLAP)..part.len()).find(|at| part.is_char_boundary(*at));
+        part.drain(..kept.unwrap_or(part.len()));
+    }
+    Ok(rules)
+}
+
+/// The secrets of blocks and passages that were not seen.
+fn in_blocks(
+    note: &[u8],
+    there: &[u8],
+    seen: &mut Seen,
+    said: &Said<'_>,
+    in_time: &dyn Fn() -> Result<()>,
+) -> Result<Vec<Leak>> {
+    let mut out = Vec::new();
+    for (id, text) in blocks::texts(note).into_iter().filter(|(_, text)| seen.is_new(text.as_bytes())) {
+        in_time()?;
+        match id {
+            Some(id) => {
+                let known = blocks::texts(there).into_iter().find(|(known, _)| known.as_ref() == Some(&id));
+                out.extend(said.leaks(&id, &text, known.as_ref().map_or("", |(_, text)| text))?);
+            }
+            None => {
+                let rules = in_parts(text.lines().map(str::as_bytes), in_time)?;
+                out.extend(rules.into_iter().map(|rule| Leak::new(None, None, rule)));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// What was found but for what is known, as often as it is: a record that was made anew without a text holds its other secrets as
+/// before.
+fn beyond(mut found: Vec<Leak>, known: impl Iterator<Item = &'static str>) -> Vec<Leak> {
+    for rule in known {
+        if let Some(at) = found.iter().position(|leak| leak.rule == rule) {
+            found.remove(at);
+        }
+    }
+    found
+}

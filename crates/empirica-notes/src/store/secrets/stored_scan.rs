@@ -1,0 +1,229 @@
+//! Secrets in what is stored already: what they are of, and all there are.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::error::{Command, Result, empirica};
+use crate::format::redact::is_stub;
+use crate::format::{blocks, lines};
+use crate::git::{Oid, notes};
+use crate::model::Shelf;
+use crate::store::secrets::own_texts::Said;
+use crate::store::{Lookup, MARKDOWN_REF, Store, data_ref, our_refs, tracked};
+use empirica_secrets::Replaced;
+
+/// Where a secret would leave with what travels, or is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leak {
+    /// The record's id; `None` for what is no record.
+    pub id: Option<String>,
+    /// The field of the record that holds it.
+    pub field: Option<String>,
+    /// The rule that saw it.
+    pub rule: &'static str,
+    /// The ref that has it, and the object whose note it is, or the commit or tree; `None` for what waits in the log.
+    pub place: Option<(String, Oid)>,
+    /// What of the ref has it.
+    pub part: Part,
+}
+
+/// What of a ref something is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// A note as it is now.
+    Note,
+    /// An older version of a note.
+    Earlier,
+    /// Who made a commit of the notes, or its message.
+    Message,
+    /// The name of a file.
+    Name,
+    /// A file that is no note, at this path.
+    File(String),
+}
+
+impl Leak {
+    pub(crate) fn new(id: Option<String>, field: Option<String>, rule: &'static str) -> Self {
+        Leak { id, field, rule, place: None, part: Part::Note }
+    }
+
+    pub(crate) fn at(self, name: &str, object: Oid, part: Part) -> Self {
+        Leak { place: Some((name.to_owned(), object)), part, ..self }
+    }
+
+    /// What holds it, in words. What was found is not said.
+    pub fn what(&self) -> String {
+        let (name, object) =
+            self.place.as_ref().map_or(("the log", String::new()), |(name, on)| (name.as_str(), on.to_string()));
+        match (&self.part, &self.id) {
+            (Part::Note, Some(id)) => format!("the record {id}"),
+            (Part::Note, None) => format!("what is no record, in the note of {object} in {name},"),
+            (Part::Earlier, _) => format!("an older version of the note of {object} in {name}"),
+            (Part::Message, _) => format!("the commit {object} of {name}"),
+            (Part::Name, _) => format!("the name of a file in {name}"),
+            (Part::File(path), _) => format!("the file {path} in {name}"),
+        }
+    }
+
+    /// The commands that take it out.
+    pub fn remedies(&self) -> Vec<Command> {
+        match (&self.part, &self.id) {
+            (Part::Note, Some(id)) => vec![empirica("redact").arg(id.as_str())],
+            _ => vec![empirica("redact").flag("--secrets")],
+        }
+    }
+}
+
+/// What is told of a scan: how many notes are done, of how many.
+pub type Told<'t> = &'t mut dyn FnMut(usize, usize);
+
+impl Store<'_> {
+    /// Whether a line holds what would be replaced if it were stored anew; never, when `empirica.redact` is off.
+    pub fn holds_secret(&self, line: &[u8]) -> bool {
+        self.scan_secrets && !leaks(line).is_empty()
+    }
+
+    /// Whether a line says that its secrets were allowed: nobody asks for them again.
+    pub fn says_allowed(&self, line: &[u8]) -> bool {
+        allowed_id(line).is_some()
+    }
+
+    /// Whether secrets are looked for: `empirica.redact`.
+    pub fn looks_for_secrets(&self) -> bool {
+        self.scan_secrets
+    }
+
+    /// Every secret that is stored, whether the scan is on or off: in the notes, the logs, the Markdown, and the history of these that
+    /// was sent nowhere. A record that stands in several places comes once, and the Markdown of one not again.
+    pub fn stored_secrets(&self, told: Told<'_>) -> Result<Vec<Leak>> {
+        let (mut out, mut seen) = (Vec::new(), HashSet::new());
+        let mut shelves = Vec::new();
+        for shelf in Shelf::ALL {
+            let lookup = Lookup::open(self, shelf)?;
+            let mut places: std::collections::BTreeSet<Oid> = lookup.waits_on().collect();
+            places.extend(lookup.notes(self.repo)?.into_iter().map(|(on, _)| on));
+            shelves.push((shelf, lookup, places));
+        }
+        let tip = self.repo.find_ref(MARKDOWN_REF)?;
+        let markdown = match tip {
+            Some(tip) => notes::entries(self.repo, self.repo.tree_of(tip)?)?.notes,
+            None => Default::default(),
+        };
+        let total = shelves.iter().map(|(.., places)| places.len()).sum::<usize>() + markdown.len();
+        let mut done = 0;
+        let mut step = |told: &mut dyn FnMut(usize, usize)| {
+            done += 1;
+            told(done, total);
+        };
+        for (shelf, mut lookup, places) in shelves {
+            for on in places {
+                for line in lookup.lines(on)? {
+                    for leak in leaks(&line) {
+                        if seen.insert((leak.id.clone(), leak.field.clone(), leak.rule)) || leak.id.is_none() {
+                            out.push(leak.at(&data_ref(shelf), on, Part::Note));
+                        }
+                    }
+                }
+                step(told);
+            }
+        }
+        let known: HashSet<String> = out.iter().filter_map(|leak| leak.id.clone()).collect();
+        let said = Said::new(self);
+        for (on, blob) in markdown {
+            let note = self.repo.read_blob(blob)?.unwrap_or_default();
+            for (id, text) in blocks::texts(&note) {
+                let found = match &id {
+                    Some(id) => {
+                        said.leaks(id, &text, "")?.into_iter().find(|leak| leak.id.is_none() || !known.contains(id))
+                    }
+                    None => leak_of_text(&(None, text)),
+                };
+                out.extend(found.map(|leak| leak.at(MARKDOWN_REF, on, Part::Note)));
+            }
+            step(told);
+        }
+        for (name, _) in our_refs() {
+            let Some(tip) = self.repo.find_ref(&name)? else { continue };
+            let sent = self.tracking().into_iter().find(|(known, _)| tracked(known).as_ref() == Some(&name));
+            let found = self.secrets_beyond(&name, tip, sent.map(|(_, tip)| tip))?;
+            out.extend(found.into_iter().filter(|leak| leak.part != Part::Note));
+        }
+        Ok(out)
+    }
+}
+
+/// The secrets of a line; none in a record that says they were allowed. A stub is no record any more.
+pub(crate) fn leaks(line: &[u8]) -> Vec<Leak> {
+    let id = lines::id(line).map(str::to_owned);
+    let own = id.clone().filter(|_| !is_stub(line));
+    let leak = |field: Option<String>, rule| Leak::new(own.clone(), field, rule);
+    match serde_json::from_slice::<Value>(line) {
+        Ok(value) if id.is_some() && is_allowed(&value) => Vec::new(),
+        Ok(mut value) if id.is_some() => {
+            let mut named = String::new();
+            keys(&value, &mut named);
+            let in_keys = empirica_secrets::redact_text(&named).map_or_else(Vec::new, |(_, rules)| rules);
+            // what git made of a signature is no text, and none of it could be replaced
+            if value.get("kind") == Some(&"signature".into())
+                && let Some(Value::String(signed)) = value.get_mut("signed")
+            {
+                *signed = unsigned(signed);
+            }
+            let found = empirica_secrets::redact_value(&mut value).into_iter();
+            let found = found.map(|Replaced { field, rule }| leak(Some(field), rule));
+            found.chain(in_keys.into_iter().map(|rule| leak(Some("the name of a field".to_owned()), rule))).collect()
+        }
+        _ => {
+            let found = empirica_secrets::redact_text(&String::from_utf8_lossy(line));
+            found.map_or_else(Vec::new, |(_, rules)| rules).into_iter().map(|rule| leak(None, rule)).collect()
+        }
+    }
+}
+
+/// The names of all fields that are longer than any of ours, a line each.
+fn keys(value: &Value, out: &mut String) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| keys(item, out)),
+        Value::Object(fields) => fields.iter().for_each(|(key, item)| {
+            if key.len() >= LONG_KEY {
+                out.push_str(key);
+                out.push('\n');
+            }
+            keys(item, out);
+        }),
+        _ => {}
+    }
+}
+
+/// A name of a field this long, in bytes, can be a secret.
+const LONG_KEY: usize = 16;
+
+/// A commit without its signature.
+fn unsigned(commit: &str) -> String {
+    let mut is_signature = false;
+    let kept = commit.lines().filter(|line| {
+        is_signature = line.starts_with("gpgsig") || is_signature && line.starts_with(' ');
+        !is_signature
+    });
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+/// The first secret of a text.
+pub(crate) fn leak_of_text((id, text): &(Option<String>, String)) -> Option<Leak> {
+    let rule = *empirica_secrets::redact_text(text)?.1.first()?;
+    Some(Leak::new(id.clone(), None, rule))
+}
+
+fn is_allowed(record: &Value) -> bool {
+    record.get(empirica_secrets::ALLOWED).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// The id of a record whose secrets were allowed.
+pub(crate) fn allowed_id(line: &[u8]) -> Option<String> {
+    // most lines do not say the word, and need not be read for it
+    let key = empirica_secrets::ALLOWED.as_bytes();
+    let says = line.windows(key.len()).any(|word| word == key);
+    let value: Value = says.then(|| serde_json::from_slice(line).ok()).flatten()?;
+    is_allowed(&value).then(|| lines::id(line).map(str::to_owned)).flatten()
+}

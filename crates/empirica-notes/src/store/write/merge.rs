@@ -1,0 +1,232 @@
+//! Merging: what was fetched of a ref is united with ours. Contents are compared, never ancestry.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::{Error, Result, empirica};
+use crate::format::{lines, redact};
+use crate::git::history::reach::is_ancestor;
+use crate::git::notes::difference::{Differences, Other, differences};
+use crate::git::{Oid, notes};
+use crate::model::Id;
+use crate::store::redact::tombstones::{Epoch, Form, NAME};
+use crate::store::{MARKDOWN_REF, Store};
+
+/// How the notes of one of our refs are written.
+pub(crate) fn form_of(name: &str) -> Form {
+    if name == MARKDOWN_REF { Form::Blocks } else { Form::Lines }
+}
+
+/// The union of two notes trees.
+struct Union {
+    tree: Oid,
+    /// Whether it is what the one, and the other, has.
+    is: [bool; 2],
+    epochs: [Epoch; 2],
+    /// The time of the newest id that only the second has, in milliseconds; 0 without one.
+    newest_ms: u64,
+}
+
+/// One note of the union.
+enum Note {
+    Kept(Oid),
+    New(Vec<u8>),
+    Gone,
+}
+
+impl Store<'_> {
+    /// The tip a ref gets when `theirs` is united with `ours`, and the time of the newest id that came in. It is `ours` or
+    /// `theirs` when that has all, else a merge commit that depends on the two alone, so that every clone makes the
+    /// same. With `publish` it also follows `theirs`, so that it can be pushed there.
+    #[doc(hidden)]
+    pub fn merged(&self, name: &str, ours: Option<Oid>, theirs: Oid, publish: bool) -> Result<(Oid, u64)> {
+        if ours == Some(theirs) {
+            return Ok((theirs, 0));
+        }
+        let second = self.repo.tree_of(theirs)?;
+        let first = ours.map_or_else(|| Ok(self.repo.empty_tree()), |ours| self.repo.tree_of(ours))?;
+        let union = self.unite(form_of(name), first, second)?;
+        if union.is[1] && (first != second || ours.is_none()) {
+            return Ok((theirs, union.newest_ms));
+        }
+        let all = union.epochs[0].united(&union.epochs[1]);
+        let aware = |side: usize| union.epochs[side].unaware_of(&all).redacted.is_empty();
+        // the history of a side that does not know of a redaction would make the text reachable again
+        let mut parents: Vec<Oid> = ours.into_iter().filter(|_| aware(0)).collect();
+        parents.extend(Some(theirs).filter(|_| aware(1)));
+        if let Some(ours) = ours.filter(|_| union.is[0])
+            && (first == second || !publish || parents == [ours] || is_ancestor(self.repo, theirs, &ours.to_string()))
+        {
+            return Ok((ours, union.newest_ms));
+        }
+        let dates = ours.into_iter().chain([theirs]).map(|tip| self.repo.commit_seconds(tip));
+        let seconds = dates.collect::<Result<Vec<_>>>()?.into_iter().max().unwrap_or(0);
+        let tip = self.repo.write_merge(union.tree, parents, "Notes merged by 'git empirica'\n", seconds)?;
+        Ok((tip, union.newest_ms))
+    }
+
+    fn unite(&self, form: Form, first: Oid, second: Oid) -> Result<Union> {
+        let found = differences(self.repo, first, second)?;
+        let epochs = [Epoch::of_tree(self.repo, first)?, Epoch::of_tree(self.repo, second)?];
+        let all = epochs[0].united(&epochs[1]);
+        let unaware = [epochs[0].unaware_of(&all), epochs[1].unaware_of(&all)];
+        let mut is = [!found.mixed[0], !found.mixed[1]];
+        let mut united: BTreeMap<Oid, Note> = BTreeMap::new();
+        let mut changes = [0usize; 2];
+        let mut newest_ms = 0;
+        for (on, blobs) in &found.notes {
+            let note = self.unite_note(form, blobs, &unaware, &all, &mut newest_ms)?;
+            let same = |side: usize| match (&note, blobs[side].as_slice()) {
+                (Note::Gone, []) => true,
+                (Note::Kept(kept), [blob]) => kept == blob,
+                _ => false,
+            };
+            for side in 0..2 {
+                let same = same(side);
+                is[side] &= same;
+                changes[side] += usize::from(!same);
+            }
+            united.insert(*on, note);
+        }
+        let mut others = Vec::new();
+        for (path, sides) in &found.others {
+            let best = if path == NAME.as_bytes() {
+                let text = all.text();
+                Some(Other::file(self.repo.write_blob(text.as_bytes())?))
+            } else {
+                sides.iter().flatten().max().copied()
+            };
+            (0..2).for_each(|side| is[side] &= best == sides[side]);
+            others.extend(best.map(|best| (path.clone(), best)));
+        }
+        let tree = match is {
+            // the same notes laid out in two ways: every clone takes the same of them
+            [true, true] => {
+                is = [first <= second, second <= first];
+                first.min(second)
+            }
+            [true, false] => first,
+            [false, true] => second,
+            [false, false] => {
+                let base = self.base([first, second], &found, changes);
+                self.built(form, &found, [first, second][base], base, united, others)?
+            }
+        };
+        // it can come out as one of them all the same
+        let is = [is[0] || tree == first, is[1] || tree == second];
+        Ok(Union { tree, is, epochs, newest_ms })
+    }
+
+    /// The side that the union is built on: one that is laid out well, with less to change; the same in every clone.
+    fn base(&self, trees: [Oid; 2], found: &Differences, changes: [usize; 2]) -> usize {
+        let rank = |side: usize| (found.mixed[side], changes[side], trees[side]);
+        usize::from(rank(1) < rank(0))
+    }
+
+    fn built(
+        &self,
+        form: Form,
+        found: &Differences,
+        tree: Oid,
+        base: usize,
+        united: BTreeMap<Oid, Note>,
+        others: Vec<(Vec<u8>, Other)>,
+    ) -> Result<Oid> {
+        let mut edits = BTreeMap::new();
+        for (on, note) in united {
+            let blob = match note {
+                Note::Kept(blob) => Some(blob),
+                Note::New(content) => Some(self.repo.write_blob(&content)?),
+                Note::Gone => None,
+            };
+            let has = found.notes.get(&on).map_or(&[][..], |sides| sides[base].as_slice());
+            if blob.as_slice() != has {
+                edits.insert(on, blob);
+            }
+        }
+        let others: Vec<_> =
+            others.into_iter().filter(|(path, other)| found.others[path][base] != Some(*other)).collect();
+        notes::rebuilt(self.repo, tree, &edits, &others, form.unite(), found.mixed[base])
+    }
+
+    /// One note of the union, of which not both sides have the same. A blob that is not here is an error: what it holds
+    /// must not be taken for nothing.
+    fn unite_note(
+        &self,
+        form: Form,
+        blobs: &[Vec<Oid>; 2],
+        unaware: &[Epoch; 2],
+        all: &Epoch,
+        newest_ms: &mut u64,
+    ) -> Result<Note> {
+        // what only ours has stays as it is, unread
+        if let ([only], []) = (blobs[0].as_slice(), blobs[1].as_slice())
+            && unaware[0].redacted.is_empty()
+        {
+            return Ok(Note::Kept(*only));
+        }
+        let mut read: Vec<(Oid, Vec<u8>)> = Vec::new();
+        let mut united: Option<Vec<u8>> = None;
+        for (side, blob) in blobs.iter().enumerate().flat_map(|(side, blobs)| blobs.iter().map(move |b| (side, *b))) {
+            let text = self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))?;
+            if side == 1 {
+                *newest_ms = (*newest_ms).max(self.newest_in(&text));
+            }
+            let counts = form.without(text.clone(), &unaware[side]);
+            // a note of which nothing counts is none
+            if counts == text || !counts.is_empty() {
+                united = Some(united.map_or_else(|| counts.clone(), |known| form.unite()(&known, &counts)));
+            }
+            read.push((blob, text));
+        }
+        if form == Form::Lines && unaware.iter().any(|unaware| !unaware.redacted.is_empty()) {
+            united = with_stubs(united, read.iter().map(|(_, text)| text.as_slice()), all);
+        }
+        Ok(match united {
+            None => Note::Gone,
+            Some(united) => match read.into_iter().find(|(_, text)| *text == united) {
+                Some((blob, _)) => Note::Kept(blob),
+                None => Note::New(united),
+            },
+        })
+    }
+
+    /// The time of the newest id in a note, in milliseconds; 0 without one. Ids over a day ahead of our clock do not
+    /// count.
+    pub(crate) fn newest_in(&self, note: &[u8]) -> u64 {
+        let latest = self.latest_ms();
+        let ms = lines::split(note).filter_map(|line| Some(Id::parse(lines::id(line)?)?.ms()));
+        ms.filter(|ms| *ms <= latest).max().unwrap_or(0)
+    }
+}
+
+/// A note with a stub for each record that is gone and of which no line is left in it.
+fn with_stubs<'n>(note: Option<Vec<u8>>, read: impl Iterator<Item = &'n [u8]>, all: &Epoch) -> Option<Vec<u8>> {
+    let gone: BTreeSet<&str> = all.gone().collect();
+    let known: BTreeSet<&str> = note.iter().flat_map(|note| lines::split(note)).filter_map(lines::id).collect();
+    let lost = |line: &&[u8]| lines::id(line).is_some_and(|id| gone.contains(id) && !known.contains(id));
+    let stubs: Vec<Vec<u8>> =
+        read.flat_map(lines::split).filter(lost).filter_map(|line| redact::stub(line, None)).collect();
+    if stubs.is_empty() {
+        return note;
+    }
+    let kept = note.iter().flat_map(|note| lines::split(note));
+    Some(lines::canonical(kept.chain(stubs.iter().map(Vec::as_slice))))
+}
+
+pub(crate) fn absent(blob: Oid) -> Error {
+    Error::storage(format!("the note {blob} is not here"))
+        .reason("it was removed, or the notes were fetched without their content, as a partial clone does")
+        .suggest("Fetch them whole; doctor says which are not here, and how to go on without them.")
+        .command(empirica("sync"))
+        .command(empirica("doctor"))
+}
+
+pub(crate) fn damaged(blob: Oid) -> Error {
+    Error::storage(format!("the note {blob} cannot be read"))
+        .reason("its object is damaged")
+        .suggest("See how it comes back, and how to go on without it.")
+        .command(empirica("doctor"))
+}

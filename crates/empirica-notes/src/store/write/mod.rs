@@ -1,0 +1,300 @@
+//! Appending: every record goes to the log first, then, at once or later, to its note.
+
+pub mod flush;
+pub mod follow;
+pub mod merge;
+pub mod rendered;
+pub mod tips;
+pub mod touched;
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::format;
+use crate::git::Oid;
+use crate::model::record::{Supersede, VERSION};
+use crate::model::{Body, Head, Id, Record, SessionId, Shelf};
+use crate::store::log;
+use crate::store::log::unborn;
+use crate::store::log::{Appended, Unusable, Waiting};
+use crate::store::write::flush::{Beside, Flushed};
+use crate::store::{Entry, Store};
+use empirica_secrets::Replaced;
+
+/// When records shall be in the notes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// With the next flush; before that when the log has grown to 64 KB.
+    Later,
+    /// Before the command ends.
+    Now,
+}
+
+/// Where records are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Storage {
+    /// In the notes.
+    GitNotes,
+    /// In the repository's log, from where the next flush writes them to the notes.
+    Log,
+    /// In the log of the user's state folder, because the repository's could not be written.
+    UserState,
+}
+
+impl Storage {
+    /// The word of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Storage::GitNotes => "git_notes",
+            Storage::Log => "log",
+            Storage::UserState => "user_state",
+        }
+    }
+}
+
+/// What became of an append. The records are safe in every case.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// The records as stored, after secrets were replaced.
+    pub records: Vec<Record>,
+    /// The secrets that were replaced.
+    pub redacted: Vec<Replaced>,
+    /// The secrets that were stored as they are, because their author said so.
+    pub allowed: Vec<Replaced>,
+    /// Where the records are now; `None` when there were none to store.
+    pub storage: Option<Storage>,
+    /// Why the records are not where they should be: the notes could not be written, or the repository's log.
+    pub degraded: Option<Error>,
+    /// What else went wrong without losing anything.
+    pub warnings: Vec<String>,
+}
+
+impl Store<'_> {
+    /// The envelope of a new record made now, on HEAD.
+    pub fn new_head(&self, session: Option<&SessionId>, ai: &str) -> Head {
+        Head {
+            v: VERSION,
+            id: self.new_id(),
+            session: session.cloned(),
+            ai: ai.to_owned(),
+            at: self.now.to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
+            commit: self.head.commit.map(|id| id.to_string()),
+            tree: self.head.tree.map(|id| id.to_string()),
+        }
+    }
+
+    /// A new record made now, on HEAD.
+    pub fn new_record(&self, session: &SessionId, ai: &str, body: Body) -> Record {
+        Record { head: self.new_head(Some(session), ai), body }
+    }
+
+    /// Stores records on the commit they were made on. Fails only when no log can be written.
+    pub fn append(&self, records: Vec<Record>, when: When) -> Result<Written> {
+        self.append_on(records.into_iter().map(|record| (record, None)).collect(), when)
+    }
+
+    /// Stores a handoff at once, and beside each older one it takes the place of, on every object where that stands,
+    /// a record that says so.
+    pub fn hand_over(&self, handoff: Record, older: Vec<(Id, BTreeSet<Oid>)>) -> Result<Written> {
+        let by = handoff.head.id.clone();
+        let (session, ai) = (handoff.head.session.clone(), handoff.head.ai.clone());
+        let mut records = vec![(handoff, None)];
+        for (of, places) in older {
+            let body = Body::Supersede(Supersede { of, by: by.clone() });
+            let record = Record { head: self.new_head(session.as_ref(), &ai), body };
+            records.extend(places.into_iter().map(|on| (record.clone(), Some((Shelf::Handoffs, on)))));
+        }
+        self.append_on(records, When::Now)
+    }
+
+    /// Stores a record beside others, wherever they stand.
+    pub fn put_beside(&self, record: &Record, places: &BTreeSet<(Shelf, Oid)>, when: When) -> Result<Written> {
+        self.append_on(places.iter().map(|place| (record.clone(), Some(*place))).collect(), when)
+    }
+
+    /// As [`Self::append`], with the object and shelf given where they are not the record's own.
+    pub(crate) fn append_on(&self, records: Vec<(Record, Option<(Shelf, Oid)>)>, when: When) -> Result<Written> {
+        let mut written = Written::default();
+        let mut waiting = Vec::new();
+        for (record, place) in records {
+            let (record, line) = self.encode(record, &mut written.redacted)?;
+            let (shelf, on) =
+                place.unwrap_or_else(|| (record.body.shelf().unwrap_or(Shelf::Journal), self.home_of_new(&record)));
+            waiting.push(Waiting { shelf, on, line });
+            written.records.push(record);
+        }
+        if self.allow_secrets {
+            written.allowed = std::mem::take(&mut written.redacted);
+        }
+        let appended = log::append(&self.paths, &waiting, self.lock_timeout, self.repo.is_durable())
+            .map_err(|failed| self.nowhere(failed))?;
+        for (record, waiting) in written.records.iter().zip(&waiting) {
+            self.note_new(record, waiting);
+        }
+        let flushed =
+            (when == When::Now || appended.size >= log::FLUSH_BYTES).then(|| self.flush_with(Beside::default()));
+        self.settle_on(&mut written, appended, flushed);
+        Ok(written)
+    }
+
+    /// Says where records that were appended are now, and why they are not in the notes when a flush was to bring them there.
+    pub(crate) fn settle_on(&self, written: &mut Written, appended: Appended, flushed: Option<Flushed>) {
+        let is_flushed = flushed.is_some();
+        let Flushed { degraded, left, warnings, .. } = flushed.unwrap_or_default();
+        let is_left = left.iter().any(|log| log.path == appended.path);
+        written.degraded = degraded;
+        for log in left {
+            match log.path == appended.path && written.degraded.is_none() {
+                true => written.degraded = Some(log.untaken()),
+                false => written.warnings.push(log.untaken().in_one_line()),
+            }
+        }
+        written.warnings.extend(warnings);
+        let waits = !is_flushed || is_left || written.degraded.is_some();
+        written.storage = Some(match (waits, appended.fallback) {
+            (false, _) => Storage::GitNotes,
+            (true, None) => Storage::Log,
+            (true, Some(log)) => {
+                let error = Error::storage("the repository's log cannot be written").on_path(&log.path, log.error);
+                written.degraded = written.degraded.take().or(Some(error));
+                Storage::UserState
+            }
+        });
+    }
+
+    /// The object whose note a new record belongs to: its commit, or the empty tree on an unborn HEAD.
+    fn home_of_new(&self, record: &Record) -> Oid {
+        let commit = record.head.commit.as_deref().and_then(crate::git::parse_oid);
+        commit.unwrap_or_else(|| self.repo.empty_tree())
+    }
+
+    /// A record as it would be stored, and the secrets that would be replaced. Nothing is stored.
+    pub fn preview(&self, record: Record) -> Result<(Record, Vec<Replaced>)> {
+        let mut redacted = Vec::new();
+        let (record, _) = self.encode(record, &mut redacted)?;
+        Ok((record, if self.allow_secrets { Vec::new() } else { redacted }))
+    }
+
+    fn encode(&self, record: Record, redacted: &mut Vec<Replaced>) -> Result<(Record, Vec<u8>)> {
+        let keys = format::record::body_to_map(&record.body);
+        let before = redacted.len();
+        let line = self.line(&record.head, record.body.kind(), keys, redacted)?;
+        if redacted.len() == before || self.allow_secrets {
+            return Ok((record, line));
+        }
+        let stored = format::record::decode(&line).ok_or_else(unredactable)?;
+        Ok((stored, line))
+    }
+
+    /// The line of an envelope and the keys of a body, without the secrets of both.
+    pub fn line(
+        &self,
+        head: &Head,
+        kind: &str,
+        keys: serde_json::Map<String, serde_json::Value>,
+        redacted: &mut Vec<Replaced>,
+    ) -> Result<Vec<u8>> {
+        if self.allow_secrets {
+            return Ok(allowed_line(head, kind, keys, redacted));
+        }
+        let mut keys = serde_json::Value::Object(keys);
+        // a signature holds what git made, and is none with a letter changed
+        let scanned = self.scan_secrets && kind != "signature";
+        let mut found = if scanned { empirica_secrets::redact_value(&mut keys) } else { Vec::new() };
+        let serde_json::Value::Object(map) = keys else {
+            return Err(unredactable());
+        };
+        let mut head = head.clone();
+        if let Some((ai, rules)) = self.scan_secrets.then(|| empirica_secrets::redact_text(&head.ai)).flatten() {
+            head.ai = ai;
+            redacted.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
+        }
+        redacted.append(&mut found);
+        Ok(format::record::encode_with(&head, kind, map).into_bytes())
+    }
+
+    /// Whether secrets are replaced.
+    fn replaces(&self) -> bool {
+        self.scan_secrets && !self.allow_secrets
+    }
+
+    /// A text as it would be stored. For who quotes a part of one: half a secret is not recognised as one.
+    pub fn without_secrets(&self, text: &str) -> String {
+        let replaced = self.replaces().then(|| empirica_secrets::redact_text(text)).flatten();
+        replaced.map_or_else(|| text.to_owned(), |(text, _)| text)
+    }
+
+    /// The same of all texts of a value.
+    pub fn all_without_secrets<T: serde::Serialize + serde::de::DeserializeOwned>(&self, value: T) -> T {
+        let Ok(mut json) = serde_json::to_value(&value) else { return value };
+        if !self.replaces() || empirica_secrets::redact_value(&mut json).is_empty() {
+            return value;
+        }
+        serde_json::from_value(json).unwrap_or(value)
+    }
+
+    /// Derived state that goes with a new record.
+    fn note_new(&self, record: &Record, waiting: &Waiting) {
+        if record.head.commit.is_none() && waiting.on == self.repo.empty_tree() {
+            unborn::remember(&self.paths, waiting, self.repo.reflog_len());
+        }
+        if let (Body::SessionStart(_), Some(session)) = (&record.body, &record.head.session) {
+            touched::begin(&self.paths, session, &BTreeSet::new());
+        }
+    }
+
+    /// Says that a session's views hold what these entries hold as well. Called before a record that takes them over.
+    pub fn take_in<'e>(&self, session: &SessionId, entries: impl IntoIterator<Item = &'e Entry>) -> Result<()> {
+        let mut places = BTreeSet::new();
+        for entry in entries {
+            let shelf = entry.record.body.shelf().unwrap_or(Shelf::Journal);
+            places.extend(entry.on.iter().map(|on| (shelf, *on)));
+        }
+        touched::add(&self.paths, session, &places).map_err(|error| touched::unusable(&self.paths, error))
+    }
+
+    pub(crate) fn nowhere(&self, failed: Vec<Unusable>) -> Error {
+        let mut out = Error::storage("the record could not be stored anywhere");
+        let mut reasons = Vec::new();
+        for log in failed {
+            // each says what is wrong with it; mending one is enough
+            let one = Error::storage("").on_path(&log.path, log.error);
+            out = out.commands_of(one.commands().iter().cloned());
+            reasons.push(one.reason_text().to_string());
+        }
+        out.reason(format!(
+            "neither the repository's log nor the user's state folder can be written: {}",
+            reasons.join("; ")
+        ))
+        .suggest("Put one of the two right, then run the command again.")
+    }
+}
+
+/// The line as it is. When it holds secrets, it says that they were allowed.
+fn allowed_line(
+    head: &Head,
+    kind: &str,
+    mut keys: serde_json::Map<String, serde_json::Value>,
+    allowed: &mut Vec<Replaced>,
+) -> Vec<u8> {
+    let mut found = empirica_secrets::redact_value(&mut serde_json::Value::Object(keys.clone()));
+    let rules = empirica_secrets::redact_text(&head.ai).map_or_else(Vec::new, |(_, rules)| rules);
+    found.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
+    if !found.is_empty() {
+        keys.insert(empirica_secrets::ALLOWED.to_owned(), true.into());
+        allowed.append(&mut found);
+    }
+    format::record::encode_with(head, kind, keys).into_bytes()
+}
+
+fn unredactable() -> Error {
+    Error::storage("the record cannot be stored with its secrets replaced")
+        .reason("what is left without them is no record; nothing was stored")
+        .suggest("Say it without the secret; or, when it is none, turn the scan off for once.")
+        .command("git config --get-regexp '^empirica\\.' || true")
+}

@@ -1,0 +1,183 @@
+//! Reads a transcript: whose it is, then row by row.
+
+pub mod folder;
+pub mod probe;
+
+use crate::agents::Any;
+use crate::agents::opencode::database;
+use crate::agents::opencode::storage;
+use crate::read::rows;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use crate::read::rows::{Piece, Rows, Start};
+use crate::reader::probe::Guess;
+use crate::summary::fold::Fold;
+
+use crate::error::{Error, Result};
+use crate::model::{Agent, Transcript};
+
+/// How many readable rows are looked at to find out whose a transcript is.
+const FIRST: usize = 100;
+/// How much of them is kept for that, in bytes.
+const HELD: usize = 32 << 20;
+
+/// Reads the transcript at `path`, a file or a folder of an agent, with the paths in it told from `root`: those below `root`, and those
+/// of a transcript that was made elsewhere from its own repository or first folder. Without a root, from the latter alone. Of a database or
+/// a storage with several sessions, the newest that was made in `root` is read, or the newest of all without one.
+///
+/// An error when there is nothing at the path, when it cannot be read, and when no known agent wrote it.
+pub fn read(path: &Path, root: Option<&Path>) -> Result<Transcript> {
+    let about = std::fs::metadata(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::Missing { path: path.to_owned(), source: error },
+        _ => Error::unreadable(path, error),
+    })?;
+    if about.is_dir() {
+        return folder::read(path, root);
+    }
+    let mut input =
+        BufReader::with_capacity(64 << 10, File::open(path).map_err(|error| Error::unreadable(path, error))?);
+    if about.is_file() {
+        let head = input.fill_buf().map_err(|error| Error::unreadable(path, error))?;
+        if head.starts_with(database::MAGIC) {
+            return database::read(path, root);
+        }
+        if let Some((storage, info)) =
+            storage::around(path).and_then(|storage| Some((storage, storage::session(path)?)))
+        {
+            return storage::read(&storage, Some(&info.id), root);
+        }
+    }
+    let name = path.display().to_string();
+    let (mut any, mut fold) = gather(input, &name, |agent| folder::hint(agent, path, root))?;
+    folder::complete(&mut any, &mut fold, path);
+    any.reader().end(&mut fold);
+    Ok(fold.finish(root))
+}
+
+/// Reads a transcript out of a stream: JSON Lines, or one JSON document with `messages`; `root` as in [`read`].
+///
+/// An error when it cannot be read, and when no known agent wrote it. Nothing in it makes this panic.
+pub fn read_from(input: impl BufRead, root: Option<&Path>) -> Result<Transcript> {
+    let (mut any, mut fold) = gather(input, "the input", |_| None)?;
+    any.reader().end(&mut fold);
+    Ok(fold.finish(root))
+}
+
+/// Whose transcript a file or folder is, by its content; `None` when no known agent wrote it, or it cannot be read.
+pub fn recognise(path: &Path) -> Option<Agent> {
+    let about = std::fs::metadata(path).ok()?;
+    if about.is_dir() {
+        return folder::recognise(path);
+    }
+    // a pipe could be read only once
+    if !about.is_file() {
+        return None;
+    }
+    let mut input = BufReader::with_capacity(64 << 10, File::open(path).ok()?);
+    if input.fill_buf().ok()?.starts_with(database::MAGIC) {
+        return database::list(path).ok().map(|_| Agent::OpenCode);
+    }
+    if storage::around(path).is_some() && storage::session(path).is_some() {
+        return Some(Agent::OpenCode);
+    }
+    let (Start::Text, mut rows) = rows::rows(input).ok()? else { return None };
+    let mut seen = 0;
+    while let Some(piece) = rows.next().ok()? {
+        match (piece, probe::guess(&rows.row)) {
+            (Piece::Lost, _) | (_, Guess::Unreadable) => {}
+            (_, Guess::Agent(agent)) => return Some(agent),
+            (Piece::Member, Guess::Unknown) => {}
+            (_, Guess::Unknown) => seen += 1,
+        }
+        if seen == FIRST {
+            break;
+        }
+    }
+    None
+}
+
+/// Reads the rows of `input`. `hint` is asked for the folder the agent was started in, where rows do not say it.
+pub(crate) fn gather(
+    input: impl BufRead,
+    name: &str,
+    hint: impl FnOnce(Agent) -> Option<String>,
+) -> Result<(Any, Fold)> {
+    let failed = |source: std::io::Error| Error::Stream { name: name.to_owned(), source };
+    let (start, mut rows) = rows::rows(input).map_err(failed)?;
+    let refused = |reason| Err(Error::UnknownAgent { name: name.to_owned(), reason });
+    match start {
+        Start::Text => {}
+        Start::Empty => return refused("it is empty"),
+        Start::Utf16 => return refused("it is UTF-16 or no text at all; transcripts are UTF-8"),
+    }
+    let mut skipped = 0;
+    let Some((agent, held)) = recognised(&mut rows, &mut skipped).map_err(failed)? else {
+        return refused("none of its first 100 rows looks like one");
+    };
+    let Some(mut any) = Any::of(agent) else { return refused("a session of OpenCode lies in several files") };
+    let mut fold = Fold::new(agent);
+    fold.out.skipped_rows = skipped;
+    if let Some(cwd) = hint(agent) {
+        fold.move_to(&cwd);
+    }
+    for (piece, row) in &held {
+        take(&mut any, *piece, row, &mut rows, &mut fold);
+    }
+    drop(held);
+    while let Some(piece) = rows.next().map_err(failed)? {
+        let row = std::mem::take(&mut rows.row);
+        take(&mut any, piece, &row, &mut rows, &mut fold);
+        rows.row = row;
+    }
+    fold.out.size = rows.size;
+    Ok((any, fold))
+}
+
+pub(crate) fn take<R: BufRead>(any: &mut Any, piece: Piece, row: &[u8], rows: &mut Rows<R>, fold: &mut Fold) {
+    if piece == Piece::Lost {
+        fold.out.skipped_rows += 1;
+        fold.out.torn = rows.is_torn();
+    } else if !row.trim_ascii().is_empty() {
+        let read = any.take(&String::from_utf8_lossy(row), piece, fold);
+        let unended = piece == (Piece::Row { whole: false });
+        if read && unended {
+            rows.keep_last();
+        }
+        fold.out.torn = !read && unended;
+    }
+}
+
+/// Whose the rows are, and those that were read to find that out. `None` when nobody is recognised.
+#[allow(clippy::type_complexity)]
+pub(crate) fn recognised<R: BufRead>(
+    rows: &mut Rows<R>,
+    skipped: &mut u64,
+) -> std::io::Result<Option<(Agent, Vec<(Piece, Vec<u8>)>)>> {
+    let (mut held, mut bytes, mut seen) = (Vec::new(), 0, 0);
+    while let Some(piece) = rows.next()? {
+        let guess = if piece == Piece::Lost { Guess::Unreadable } else { probe::guess(&rows.row) };
+        match guess {
+            Guess::Unreadable if rows.row.trim_ascii().is_empty() && piece != Piece::Lost => continue,
+            Guess::Unreadable => {
+                *skipped += 1;
+                continue;
+            }
+            Guess::Agent(_) => {}
+            Guess::Unknown if piece == Piece::Member => {}
+            Guess::Unknown => seen += 1,
+        }
+        bytes += rows.row.len();
+        if bytes > HELD {
+            return Ok(None);
+        }
+        held.push((piece, std::mem::take(&mut rows.row)));
+        match guess {
+            Guess::Agent(agent) => return Ok(Some((agent, held))),
+            _ if seen == FIRST => return Ok(None),
+            _ => {}
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,165 @@
+//! How long the texts of a transcript may be: while it is read, with a margin, and in the end.
+
+use crate::model::{MARGIN, ToolSummary, Transcript};
+use crate::text::words::clipped;
+
+/// The longest sample and name of a subagent, in characters.
+pub const SAMPLE: usize = 120;
+/// The longest decision, in characters.
+pub const DECISION: usize = 300;
+/// The longest message, task, entry of a list and id, in characters.
+pub const MESSAGE: usize = 2_000;
+/// The longest summary, in characters.
+pub const SUMMARY: usize = 20_000;
+/// The longest status of an entry, in characters.
+pub const STATUS: usize = 40;
+
+/// The part of `text`, which was cut off, that ends between words; all of it where the last word begins before `most`.
+fn whole_words(text: &str, most: usize) -> &str {
+    let least = clipped(text, most).len();
+    text.rfind(char::is_whitespace).filter(|end| *end >= least).map_or(text, |end| text[..end].trim_end())
+}
+
+/// What is held of a text of at most `most` characters until [`Transcript::cut`]: the margin, too, and no half word at the end.
+pub fn held(text: &str, most: usize) -> &str {
+    let kept = clipped(text, most + MARGIN);
+    if kept.len() == text.len() { text } else { whole_words(kept, most) }
+}
+
+/// A text on one line of at most `most` characters, with `…` after the last word that fits in place of the rest.
+fn line(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > most * 4 {
+            break;
+        }
+    }
+    let kept = clipped(&line, most);
+    if kept.len() == line.len() {
+        line
+    } else {
+        format!("{}…", whole_words(clipped(kept, most.saturating_sub(1)), most / 2))
+    }
+}
+
+/// As [`held`], on one line.
+pub fn held_line(text: &str, most: usize) -> String {
+    let line = line(text, most + MARGIN);
+    match line.strip_suffix('…').filter(|kept| kept.chars().count() > most) {
+        Some(kept) => format!("{}…", whole_words(kept, most)),
+        None => line,
+    }
+}
+
+fn cut(text: &mut String, most: usize) {
+    text.truncate(clipped(text, most).len());
+}
+
+fn cut_line(text: &mut String, most: usize) {
+    *text = line(text, most);
+}
+
+fn cut_tools(tools: &mut [ToolSummary]) {
+    tools.iter_mut().flat_map(|tool| &mut tool.samples).for_each(|sample| cut_line(sample, SAMPLE));
+}
+
+impl Transcript {
+    /// Cuts all texts to their limits. They are read with [`MARGIN`] characters more, so that secrets in them can be replaced
+    /// while they are whole: whoever shows or stores a transcript replaces them first, and then calls this. Paths are never cut.
+    pub fn cut(&mut self) {
+        cut_tools(&mut self.tools);
+        self.decisions.iter_mut().for_each(|decision| cut_line(decision, DECISION));
+        self.task.iter_mut().for_each(|task| cut(task, MESSAGE));
+        self.summary.iter_mut().for_each(|summary| cut(summary, SUMMARY));
+        self.messages.iter_mut().for_each(|said| cut(&mut said.text, MESSAGE));
+        for pending in &mut self.pending_tasks {
+            cut(&mut pending.text, MESSAGE);
+            cut(&mut pending.status, STATUS);
+        }
+        for subagent in &mut self.subagents {
+            cut_tools(&mut subagent.tools);
+            subagent.name.iter_mut().for_each(|name| cut_line(name, SAMPLE));
+            subagent.id.iter_mut().for_each(|id| cut(id, MESSAGE));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::reader::read_from;
+
+    /// A transcript with `text` in every place that has a limit.
+    fn everywhere(text: &str) -> Transcript {
+        let row = |kind: &str, rest: serde_json::Value| {
+            let mut row = json!({"type": kind, "sessionId": "s", "cwd": "/r"});
+            row.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+            row.to_string() + "\n"
+        };
+        let call = |name: &str, input: serde_json::Value| json!([{"type": "tool_use", "id": name, "name": name, "input": input}]);
+        let rows = [
+            row("user", json!({"message": {"content": text}})),
+            row("assistant", json!({"message": {"content": format!("I decided to {text}")}})),
+            row("summary", json!({"summary": text})),
+            row("assistant", json!({"message": {"content": call("Bash", json!({"command": text}))}})),
+            row(
+                "assistant",
+                json!({"message": {"content": call("Write", json!({"file_path": format!("/r/{}", &text[..3000])}))}}),
+            ),
+            row(
+                "assistant",
+                json!({"message": {"content": call("Task", json!({"description": text, "prompt": "go"}))}}),
+            ),
+            row(
+                "assistant",
+                json!({"message": {"content": call("TodoWrite", json!({"todos": [{"content": text, "status": text}]}))}}),
+            ),
+            row("user", json!({"isSidechain": true, "agentId": text, "message": {"content": "go"}})),
+        ];
+        read_from(rows.concat().as_bytes(), None).unwrap()
+    }
+
+    fn lengths(told: &Transcript) -> Vec<usize> {
+        let samples = told.tools.iter().flat_map(|tool| &tool.samples);
+        let agent = &told.subagents[0];
+        let texts = samples.chain(&told.decisions).chain(&agent.name).chain(&agent.id).chain(&told.task);
+        let texts = texts.chain(told.messages.iter().map(|said| &said.text)).chain(&told.summary);
+        let pending = told.pending_tasks.iter().flat_map(|entry| [&entry.text, &entry.status]);
+        texts.chain(pending).map(|text| text.chars().count()).collect()
+    }
+
+    #[test]
+    fn texts_are_read_with_a_margin_and_cut_in_the_end() {
+        let mut told = everywhere(&"x".repeat(50_000));
+        let limits = [120, 120, 120, 300, 120, 2_000, 2_000, 2_000, 2_000, 20_000, 2_000, 40];
+        assert_eq!(lengths(&told), limits.map(|limit| limit + MARGIN));
+        told.cut();
+        assert_eq!(lengths(&told), limits);
+        let once = told.clone();
+        told.cut();
+        assert_eq!(told, once);
+    }
+
+    #[test]
+    fn a_secret_at_a_limit_is_whole_until_it_is_replaced() {
+        for limit in [SAMPLE, DECISION, MESSAGE, SUMMARY] {
+            let secret = format!("sk_{}", "k".repeat(60));
+            let text = format!("{} {secret} {}", "y".repeat(limit - 20), "z".repeat(3_000));
+            assert!(held(&text, limit).contains(&secret) && held_line(&text, limit).contains(&secret));
+        }
+    }
+
+    #[test]
+    fn what_is_held_ends_with_a_whole_word() {
+        let text = "secret-of-some-length ".repeat(1_000);
+        for held in [held(&text, SAMPLE), held_line(&text, SAMPLE).trim_end_matches('…')] {
+            assert!(held.ends_with(" secret-of-some-length"), "{held}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The layout: what may import what, where git is touched, what every file says.
+
+use std::path::{Path, PathBuf};
+
+/// The libraries, each with the modules of its root from the lowest up; a library may name those before it.
+const CRATES: [(&str, &[&str]); 3] = [
+    ("empirica-secrets", &["text", "formats", "glued"]),
+    ("empirica-transcripts", &["model", "error", "text", "read", "summary", "agents", "reader", "find"]),
+    ("empirica-notes", &["error", "env", "fault", "model", "git", "format", "store"]),
+];
+/// The modules of the program, from the lowest up.
+const PROGRAM: [&str; 8] = ["model", "epistemics", "wire", "index", "ops", "view", "cli", "mcp"];
+/// The interfaces, neither of which names the other.
+const INTERFACES: [&str; 2] = ["cli", "mcp"];
+
+fn below(folder: &str) -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut out, mut folders) = (Vec::new(), vec![root.join(folder)]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(&path).expect("UTF-8");
+                out.push((path.strip_prefix(root).expect("inside").to_owned(), text));
+            }
+        }
+    }
+    out.sort();
+    out
+}
+
+/// The sources of the program and its libraries.
+fn sources() -> Vec<(PathBuf, String)> {
+    let folders = CRATES.iter().map(|(name, _)| format!("crates/{name}/src"));
+    folders.chain(["src".to_owned()]).flat_map(|folder| below(&folder)).collect()
+}
+
+/// The text of a source without its tests.
+fn code(text: &str) -> &str {
+    text.split("#[cfg(test)]").next().unwrap_or_default()
+}
+
+/// The names that come after `crate::`.
+fn named(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    for rest in code(text).split("crate::").skip(1) {
+        // `use crate::{a, b}` names several
+        let names: Vec<&str> = match rest.strip_prefix('{') {
+            Some(list) => list.split('}').next().unwrap_or_default().split(',').collect(),
+            None => vec![rest],
+        };
+        let word = |name: &str| name.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        out.extend(names.into_iter().map(word));
+    }
+    out
+}
+
+/// How many imports of a crate were looked at; each goes down.
+fn imports(folder: &str, modules: &[&str]) -> usize {
+    let mut seen = 0;
+    for (path, text) in below(folder) {
+        let inside = path.strip_prefix(folder).expect("inside");
+        let own = inside.iter().next().and_then(|name| name.to_str()).expect("a name").trim_end_matches(".rs");
+        let Some(own) = modules.iter().position(|name| *name == own) else {
+            assert!(["lib", "main", "tests"].contains(&own), "{} is in no module of the layout", path.display());
+            continue;
+        };
+        for other in named(&text).iter().filter_map(|name| modules.iter().position(|other| other == name)) {
+            seen += 1;
+            assert!(other <= own, "{} names {}, which is above it", path.display(), modules[other]);
+            let is_other = other != own && [own, other].iter().all(|at| INTERFACES.contains(&modules[*at]));
+            assert!(!is_other, "{} names the other interface, {}", path.display(), modules[other]);
+        }
+    }
+    seen
+}
+
+#[test]
+fn imports_only_go_down() {
+    for (name, modules) in CRATES {
+        assert!(imports(&format!("crates/{name}/src"), modules) > 3, "imports of {name} were found");
+    }
+    assert!(imports("src", &PROGRAM) > 100, "imports were found");
+}
+
+#[test]
+fn a_library_names_only_those_before_it_and_none_of_what_is_the_programs() {
+    for (at, (name, _)) in CRATES.iter().enumerate() {
+        let later = CRATES[at..].iter().map(|(name, _)| name.replace('-', "_"));
+        let forbidden: Vec<String> = later.chain(["git_empirica", "clap", "minijinja"].map(str::to_owned)).collect();
+        for (path, text) in below(&format!("crates/{name}/src")) {
+            let lines = code(&text).lines().filter(|line| !line.trim_start().starts_with("//"));
+            for (line, name) in lines.flat_map(|line| forbidden.iter().map(move |name| (line, name))) {
+                assert!(!line.contains(&format!("{name}::")), "{}: {line}", path.display());
+            }
+            let has_database = text.contains("rusqlite") && *name != "empirica-transcripts";
+            assert!(!has_database, "{} names a database", path.display());
+        }
+    }
+}
+
+#[test]
+fn only_the_git_module_touches_git() {
+    for (path, text) in sources() {
+        let on_git = path.starts_with("crates/empirica-notes/src/git");
+        for forbidden in ["gix::", "use gix", "Command::new(\"git\")"] {
+            assert!(on_git || !text.contains(forbidden), "{} names {forbidden}", path.display());
+        }
+    }
+}
+
+#[test]
+fn ops_print_nothing_and_nobody_prints_past_the_streams() {
+    for (path, text) in sources() {
+        let code = code(&text);
+        for forbidden in ["println!", "eprintln!", "print!(", "dbg!("] {
+            assert!(!code.contains(forbidden), "{} prints with {forbidden}", path.display());
+        }
+        if path.starts_with("src/ops") {
+            assert!(!code.contains("io::stdout") && !code.contains("io::stderr"), "{} prints", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_file_says_in_its_first_line_what_it_is_for() {
+    for (path, text) in sources() {
+        assert!(text.starts_with("//! "), "{} does not say what it is for", path.display());
+    }
+}
+
+#[test]
+fn a_command_line_of_the_program_is_written_as_data() {
+    // help and the pages made of it are texts about the command line
+    let about = [
+        "src/cli/args",
+        "src/cli/help.rs",
+        "src/cli/help",
+        "src/cli/manual.rs",
+        "crates/empirica-notes/src/error/remedy.rs",
+    ];
+    for (path, text) in sources().into_iter().filter(|(path, _)| !path.ends_with("tests.rs")) {
+        let code = code(&text);
+        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let after = line.split("git empirica ").nth(1).and_then(|rest| rest.chars().next());
+            let is_command = after.is_some_and(|first| first.is_ascii_lowercase() || "-{\\<".contains(first));
+            assert!(!is_command || about.iter().any(|about| path.starts_with(about)), "{}: {line}", path.display());
+        }
+    }
+}
+
+#[test]
+fn code_outside_tests_does_not_unwrap() {
+    for (path, text) in sources().into_iter().filter(|(path, _)| !path.ends_with("tests.rs")) {
+        let code = code(&text);
+        assert!(!code.contains(".unwrap()"), "{} unwraps", path.display());
+    }
+}
+
+#[test]
+fn no_source_tells_a_debug_build_from_a_release() {
+    for (path, text) in sources() {
+        for forbidden in ["debug_assertions", "cfg!(test)", "cfg(not(test))"] {
+            assert!(!text.contains(forbidden), "{} names {forbidden}", path.display());
+        }
+    }
+}
