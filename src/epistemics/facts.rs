@@ -97,7 +97,7 @@ pub struct Inquiry {
 }
 
 /// The facts of a session. `aside` has the handoffs that a newer one took the place of
-/// ([`super::journal::superseded`]), at least those of this session.
+/// ([`superseded`](crate::model::superseded::superseded)), at least those of this session.
 pub fn facts(gathered: &Gathered, aside: &BTreeSet<Id>) -> Facts {
     let session = &gathered.session;
     let began_ms = at_ms(&session.started_at, &session.began);

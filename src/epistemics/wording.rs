@@ -102,7 +102,7 @@ pub fn words(text: &str) -> Vec<String> {
 const MOST: usize = 10_000;
 
 /// Where any of the terms are in a text: begin and end in characters, the end not included, in order; what overlaps or
-/// touches is one. Empty for no terms. Of many words that the terms have, the first [`MOST`] are looked at.
+/// touches is one. Empty for no terms. Of many words that the terms have, the first `MOST` are looked at.
 pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
     let wanted: Vec<(Vec<String>, bool)> = terms.iter().map(|term| (words(&term.text), term.is_prefix)).collect();
     let all: HashSet<&str> = wanted.iter().flat_map(|(words, _)| words).map(String::as_str).collect();

@@ -50,7 +50,7 @@ pub struct Outcome {
 
 /// Writes `FOLDER/<ai>/<session>.md` and `.json` for each session with a handoff in force, with all of its handoffs, oldest
 /// first. `folder` is relative to where the command runs, and is made. Files that are there are replaced, when they differ; others
-/// stay. A name of an agent leads nowhere else: see [`folder_names`]. A link in the place of an agent's folder is an error.
+/// stay. A name of an agent leads nowhere else: see `folder_names`. A link in the place of an agent's folder is an error.
 pub fn run(
     context: &Context<'_>,
     folder: &Path,

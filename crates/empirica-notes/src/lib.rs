@@ -1,7 +1,7 @@
 //! Records in git notes: appended to a log, flushed to refs by union, read from wherever they are, recovered, redacted and
 //! synchronised.
 //!
-//! [`git`] alone knows gix and runs git. [`model`] has the records, [`format`] writes them down, [`store`] keeps them.
+//! [`git`] alone knows gix and runs git. [`model`] has the records, [`mod@format`] writes them down, [`store`] keeps them.
 //!
 //! Notes are sets of lines, and merging is their union:
 //!

@@ -1,6 +1,6 @@
 //! Tells which stretches of a text are secrets, and puts `[redacted:<rule>]` in their place.
 //!
-//! The rules are those of the `nosecrets-rules` crate, joined by [`EXTRA`], [`formats`] and [`assigned`] for what it lacks:
+//! The rules are those of the `nosecrets-rules` crate, joined by more for what it lacks:
 //! whole private keys, the formats of a hundred issuers, any `password = …`. One look at the bytes tells which of them can match at all,
 //! and only those are loaded and compiled.
 //!

@@ -280,7 +280,7 @@ pub struct Handoff {
     /// Which round of the task this is, 1 or more.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u64>,
-    /// What its format has besides (see [`formats`](git_empirica::model::formats)): without the type, the task and the round.
+    /// What its format has besides (see docs/schema): without the type, the task and the round.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub payload: Option<Map<String, Value>>,
     /// The handoff that this one is, written anew with what its receivers asked.
