@@ -4,7 +4,7 @@
 //!
 //! | floor | tells |
 //! |---|---|
-//! | [`error`], [`env`], [`fault`] | what can go wrong; what the process was given; what goes wrong on demand, in tests |
+//! | [`error`], [`mod@env`], [`fault`] | what can go wrong; what the process was given; what goes wrong on demand, in tests |
 //! | [`model`] | plain data: vectors, records, sessions, handoffs |
 //! | [`epistemics`] | pure rules over the model |
 //! | [`git`] | the only floor that names gix or spawns git |

@@ -1,4 +1,6 @@
 //! The arguments: their doc comments are the help, the manual pages and the completions.
+// doc comments are the help, which names placeholders as <ai>
+#![allow(rustdoc::invalid_html_tags)]
 
 mod assess;
 mod calibration;
