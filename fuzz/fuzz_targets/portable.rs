@@ -1,8 +1,8 @@
 //! Lines of an export: what was written is read as it was, and what is read can be written.
 #![no_main]
 
-use git_empirica::model::Shelf;
 use empirica_notes::format::portable::{Portable, Read, read, shelf_of, write, write_epoch};
+use git_empirica::model::Shelf;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

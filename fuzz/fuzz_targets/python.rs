@@ -1,8 +1,8 @@
 //! Whatever stands in the notes of the Python tool: the same records in any order, each payload kept, each record readable.
 #![no_main]
 
-use git_empirica::wire::python::{Original, PREFIXES, convert};
 use empirica_notes::format::{portable, record};
+use git_empirica::wire::python::{Original, PREFIXES, convert};
 use git_empirica_fuzz::parts;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};

@@ -1,9 +1,9 @@
 //! A line is a record or it is none; a record is written as a line that says the same, and what is redacted of it is gone.
 #![no_main]
 
-use git_empirica::model::Body;
 use empirica_notes::format::redact::{Texts, is_stub, stub};
 use empirica_notes::format::{lines, portable, record};
+use git_empirica::model::Body;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
