@@ -178,6 +178,6 @@ fn a_text_names_the_tools_and_their_arguments() {
         "{after}"
     );
     // the command line says the same in its own terms
-    let said = repo.fails(2, &["search", "--handoffs", "--task", "("]);
+    let said = repo.fails(2, ["search", "--handoffs", "--task", "("]);
     assert_eq!(said["reason"], "--task takes a regular expression");
 }

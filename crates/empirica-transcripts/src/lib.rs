@@ -24,7 +24,8 @@ mod read;
 mod reader;
 #[cfg(feature = "read")]
 mod summary;
-#[cfg(all(test, feature = "read"))]
+#[cfg(test)]
+#[cfg(feature = "read")]
 mod tests;
 #[cfg(feature = "read")]
 mod text;

@@ -10,7 +10,7 @@ use crate::ops::init::record::{How, Record};
 use crate::ops::init::scripts::shell_path;
 use crate::ops::init::steps::Step;
 use crate::ops::init::{self, hooks, settings};
-use empirica_notes::git::process::version;
+use empirica_notes::git::process::{self, version};
 use empirica_notes::git::repository::config;
 
 /// Checks; and whether `init` has been here.
@@ -41,7 +41,7 @@ pub fn checks(context: &Context<'_>) -> (bool, Vec<Check>) {
 }
 
 fn git(context: &Context<'_>) -> Check {
-    let Some(version) = version::installed(context.repo.cwd()) else {
+    let Some(version) = process::installed(context.repo.cwd()) else {
         return Check::wrong("git", "git cannot be started").command("git --version");
     };
     match version::too_old(&version) {

@@ -36,10 +36,10 @@ pub use crate::store::recover::rescue::Rescued;
 pub use crate::store::redact::Redaction;
 pub use crate::store::redact::scrub::Scrubbed;
 pub use crate::store::redact::tombstones::{Epoch, Form};
-pub use crate::store::secrets::stored_scan::{Leak, Part};
+pub use crate::store::secrets::leak::{Leak, Part};
 pub use crate::store::sync::{Line, Standing, Travelling};
 pub use crate::store::write::follow::Follow;
-pub use crate::store::write::{Storage, When, Written};
+pub use crate::store::write::outcome::{Storage, When, Written};
 pub use empirica_secrets::Replaced;
 
 /// Renders what the notes show to people. Given by the floor that has the templates.

@@ -221,8 +221,7 @@ fn said(stderr: &[u8]) -> Error {
             .suggest("Use a branch, tag or commit that git knows; paths go behind --.")
             .command("git for-each-ref --count=20 --sort=-committerdate refs/heads refs/tags refs/remotes");
     }
-    let reason = crate::git::process::version::blamed(Path::new("."), &text)
-        .unwrap_or_else(|| "git refused the request".to_owned());
+    let reason = blamed(Path::new("."), &text).unwrap_or_else(|| "git refused the request".to_owned());
     out.reason(reason).suggest("Put right what git names, then run the command again.").command("git version")
 }
 
@@ -322,4 +321,17 @@ pub fn shell(line: &str, arguments: &[&std::ffi::OsStr]) -> Command {
     command.arg("-c").arg(if arguments.is_empty() { line.to_owned() } else { format!("{line} \"$@\"") }).arg(line);
     command.args(arguments);
     command
+}
+
+/// The version of the installed git, as it says it; `None` when there is none.
+pub fn installed(cwd: &Path) -> Option<String> {
+    let out = output(git(cwd).arg("version")).ok()?;
+    let text = String::from_utf8_lossy(&out);
+    Some(text.trim().trim_start_matches("git version ").to_owned())
+}
+
+/// What there is to say of the installed git's age, when its words say that it does not know what it was asked for.
+pub(crate) fn blamed(cwd: &Path, words: &str) -> Option<String> {
+    const UNKNOWN: [&str; 4] = ["unknown option", "unknown switch", "is not a git command", "unrecognized argument"];
+    UNKNOWN.iter().any(|unknown| words.contains(unknown)).then(|| version::too_old(&installed(cwd)?)).flatten()
 }

@@ -1,18 +1,7 @@
 //! Which git is installed, and whether it is one this program is tested with.
 
-use std::path::Path;
-
-use crate::git::process::{git, output};
-
 /// The oldest version that the tests run with. Older ones are not refused: what they cannot do is said when it is wanted.
 const OLDEST: (u32, u32) = (2, 39);
-
-/// The version of the installed git, as it says it; `None` when there is none.
-pub fn installed(cwd: &Path) -> Option<String> {
-    let out = output(git(cwd).arg("version")).ok()?;
-    let text = String::from_utf8_lossy(&out);
-    Some(text.trim().trim_start_matches("git version ").to_owned())
-}
 
 /// What there is to say of a git that is older than those this program is tested with; `None` of a newer one, and of one
 /// whose version cannot be read.
@@ -23,12 +12,6 @@ pub fn too_old(version: &str) -> Option<String> {
     let text =
         || format!("git {version} is older than {major}.{minor}, the oldest version this program is tested with");
     (found < OLDEST).then(text)
-}
-
-/// The same of the installed git, when its words say that it does not know what it was asked for.
-pub(crate) fn blamed(cwd: &Path, words: &str) -> Option<String> {
-    const UNKNOWN: [&str; 4] = ["unknown option", "unknown switch", "is not a git command", "unrecognized argument"];
-    UNKNOWN.iter().any(|unknown| words.contains(unknown)).then(|| too_old(&installed(cwd)?)).flatten()
 }
 
 #[cfg(test)]

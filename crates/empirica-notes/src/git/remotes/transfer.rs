@@ -288,12 +288,12 @@ fn failed(place: &Place, what: &str, stderr: &[u8]) -> Error {
         "Your records are safe here; run it again when this is mended."
     };
     let reason = if words.is_empty() { "git says why above".to_owned() } else { words.join("; ") };
-    let reason = crate::git::process::version::blamed(Path::new("."), &text)
-        .map_or(reason.clone(), |old| format!("{old}; {reason}"));
+    let reason =
+        crate::git::process::blamed(Path::new("."), &text).map_or(reason.clone(), |old| format!("{old}; {reason}"));
     Error::refused(format!("the notes could not be {what} {}", place.name))
         .reason(reason)
         .suggest(advice)
-        .commands_of((place.name != place.push).then(|| "git remote -v".to_owned()).into_iter())
+        .commands_of((place.name != place.push).then(|| "git remote -v".to_owned()))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Secrets in what is stored, and in what a push would send.
 
+pub mod leak;
 pub mod own_texts;
 pub mod push_scan;
 pub mod stored_scan;

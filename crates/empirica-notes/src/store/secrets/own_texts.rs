@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::format::lines;
 use crate::model::Shelf;
-use crate::store::secrets::stored_scan::allowed_id;
+use crate::store::secrets::leak::allowed_id;
 use crate::store::{Leak, Out, Store};
 
 /// The handoffs' texts, read when they are first asked for.

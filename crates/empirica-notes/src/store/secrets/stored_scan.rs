@@ -1,10 +1,11 @@
 //! Secrets in what is stored already: what they are of, and all there are.
 
+use crate::store::secrets::leak::{Leak, Part, allowed_id, is_allowed};
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::error::{Command, Result, empirica};
+use crate::error::Result;
 use crate::format::redact::is_stub;
 use crate::format::{blocks, lines};
 use crate::git::{Oid, notes};
@@ -12,68 +13,6 @@ use crate::model::Shelf;
 use crate::store::secrets::own_texts::Said;
 use crate::store::{Lookup, MARKDOWN_REF, Store, data_ref, our_refs, tracked};
 use empirica_secrets::Replaced;
-
-/// Where a secret would leave with what travels, or is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leak {
-    /// The record's id; `None` for what is no record.
-    pub id: Option<String>,
-    /// The field of the record that holds it.
-    pub field: Option<String>,
-    /// The rule that saw it.
-    pub rule: &'static str,
-    /// The ref that has it, and the object whose note it is, or the commit or tree; `None` for what waits in the log.
-    pub place: Option<(String, Oid)>,
-    /// What of the ref has it.
-    pub part: Part,
-}
-
-/// What of a ref something is in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
-    /// A note as it is now.
-    Note,
-    /// An older version of a note.
-    Earlier,
-    /// Who made a commit of the notes, or its message.
-    Message,
-    /// The name of a file.
-    Name,
-    /// A file that is no note, at this path.
-    File(String),
-}
-
-impl Leak {
-    pub(crate) fn new(id: Option<String>, field: Option<String>, rule: &'static str) -> Self {
-        Leak { id, field, rule, place: None, part: Part::Note }
-    }
-
-    pub(crate) fn at(self, name: &str, object: Oid, part: Part) -> Self {
-        Leak { place: Some((name.to_owned(), object)), part, ..self }
-    }
-
-    /// What holds it, in words. What was found is not said.
-    pub fn what(&self) -> String {
-        let (name, object) =
-            self.place.as_ref().map_or(("the log", String::new()), |(name, on)| (name.as_str(), on.to_string()));
-        match (&self.part, &self.id) {
-            (Part::Note, Some(id)) => format!("the record {id}"),
-            (Part::Note, None) => format!("what is no record, in the note of {object} in {name},"),
-            (Part::Earlier, _) => format!("an older version of the note of {object} in {name}"),
-            (Part::Message, _) => format!("the commit {object} of {name}"),
-            (Part::Name, _) => format!("the name of a file in {name}"),
-            (Part::File(path), _) => format!("the file {path} in {name}"),
-        }
-    }
-
-    /// The commands that take it out.
-    pub fn remedies(&self) -> Vec<Command> {
-        match (&self.part, &self.id) {
-            (Part::Note, Some(id)) => vec![empirica("redact").arg(id.as_str())],
-            _ => vec![empirica("redact").flag("--secrets")],
-        }
-    }
-}
 
 /// What is told of a scan: how many notes are done, of how many.
 pub type Told<'t> = &'t mut dyn FnMut(usize, usize);
@@ -213,17 +152,4 @@ fn unsigned(commit: &str) -> String {
 pub(crate) fn leak_of_text((id, text): &(Option<String>, String)) -> Option<Leak> {
     let rule = *empirica_secrets::redact_text(text)?.1.first()?;
     Some(Leak::new(id.clone(), None, rule))
-}
-
-fn is_allowed(record: &Value) -> bool {
-    record.get(empirica_secrets::ALLOWED).and_then(Value::as_bool).unwrap_or(false)
-}
-
-/// The id of a record whose secrets were allowed.
-pub(crate) fn allowed_id(line: &[u8]) -> Option<String> {
-    // most lines do not say the word, and need not be read for it
-    let key = empirica_secrets::ALLOWED.as_bytes();
-    let says = line.windows(key.len()).any(|word| word == key);
-    let value: Value = says.then(|| serde_json::from_slice(line).ok()).flatten()?;
-    is_allowed(&value).then(|| lines::id(line).map(str::to_owned)).flatten()
 }
