@@ -8,14 +8,14 @@ use std::process::Stdio;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use empirica_notes::format::record;
+use empirica_notes::model::assessment::CommitLine;
+use empirica_notes::model::handoff::MadeIn;
+use empirica_notes::model::journal::{DeadEnd, Decision, Evidence, Finding, Resolve, Unknown};
+use empirica_notes::model::session::{SessionEnd, SessionStart};
+use empirica_notes::model::{Assessment, Body, Head, Id, Phase, Record, SessionId, Shelf, Vector, Vectors};
+use empirica_notes::store::Render;
 use git_empirica::epistemics::gathered::Gathered;
 use git_empirica::epistemics::report::{Said, Work, report};
-use git_empirica::model::assessment::CommitLine;
-use git_empirica::model::handoff::MadeIn;
-use git_empirica::model::journal::{DeadEnd, Decision, Evidence, Finding, Resolve, Unknown};
-use git_empirica::model::session::{SessionEnd, SessionStart};
-use git_empirica::model::{Assessment, Body, Head, Id, Phase, Record, SessionId, Shelf, Vector, Vectors};
-use git_empirica::store::Render;
 use git_empirica::view::block::BuiltIn;
 
 use super::common::{Bench, run};

@@ -25,5 +25,3 @@ pub mod model;
 pub mod ops;
 pub mod view;
 pub mod wire;
-
-pub use empirica_notes::{env, error, fault, git, store};

@@ -4,8 +4,8 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
+use empirica_notes::env::Env;
 use git_empirica::cli::{self, Streams};
-use git_empirica::env::Env;
 
 // the one place that reads the process's environment
 #[allow(clippy::disallowed_methods)]
@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     let cwd = std::env::current_dir().unwrap_or_default();
     let program = std::env::current_exe().unwrap_or_default();
     #[cfg(feature = "fault-injection")]
-    git_empirica::fault::arm(std::env::var("EMPIRICA_FAULT").ok().as_deref());
+    empirica_notes::fault::arm(std::env::var("EMPIRICA_FAULT").ok().as_deref());
     let env = Env::new(|name| std::env::var(name).ok(), cwd, program);
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
     let streams = Streams {

@@ -4,16 +4,16 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::Value;
 
+use empirica_notes::model::assessment::Assessment;
+use empirica_notes::model::goal::{Goal, GoalDone, GoalDrop, GoalTake, Priority};
+use empirica_notes::model::journal::Evidence;
+use empirica_notes::model::record::{Attach, Supersede};
+use empirica_notes::model::session::{SessionEnd, SessionStart};
+use empirica_notes::model::vectors::{Vector, Vectors};
+use empirica_notes::model::{Body, Head, Id, Phase, Record, SessionId};
 use git_empirica::epistemics::belief::{beliefs, differences};
 use git_empirica::epistemics::gathered::Gathered;
 use git_empirica::epistemics::track::{Entry, Score};
-use git_empirica::model::assessment::Assessment;
-use git_empirica::model::goal::{Goal, GoalDone, GoalDrop, GoalTake, Priority};
-use git_empirica::model::journal::Evidence;
-use git_empirica::model::record::{Attach, Supersede};
-use git_empirica::model::session::{SessionEnd, SessionStart};
-use git_empirica::model::vectors::{Vector, Vectors};
-use git_empirica::model::{Body, Head, Id, Phase, Record, SessionId};
 
 use crate::harness::Place;
 

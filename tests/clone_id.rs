@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use git_empirica::model::hash::fnv;
+use empirica_notes::model::hash::fnv;
 use serde_json::Value;
 
 use crate::harness::{Place, Ran, Repo, fed};

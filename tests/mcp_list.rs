@@ -1,6 +1,6 @@
 //! The list of tools: what it costs to read, and that it says what is so.
 
-use git_empirica::error::{Terms, blank, empirica};
+use empirica_notes::error::{Terms, blank, empirica};
 use git_empirica::mcp::Offered;
 use serde_json::{Value, json};
 

@@ -6,13 +6,13 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use empirica_notes::format::{blocks, lines, record};
-use git_empirica::model::assessment::{Assessment, Checkpoint, Trigger};
-use git_empirica::model::goal::{Goal, Priority};
-use git_empirica::model::journal::{DeadEnd, Decision, Evidence, Finding, Mistake, Unknown};
-use git_empirica::model::record::Attach;
-use git_empirica::model::session::SessionStart;
-use git_empirica::model::vectors::{Vector, Vectors};
-use git_empirica::model::{Body, Head, Id, Phase, Record, SessionId};
+use empirica_notes::model::assessment::{Assessment, Checkpoint, Trigger};
+use empirica_notes::model::goal::{Goal, Priority};
+use empirica_notes::model::journal::{DeadEnd, Decision, Evidence, Finding, Mistake, Unknown};
+use empirica_notes::model::record::Attach;
+use empirica_notes::model::session::SessionStart;
+use empirica_notes::model::vectors::{Vector, Vectors};
+use empirica_notes::model::{Body, Head, Id, Phase, Record, SessionId};
 
 fn id(n: u64) -> Id {
     Id::parse(&format!("019ab000-0000-7000-8000-0000{n:08x}")).expect("an id")

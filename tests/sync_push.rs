@@ -6,8 +6,8 @@ use std::io::Read;
 use std::net::TcpListener;
 use std::path::PathBuf;
 
-use git_empirica::env::Env;
-use git_empirica::git::Repository;
+use empirica_notes::env::Env;
+use empirica_notes::git::Repository;
 use git_empirica::ops::sync::{BeforePush, before_push};
 use git_empirica::ops::{Asked, Context};
 use git_empirica::view::block::BuiltIn;

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::rc::Rc;
 
+use empirica_notes::env::Env;
 use git_empirica::cli::{self, Streams};
-use git_empirica::env::Env;
 
 use crate::harness::{Place, Repo};
 

@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use git_empirica::model::session::Session;
-use git_empirica::model::{Id, SessionId};
+use empirica_notes::model::session::Session;
+use empirica_notes::model::{Id, SessionId};
 use git_empirica::ops::alias::pick;
 use git_empirica_fuzz::texts;
 use libfuzzer_sys::fuzz_target;

@@ -5,7 +5,7 @@ use std::io::{Cursor, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use git_empirica::env::Env;
+use empirica_notes::env::Env;
 use git_empirica::mcp::serve;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;

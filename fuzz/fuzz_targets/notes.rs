@@ -5,12 +5,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use empirica_notes::env::Env;
+use empirica_notes::error::Result;
 use empirica_notes::format::lines;
-use git_empirica::env::Env;
-use git_empirica::error::Result;
-use git_empirica::git::{Notes, NotesTree, Oid, Repository, notes, parse_oid};
-use git_empirica::model::{Id, Record, Shelf};
-use git_empirica::store::{Render, Store, data_ref};
+use empirica_notes::git::{Notes, NotesTree, Oid, Repository, notes, parse_oid};
+use empirica_notes::model::{Id, Record, Shelf};
+use empirica_notes::store::{Render, Store, data_ref};
 use git_empirica_fuzz::Bytes;
 use gix::objs::{Kind, Write as _};
 use libfuzzer_sys::fuzz_target;

@@ -2,7 +2,7 @@
 #![no_main]
 
 use empirica_notes::format::portable::{Portable, Read, read, shelf_of, write, write_epoch};
-use git_empirica::model::Shelf;
+use empirica_notes::model::Shelf;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -3,7 +3,7 @@
 
 use empirica_notes::format::redact::{Texts, is_stub, stub};
 use empirica_notes::format::{lines, portable, record};
-use git_empirica::model::Body;
+use empirica_notes::model::Body;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

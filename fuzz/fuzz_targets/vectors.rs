@@ -1,7 +1,7 @@
 //! Vectors as they are written: a set of values from 0 to 1 that is read again as it was, or an error that changes nothing.
 #![no_main]
 
-use git_empirica::model::Vectors;
+use empirica_notes::model::Vectors;
 use git_empirica_fuzz::texts;
 use libfuzzer_sys::fuzz_target;
 

@@ -4,10 +4,10 @@ use super::args::TaskCommand;
 use super::dispatch::Here;
 use super::input::Input;
 use super::{args, requests};
-use crate::error::Result;
 use crate::model::readers::Reader;
 use crate::ops::{Asked, accept, answer, collect, init, instructions, task};
 use crate::view::{self, Answer};
+use empirica_notes::error::Result;
 use empirica_transcripts::model::Agent;
 
 impl Here<'_> {

@@ -3,9 +3,9 @@
 use super::dispatch::Here;
 use super::input::Input;
 use super::{args, requests};
-use crate::error::Result;
 use crate::ops::search;
 use crate::view::{self, Answer};
+use empirica_notes::error::Result;
 
 impl Here<'_> {
     pub(super) fn search(&mut self, mut given: args::Search) -> Result<Answer> {

@@ -4,9 +4,9 @@ use super::args;
 use super::dispatch::Here;
 use super::input::Input;
 use super::progress::Progress;
-use crate::error::Result;
 use crate::ops::{Asked, doctor, redact, repair};
 use crate::view::{self, Answer};
+use empirica_notes::error::Result;
 
 impl Here<'_> {
     pub(super) fn redact(&mut self, given: args::Redact) -> Result<Answer> {

@@ -5,10 +5,6 @@ use super::input::Input;
 use super::output::Output;
 use super::progress::Progress;
 use super::{args, hooks, manual, requests};
-use crate::env::Env;
-use crate::error::{Result, empirica};
-use crate::git::Repository;
-use crate::model::{Phase, Trigger};
 use crate::ops::journal::Entry;
 use crate::ops::{
     Asked, Context, assess, bootstrap, calibration, checkpoint, committer, compaction, current, deinit, demo, diff,
@@ -18,6 +14,10 @@ use crate::view::block::BuiltIn;
 use crate::view::fit::Form;
 use crate::view::template::Templates;
 use crate::view::{self, Answer};
+use empirica_notes::env::Env;
+use empirica_notes::error::{Result, empirica};
+use empirica_notes::git::Repository;
+use empirica_notes::model::{Phase, Trigger};
 
 /// Runs a command and writes its answer.
 pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
@@ -349,7 +349,7 @@ impl<'a> Here<'a> {
                 (Entry::Activity { category, text: input.words(text)?, failed, files: file }, entry)
             }
             other => {
-                return Err(crate::error::Error::usage(format!("this command has no answer: {other:?}"))
+                return Err(empirica_notes::error::Error::usage(format!("this command has no answer: {other:?}"))
                     .suggest("See which commands there are.")
                     .command(empirica("").flag("-h")));
             }

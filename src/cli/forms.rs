@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::git::history::selecting;
+use empirica_notes::git::history::selecting;
 
 /// Names of commands that are another's today.
 const NAMES: &[(&str, &[&str])] = &[

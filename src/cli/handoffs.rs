@@ -4,9 +4,9 @@ use super::args::HandoffCommand;
 use super::dispatch::Here;
 use super::input::Input;
 use super::{args, editor, requests};
-use crate::error::Result;
 use crate::ops::{Asked, handoff, show, sign};
 use crate::view::{self, Answer};
+use empirica_notes::error::Result;
 
 impl Here<'_> {
     pub(super) fn handoff(&mut self, given: args::Handoff) -> Result<Answer> {

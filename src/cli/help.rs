@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::args::Cli;
 use super::{forms, manual};
-use crate::error::{Error, Result, empirica};
-use crate::model::Vector;
 use crate::view::Answer;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::Vector;
 
 /// A heading, and the commands below it.
 type Group = (&'static str, &'static [&'static str]);

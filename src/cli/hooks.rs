@@ -4,14 +4,14 @@ use std::io::Read;
 
 use super::output::Output;
 use super::{args, requests};
-use crate::env::Env;
-use crate::error::Kind;
-use crate::git::Repository;
 use crate::ops::hook;
 use crate::view;
 use crate::view::block::BuiltIn;
 use crate::view::template::Templates;
 use crate::wire::hooks::{self, Event, Told};
+use empirica_notes::env::Env;
+use empirica_notes::error::Kind;
+use empirica_notes::git::Repository;
 use empirica_transcripts::model::Agent;
 
 /// The most that an agent can tell, in bytes; what is longer is taken for nothing.

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::error::{Error, Result};
 use crate::ops::portable::unread;
+use empirica_notes::error::{Error, Result};
 
 /// Reads the texts of one command; standard input at most once.
 pub struct Input<'a> {

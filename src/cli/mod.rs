@@ -24,10 +24,10 @@ use std::io::{Read, Write};
 
 use clap::Parser;
 
-use crate::env::Env;
-use crate::error::{Kind, Shell};
 use crate::view::answer::{failure, failure_text};
 use args::Cli;
+use empirica_notes::env::Env;
+use empirica_notes::error::{Kind, Shell};
 use output::{Output, is_broken_pipe};
 
 /// The process's streams.
@@ -114,14 +114,14 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: Opt
     }
 }
 
-fn without_mcp() -> crate::error::Error {
-    crate::error::Error::refused("cannot serve MCP clients: this program was built without the feature mcp")
+fn without_mcp() -> empirica_notes::error::Error {
+    empirica_notes::error::Error::refused("cannot serve MCP clients: this program was built without the feature mcp")
         .suggest("Build the program with its default features, where its source is.")
         .command("cargo install --locked --path .")
 }
 
 /// The one place where an error becomes output and an exit code.
-fn report(error: &crate::error::Error, as_json: bool, streams: &mut Streams) -> u8 {
+fn report(error: &empirica_notes::error::Error, as_json: bool, streams: &mut Streams) -> u8 {
     // when even this cannot be written, the exit code still says it
     let _ = if as_json {
         writeln!(streams.out, "{}", crate::view::safe::json(&failure(error, &Shell).into()))

@@ -6,12 +6,12 @@ use std::process::{Child, Stdio};
 
 use super::Streams;
 use super::args::ColorWord;
-use crate::env::Env;
-use crate::error::{Error, Result, Shell};
-use crate::git::Repository;
-use crate::git::process::{shell, variable};
 use crate::view::Answer;
 use crate::view::colour::Paint;
+use empirica_notes::env::Env;
+use empirica_notes::error::{Error, Result, Shell};
+use empirica_notes::git::Repository;
+use empirica_notes::git::process::{shell, variable};
 
 /// The output of one command.
 pub struct Output {

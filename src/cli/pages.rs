@@ -2,9 +2,9 @@
 
 use super::args;
 use super::dispatch::Here;
-use crate::error::{Error, Result, empirica};
 use crate::ops::{Asked, report};
 use crate::view::{self, Answer};
+use empirica_notes::error::{Error, Result, empirica};
 
 impl Here<'_> {
     pub(super) fn report(&mut self, given: args::Report) -> Result<Answer> {

@@ -3,9 +3,9 @@
 use super::args;
 use super::dispatch::Here;
 use super::progress::Progress;
-use crate::error::Result;
 use crate::ops::{Asked, export_markdown, portable, python};
 use crate::view::{self, Answer};
+use empirica_notes::error::Result;
 
 impl Here<'_> {
     /// An export of lines is written as it is read; it is no document.

@@ -6,11 +6,6 @@ use super::args;
 use super::input::Input;
 use crate::epistemics::metrics::Period;
 use crate::epistemics::report::Said;
-use crate::error::{Error, Result, empirica};
-use crate::model::assessment::Trigger;
-use crate::model::goal::Priority;
-use crate::model::handoff::Calibration;
-use crate::model::{Phase, Vectors, Verdict};
 use crate::ops::Asked;
 use crate::ops::accept;
 use crate::ops::assess::{Request, vector_error};
@@ -19,6 +14,11 @@ use crate::ops::{handoff, hook, init, log, managed, search};
 use crate::view::pack::Detail;
 use crate::view::search::reports;
 use crate::view::show::Format;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::assessment::Trigger;
+use empirica_notes::model::goal::Priority;
+use empirica_notes::model::handoff::Calibration;
+use empirica_notes::model::{Phase, Vectors, Verdict};
 use empirica_transcripts::model::Agent;
 
 impl From<args::Who> for Asked {

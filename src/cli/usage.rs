@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::args::Cli;
-use crate::error::{Command, Error, empirica, quote};
+use empirica_notes::error::{Command, Error, empirica, quote};
 
 /// Whether the arguments ask for JSON, also when they cannot be parsed: `--json`, and for `search` its `--format json`.
 pub fn wants_json(arguments: &[OsString]) -> bool {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::model::{Body, Handoff, Id, Record};
+use empirica_notes::model::{Body, Handoff, Id, Record};
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +93,7 @@ pub fn arrival<'a>(
     };
     let judged = |files: &[String]| files.iter().any(|file| !is(file, &[Verdict::Unjudged]));
     // without files of its own, a check vouches for all that was made
-    let vouched = |proof: &'_ crate::model::handoff::Proof| match proof.files.is_empty() {
+    let vouched = |proof: &'_ empirica_notes::model::handoff::Proof| match proof.files.is_empty() {
         true => handoff.artifacts.clone(),
         false => proof.files.clone(),
     };
@@ -145,7 +145,7 @@ pub fn remaining(handoff: &Handoff, arrival: &Arrival) -> Handoff {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::handoff::{Item, Proof};
+    use empirica_notes::model::handoff::{Item, Proof};
 
     fn handoff(artifacts: &[&str], evidence: &[(&str, i32, &[&str])]) -> Handoff {
         let strings = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();

@@ -2,7 +2,7 @@
 
 use super::confidence::round4;
 use super::gathered::Gathered;
-use crate::model::{Phase, Vector};
+use empirica_notes::model::{Phase, Vector};
 
 /// The standard deviation of the prior, whose mean is 0: before anything was seen, no bias is assumed (DESIGN §3).
 const PRIOR_SD: f64 = 0.2;

@@ -1,8 +1,8 @@
 //! A snapshot bounded: its texts are shortened until it fits.
 
 use super::short::short;
-use crate::model::Checkpoint;
-use crate::model::snapshot::{GitState, Snapshot};
+use empirica_notes::model::Checkpoint;
+use empirica_notes::model::snapshot::{GitState, Snapshot};
 
 /// The most bytes of a checkpoint as JSON.
 pub const MOST: usize = 16 * 1024;

@@ -2,8 +2,8 @@
 //! `track.rs`.
 
 use super::confidence::round4;
-use crate::model::handoff::Calibration;
-use crate::model::{Vector, Vectors};
+use empirica_notes::model::handoff::Calibration;
+use empirica_notes::model::{Vector, Vectors};
 
 /// The self-assessment of one session, and what it follows from.
 #[derive(Debug, Clone, PartialEq)]

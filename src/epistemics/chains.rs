@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::journal::{Activity, Evidence};
-use crate::model::snapshot::Chain;
-use crate::model::{Body, Id, Record};
+use empirica_notes::model::journal::{Activity, Evidence};
+use empirica_notes::model::snapshot::Chain;
+use empirica_notes::model::{Body, Id, Record};
 
 /// The most places a path names.
 const PLACES: usize = 6;
@@ -141,9 +141,9 @@ pub fn path(records: &[&Record]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Head;
-    use crate::model::goal::{Goal, GoalDone};
-    use crate::model::journal::*;
+    use empirica_notes::model::Head;
+    use empirica_notes::model::goal::{Goal, GoalDone};
+    use empirica_notes::model::journal::*;
 
     fn id(n: u32) -> Id {
         Id::parse(&format!("00000000-0000-7000-8000-0000{n:08x}")).unwrap()

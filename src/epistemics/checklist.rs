@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use self::imperative::{can_judge, has_imperative, steps};
 use super::missed::{Remembered, missed, missed_sentence};
 use super::task;
-use crate::model::Handoff;
-use crate::model::goal::GoalStatus;
+use empirica_notes::model::Handoff;
+use empirica_notes::model::goal::GoalStatus;
 
 /// More steps than this are more than one iteration's work.
 const STEPS: usize = 7;
@@ -343,7 +343,7 @@ impl<'h> Said<'h> {
             "error_recovery" if self.text("/error_report/severity").is_none() => warn("the severity is not given"),
             "escalation" if self.text("/escalation_details/urgency").is_none() => warn("the urgency is not given"),
             "progress" | "error_recovery" | "escalation" => pass("the status is given"),
-            _ => match self.handoff.assessments.iter().any(|a| a.phase == crate::model::Phase::Postflight) {
+            _ => match self.handoff.assessments.iter().any(|a| a.phase == empirica_notes::model::Phase::Postflight) {
                 true => pass("the session ends with a POSTFLIGHT"),
                 false => warn("no POSTFLIGHT says how sure the session is of its work"),
             },

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::gathered::add_new;
-use crate::model::collected::{Collected, NumberedSubagent};
+use empirica_notes::model::collected::{Collected, NumberedSubagent};
 use empirica_transcripts::model::CATEGORIES;
 use empirica_transcripts::model::{Pending, Subagent, Tokens, ToolSummary, Transcript};
 

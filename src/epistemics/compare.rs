@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use self::changes::Changes;
 use super::side::Side;
-use crate::model::{Id, Vector};
+use empirica_notes::model::{Id, Vector};
 
 /// What happened to something from one side to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

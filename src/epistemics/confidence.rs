@@ -1,7 +1,7 @@
 //! Overall confidence: four weighted tiers of vectors.
 
-use crate::model::vectors::Tier;
-use crate::model::{Vector, Vectors};
+use empirica_notes::model::vectors::Tier;
+use empirica_notes::model::{Vector, Vectors};
 
 /// The weights of the tiers (DESIGN §3, after the Python tool's documented formula).
 const WEIGHTS: [(Tier, f64); 4] =

@@ -1,14 +1,14 @@
 //! The session-context document: what a session did and knows, for who continues it (agent handoff service, "HandoffContext").
 
-use crate::model::handoff::CONTEXT;
+use empirica_notes::model::handoff::CONTEXT;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::gathered::{Gathered, add_new};
 use super::short::short;
-use crate::model::Handoff;
-use crate::model::goal::GoalStatus;
-use crate::model::handoff::{Failure, Item, Relevant, Slip};
+use empirica_notes::model::Handoff;
+use empirica_notes::model::goal::GoalStatus;
+use empirica_notes::model::handoff::{Failure, Item, Relevant, Slip};
 use empirica_transcripts::model::{Role, Transcript};
 
 /// How long a message is that was shortened to fit, in characters.

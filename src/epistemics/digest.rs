@@ -2,9 +2,9 @@
 
 use super::gathered::Gathered;
 use super::recommend::unfinished;
-use crate::model::digest::Reply;
-use crate::model::handoff::Assessed;
-use crate::model::{Body, Digest, Id, Record, SessionId};
+use empirica_notes::model::digest::Reply;
+use empirica_notes::model::handoff::Assessed;
+use empirica_notes::model::{Body, Digest, Id, Record, SessionId};
 
 /// The digest of what `session` said since its last digest, or since a handoff that `is_told` says went to a commit, out of
 /// records in order of id; `None` when that is nothing.
@@ -61,8 +61,8 @@ pub fn digest(records: &[&Record], session: &SessionId, is_told: impl Fn(&Id) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Head;
-    use crate::model::journal::{Finding, Resolve, Source, Unknown};
+    use empirica_notes::model::Head;
+    use empirica_notes::model::journal::{Finding, Resolve, Source, Unknown};
 
     fn session() -> SessionId {
         SessionId::parse("11111111-2222-4333-8444-555555555555").unwrap()

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::confidence::round4;
-use crate::model::{Assessment, Body, Head, Id, Record, SessionId, Vector, Vectors};
+use empirica_notes::model::{Assessment, Body, Head, Id, Record, SessionId, Vector, Vectors};
 
 /// How many assessments are looked at when nothing else is said (DESIGN §3).
 pub const WINDOW: usize = 3;

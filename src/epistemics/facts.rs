@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::gathered::Gathered;
-use crate::model::{Head, Id, SessionId, Verdict};
+use empirica_notes::model::{Head, Id, SessionId, Verdict};
 
 /// What a session did, as far as metrics count it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,20 +97,20 @@ pub struct Inquiry {
 }
 
 /// The facts of a session. `aside` has the handoffs that a newer one took the place of
-/// ([`superseded`](crate::model::superseded::superseded)), at least those of this session.
+/// ([`superseded`](empirica_notes::model::superseded::superseded)), at least those of this session.
 pub fn facts(gathered: &Gathered, aside: &BTreeSet<Id>) -> Facts {
     let session = &gathered.session;
     let began_ms = at_ms(&session.started_at, &session.began);
     // a session whose start is stored knows where it worked
     let first = gathered.first_entry_at.as_deref().filter(|_| session.worktree.is_some()).and_then(parsed_ms);
-    let given = |(head, handoff): &(Head, crate::model::Handoff)| Given {
+    let given = |(head, handoff): &(Head, empirica_notes::model::Handoff)| Given {
         id: head.id.clone(),
         at_ms: at_ms(&head.at, &head.id),
         in_force: !aside.contains(&head.id),
         paths: handoff.artifacts.iter().map(|path| plain(path)).collect(),
     };
     let handoffs: Vec<Given> = gathered.handoffs.iter().map(given).collect();
-    let taken = |(head, accept): &(Head, crate::model::Accept)| Taken {
+    let taken = |(head, accept): &(Head, empirica_notes::model::Accept)| Taken {
         id: head.id.clone(),
         at_ms: at_ms(&head.at, &head.id),
         of: accept.of.clone(),
@@ -169,11 +169,11 @@ fn at_ms(at: &str, id: &Id) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::goal::{Goal, Priority};
-    use crate::model::journal::{Activity, DeadEnd, Finding, Resolve, Unknown};
-    use crate::model::record::VERSION;
-    use crate::model::session::SessionStart;
-    use crate::model::{Accept, Body, Handoff, Record};
+    use empirica_notes::model::goal::{Goal, Priority};
+    use empirica_notes::model::journal::{Activity, DeadEnd, Finding, Resolve, Unknown};
+    use empirica_notes::model::record::VERSION;
+    use empirica_notes::model::session::SessionStart;
+    use empirica_notes::model::{Accept, Body, Handoff, Record};
 
     const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
@@ -204,7 +204,7 @@ mod tests {
     }
 
     fn of(records: &[Record]) -> Facts {
-        let aside = crate::model::superseded::superseded(records);
+        let aside = empirica_notes::model::superseded::superseded(records);
         let session = records[0].head.session.clone().expect("a session");
         facts(&Gathered::collect(records, &session).expect("its start"), &aside)
     }

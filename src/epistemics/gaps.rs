@@ -1,8 +1,8 @@
 //! Gaps filled: which doubts the session settled.
 
 use super::confidence::round4;
-use crate::model::handoff::Gap;
-use crate::model::{Vector, Vectors};
+use empirica_notes::model::handoff::Gap;
+use empirica_notes::model::{Vector, Vectors};
 
 /// The gain in a vector from which a gap counts as filled (DESIGN §3, seed `_identify_filled_gaps`).
 const GAIN: f64 = 0.15;

@@ -2,7 +2,7 @@
 
 use super::confidence::{overall, round4};
 use super::drift::{Drift, Learned, Severity, of_session};
-use crate::model::{Assessment, Head, Vector, Vectors};
+use empirica_notes::model::{Assessment, Head, Vector, Vectors};
 
 /// Above this the uncertainty is high (DESIGN §3).
 const UNCERTAIN: f64 = 0.6;
@@ -119,7 +119,7 @@ fn recommend(decision: Decision, drift: &Drift) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Phase;
+    use empirica_notes::model::Phase;
 
     fn vectors(text: &str) -> Vectors {
         let mut v = Vectors::default();
@@ -164,7 +164,7 @@ mod tests {
     fn decided(given: &[(&str, Option<f64>)]) -> (Decision, String) {
         let head = Head {
             v: 1,
-            id: crate::model::Id::at(1),
+            id: empirica_notes::model::Id::at(1),
             session: None,
             ai: "a".into(),
             at: String::new(),

@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::collected::{Known, activity, add_tool, known};
 use super::journal::{answers, goals, sessions};
 use super::short::short;
-use crate::model::goal::GoalState;
-use crate::model::handoff::{Assessed, Choice, Failure, Item, Proof, Slip, ToolUse};
-use crate::model::session::Session;
-use crate::model::vectors::Vectors;
-use crate::model::{Accept, Assessment, Body, Checkpoint, Handoff, Head, Id, Phase, Record, SessionId};
+use empirica_notes::model::goal::GoalState;
+use empirica_notes::model::handoff::{Assessed, Choice, Failure, Item, Proof, Slip, ToolUse};
+use empirica_notes::model::session::Session;
+use empirica_notes::model::vectors::Vectors;
+use empirica_notes::model::{Accept, Assessment, Body, Checkpoint, Handoff, Head, Id, Phase, Record, SessionId};
 use empirica_transcripts::model::ToolSummary;
 
 /// The longest sample of an activity, in characters.

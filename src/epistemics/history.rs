@@ -81,7 +81,8 @@ pub fn rounds<'s>(steps: impl Iterator<Item = &'s Step>) -> Vec<Value> {
 mod tests {
     use super::*;
     use crate::epistemics::payload;
-    use crate::model::{Accept, Handoff, Head, Id, Verdict, formats};
+    use crate::model::formats;
+    use empirica_notes::model::{Accept, Handoff, Head, Id, Verdict};
 
     fn step(number: u64, deed: Deed) -> Step {
         let id = Id::at(number);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::goal::{GoalState, GoalStatus, SubtaskState};
-use crate::model::session::Session;
-use crate::model::{Body, Id, Record, SessionId};
+use empirica_notes::model::goal::{GoalState, GoalStatus, SubtaskState};
+use empirica_notes::model::session::Session;
+use empirica_notes::model::{Body, Id, Record, SessionId};
 
 /// Sessions by id, folded from records in order. A session whose start is not among them begins with its first record.
 pub fn sessions<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<SessionId, Session> {

@@ -8,7 +8,7 @@ use super::belief::differences;
 use super::facts::{Facts, facts};
 use super::gathered::Gathered;
 use super::track::Entry;
-use crate::model::{Id, Phase, Vector, Vectors};
+use empirica_notes::model::{Id, Phase, Vector, Vectors};
 
 /// What is kept of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

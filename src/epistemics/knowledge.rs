@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::overview::importance;
-use crate::model::{Body, Id, Record, SessionId};
+use empirica_notes::model::{Body, Id, Record, SessionId};
 
 /// How much a decision weighs beside findings, whose agents say it.
 const DECIDED: f64 = 0.8;
@@ -179,8 +179,8 @@ fn led_from(record: &Record) -> Option<&Id> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Head;
-    use crate::model::journal::{Activity, DeadEnd, Decision, Finding, Resolve, Unknown};
+    use empirica_notes::model::Head;
+    use empirica_notes::model::journal::{Activity, DeadEnd, Decision, Finding, Resolve, Unknown};
 
     fn id(n: u32) -> Id {
         Id::parse(&format!("00000000-0000-7000-8000-0000{n:08x}")).unwrap()

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::journal::{Decision, Finding};
-use crate::model::{Body, Record};
+use empirica_notes::model::journal::{Decision, Finding};
+use empirica_notes::model::{Body, Record};
 
 /// How many decisions working memory has.
 pub const DECISIONS: usize = 5;
@@ -91,7 +91,7 @@ pub fn memory<'a>(records: impl IntoIterator<Item = &'a Record>, current_task: O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Head, Id};
+    use empirica_notes::model::{Head, Id};
 
     fn record(ms: u64, body: Body) -> Record {
         let id = Id::at(ms);
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn each_word_has_its_place_and_the_last_five_decisions_stay() {
-        let words = crate::model::journal::MEMORY;
+        let words = empirica_notes::model::journal::MEMORY;
         let mut all: Vec<Record> = (1..).zip(words).map(|(ms, word)| finding(ms, Some(word), word)).collect();
         all.extend([
             finding(50, None, "plain"),

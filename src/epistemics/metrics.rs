@@ -7,7 +7,7 @@ use chrono::{DateTime, Datelike, Utc};
 use super::confidence::round4;
 use super::duplicates::{Said, repeats};
 use super::facts::{Facts, Given, Inquiry, Kind, Taken};
-use crate::model::{Id, SessionId, Verdict};
+use empirica_notes::model::{Id, SessionId, Verdict};
 
 /// How time is divided, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

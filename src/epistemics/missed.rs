@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::matching;
-use crate::model::Handoff;
+use empirica_notes::model::Handoff;
 
 /// A gap that a receiver reported for an earlier handoff of the type.
 #[derive(Debug, Clone, PartialEq)]

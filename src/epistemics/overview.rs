@@ -9,13 +9,13 @@ use super::journal::Owned;
 use super::journal::answers;
 use super::journal::by_session;
 use super::journal::goals;
-use crate::model::goal::{GoalState, GoalStatus};
-use crate::model::handoff::Calibration;
-use crate::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknown};
-use crate::model::session::Session;
-use crate::model::substance::Substance;
-use crate::model::superseded::superseded;
-use crate::model::{Assessment, Body, Handoff, Head, Id, Phase, Record, SessionId};
+use empirica_notes::model::goal::{GoalState, GoalStatus};
+use empirica_notes::model::handoff::Calibration;
+use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknown};
+use empirica_notes::model::session::Session;
+use empirica_notes::model::substance::Substance;
+use empirica_notes::model::superseded::superseded;
+use empirica_notes::model::{Assessment, Body, Handoff, Head, Id, Phase, Record, SessionId};
 
 /// What a finding whose impact was not given counts as.
 pub const UNSAID: f64 = 0.5;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::gathered::Gathered;
-use crate::model::{Id, SessionId};
+use empirica_notes::model::{Id, SessionId};
 
 /// A session went on where another one had stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,8 +55,8 @@ pub fn passings<'g>(sessions: impl IntoIterator<Item = &'g Gathered> + Clone) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::session::SessionStart;
-    use crate::model::{Accept, Body, Handoff, Head, Record};
+    use empirica_notes::model::session::SessionStart;
+    use empirica_notes::model::{Accept, Body, Handoff, Head, Record};
 
     fn id(n: u32) -> Id {
         Id::parse(&format!("00000000-0000-7000-8000-0000{n:08x}")).unwrap()

@@ -5,8 +5,8 @@ mod strict;
 use serde_json::{Map, Value, json};
 
 pub use self::strict::parsed;
-use crate::model::Handoff;
 use crate::model::formats::{Format, TYPE, named};
+use empirica_notes::model::Handoff;
 
 /// The keys that a record has beside the payload.
 const TASK: &str = "task_id";

@@ -8,8 +8,8 @@ use super::confidence::round4;
 use super::gate;
 use super::matching::{best, words};
 use super::short::short;
-use crate::model::goal::{Goal, GoalState, Priority};
-use crate::model::{Id, SessionId, Vector, Vectors};
+use empirica_notes::model::goal::{Goal, GoalState, Priority};
+use empirica_notes::model::{Id, SessionId, Vector, Vectors};
 
 /// Below this (less is better: above 1 − this) a vector asks for a goal (DESIGN §3).
 const WEAK: f64 = 0.70;

@@ -1,7 +1,7 @@
 //! What the receivers of handoffs ask, and the answers.
 
-use crate::error::{Command, blank, empirica};
-use crate::model::{Body, Head, Id, Record};
+use empirica_notes::error::{Command, blank, empirica};
+use empirica_notes::model::{Body, Head, Id, Record};
 
 /// A question of a receiver.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,7 @@
 //! Next steps that follow from what a handoff leaves open, each naming the thing.
 
-use crate::model::Handoff;
-use crate::model::goal::{GoalState, GoalStatus};
+use empirica_notes::model::Handoff;
+use empirica_notes::model::goal::{GoalState, GoalStatus};
 
 /// The most steps of a rule.
 const MOST: usize = 3;
@@ -41,9 +41,9 @@ pub fn unfinished(goals: &[GoalState]) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Id;
-    use crate::model::goal::Priority;
-    use crate::model::handoff::{Item, Proof};
+    use empirica_notes::model::Id;
+    use empirica_notes::model::goal::Priority;
+    use empirica_notes::model::handoff::{Item, Proof};
 
     fn goal(text: &str, status: GoalStatus, vector: Option<&str>) -> GoalState {
         GoalState {

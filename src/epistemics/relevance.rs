@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::matching::words;
-use crate::model::handoff::Relevant;
-use crate::model::{Body, Record};
+use empirica_notes::model::handoff::Relevant;
+use empirica_notes::model::{Body, Record};
 
 /// What a path in common counts beside a word that one record in a few has.
 const PATH: f64 = 4.0;
@@ -177,8 +177,8 @@ fn is_same(a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::journal::{DeadEnd, Decision, Finding};
-    use crate::model::{Head, Id};
+    use empirica_notes::model::journal::{DeadEnd, Decision, Finding};
+    use empirica_notes::model::{Head, Id};
 
     const DAY: u64 = 86_400_000;
 

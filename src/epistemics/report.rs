@@ -6,10 +6,10 @@ use chrono::{DateTime, Utc};
 
 use super::gathered::{Gathered, add_new};
 use super::{calibration, gaps, trajectory};
-use crate::error::{Command, blank, empirica};
-use crate::model::Handoff;
-use crate::model::assessment::CommitLine;
-use crate::model::handoff::{Item, MadeIn};
+use empirica_notes::error::{Command, blank, empirica};
+use empirica_notes::model::Handoff;
+use empirica_notes::model::assessment::CommitLine;
+use empirica_notes::model::handoff::{Item, MadeIn};
 
 /// What the agent says with the handoff itself.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::gaps::answered;
-use crate::model::goal::{GoalState, GoalStatus};
-use crate::model::snapshot::{Chain, GitState, Snapshot};
-use crate::model::{Assessment, Checkpoint, Handoff, Head, Id, Phase, SessionId, Vector, Vectors};
+use empirica_notes::model::goal::{GoalState, GoalStatus};
+use empirica_notes::model::snapshot::{Chain, GitState, Snapshot};
+use empirica_notes::model::{Assessment, Checkpoint, Handoff, Head, Id, Phase, SessionId, Vector, Vectors};
 
 /// Things of one kind.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -206,7 +206,7 @@ impl Side {
 
     /// A handoff: what it hands over, whole.
     pub fn handoff(head: &Head, handoff: &Handoff) -> Self {
-        let items = |list: &[crate::model::handoff::Item]| {
+        let items = |list: &[empirica_notes::model::handoff::Item]| {
             Known::whole(list.iter().map(|item| (item.id.clone(), item.text.clone())).collect())
         };
         let texts = |list: Vec<String>| Known::whole(list.into_iter().map(|text| (None, text)).collect());

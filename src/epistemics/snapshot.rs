@@ -8,10 +8,10 @@ use super::chains::{chains, path};
 use super::gathered::Gathered;
 use super::journal::answers;
 use super::{drift, gate};
-use crate::model::assessment::{Checkpoint, Trigger};
-use crate::model::goal::{GoalState, GoalStatus, completion_rate};
-use crate::model::snapshot::*;
-use crate::model::{Assessment, Body, Head, Id, Phase, Record, SessionId, Vector};
+use empirica_notes::model::assessment::{Checkpoint, Trigger};
+use empirica_notes::model::goal::{GoalState, GoalStatus, completion_rate};
+use empirica_notes::model::snapshot::*;
+use empirica_notes::model::{Assessment, Body, Head, Id, Phase, Record, SessionId, Vector};
 
 /// The most entries of a list of recent ones (the seed's limit).
 pub const RECENT: usize = 5;

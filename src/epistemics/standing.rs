@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::questions::{Question, questions};
 use super::task;
-use crate::model::accept::Answer;
-use crate::model::{Accept, Body, Handoff, Head, Id, Record, Verdict};
+use empirica_notes::model::accept::Answer;
+use empirica_notes::model::{Accept, Body, Handoff, Head, Id, Record, Verdict};
 
 /// What somebody did for the task.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::gathered::add_new;
-use crate::model::Handoff;
+use empirica_notes::model::Handoff;
 
 /// How many attempts at recovery there may be when nobody says otherwise (dual-agent handoff mechanisms, "max_retries").
 const RETRIES: u64 = 3;

@@ -1,7 +1,7 @@
 //! The language of `search`: words, phrases, beginnings of words, what must not be there, and fields.
 
 use super::wording::words;
-use crate::error::{Error, Result, empirica};
+use empirica_notes::error::{Error, Result, empirica};
 
 /// The kinds that can be searched, as they are asked for and in the words of the `kind` key.
 const KINDS: [(&str, &str); 6] = [

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::confidence::{overall, round4};
 use super::gathered::Gathered;
-use crate::model::goal::GoalStatus;
-use crate::model::{Id, Phase};
+use empirica_notes::model::goal::GoalStatus;
+use empirica_notes::model::{Id, Phase};
 
 /// From how many judged sessions on the numbers are more than a first impression.
 pub const ENOUGH: usize = 10;

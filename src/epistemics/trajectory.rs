@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::confidence::{compared, overall, round4};
-use crate::model::handoff::{Calibration, Trajectory};
-use crate::model::{Vector, Vectors};
+use empirica_notes::model::handoff::{Calibration, Trajectory};
+use empirica_notes::model::{Vector, Vectors};
 
 /// The name of the row of overall confidence.
 pub const OVERALL: &str = "overall_confidence";

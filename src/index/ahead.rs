@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::git::{Oid, Repository};
 use crate::index::{Fault, words};
-use crate::model::Record;
-use crate::model::hash::fnv;
-use crate::wire;
+use empirica_notes::format;
 use empirica_notes::format::lines;
+use empirica_notes::git::{Oid, Repository};
+use empirica_notes::model::Record;
+use empirica_notes::model::hash::fnv;
 
 /// A longer note, in bytes, is not kept in memory as lines.
 const LONG: usize = 1 << 20;
@@ -25,7 +25,7 @@ pub struct Line {
 impl Line {
     /// Reads a line; `None` for one that nobody understands.
     pub fn read(line: &[u8]) -> Option<Self> {
-        let record = wire::record::decode(line)?;
+        let record = format::record::decode(line)?;
         Some(Line { version: fnv(line) as i64, words: words::compared(&record.body), record })
     }
 

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use rusqlite::{Connection, ToSql, params};
 
-use crate::error::Result;
-use crate::git::Oid;
 use crate::index::schema;
 use crate::index::texts::Texts;
 use crate::index::{Fault, Index};
-use crate::model::{Body, Id, Record, SessionId};
-use crate::store::{Entry, Scan};
-use crate::wire;
+use empirica_notes::error::Result;
+use empirica_notes::format;
 use empirica_notes::format::lines;
+use empirica_notes::git::Oid;
+use empirica_notes::model::{Body, Id, Record, SessionId};
+use empirica_notes::store::{Entry, Scan};
 
 /// Everything a session said, what that is about, and everything that is about either, or about a step of a goal among it: who
 /// finished the step may not have known whose the goal is. In this order of joins, whatever the
@@ -67,13 +67,13 @@ pub fn said<'f>(text: &[u8], wanted: &'f [Found]) -> Vec<(&'f Found, Vec<u8>, Re
         let Some(id) = lines::id(line).filter(|id| ids.contains(id)) else { continue };
         let known = lines_of.entry(id).or_insert(line);
         // canonical notes have the greatest last; others may not, and lines nobody understands do not count
-        if line > *known && (wire::record::decode(line).is_some() || wire::record::decode(known).is_none()) {
+        if line > *known && (format::record::decode(line).is_some() || format::record::decode(known).is_none()) {
             *known = line;
         }
     }
     let read = |one: &'f Found| {
         let line = lines_of.get(one.id.as_str())?;
-        Some((one, line.to_vec(), wire::record::decode(line)?))
+        Some((one, line.to_vec(), format::record::decode(line)?))
     };
     wanted.iter().filter_map(read).collect()
 }

@@ -10,17 +10,17 @@ use crate::epistemics::journal::answers;
 use crate::epistemics::journal::goals;
 use crate::epistemics::journal::sessions;
 use crate::epistemics::kept::{kept, learned};
-use crate::git::Repository;
 use crate::index::Fault;
 use crate::index::ahead::Line;
 use crate::index::ask;
 use crate::index::ask::Found;
 use crate::index::schema;
 use crate::index::texts::{Kept, Place, Texts, place};
-use crate::model::goal::GoalStatus;
-use crate::model::session::Session;
-use crate::model::superseded::superseded;
-use crate::model::{Body, Id, Record, SessionId, Vector};
+use empirica_notes::git::Repository;
+use empirica_notes::model::goal::GoalStatus;
+use empirica_notes::model::session::Session;
+use empirica_notes::model::superseded::superseded;
+use empirica_notes::model::{Body, Id, Record, SessionId, Vector};
 
 /// A session, and where its records are.
 struct Asked {

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::fault;
-use crate::git::Sharing;
-use crate::store::{Paths, files};
+use empirica_notes::fault;
+use empirica_notes::git::Sharing;
+use empirica_notes::store::{Paths, files};
 
 /// How a file looks.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::git::{Oid, Repository, notes};
 use crate::index::Fault;
 use crate::index::ahead;
 use crate::index::ahead::{Line, Note};
 use crate::index::schema;
 use crate::index::texts::{Kept, Texts};
 use crate::index::wanted::{Beside, Wanted};
-use crate::model::{Id, SessionId};
-use crate::wire;
+use empirica_notes::format;
 use empirica_notes::format::lines;
 use empirica_notes::git::notes::difference;
+use empirica_notes::git::{Oid, Repository, notes};
+use empirica_notes::model::{Id, SessionId};
 
 /// A row of a note, and its blob; `None` for what is beside our refs.
 type NoteRow = (i64, Option<Vec<u8>>);
@@ -318,7 +318,7 @@ impl<'f> Filler<'f> {
         for n in places {
             let text = self.texts.get(self.db, n)?;
             let own = lines::split(&text).filter(|line| lines::id(line) == Some(id.as_str()));
-            let own: Vec<&[u8]> = own.filter(|line| wire::record::decode(line).is_some()).collect();
+            let own: Vec<&[u8]> = own.filter(|line| format::record::decode(line).is_some()).collect();
             if !own.is_empty() {
                 left.push(n);
                 versions.extend(own.into_iter().map(|line| (line.to_vec(), n)));

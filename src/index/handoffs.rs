@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use rusqlite::ToSql;
 
-use crate::error::Result;
-use crate::git::Oid;
 use crate::index::{Fault, Index, ask, schema};
-use crate::model::{Id, Record, SessionId};
-use crate::store::Homes;
+use empirica_notes::error::Result;
+use empirica_notes::git::Oid;
+use empirica_notes::model::{Id, Record, SessionId};
+use empirica_notes::store::Homes;
 
 /// Which handoffs are wanted; what is `None` or empty is not asked about.
 #[derive(Debug, Clone, Default)]

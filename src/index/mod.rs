@@ -21,9 +21,6 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::error::{Error, Result};
-use crate::git::remotes::is_partial;
-use crate::git::{Oid, parse_oid};
 pub use crate::index::ask::Only;
 use crate::index::file::Files;
 use crate::index::fill::Filler;
@@ -32,8 +29,11 @@ pub use crate::index::search::{Asked as WordsAsked, Found, Words};
 pub use crate::index::sessions::Known;
 use crate::index::texts::Texts;
 use crate::index::wanted::Wanted;
-use crate::store::Store;
+use empirica_notes::error::{Error, Result};
 use empirica_notes::git::objects::partial_clone;
+use empirica_notes::git::remotes::is_partial;
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::store::Store;
 use empirica_notes::store::log::lock::Lock;
 use empirica_notes::store::recover::complete::ASK_AGAIN;
 
@@ -158,9 +158,9 @@ impl Opening<'_> {
             }
             files.distrust();
             let lacking = self.fill(&db, held, wanted, key)?;
-            crate::fault::step("index: filled");
+            empirica_notes::fault::step("index: filled");
             db.execute_batch("COMMIT")?;
-            crate::fault::step("index: committed");
+            empirica_notes::fault::step("index: committed");
             files.leave();
             // who wrote it goes on reading it, before anybody else can write
             file::map(&db)?;
@@ -173,7 +173,7 @@ impl Opening<'_> {
             let filled = self.made(&db, wanted, key);
             drop(db);
             let placed = filled.and_then(|lacking| {
-                crate::fault::point("index: to be renamed")
+                empirica_notes::fault::point("index: to be renamed")
                     .and_then(|()| std::fs::rename(&path, &files.db))
                     .map_err(|error| Fault::File(rusqlite::Error::ToSqlConversionFailure(error.into())))?;
                 Ok(lacking)

@@ -5,9 +5,9 @@ use rusqlite::{OptionalExtension, params};
 use crate::index::ahead::Line;
 use crate::index::fill::Filler;
 use crate::index::{Fault, schema, words};
-use crate::model::journal::Finding;
-use crate::model::{Body, Handoff, Id, Record, SessionId};
 use empirica_notes::git::objects::content::inside;
+use empirica_notes::model::journal::Finding;
+use empirica_notes::model::{Body, Handoff, Id, Record, SessionId};
 
 impl Filler<'_> {
     /// Has the rows made anew of all sessions that a record changes the view of: those that [`ask::of_session`] would give it

@@ -1,6 +1,6 @@
 //! The tables of the index, and how values are written in them.
 
-use crate::model::{Id, SessionId};
+use empirica_notes::model::{Id, SessionId};
 
 /// Goes up with every change of the tables or of what is put into them.
 pub const LAYOUT: u32 = 14;

@@ -4,10 +4,10 @@ use rusqlite::{Connection, params_from_iter};
 
 use crate::epistemics::terms::Term;
 use crate::epistemics::wording;
-use crate::error::Result;
 use crate::index::handoffs::Row;
 use crate::index::{Fault, Index, schema, words};
-use crate::model::{Id, SessionId};
+use empirica_notes::error::Result;
+use empirica_notes::model::{Id, SessionId};
 
 /// Which words.
 #[derive(Debug, Clone, PartialEq, Eq)]

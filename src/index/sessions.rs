@@ -3,10 +3,10 @@
 use rusqlite::{Row, ToSql};
 
 use crate::epistemics::kept::Kept;
-use crate::error::Result;
 use crate::index::{Fault, Index, schema};
-use crate::model::session::Session;
-use crate::model::{Id, SessionId};
+use empirica_notes::error::Result;
+use empirica_notes::model::session::Session;
+use empirica_notes::model::{Id, SessionId};
 
 const COLUMNS: &str = "id, began, ai, started_at, ended_at, task, kind, external_id, head, worktree, place, newest, origin, origin_handoff";
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::git::{Oid, Repository};
 use crate::index::Fault;
 use crate::index::ahead::{Line, Note};
+use empirica_notes::git::{Oid, Repository};
 
 /// How many bytes of notes are remembered: what was read for one session is read again for others.
 const REMEMBERED: usize = 32 << 20;

@@ -2,9 +2,9 @@
 
 use rusqlite::params;
 
-use crate::error::Result;
 use crate::index::{Fault, Index, ask, schema};
-use crate::model::{Id, SessionId, Shelf};
+use empirica_notes::error::Result;
+use empirica_notes::model::{Id, SessionId, Shelf};
 
 impl Index<'_> {
     fn number(&self, sql: &str, values: &[&dyn rusqlite::ToSql]) -> Result<usize> {

@@ -1,16 +1,16 @@
 //! What the index must hold now: the trees of our refs, and what is read beside them.
 
-use crate::error::Result;
-use crate::git::{Oid, notes};
 use crate::index::schema::LAYOUT;
-use crate::model::Shelf;
-use crate::model::hash::fnv;
-use crate::store::Epoch;
-use crate::store::Store;
-use crate::store::log::Waiting;
-use crate::store::read::Source;
+use empirica_notes::error::Result;
 use empirica_notes::format::lines;
 use empirica_notes::git::notes::difference;
+use empirica_notes::git::{Oid, notes};
+use empirica_notes::model::Shelf;
+use empirica_notes::model::hash::fnv;
+use empirica_notes::store::Epoch;
+use empirica_notes::store::Store;
+use empirica_notes::store::log::Waiting;
+use empirica_notes::store::read::Source;
 
 /// A notes tree that is read beside ours.
 struct Extra {

@@ -1,7 +1,7 @@
 //! The texts of records that can be searched.
 
 use crate::epistemics::wording;
-use crate::model::Body;
+use empirica_notes::model::Body;
 
 /// The kinds of records that can be searched, in the words of the `kind` key.
 pub const KINDS: [&str; 6] = ["finding", "unknown", "dead_end", "decision", "mistake", "handoff"];

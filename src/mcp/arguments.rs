@@ -5,9 +5,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::schema::{Values, of_arguments};
-use crate::error::{Error, Result};
-use crate::model::Vectors;
 use crate::ops::assess::vectors_of;
+use empirica_notes::error::{Error, Result};
+use empirica_notes::model::Vectors;
 
 /// The arguments of a tool.
 pub fn read<A: DeserializeOwned + JsonSchema>(tool: &str, given: Map<String, Value>) -> Result<A> {

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::env::Env;
-use crate::error::{Error, Result, empirica};
-use crate::git::Repository;
-use crate::model::Phase;
 use crate::ops::{Asked, Context, current, session};
 use crate::view::block::BuiltIn;
 use crate::view::template::Templates;
+use empirica_notes::env::Env;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::git::Repository;
+use empirica_notes::model::Phase;
 use empirica_transcripts::model::Agent;
 
 /// What is remembered from one call to the next, as long as the server runs; losing it loses no record.

@@ -15,7 +15,7 @@ use std::io::{Read, Write};
 
 use rmcp::ServiceExt;
 
-use crate::env::Env;
+use empirica_notes::env::Env;
 use frames::Frames;
 use server::Server;
 pub use tools::{Offered, commands};

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::here::Here;
 use crate::epistemics::report::Said;
-use crate::error::{Error, Result};
 use crate::ops::{handoff, managed, resume};
 use crate::view;
 use crate::view::fit::Form;
 use crate::view::pack::Detail;
 use crate::view::resume::Wanted;
+use empirica_notes::error::{Error, Result};
 
 const HAND_OVER: &str = "hand-over";
 const RESUME: &str = "resume";

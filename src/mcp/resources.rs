@@ -5,12 +5,12 @@ use rmcp::model::{
 };
 
 use super::here::Here;
-use crate::error::{Error, Result};
 use crate::ops::handoff::{Listed, listed};
 use crate::ops::search::filter::Filter;
 use crate::ops::show;
 use crate::view;
 use crate::view::show::Format;
+use empirica_notes::error::{Error, Result};
 
 /// What every name begins with.
 pub const PREFIX: &str = "empirica://handoff/";

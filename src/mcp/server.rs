@@ -14,11 +14,11 @@ use serde_json::{Map, Value, json};
 use super::here::{Here, Remembered};
 use super::tools::Offered;
 use super::{prompts, resources, tools};
-use crate::env::Env;
-use crate::error::{Error, Kind, Result, empirica};
-use crate::git::Repository;
 use crate::view::answer::{count, failure, told};
 use crate::view::template::Templates;
+use empirica_notes::env::Env;
+use empirica_notes::error::{Error, Kind, Result, empirica};
+use empirica_notes::git::Repository;
 
 /// What the client's model is told once.
 const INSTRUCTIONS: &str = "Keeps what you learn, doubt, try and decide in this repository's git notes. \

@@ -17,8 +17,8 @@ use serde_json::{Map, Value, json};
 
 use super::here::Here;
 use super::{arguments, schema};
-use crate::error::{self, Argument, Command, Error, Result, Terms};
 use crate::view::Answer;
+use empirica_notes::error::{self, Argument, Command, Error, Result, Terms};
 
 /// What a call does to the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

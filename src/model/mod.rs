@@ -3,5 +3,3 @@
 pub mod agent_files;
 pub mod formats;
 pub mod readers;
-
-pub use empirica_notes::model::*;

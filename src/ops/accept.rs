@@ -6,10 +6,10 @@ use super::handoff::of_session;
 use super::task;
 use crate::epistemics::questions::{Question, questions};
 use crate::epistemics::standing::{self, Status};
-use crate::error::{Error, Result, empirica};
-use crate::model::journal::{Decision, Finding};
-use crate::model::{Accept, Body, Handoff, Head, Id, Record, SessionId, Shelf, Verdict};
-use crate::store::When;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::journal::{Decision, Finding};
+use empirica_notes::model::{Accept, Body, Handoff, Head, Id, Record, SessionId, Shelf, Verdict};
+use empirica_notes::store::When;
 
 /// What the receiver says.
 #[derive(Debug, Clone, Default)]

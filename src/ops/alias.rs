@@ -3,10 +3,10 @@
 use super::context::Context;
 use super::current;
 use crate::epistemics::short::short;
-use crate::error::{Command, Error, Kind, Result, blank, empirica, text};
 use crate::index::words;
-use crate::model::session::Session;
-use crate::model::{Id, Record, SessionId, Shelf};
+use empirica_notes::error::{Command, Error, Kind, Result, blank, empirica, text};
+use empirica_notes::model::session::Session;
+use empirica_notes::model::{Id, Record, SessionId, Shelf};
 
 /// How a session can be named.
 const FORMS: &str = "Use an id from the list, or latest, latest:active, latest:<ai>, latest:active:<ai>.";

@@ -4,10 +4,10 @@ use super::Stored;
 use super::accept;
 use super::context::Context;
 use crate::epistemics::questions::Question;
-use crate::error::{Error, Result, empirica};
-use crate::model::accept::Answer;
-use crate::model::{Body, Head, Record, SessionId, Shelf};
-use crate::store::When;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::accept::Answer;
+use empirica_notes::model::{Body, Head, Record, SessionId, Shelf};
+use empirica_notes::store::When;
 
 /// An answer that was stored.
 #[derive(Debug)]

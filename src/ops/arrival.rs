@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::context::Context;
 use super::handoff::Listed;
 use crate::epistemics::arrival::{Arrival, Verdict, Whereabouts, arrival};
-use crate::error::Result;
-use crate::git::{Oid, parse_oid};
-use crate::model::assessment::Changes;
-use crate::model::handoff::Uncommitted;
+use empirica_notes::error::Result;
 use empirica_notes::git::history::reach;
 use empirica_notes::git::objects::content::{Held, Tree, WorkTree, inside};
 use empirica_notes::git::repository::status;
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::assessment::Changes;
+use empirica_notes::model::handoff::Uncommitted;
 
 /// What became of each of these handoffs, in their order, and what could not be found out. Their `commit` is the one
 /// they are at home on. One `git status` for all, one `git rev-list` for each whose commit is not HEAD; nothing for none.

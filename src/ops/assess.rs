@@ -16,13 +16,13 @@ use crate::epistemics::gathered::Gathered;
 use crate::epistemics::journal;
 use crate::epistemics::report::Said;
 use crate::epistemics::{calibration, drift, trajectory};
-use crate::error::{Error, Result, Text, blank, empirica, text};
-use crate::model::goal::{GoalDone, GoalState};
-use crate::model::handoff::{Calibration, Trajectory};
-use crate::model::journal::{Finding, Unknown};
-use crate::model::vectors::VectorError;
-use crate::model::{Assessment, Body, Id, Phase, Record, SessionId, Vector, Vectors};
-use crate::store::When;
+use empirica_notes::error::{Error, Result, Text, blank, empirica, text};
+use empirica_notes::model::goal::{GoalDone, GoalState};
+use empirica_notes::model::handoff::{Calibration, Trajectory};
+use empirica_notes::model::journal::{Finding, Unknown};
+use empirica_notes::model::vectors::VectorError;
+use empirica_notes::model::{Assessment, Body, Id, Phase, Record, SessionId, Vector, Vectors};
+use empirica_notes::store::When;
 
 /// What is assessed.
 #[derive(Debug, Clone, Default)]

@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::sync::{Leaves, destinations};
-use crate::error::{Error, Result, empirica};
-use crate::git::remotes::kept_under;
-use crate::model::Shelf;
-use crate::store::{Counted, Standing, data_ref};
-use crate::wire;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::format;
+use empirica_notes::git::remotes::kept_under;
+use empirica_notes::model::Shelf;
+use empirica_notes::store::{Counted, Standing, data_ref};
 
 /// Records that wait for the notes.
 #[derive(Debug, Default)]
@@ -120,7 +120,7 @@ impl Lacking {
         }
         let (_, outgoing) = context.store.travelling(standing)?;
         for line in outgoing.lines {
-            let is_handoff = wire::record::decode(&line.bytes).is_some_and(|record| record.body.kind() == "handoff");
+            let is_handoff = format::record::decode(&line.bytes).is_some_and(|record| record.body.kind() == "handoff");
             line.id.iter().for_each(|id| self.put(id, is_handoff));
         }
         Ok(())

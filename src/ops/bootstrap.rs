@@ -8,12 +8,12 @@ use super::current::Current;
 use super::handoff::newest as newest_handoff;
 use crate::epistemics::memory::{self, Memory};
 use crate::epistemics::overview::{Overview, overview};
-use crate::error::Result;
 use crate::index::Index;
 use crate::index::{HandoffsWanted, Only};
-use crate::model::SessionId;
-use crate::model::journal::MEMORY;
-use crate::store::Scan;
+use empirica_notes::error::Result;
+use empirica_notes::model::SessionId;
+use empirica_notes::model::journal::MEMORY;
+use empirica_notes::store::Scan;
 
 /// For whom.
 #[derive(Debug, Clone, Default)]

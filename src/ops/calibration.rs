@@ -8,9 +8,9 @@ use crate::epistemics::belief::{Belief, beliefs};
 use crate::epistemics::calibration::{Explained, explained};
 use crate::epistemics::kept::Kept;
 use crate::epistemics::track::{Entry, Score};
-use crate::error::Result;
-use crate::model::Vector;
-use crate::model::session::Session;
+use empirica_notes::error::Result;
+use empirica_notes::model::Vector;
+use empirica_notes::model::session::Session;
 
 /// One session: how it is calibrated, what it forecast, what came of it.
 #[derive(Debug)]

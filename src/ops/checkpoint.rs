@@ -4,10 +4,10 @@ use super::Stored;
 use super::context::Context;
 use super::session::gather;
 use super::snapshot::{AskedGit, Request, take};
-use crate::error::{Error, Result, empirica};
 use crate::index::Only;
-use crate::model::{Body, Checkpoint, Head, Phase, Record, SessionId, Shelf};
-use crate::store::When;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::{Body, Checkpoint, Head, Phase, Record, SessionId, Shelf};
+use empirica_notes::store::When;
 
 /// A checkpoint that was stored.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! Who committed a record, and whether that is who committed the start of its session.
 
 use super::context::Context;
-use crate::error::Result;
-use crate::model::{Body, Head, Id, Record, SessionId, Shelf};
-use crate::store::{Brought, Scan, Wanted};
+use empirica_notes::error::Result;
+use empirica_notes::model::{Body, Head, Id, Record, SessionId, Shelf};
+use empirica_notes::store::{Brought, Scan, Wanted};
 
 /// Who committed one record, and the start of its session.
 #[derive(Debug, Default)]

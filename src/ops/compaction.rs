@@ -8,9 +8,9 @@ use super::session::gather;
 use crate::epistemics::compare::{Comparison, Way, compare};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::side::Side;
-use crate::error::Result;
-use crate::model::assessment::Trigger;
-use crate::model::{Assessment, Body, Checkpoint, Head, Id};
+use empirica_notes::error::Result;
+use empirica_notes::model::assessment::Trigger;
+use empirica_notes::model::{Assessment, Body, Checkpoint, Head, Id};
 
 /// What a new context is told.
 #[derive(Debug)]

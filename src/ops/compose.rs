@@ -1,6 +1,6 @@
 //! What a handoff is made of: the session's records, what git knows, what it says for its type, what bears on its task.
 
-use crate::model::handoff::CONTEXT;
+use empirica_notes::model::handoff::CONTEXT;
 use std::collections::BTreeSet;
 
 use super::context::{Context, Working};
@@ -14,15 +14,15 @@ use crate::epistemics::context as document;
 use crate::epistemics::gathered::{Gathered, add_new};
 use crate::epistemics::report::{Said, Work, report};
 use crate::epistemics::tokens;
-use crate::error::{Error, Result, blank, empirica};
-use crate::git::{history, parse_oid};
 use crate::index::HandoffsWanted as Wanted;
-use crate::model::assessment::Changes;
-use crate::model::handoff::MadeIn;
-use crate::model::{Body, Handoff, Id, Record, SessionId};
-use crate::store::Scan;
+use empirica_notes::error::{Error, Result, blank, empirica};
 use empirica_notes::git::repository::status;
 use empirica_notes::git::repository::status::Status;
+use empirica_notes::git::{history, parse_oid};
+use empirica_notes::model::assessment::Changes;
+use empirica_notes::model::handoff::MadeIn;
+use empirica_notes::model::{Body, Handoff, Id, Record, SessionId};
+use empirica_notes::store::Scan;
 use empirica_transcripts::model::Transcript;
 
 /// How many commits a handoff lists.

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 
 use super::current::{Active, Current};
 use super::{Stored, alias, session};
-use crate::env::Env;
-use crate::error::{Error, Result, empirica, option, text};
-use crate::git::Repository;
 use crate::index::{Index, Opener};
-use crate::model::{Body, Id, Record, SessionId, Shelf};
-use crate::store::{Render, Scan, Store, When};
+use empirica_notes::env::Env;
+use empirica_notes::error::{Error, Result, empirica, option, text};
+use empirica_notes::git::Repository;
+use empirica_notes::model::{Body, Id, Record, SessionId, Shelf};
+use empirica_notes::store::{Render, Scan, Store, When};
 use empirica_secrets::Replaced;
 use empirica_transcripts::model::Agent;
 

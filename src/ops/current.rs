@@ -5,9 +5,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::context::Context;
-use crate::error::Result;
-use crate::fault;
-use crate::model::{Id, SessionId};
+use empirica_notes::error::Result;
+use empirica_notes::fault;
+use empirica_notes::model::{Id, SessionId};
 
 /// An active session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use super::init::hooks::take_back;
 use super::init::record::{self, Added, Record};
 use super::init::steps::Step;
 use super::init::{Outcome, remotes};
-use crate::error::{Error, Result};
-use crate::git::Repository;
+use empirica_notes::error::{Error, Result};
+use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::File;
 

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::env::{AGENTS, Env};
-use crate::error::{Error, Result, empirica};
-use crate::git::process::git;
-use crate::git::repository::quote;
+use empirica_notes::env::{AGENTS, Env};
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::git::process::git;
+use empirica_notes::git::repository::quote;
 
 /// One step of it.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub fn run(env: &Env) -> Result<Outcome> {
             .caused_by(error)
     };
     let base = env.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-    let scratch = Scratch(base.join(format!("git-empirica-demo-{}", crate::store::unique())));
+    let scratch = Scratch(base.join(format!("git-empirica-demo-{}", empirica_notes::store::unique())));
     let (work, clone) = (scratch.0.join("project"), scratch.0.join("clone"));
     std::fs::create_dir_all(&work).map_err(unusable)?;
     let mut play = Play { env, home: scratch.0.clone(), steps: Vec::new() };
@@ -115,7 +115,7 @@ impl Play<'_> {
             let out = Error::refused(format!("{} could not be started", program.display()));
             match program.is_absolute() {
                 true => out.on_path(program, error),
-                false => crate::git::process::not_started(error),
+                false => empirica_notes::git::process::not_started(error),
             }
         })?;
         let text = String::from_utf8_lossy(&out.stdout).into_owned();

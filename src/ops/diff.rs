@@ -7,15 +7,15 @@ use super::snapshot::{AskedGit, Request as Taken, take};
 use crate::epistemics::compare::{Comparison, Way, compare};
 use crate::epistemics::journal::{Owned, goals, sessions};
 use crate::epistemics::side::Side;
-use crate::error::{Error, Result, empirica};
-use crate::git::parse_oid;
 use crate::index::Index;
 use crate::index::Only;
-use crate::model::goal::GoalStatus;
-use crate::model::{Body, Id, Record, SessionId, Shelf, Vectors};
-use crate::store::Homes;
+use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::between::between;
 use empirica_notes::git::objects::content::{Held, Tree, WorkTree, inside};
+use empirica_notes::git::parse_oid;
+use empirica_notes::model::goal::GoalStatus;
+use empirica_notes::model::{Body, Id, Record, SessionId, Shelf, Vectors};
+use empirica_notes::store::Homes;
 
 /// What is compared.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ mod setup;
 
 use super::init::steps::Step;
 use super::{Context, flush, init, repair};
-use crate::error::{Command, Error, Result};
+use empirica_notes::error::{Command, Error, Result};
 
 pub use secrets::secrets;
 

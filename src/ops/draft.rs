@@ -1,9 +1,9 @@
 //! The draft of a handoff that an editor opens: plain lines out, what changed back in.
 
 use crate::epistemics::report::Said;
-use crate::error::{Error, Result, empirica};
-use crate::model::Handoff;
-use crate::model::handoff::Item;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::Handoff;
+use empirica_notes::model::handoff::Item;
 
 const SECTIONS: [&str; 7] = [
     "Task:",
@@ -149,7 +149,7 @@ mod tests {
     fn an_empty_draft_is_given_up_and_stray_lines_are_named() {
         assert!(read("").is_err());
         assert!(read("; only comments\nTask:\n\n").is_err());
-        assert_eq!(read("hello\nTask:\nx").unwrap_err().kind(), crate::error::Kind::Usage);
+        assert_eq!(read("hello\nTask:\nx").unwrap_err().kind(), empirica_notes::error::Kind::Usage);
         let plain = read("Task:\nx\nFindings:\nno dash\n").unwrap();
         assert_eq!(plain.findings, ["no dash"]);
     }

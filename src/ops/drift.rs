@@ -3,9 +3,9 @@
 use super::context::Context;
 use crate::epistemics::drift::steps;
 use crate::epistemics::gate::{self, Gate};
-use crate::error::Result;
-use crate::model::SessionId;
-use crate::store::Scan;
+use empirica_notes::error::Result;
+use empirica_notes::model::SessionId;
+use empirica_notes::store::Scan;
 
 /// The gate as it stands after the last of the session's assessments.
 pub fn gate(scan: &Scan, session: &SessionId, window: usize) -> Gate {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::context::Context;
 use super::handoff::{Listed, whole};
-use crate::error::{Error, Result, quote};
 use crate::index::HandoffsWanted;
-use crate::model::Id;
-use crate::model::hash::fnv;
+use empirica_notes::error::{Error, Result, quote};
+use empirica_notes::model::Id;
+use empirica_notes::model::hash::fnv;
 
 /// How many handoffs are read at once.
 const BATCH: usize = 200;

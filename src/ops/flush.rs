@@ -1,8 +1,8 @@
 //! Writing to the notes what waits in the logs.
 
 use super::context::Context;
-use crate::error::{Error, Result};
-use crate::store::Rescued;
+use empirica_notes::error::{Error, Result};
+use empirica_notes::store::Rescued;
 
 /// What a flush did.
 #[derive(Debug)]

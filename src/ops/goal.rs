@@ -6,11 +6,11 @@ use super::Stored;
 use super::alias::{self, Thing};
 use super::context::{Context, Working};
 use crate::epistemics::journal::{Owned, goals};
-use crate::error::{Command, Error, Result, empirica};
 use crate::index::Only;
-use crate::model::goal::{Goal, GoalDone, GoalDrop, GoalStatus, GoalTake, Priority, Subtask};
-use crate::model::{Body, Id, Record, SessionId, Shelf};
-use crate::store::{Scan, When};
+use empirica_notes::error::{Command, Error, Result, empirica};
+use empirica_notes::model::goal::{Goal, GoalDone, GoalDrop, GoalStatus, GoalTake, Priority, Subtask};
+use empirica_notes::model::{Body, Id, Record, SessionId, Shelf};
+use empirica_notes::store::{Scan, When};
 
 /// What is to happen.
 #[derive(Debug, Clone)]

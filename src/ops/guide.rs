@@ -7,10 +7,10 @@ use super::session::gather_from;
 use crate::epistemics::drift::WINDOW;
 use crate::epistemics::gate::Gate;
 use crate::epistemics::gathered::Gathered;
-use crate::error::Result;
-use crate::model::goal::{GoalState, GoalStatus};
-use crate::model::handoff::Item;
-use crate::model::{Assessment, Head, Phase, Vectors};
+use empirica_notes::error::Result;
+use empirica_notes::model::goal::{GoalState, GoalStatus};
+use empirica_notes::model::handoff::Item;
+use empirica_notes::model::{Assessment, Head, Phase, Vectors};
 
 /// What an assessment is to be made of.
 #[derive(Debug)]

@@ -13,19 +13,19 @@ use super::uncommitted::{self, Seen};
 use super::{Stored, absent, missed, task, validate};
 use crate::epistemics::checklist::{Check, Level};
 use crate::epistemics::report::{Said, missing};
-use crate::error::{Command, Error, Result, blank, empirica};
-use crate::git::Oid;
 use crate::index::Index;
 use crate::index::{HandoffsWanted as Wanted, Only, Row};
-use crate::model::assessment::Changes;
-use crate::model::journal::{Finding, Unknown};
-use crate::model::substance::Substance;
-use crate::model::superseded::superseded;
-use crate::model::{Body, Handoff, Head, Id, Record, SessionId, Shelf};
-use crate::store::Entry;
-use crate::store::Scan;
-use crate::store::When;
+use empirica_notes::error::{Command, Error, Result, blank, empirica};
+use empirica_notes::git::Oid;
 use empirica_notes::git::repository::status;
+use empirica_notes::model::assessment::Changes;
+use empirica_notes::model::journal::{Finding, Unknown};
+use empirica_notes::model::substance::Substance;
+use empirica_notes::model::superseded::superseded;
+use empirica_notes::model::{Body, Handoff, Head, Id, Record, SessionId, Shelf};
+use empirica_notes::store::Entry;
+use empirica_notes::store::Scan;
+use empirica_notes::store::When;
 
 /// A handoff, stored or only drafted.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Outcome {
     /// Where it is stored.
     pub fn storage_location(&self) -> String {
         let on = self.record.head.commit.as_deref().unwrap_or("the empty tree, until the first commit");
-        format!("git:{} on {on}", crate::store::data_ref(Shelf::Handoffs))
+        format!("git:{} on {on}", empirica_notes::store::data_ref(Shelf::Handoffs))
     }
 }
 

@@ -19,10 +19,10 @@ use self::record::{How, Record};
 use self::steps::Step;
 use super::Context;
 use super::sync::{self, Synced};
-use crate::error::Result;
-use crate::git::Repository;
-use crate::model::Shelf;
-use crate::store::data_ref;
+use empirica_notes::error::Result;
+use empirica_notes::git::Repository;
+use empirica_notes::model::Shelf;
+use empirica_notes::store::data_ref;
 use empirica_transcripts::model::Agent;
 
 /// The agents whose files get our hooks and our MCP server.

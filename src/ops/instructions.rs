@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use super::init::files::{self, Site};
 use super::init::record::{Edited, Put, Record, hash};
 use super::init::steps::Step;
-use crate::error::{Error, Result};
-use crate::git::Repository;
 use crate::model::readers::{FILES, File, Reader};
 use crate::wire::marked;
+use empirica_notes::error::{Error, Result};
+use empirica_notes::git::Repository;
 
 /// What was written, or would be.
 #[derive(Debug, Default)]

@@ -3,10 +3,12 @@
 use super::context::Context;
 use super::{Stored, absent};
 use crate::epistemics::short::short;
-use crate::error::{Error, Result, empirica, option, text};
-use crate::model::journal::{self, Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
-use crate::model::{Body, Id, Record, SessionId, Shelf};
-use crate::store::When;
+use empirica_notes::error::{Error, Result, empirica, option, text};
+use empirica_notes::model::journal::{
+    self, Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown,
+};
+use empirica_notes::model::{Body, Id, Record, SessionId, Shelf};
+use empirica_notes::store::When;
 
 /// What is said.
 #[derive(Debug, Clone)]

@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 use self::batches::Maker;
 pub use self::batches::{Make, Sheet, Show};
 use super::context::Context;
-use crate::error::Result;
-use crate::git::Oid;
-use crate::git::history::{Commit, Listed, Selection, select};
-use crate::git::remotes::is_partial;
-use crate::model::superseded::superseded;
-use crate::model::{Body, Id, Record, Shelf};
-use crate::store::{Homes, Lookup, Note};
+use empirica_notes::error::Result;
+use empirica_notes::git::Oid;
+use empirica_notes::git::history::{Commit, Listed, Selection, select};
+use empirica_notes::git::remotes::is_partial;
+use empirica_notes::model::superseded::superseded;
+use empirica_notes::model::{Body, Id, Record, Shelf};
+use empirica_notes::store::{Homes, Lookup, Note};
 
 /// What to show.
 #[derive(Debug, Clone, Default)]

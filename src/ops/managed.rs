@@ -6,10 +6,10 @@ use super::context::Context;
 use crate::epistemics::payload::{self, Wrong};
 use crate::epistemics::standing::Standing;
 use crate::epistemics::{history, task};
-use crate::error::{Command, Error, Result, empirica, option, text};
 use crate::model::formats::{self, Format, TYPE};
-use crate::model::handoff::CONTEXT;
-use crate::model::{Handoff, Id};
+use empirica_notes::error::{Command, Error, Result, empirica, option, text};
+use empirica_notes::model::handoff::CONTEXT;
+use empirica_notes::model::{Handoff, Id};
 
 /// How many things that are wrong are told beside the first.
 const TOLD: usize = 9;

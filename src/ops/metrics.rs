@@ -11,10 +11,10 @@ use super::{accept, arrival};
 use crate::epistemics::facts::Facts;
 use crate::epistemics::metrics::{Asked, Handed, Metrics, Period, Reception, metrics, reception};
 use crate::epistemics::tokens;
-use crate::error::{Error, Result, empirica};
 use crate::index::Index;
-use crate::model::{Head, Id, Record, SessionId};
+use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::dates::Edge;
+use empirica_notes::model::{Head, Id, Record, SessionId};
 
 /// How many handoffs are resumed from to measure it: of one agent, and of all.
 const MEASURED: (usize, usize) = (3, 30);

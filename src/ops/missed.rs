@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::context::Context;
 use super::handoff::{Listed, in_force};
 use crate::epistemics::missed::{self, Remembered, covers_gap};
-use crate::error::Result;
 use crate::index::{HandoffsWanted, Only};
-use crate::model::{Body, Handoff, Id};
+use empirica_notes::error::Result;
+use empirica_notes::model::{Body, Handoff, Id};
 
 /// How many of the newest acknowledgements are looked at for gaps.
 const ACCEPTS: usize = 200;

@@ -59,9 +59,9 @@ pub mod validate;
 
 pub use context::{Asked, Context};
 
-use crate::error::{Command, Text};
-use crate::model::SessionId;
-use crate::store::{Storage, Written};
+use empirica_notes::error::{Command, Text};
+use empirica_notes::model::SessionId;
+use empirica_notes::store::{Storage, Written};
 use empirica_secrets::Replaced;
 
 /// What storing something left to say.

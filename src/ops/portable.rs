@@ -5,12 +5,12 @@ use std::io::{self, BufRead};
 
 use super::Stored;
 use super::context::Context;
-use crate::error::{Error, Result, empirica};
-use crate::git::{Oid, parse_oid};
-use crate::model::Shelf;
-use crate::store::{Epoch, Out, Storage, Waiting};
+use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::format::portable;
 use empirica_notes::format::portable::{Portable, Read};
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::Shelf;
+use empirica_notes::store::{Epoch, Out, Storage, Waiting};
 
 /// How many wrong lines an error tells of.
 const TOLD: usize = 3;

@@ -8,11 +8,11 @@ use crate::epistemics::gate;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::journal::{self, answers};
 use crate::epistemics::proposals::{AtHand, Earlier, Tried, goals, reached as reached_by};
-use crate::error::{Error, Result, blank, empirica};
 use crate::index::Only;
-use crate::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus};
-use crate::model::{Assessment, Body, Record, SessionId, Vector, Vectors};
-use crate::store::When;
+use empirica_notes::error::{Error, Result, blank, empirica};
+use empirica_notes::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus};
+use empirica_notes::model::{Assessment, Body, Record, SessionId, Vector, Vectors};
+use empirica_notes::store::When;
 
 /// What a PREFLIGHT does to the goals of its session.
 #[derive(Debug, Default)]
@@ -176,8 +176,9 @@ fn at_hand(context: &Context<'_>, who: &Working, gathered: &Gathered) -> Result<
     let heard = index.last_heard(None, 0, LOOKED_AT)?.into_iter().map(|known| known.session);
     let mut earlier: Vec<_> = heard.filter(|session| session.id != who.id).collect();
     earlier.sort_by(|a, b| a.began.cmp(&b.began));
-    let with_task =
-        |session: crate::model::session::Session| Some(Earlier { id: session.id, ai: session.ai, task: session.task? });
+    let with_task = |session: empirica_notes::model::session::Session| {
+        Some(Earlier { id: session.id, ai: session.ai, task: session.task? })
+    };
     out.sessions = earlier.into_iter().filter_map(with_task).collect();
     Ok(out)
 }

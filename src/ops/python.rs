@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::nearest::Nearest;
 use super::Stored;
 use super::context::Context;
-use crate::error::Result;
-use crate::git::{Oid, parse_oid};
-use crate::model::{Body, SessionId, Shelf};
 use crate::ops::python::originals::{Given, Originals};
-use crate::store::{Storage, Waiting};
 use crate::wire::python::{self, Line, Original, PREFIXES, Refused};
+use empirica_notes::error::Result;
 use empirica_notes::git::notes::foreign;
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::{Body, SessionId, Shelf};
+use empirica_notes::store::{Storage, Waiting};
 use empirica_secrets::Replaced;
 
 /// Refs of the Python tool's hooks: they hold nothing that an agent said.

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use super::context::Context;
 use super::sync::{Leaves, destinations, travel::Trip};
 use super::{alias, current};
-use crate::error::{Error, Kind, Result, empirica, quote};
-use crate::git::remotes::{self, Place};
-use crate::model::{Body, Id, Shelf};
-use crate::store::{PREFIX, Redaction, Scrubbed};
+use empirica_notes::error::{Error, Kind, Result, empirica, quote};
 use empirica_notes::format::redact::By;
 use empirica_notes::git::remotes::transfer;
 use empirica_notes::git::remotes::transfer::Manner;
+use empirica_notes::git::remotes::{self, Place};
+use empirica_notes::model::{Body, Id, Shelf};
+use empirica_notes::store::{PREFIX, Redaction, Scrubbed};
 
 /// What is asked for.
 #[derive(Debug, Clone, Default)]

@@ -6,12 +6,12 @@ use super::accept::{self, Received};
 use super::context::{Context, Working};
 use super::managed::{self, Managed};
 use crate::epistemics::payload;
-use crate::error::{Error, Result, empirica};
-use crate::git::Oid;
 use crate::model::formats;
-use crate::model::handoff::CONTEXT;
-use crate::model::handoff::{Clarification, Missed};
-use crate::model::{Body, Handoff, Head, Record};
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::git::Oid;
+use empirica_notes::model::handoff::CONTEXT;
+use empirica_notes::model::handoff::{Clarification, Missed};
+use empirica_notes::model::{Body, Handoff, Head, Record};
 
 /// How often a handoff can be written anew with all that was asked from the beginning.
 const LONGEST: usize = 100;

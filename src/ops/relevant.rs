@@ -6,10 +6,10 @@ use super::context::Context;
 use super::search;
 use crate::epistemics::relevance::{Task, relevant};
 use crate::epistemics::task;
-use crate::error::Result;
-use crate::model::goal::GoalStatus;
-use crate::model::handoff::Relevant;
-use crate::model::{Handoff, Id};
+use empirica_notes::error::Result;
+use empirica_notes::model::goal::GoalStatus;
+use empirica_notes::model::handoff::Relevant;
+use empirica_notes::model::{Handoff, Id};
 
 /// How many records are looked at: those that have most of the rare words of the task.
 const RECORDS: usize = 200;

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Stored;
 use super::context::Context;
-use crate::error::{Error, Result, empirica};
-use crate::git::{Oid, parse_oid};
-use crate::model::superseded::superseded;
-use crate::model::{Body, Record, Shelf};
-use crate::store::{Entry, Follow, Homes, Scan};
+use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::reach::is_ancestor;
 use empirica_notes::git::rewrites::{Fate, Rule, Sought, find};
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::superseded::superseded;
+use empirica_notes::model::{Body, Record, Shelf};
+use empirica_notes::store::{Entry, Follow, Homes, Scan};
 
 /// The fewest digits of an abbreviated commit.
 const SHORTEST: usize = 4;

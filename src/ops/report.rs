@@ -19,17 +19,17 @@ use crate::epistemics::kept::Kept;
 use crate::epistemics::knowledge::{Kind, statements};
 use crate::epistemics::passing::{Passing, passings};
 use crate::epistemics::track::{Entry, Score};
-use crate::error::Result;
-use crate::git::parse_oid;
 use crate::index::Index;
 use crate::index::Only;
-use crate::model::goal::GoalStatus;
-use crate::model::session::Session;
-use crate::model::superseded::superseded;
-use crate::model::{Body, Head, Id, Record, SessionId};
+use empirica_notes::error::Result;
 use empirica_notes::git::history::dates::Edge;
 use empirica_notes::git::objects::content::{Held, Tree};
+use empirica_notes::git::parse_oid;
 use empirica_notes::git::repository::project;
+use empirica_notes::model::goal::GoalStatus;
+use empirica_notes::model::session::Session;
+use empirica_notes::model::superseded::superseded;
+use empirica_notes::model::{Body, Head, Id, Record, SessionId};
 
 /// What is read; what else a record can be is not shown.
 const KINDS: &[&str] = &[

@@ -10,9 +10,9 @@ use crate::epistemics::arrival::{Arrival, remaining};
 use crate::epistemics::collected::Known;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::{Said, Work, report};
-use crate::error::Result;
-use crate::model::substance::Substance;
-use crate::model::{Handoff, Head, SessionId};
+use empirica_notes::error::Result;
+use empirica_notes::model::substance::Substance;
+use empirica_notes::model::{Handoff, Head, SessionId};
 
 /// Which sessions.
 #[derive(Debug, Clone)]

@@ -15,11 +15,11 @@ use crate::epistemics::matching;
 use crate::epistemics::passage::{Passage, passage};
 use crate::epistemics::terms::{self, Query, Term, findable};
 use crate::epistemics::wording::places;
-use crate::error::{Error, Result, empirica};
 use crate::index::Index;
 use crate::index::{Found, HandoffsWanted, Row, Words, WordsAsked, words};
-use crate::model::snapshot::{Related, SemanticContext, Snapshot};
-use crate::model::{Body, Id, Record, SessionId};
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::snapshot::{Related, SemanticContext, Snapshot};
+use empirica_notes::model::{Body, Id, Record, SessionId};
 use filter::{Filter, Given};
 use like::{About, Alike};
 

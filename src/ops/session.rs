@@ -12,10 +12,10 @@ use super::{Stored, handoff, task};
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::Said;
 use crate::epistemics::standing::Status;
-use crate::error::{Error, Result, empirica, option, text};
-use crate::model::session::{Session, SessionEnd, SessionStart};
-use crate::model::{Body, Id, Record, SessionId, Shelf};
-use crate::store::{Scan, When};
+use empirica_notes::error::{Error, Result, empirica, option, text};
+use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
+use empirica_notes::model::{Body, Id, Record, SessionId, Shelf};
+use empirica_notes::store::{Scan, When};
 
 /// How large the context of a session is that is continued, in tokens: as `handoff --type context` makes it.
 const CONTEXT: usize = 1250;

@@ -3,8 +3,8 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::env::Env;
-use crate::error::{Error, Result, empirica, quote};
+use empirica_notes::env::Env;
+use empirica_notes::error::{Error, Result, empirica, quote};
 
 /// A file to install, below one of the places.
 #[derive(Debug, Clone)]
@@ -94,7 +94,7 @@ fn man_folder(env: &Env, data: &Path) -> (PathBuf, bool) {
 /// Whether files can be put there, once it is made. Leaves nothing behind.
 fn writable(folder: &Path) -> bool {
     let Some(nearest) = folder.ancestors().find(|folder| folder.is_dir()) else { return false };
-    let probe = nearest.join(format!(".git-empirica-{}", crate::store::unique()));
+    let probe = nearest.join(format!(".git-empirica-{}", empirica_notes::store::unique()));
     let made = std::fs::File::create_new(&probe).is_ok();
     made && std::fs::remove_file(&probe).is_ok()
 }

@@ -10,11 +10,11 @@ use super::sign::{self, Verification};
 use super::{accept, arrival};
 use crate::epistemics::arrival::Arrival;
 use crate::epistemics::gathered::Gathered;
-use crate::error::{Error, Kind, Result, empirica, text};
-use crate::git::{Oid, parse_oid};
 use crate::index::HandoffsWanted;
-use crate::model::{Body, Id, Record, Shelf};
-use crate::store::Homes;
+use empirica_notes::error::{Error, Kind, Result, empirica, text};
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::{Body, Id, Record, Shelf};
+use empirica_notes::store::Homes;
 
 /// What was found.
 #[derive(Debug)]

@@ -7,13 +7,13 @@ use sha2::{Digest as _, Sha256};
 
 use super::Stored;
 use super::context::Context;
-use crate::error::{Error, Result};
-use crate::git::{Oid, Repository};
-use crate::model::record::Signature;
-use crate::model::{Body, Head, Id, Record, Shelf};
-use crate::store::When;
+use empirica_notes::error::{Error, Result};
 use empirica_notes::git::repository::signing;
 use empirica_notes::git::repository::signing::Verified;
+use empirica_notes::git::{Oid, Repository};
+use empirica_notes::model::record::Signature;
+use empirica_notes::model::{Body, Head, Id, Record, Shelf};
+use empirica_notes::store::When;
 
 /// The largest signed commit that is handed to git.
 const LARGEST: usize = 64 * 1024;
@@ -161,7 +161,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(state: &std::path::Path) -> Result<Self> {
-        let name = format!("signing-{}", crate::store::unique());
+        let name = format!("signing-{}", empirica_notes::store::unique());
         let path = state.join(name);
         let made = std::fs::create_dir_all(&path);
         made.map_err(|error| Error::storage("there is no place to check signatures in").on_path(&path, error))?;

@@ -9,16 +9,18 @@ use crate::epistemics::bound::{MOST, bound};
 use crate::epistemics::confidence::round4;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::snapshot::{self, Place, RECENT, Said, Totals};
-use crate::error::{Error, Kind, Result, empirica};
-use crate::git::{Oid, history, parse_oid};
 use crate::index::Index;
 use crate::index::{HandoffsWanted, Only};
-use crate::model::assessment::Trigger;
-use crate::model::snapshot::{ActiveSession, CommitMade, GitState, HandedOver, Handoffs, LearningDeltas, Uncommitted};
-use crate::model::{Body, Checkpoint, Head, Id, Phase, Record, SessionId, Vectors};
-use crate::store::Paths;
-use crate::store::Scan;
+use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::git::repository::{project, status};
+use empirica_notes::git::{Oid, history, parse_oid};
+use empirica_notes::model::assessment::Trigger;
+use empirica_notes::model::snapshot::{
+    ActiveSession, CommitMade, GitState, HandedOver, Handoffs, LearningDeltas, Uncommitted,
+};
+use empirica_notes::model::{Body, Checkpoint, Head, Id, Phase, Record, SessionId, Vectors};
+use empirica_notes::store::Paths;
+use empirica_notes::store::Scan;
 
 /// What is said with a checkpoint.
 #[derive(Debug, Clone, Default)]
@@ -199,7 +201,7 @@ fn at_hand(index: &Index<'_>, session: &SessionId) -> Result<Scan> {
 }
 
 fn totals(context: &Context<'_>, index: &Index<'_>) -> Result<Totals> {
-    let count = |kind: &str| Ok::<u64, crate::error::Error>(index.count(kind)? as u64);
+    let count = |kind: &str| Ok::<u64, empirica_notes::error::Error>(index.count(kind)? as u64);
     let newest = handoff::in_force(context, &HandoffsWanted::default(), 1)?.pop();
     let mut active = index.sessions(true)?;
     active.sort_by(|a, b| b.began.cmp(&a.began));

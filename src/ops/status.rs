@@ -12,7 +12,7 @@ use super::session::gather_from;
 use crate::epistemics::drift::WINDOW;
 use crate::epistemics::gate::Gate;
 use crate::epistemics::gathered::Gathered;
-use crate::error::{Command, Result, blank, empirica};
+use empirica_notes::error::{Command, Result, blank, empirica};
 
 /// A session somebody works in.
 #[derive(Debug)]

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::context::Context;
-use crate::error::{Error, Result, blank, empirica, text};
-use crate::git::Repository;
-use crate::git::remotes::{self, Place};
-use crate::model::{Body, Shelf};
-use crate::store::{MARKDOWN_REF, Standing, Travelling, data_ref};
-use crate::wire;
+use empirica_notes::error::{Error, Result, blank, empirica, text};
+use empirica_notes::format;
+use empirica_notes::git::Repository;
 use empirica_notes::git::remotes::transfer;
 use empirica_notes::git::remotes::transfer::Manner;
+use empirica_notes::git::remotes::{self, Place};
+use empirica_notes::model::{Body, Shelf};
+use empirica_notes::store::{MARKDOWN_REF, Standing, Travelling, data_ref};
 
 pub use push::{BeforePush, before_push};
 pub(super) use travel::Trip;
@@ -132,7 +132,7 @@ impl Cargo {
         lines.dedup_by(|a, b| a.id == b.id);
         let mut cargo = Cargo { records: lines.len(), ..Default::default() };
         for line in lines {
-            let record = wire::record::decode(&line.bytes);
+            let record = format::record::decode(&line.bytes);
             let kind = record.as_ref().map_or_else(|| kind_of(&line.bytes), |record| record.body.kind().to_owned());
             *cargo.kinds.entry(kind).or_default() += 1;
             if let Some(record) = record
@@ -273,7 +273,7 @@ fn no_remote(repo: &Repository) -> Error {
     error
         .reason("the current branch tracks none, none is called origin, and there are several")
         .suggest("Name one, or say which one notes go to.")
-        .command(format!("git config empirica.remote {}", crate::git::repository::quote(&names[0])))
+        .command(format!("git config empirica.remote {}", empirica_notes::git::repository::quote(&names[0])))
 }
 
 /// The status that follows from what travelled.

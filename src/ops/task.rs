@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::alias;
 use super::context::Context;
 use crate::epistemics::standing::{self, Standing};
-use crate::error::{Command, Error, Result, blank, empirica};
 use crate::index::Index;
-use crate::model::{Body, Id, Record};
-use crate::store::Scan;
+use empirica_notes::error::{Command, Error, Result, blank, empirica};
+use empirica_notes::model::{Body, Id, Record};
+use empirica_notes::store::Scan;
 
 /// A task, and where it stands.
 #[derive(Debug)]

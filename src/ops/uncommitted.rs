@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::context::Context;
-use crate::model::Handoff;
-use crate::model::assessment::Changes;
-use crate::model::handoff::Uncommitted;
 use empirica_notes::git::objects::content::{Held, Tree, WorkTree, inside};
+use empirica_notes::model::Handoff;
+use empirica_notes::model::assessment::Changes;
+use empirica_notes::model::handoff::Uncommitted;
 
 /// How many contents are recorded.
 const MOST: usize = 200;

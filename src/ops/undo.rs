@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::context::Context;
 use super::{Stored, propose};
-use crate::error::{Error, Result, empirica};
-use crate::model::record::Retract;
-use crate::model::{Assessment, Body, Id, Record, SessionId, Shelf};
-use crate::store::When;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::record::Retract;
+use empirica_notes::model::{Assessment, Body, Id, Record, SessionId, Shelf};
+use empirica_notes::store::When;
 
 /// What was taken back.
 #[derive(Debug)]

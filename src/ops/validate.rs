@@ -6,9 +6,9 @@ use super::compose::Draft;
 use super::context::Context;
 use super::{missed, task};
 use crate::epistemics::checklist::{self, Check, Facts, Place};
-use crate::error::Result;
-use crate::model::Handoff;
+use empirica_notes::error::Result;
 use empirica_notes::git::objects::content::{Held, Tree, WorkTree, inside};
+use empirica_notes::model::Handoff;
 
 /// In how many folders manifests are looked for.
 const FOLDERS: usize = 200;

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
 use crate::epistemics::questions::{self, Question};
-use crate::model::{Accept, Head, Id, SessionId, Verdict};
 use crate::ops::accept::{Outcome, Received};
 use crate::ops::answer;
+use empirica_notes::model::{Accept, Head, Id, SessionId, Verdict};
 
 /// What the receiver of a handoff said of it.
 #[derive(Serialize, JsonSchema)]

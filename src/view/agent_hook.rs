@@ -7,8 +7,8 @@ use super::template::Templates;
 use super::{arrival, bootstrap, compaction, project, resume, safe};
 use crate::epistemics::arrival::remaining;
 use crate::epistemics::gate::Gate;
-use crate::error::{Result, empirica};
 use crate::ops::hook::agent::{Inject, Start};
+use empirica_notes::error::{Result, empirica};
 
 /// The text; empty when there is nothing to say.
 pub fn text(inject: &Inject, templates: &mut Templates) -> Result<String> {

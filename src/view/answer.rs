@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::safe;
 use crate::epistemics::tokens;
-use crate::error::{Argument, Command, Error, Terms, Text};
-use crate::model::SessionId;
 use crate::ops::Stored;
-use crate::store::Storage;
+use empirica_notes::error::{Argument, Command, Error, Terms, Text};
+use empirica_notes::model::SessionId;
+use empirica_notes::store::Storage;
 use empirica_secrets::{Replaced, redact_text};
 
 /// The exit code when a gate says stop.

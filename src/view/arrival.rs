@@ -6,7 +6,7 @@ use super::fit::{Form, Press, shorten_in};
 use super::pack::Detail;
 use super::{Answer, safe, words};
 use crate::epistemics::arrival::Arrival;
-use crate::error::{empirica, quote};
+use empirica_notes::error::{empirica, quote};
 
 /// The lists of an arrival, in the order of what matters.
 const LISTS: [&str; 4] = ["changed_artifacts", "missing_artifacts", "resolved_unknowns", "stale_evidence"];

@@ -12,10 +12,10 @@ use super::{Answer, safe, words};
 use crate::epistemics::drift::{self, Drift};
 use crate::epistemics::gate::Gate;
 use crate::epistemics::trajectory;
-use crate::error::Result;
-use crate::model::goal::{GoalDone, GoalState};
-use crate::model::{Phase, Vector};
 use crate::ops::{assess, drift as drifts, propose};
+use empirica_notes::error::Result;
+use empirica_notes::model::goal::{GoalDone, GoalState};
+use empirica_notes::model::{Phase, Vector};
 
 /// A goal that a PREFLIGHT proposed, as JSON.
 fn goal_json(goal: &GoalState) -> Value {

@@ -9,12 +9,12 @@ use super::template::Templates;
 use super::width::measure;
 use super::{fill, safe, words};
 use crate::epistemics::recommend::unfinished;
-use crate::error::Result;
-use crate::model::handoff::{Assessed, Proof};
-use crate::model::substance::Substance;
-use crate::model::{Body, Digest, Handoff, Head, Id, Record, Vector};
-use crate::store::Render;
+use empirica_notes::error::Result;
 use empirica_notes::format::blocks::{REVISIONS, footer};
+use empirica_notes::model::handoff::{Assessed, Proof};
+use empirica_notes::model::substance::Substance;
+use empirica_notes::model::{Body, Digest, Handoff, Head, Id, Record, Vector};
+use empirica_notes::store::Render;
 
 /// The lines of a block, all in all, and the columns of a line.
 const LINES: usize = 12;
@@ -114,7 +114,7 @@ impl Lists {
     }
 }
 
-fn mistake(slip: &crate::model::handoff::Slip) -> String {
+fn mistake(slip: &empirica_notes::model::handoff::Slip) -> String {
     slip.prevention.as_ref().map_or_else(|| slip.text.clone(), |prevention| format!("{} — {prevention}", slip.text))
 }
 

@@ -7,8 +7,8 @@ use super::project::{self, lists};
 use super::template::Templates;
 use super::{Answer, safe, words};
 use crate::epistemics::tokens;
-use crate::error::{Command, Result, Shell, Text, blank, empirica, text};
 use crate::ops::bootstrap::Outcome;
+use empirica_notes::error::{Command, Result, Shell, Text, blank, empirica, text};
 
 /// The tokens of the answer where nothing else is said.
 pub const BUDGET: u32 = 1000;
@@ -261,8 +261,8 @@ impl Fit<'_> {
 mod tests {
     use super::*;
     use crate::epistemics::overview::{Noted, Overview};
-    use crate::model::journal::Mistake;
-    use crate::model::{Head, Id};
+    use empirica_notes::model::journal::Mistake;
+    use empirica_notes::model::{Head, Id};
 
     fn outcome(mistakes: u64) -> Outcome {
         let mistake = |n: u64| Noted {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
-use crate::error::{blank, empirica, text};
 use crate::ops::collect::Outcome;
+use empirica_notes::error::{blank, empirica, text};
 use empirica_transcripts::model::{Tokens, ToolSummary};
 
 /// A category with its number and samples, in the words of the session-context document.

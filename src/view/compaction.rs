@@ -9,9 +9,9 @@ use super::{Answer, bootstrap, safe, snapshot, words};
 use crate::epistemics::short::short;
 use crate::epistemics::side::Side;
 use crate::epistemics::tokens;
-use crate::error::{Result, empirica};
 use crate::ops::checkpoint::Outcome as Taken;
 use crate::ops::compaction::Outcome;
+use empirica_notes::error::{Result, empirica};
 
 /// What the block may take when nothing else is said, in tokens.
 pub const BUDGET: usize = 1500;

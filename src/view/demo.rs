@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::template::Templates;
 use super::{Answer, safe};
-use crate::error::{Result, empirica};
 use crate::ops::demo::Outcome;
+use empirica_notes::error::{Result, empirica};
 
 /// Answers.
 pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {

@@ -65,7 +65,7 @@ fn changes_json(comparison: &Comparison, turn: Turn) -> Value {
 
 /// Deltas as JSON; null when nothing was assessed in between.
 pub fn deltas_json(comparison: &Comparison) -> Value {
-    let object = |deltas: &Vec<(crate::model::Vector, f64)>| {
+    let object = |deltas: &Vec<(empirica_notes::model::Vector, f64)>| {
         Value::Object(deltas.iter().map(|(vector, delta)| (vector.name().to_owned(), json!(delta))).collect())
     };
     comparison.vector_deltas.as_ref().map_or(Value::Null, object)

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Answer, init, repair, safe, words};
-use crate::error::{Command, Error};
 use crate::ops::doctor::{Check, Outcome};
+use empirica_notes::error::{Command, Error};
 
 fn check_json(check: &Check) -> Value {
     json!({"check": check.check, "ok": check.ok, "what": check.what, "commands": check.commands})

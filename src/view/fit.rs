@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::safe;
 use crate::epistemics::tokens;
-use crate::error::Result;
+use empirica_notes::error::Result;
 
 /// The fewest tokens an entry takes: its dash, its id, a word.
 pub(super) const LEAST: usize = 4;

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
 use crate::epistemics::journal::Owned;
-use crate::model::goal::{GoalStatus, completion_rate, reached};
 use crate::ops::goal;
+use empirica_notes::model::goal::{GoalStatus, completion_rate, reached};
 
 fn goal_json(owned: &Owned) -> Value {
     let mut json = json!(owned.goal);

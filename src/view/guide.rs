@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::assess::DriftView;
 use super::{Answer, safe};
 use crate::epistemics::confidence::overall;
-use crate::model::handoff::Item;
-use crate::model::{Phase, Vector};
 use crate::ops::guide::Outcome;
+use empirica_notes::model::handoff::Item;
+use empirica_notes::model::{Phase, Vector};
 
 /// What a phase asks, in a sentence.
 fn question(phase: Phase) -> &'static str {
@@ -31,7 +31,7 @@ fn items(items: &[Item]) -> Vec<Value> {
 /// What is the same for both: session, task, what is open, and how confidence moved.
 fn state(outcome: &Outcome) -> Map<String, Value> {
     let (gathered, gate) = (&outcome.gathered, &outcome.gate);
-    let goal = |goal: &crate::model::goal::GoalState| json!({"id": goal.id, "description": goal.text, "priority": goal.priority, "progress": goal.progress()});
+    let goal = |goal: &empirica_notes::model::goal::GoalState| json!({"id": goal.id, "description": goal.text, "priority": goal.priority, "progress": goal.progress()});
     let json = json!({
         "session_id": gathered.session.id,
         "ai_id": gathered.session.ai,

@@ -1,6 +1,6 @@
 //! The handoff in its forms: Markdown, JSON, the seed's compact JSON.
 
-use crate::model::handoff::CONTEXT;
+use empirica_notes::model::handoff::CONTEXT;
 use serde_json::{Map, Value, json};
 
 use super::answer::count;
@@ -10,12 +10,12 @@ use crate::epistemics::gaps::FINDING;
 use crate::epistemics::recommend;
 use crate::epistemics::report::duration;
 use crate::epistemics::trajectory::{OVERALL, alone, deltas};
-use crate::error::{Command, Result, empirica, text};
-use crate::model::goal::GoalState;
-use crate::model::handoff::{Gap, MadeIn};
-use crate::model::{Body, Handoff, Head, Id, Phase, Record};
 use crate::ops::handoff::{Listed, Outcome};
 use crate::ops::show::short_commit;
+use empirica_notes::error::{Command, Result, empirica, text};
+use empirica_notes::model::goal::GoalState;
+use empirica_notes::model::handoff::{Gap, MadeIn};
+use empirica_notes::model::{Body, Handoff, Head, Id, Phase, Record};
 
 /// The whole handoff report as Markdown.
 pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
@@ -47,7 +47,7 @@ pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
             "git": handoff.git.as_ref().map(git_line),
             "regenerates": handoff.regenerates.as_ref().map(Id::short),
             "way": way(handoff),
-            "alone": alone(&handoff.trajectory).map(crate::model::Vector::name),
+            "alone": alone(&handoff.trajectory).map(empirica_notes::model::Vector::name),
             "h": data,
             "sections": managed::sections(handoff),
             "accomplished": accomplished(handoff),
@@ -68,7 +68,7 @@ pub fn template(handoff: &Handoff) -> &'static str {
 }
 
 /// What was learned, without what stands among what bears on the task.
-fn learned(handoff: &Handoff) -> Vec<&crate::model::handoff::Item> {
+fn learned(handoff: &Handoff) -> Vec<&empirica_notes::model::handoff::Item> {
     let elsewhere: Vec<&Id> = handoff.relevant.iter().map(|relevant| &relevant.id).collect();
     handoff.findings.iter().filter(|item| !item.id.as_ref().is_some_and(|id| elsewhere.contains(&id))).collect()
 }
@@ -127,12 +127,13 @@ pub fn accomplished(handoff: &Handoff) -> Vec<String> {
 
 /// The tools used: activity categories with their number, the programs of the evidence, the sources.
 pub fn tools(handoff: &Handoff) -> Vec<String> {
-    let counted = |tool: &crate::model::handoff::ToolUse| match tool.count {
+    let counted = |tool: &empirica_notes::model::handoff::ToolUse| match tool.count {
         1 => tool.tool.clone(),
         many => format!("{} ×{many}", tool.tool),
     };
     let mut out: Vec<String> = handoff.tools.iter().map(counted).collect();
-    let program = |proof: &crate::model::handoff::Proof| Some(proof.command.split_whitespace().next()?.to_owned());
+    let program =
+        |proof: &empirica_notes::model::handoff::Proof| Some(proof.command.split_whitespace().next()?.to_owned());
     let programs: Vec<String> = handoff.evidence.iter().filter_map(program).collect();
     crate::epistemics::gathered::add_new(&mut out, programs.iter().chain(&handoff.sources));
     out
@@ -175,8 +176,9 @@ pub fn json_of(head: &Head, handoff: &Handoff) -> Value {
 }
 
 fn whole(head: &Head, handoff: &Handoff) -> Value {
-    let texts =
-        |items: &[crate::model::handoff::Item]| -> Vec<String> { items.iter().map(|i| i.text.clone()).collect() };
+    let texts = |items: &[empirica_notes::model::handoff::Item]| -> Vec<String> {
+        items.iter().map(|i| i.text.clone()).collect()
+    };
     json!({
         "handoff_id": head.id,
         "type": handoff.kind,
@@ -222,7 +224,7 @@ fn cut(text: &str, most: usize) -> String {
 
 /// The seed's compact JSON: short keys, short texts (`_compress_report`).
 pub fn compact(head: &Head, handoff: &Handoff) -> Value {
-    let texts = |items: &[crate::model::handoff::Item], most: usize| -> Vec<String> {
+    let texts = |items: &[empirica_notes::model::handoff::Item], most: usize| -> Vec<String> {
         items.iter().take(5).map(|item| cut(&item.text, most)).collect()
     };
     let significant: Map<String, Value> = deltas(&handoff.trajectory)

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::sync::cargo;
 use super::{Answer, safe, words};
-use crate::error::{blank, empirica};
 use crate::model::agent_files;
 use crate::ops::init::Outcome;
 use crate::ops::init::record::How;
 use crate::ops::init::steps::Step;
 use crate::ops::sync::Synced;
+use empirica_notes::error::{blank, empirica};
 use empirica_notes::git::repository::config::File;
 use empirica_transcripts::model::Agent;
 

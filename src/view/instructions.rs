@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::template::Templates;
 use super::{Answer, init, words};
-use crate::error::{Result, empirica};
 use crate::model::readers::{File, Reader};
 use crate::ops::instructions::Written;
+use empirica_notes::error::{Result, empirica};
 
 /// What agents are told in a file: Markdown, from the template `instructions.md`; in general words without a file.
 pub fn text(file: Option<File>, templates: &mut Templates) -> Result<String> {

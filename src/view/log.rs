@@ -10,9 +10,9 @@ use super::pack::{Detail, each_text, lists};
 use super::template::Templates;
 use super::{safe, words};
 use crate::epistemics::report::duration;
-use crate::error::Result;
-use crate::model::{Body, Record};
 use crate::ops::log::Annotated;
+use empirica_notes::error::Result;
+use empirica_notes::model::{Body, Record};
 
 fn point_json(record: &Record) -> Value {
     let mut json = json!({
@@ -293,9 +293,9 @@ fn handoff_view(record: &Record) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::history::Commit;
-    use crate::model::Id;
     use empirica_notes::format::record::decode;
+    use empirica_notes::git::history::Commit;
+    use empirica_notes::model::Id;
 
     const WHOLE: &str = r#""kind":"handoff",@,"type":"epistemic","task":"a  b\n# c","duration_seconds":4000,"calibration_status":"well_calibrated","trajectory":[{"vector":"know","before":0.1,"after":0.5,"delta":0.4,"status":"improved"},{"vector":"do","before":0.1,"after":null,"delta":null,"status":"x"},{"vector":"overall_confidence","before":0.1,"after":0.3,"delta":-0.2,"status":"y"},{"vector":"know","before":0.1,"after":0.5,"delta":0.3,"status":"z"}],"accomplished":["done"],"findings":[{"text":"one\ntwo\n\n- three"},{"text":"<b>bold</b> `x"}],"gaps_filled":[{"gap":"g","before":"b","after":"one\ntwo\n\n- three","confidence_change":0.1},{"gap":"g","before":"b","after":"a","confidence_change":null},{"gap":"g","before":"b","after":"a","confidence_change":-0.25}],"unknowns":[{"id":"019ab000-0000-7000-8000-00000000000a","text":"why?"},{"text":" how? "}],"dead_ends":[{"approach":"a","why":"w"}],"mistakes":[{"text":"m","prevention":"p"},{"text":"1. n"}],"decisions":[{"text":"d","why":"w","alternatives":["x","y"]}],"evidence":[{"command":"cargo  test","exit":0},{"command":"false","exit":1}],"goals":[{"id":"019ab000-0000-7000-8000-00000000000a","text":"g","status":"done","priority":"low","evidence":"e"},{"id":"019ab000-0000-7000-8000-00000000000b","text":"h","status":"open","priority":"high","vector":"know"}],"context":"\ttab\r\nnext \u202e","next_steps":["  step  ","","- x"],"recommendations":["r"]"#;
 
@@ -324,7 +324,7 @@ mod tests {
         let journal =
             [r#""kind":"finding",@,"text":"a\nb\n\nc \u0007""#, r#""kind":"dead_end",@,"approach":"x","why":"y""#];
         let commit = Commit {
-            id: crate::git::parse_oid(&"1".repeat(40)).unwrap(),
+            id: empirica_notes::git::parse_oid(&"1".repeat(40)).unwrap(),
             short: String::new(),
             parents: Vec::new(),
             author: "A".to_owned(),

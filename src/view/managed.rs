@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::Answer;
 use crate::epistemics::payload;
-use crate::error::{Error, Result, empirica};
-use crate::model::Handoff;
 use crate::model::formats::named;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::Handoff;
 
 /// A key as people read it.
 fn words(key: &str) -> String {
@@ -63,7 +63,7 @@ fn said(handoff: &Handoff) -> impl Iterator<Item = (&String, &Value)> {
 /// The fields of a managed handoff as sections of the Markdown; none for others.
 pub fn sections(handoff: &Handoff) -> Vec<Value> {
     // the context of a session has a template of its own
-    let is_shown = handoff.kind != crate::model::handoff::CONTEXT;
+    let is_shown = handoff.kind != empirica_notes::model::handoff::CONTEXT;
     said(handoff).filter(|_| is_shown).map(|(key, value)| section(key, value)).collect()
 }
 

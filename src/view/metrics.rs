@@ -10,10 +10,10 @@ use super::{Answer, accept, resume, safe, words};
 use crate::epistemics::metrics::{Asker, Duplicate, Handed, Ratio, Receiver, Tally};
 use crate::epistemics::report::duration;
 use crate::epistemics::tokens;
-use crate::error::{Result, Shell};
 use crate::ops;
 use crate::ops::metrics::{One, Outcome};
 use crate::ops::resume::Resumed;
+use empirica_notes::error::{Result, Shell};
 
 /// Why there is nothing to compare a resume with.
 const UNKNOWN: &str = "what the transcripts took is unknown";

@@ -9,9 +9,9 @@ use super::handoff::{accomplished, delta_map, settled, tools};
 use super::{safe, words};
 use crate::epistemics::recommend;
 use crate::epistemics::report::duration;
-use crate::model::Handoff;
-use crate::model::goal::{GoalState, GoalStatus};
-use crate::model::handoff::{Choice, Failure, Gap, Item, Proof, Slip};
+use empirica_notes::model::Handoff;
+use empirica_notes::model::goal::{GoalState, GoalStatus};
+use empirica_notes::model::handoff::{Choice, Failure, Gap, Item, Proof, Slip};
 
 /// How much of a handoff is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::handoff::{compact, markdown};
 use super::template::Templates;
 use super::{Answer, safe, words};
-use crate::error::Result;
-use crate::model::{Body, Record};
 use crate::ops::export_markdown::{Outcome, Page};
 use crate::ops::handoff::Listed;
 use crate::ops::portable::Imported;
+use empirica_notes::error::Result;
+use empirica_notes::model::{Body, Record};
 
 /// From how many new lines on it is said how to pack what they came to.
 const MANY: usize = 10_000;

@@ -7,9 +7,9 @@ use super::{safe, words};
 use crate::epistemics::memory::Memory;
 use crate::epistemics::overview::{Active, HandedOver, Learned, Member, Noted, OpenGoal, Overview};
 use crate::epistemics::tokens;
-use crate::model::Head;
-use crate::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknown};
 use crate::ops::show::short_commit;
+use empirica_notes::model::Head;
+use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknown};
 
 /// What matters most, first: in every round so many entries of each list. Those of the first round that are marked stay
 /// longest.

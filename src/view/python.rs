@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
-use crate::error::{empirica, text};
 use crate::ops::python::Outcome;
+use empirica_notes::error::{empirica, text};
 
 /// How many things a text lists one by one.
 const LISTED: usize = 20;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, safe, snapshot, words};
 use crate::epistemics::confidence::overall;
-use crate::model::{Body, Phase, Record};
+use empirica_notes::model::{Body, Phase, Record};
 
 /// A record as JSON. A checkpoint or assessment goes by `checkpoint_id` and has its overall confidence; of a checkpoint the
 /// snapshot is left out.

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
-use crate::error::{Error, empirica, text};
-use crate::git::repository::quote;
-use crate::model::Id;
 use crate::ops::redact::{Outcome, Scrub, State};
-use crate::store::Scrubbed;
+use empirica_notes::error::{Error, empirica, text};
+use empirica_notes::git::repository::quote;
+use empirica_notes::model::Id;
+use empirica_notes::store::Scrubbed;
 
 /// The answer of `redact`. It fails when a remote still has what was redacted here.
 pub fn answer(outcome: &Outcome) -> Answer {

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
-use crate::error::{Command, empirica, text};
-use crate::git::Oid;
-use crate::model::{Body, Record};
 use crate::ops::repair::{Candidate, Outcome, Repair, Verdict};
+use empirica_notes::error::{Command, empirica, text};
+use empirica_notes::git::Oid;
 use empirica_notes::git::rewrites::Rule;
+use empirica_notes::model::{Body, Record};
 
 fn short(commit: Oid) -> String {
     commit.to_hex_with_len(8).to_string()

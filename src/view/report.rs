@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::{Answer, safe, words};
 pub use page::{LeftOut, Page, page};
 
-use crate::error::{empirica, text};
 use crate::ops::report::Outcome;
+use empirica_notes::error::{empirica, text};
 
 /// The answer of `report`: where the page was written and what it shows; the page itself when there is no file.
 pub fn answer(outcome: &Outcome, page: Page, file: Option<&Path>) -> Answer {

@@ -9,11 +9,11 @@ use super::template::Templates;
 use super::{Answer, safe, words};
 use crate::epistemics::confidence::overall;
 use crate::epistemics::tokens;
-use crate::error::{Command, Result, Shell, Text, empirica, text};
-use crate::model::handoff::Assessed;
-use crate::model::{Body, Record};
 use crate::ops::resume::{Outcome, Resumed};
 use crate::ops::show::short_commit;
+use empirica_notes::error::{Command, Result, Shell, Text, empirica, text};
+use empirica_notes::model::handoff::Assessed;
+use empirica_notes::model::{Body, Record};
 
 /// How the answer is wanted.
 #[derive(Debug, Clone, Copy)]

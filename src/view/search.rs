@@ -9,10 +9,10 @@ use super::colour::Paint;
 use super::width::{cut, measure};
 use super::{Answer, safe, words};
 use crate::epistemics::passage::Passage;
-use crate::model::{Body, Record};
 use crate::ops::search::like::{About, Alike};
 use crate::ops::search::{Hit, Listing, Outcome};
 use crate::ops::show::short_commit;
+use empirica_notes::model::{Body, Record};
 
 /// How wide a text is that goes to no terminal, in columns.
 const WIDTH: usize = 80;
@@ -225,7 +225,7 @@ fn alike_text(alike: &Alike, width: usize) -> String {
         lines.push(format!("{INDENT}shares: {}", safe::line(&alike.shared.join(", "))));
     }
     lines.extend(alike.findings.iter().take(LINES).map(|text| format!("{INDENT}- {}", safe::line(text))));
-    let failed = |f: &crate::model::handoff::Failure| {
+    let failed = |f: &empirica_notes::model::handoff::Failure| {
         format!("{INDENT}- tried and FAILED: {} — {}", safe::line(&f.approach), safe::line(&f.why))
     };
     lines.extend(alike.dead_ends.iter().take(LINES).map(failed));

@@ -17,12 +17,12 @@ use crate::epistemics::confidence::{alone, overall};
 use crate::epistemics::gathered::{Answered, Gathered};
 use crate::epistemics::report::{Said, Work, duration, report};
 use crate::epistemics::trajectory::OVERALL;
-use crate::error::{Result, blank, empirica, text};
-use crate::model::goal::GoalState;
-use crate::model::handoff::{Choice, Failure, Item, Proof, Slip, ToolUse};
-use crate::model::session::Session;
-use crate::model::{Assessment, Body, Head, Id, Phase, SessionId, Vectors};
 use crate::ops::session::{Ended, Listed, Started, seconds_between};
+use empirica_notes::error::{Result, blank, empirica, text};
+use empirica_notes::model::goal::GoalState;
+use empirica_notes::model::handoff::{Choice, Failure, Item, Proof, Slip, ToolUse};
+use empirica_notes::model::session::Session;
+use empirica_notes::model::{Assessment, Body, Head, Id, Phase, SessionId, Vectors};
 use empirica_transcripts::model::ToolSummary;
 
 /// The answer of `session start`.
@@ -51,7 +51,7 @@ pub fn started(outcome: &Started) -> Answer {
     if outcome.others.iter().any(|other| other.ai != outcome.ai_id) {
         answer = answer.hint(format!(
             "say who you are in every command: export EMPIRICA_AI={}",
-            crate::git::repository::quote(&outcome.ai_id)
+            empirica_notes::git::repository::quote(&outcome.ai_id)
         ));
     }
     answer.hint_once(

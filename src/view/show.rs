@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::handoff::{compact, json_of, markdown, template};
 use super::template::Templates;
 use super::{Answer, accept, arrival, record, safe, session, trust, words};
-use crate::error::{Error, Result, empirica};
-use crate::model::{Body, Record};
 use crate::ops::handoff::Listed;
 use crate::ops::show::Shown;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::{Body, Record};
 
 /// How `show` is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::{Answer, words};
-use crate::model::Body;
 use crate::ops::{flush, journal, setup, undo};
-use crate::store::Rescued;
+use empirica_notes::model::Body;
+use empirica_notes::store::Rescued;
 
 /// The answer of a journal command.
 pub fn logged(outcome: &journal::Logged) -> Answer {

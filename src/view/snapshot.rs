@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, safe, words};
 use crate::epistemics::confidence::overall;
-use crate::model::snapshot::{Chain, GitState, Snapshot};
-use crate::model::{Body, Checkpoint, Head, Id, Phase};
 use crate::ops::checkpoint;
 use crate::ops::show::short_commit;
+use empirica_notes::model::snapshot::{Chain, GitState, Snapshot};
+use empirica_notes::model::{Body, Checkpoint, Head, Id, Phase};
 
 /// What the seed calls a snapshot.
 const TYPE: &str = "epistemic_state_snapshot";
@@ -168,7 +168,7 @@ fn git_lines(state: &GitState) -> Vec<String> {
             c.files_modified, c.files_added, c.files_deleted, c.insertions, c.deletions
         ),
     ];
-    let commit = |made: &crate::model::snapshot::CommitMade| {
+    let commit = |made: &empirica_notes::model::snapshot::CommitMade| {
         format!("Commit:    {} {}", short_commit(Some(&made.hash)).unwrap_or_default(), safe::line(&made.message))
     };
     lines.extend(state.commits_since_last_checkpoint.iter().map(commit));

@@ -2,7 +2,7 @@
 
 use crate::epistemics::confidence::series;
 use crate::epistemics::trajectory::OVERALL;
-use crate::model::{Assessment, Vector};
+use empirica_notes::model::{Assessment, Vector};
 
 /// From 0 to 1.
 const MARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -56,7 +56,7 @@ pub fn rows<'a>(assessments: impl Iterator<Item = &'a Assessment> + Clone) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Phase, Vectors};
+    use empirica_notes::model::{Phase, Vectors};
 
     fn assessed(phase: Phase, pairs: &str) -> Assessment {
         let mut vectors = Vectors::default();

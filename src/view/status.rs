@@ -11,14 +11,14 @@ use super::{Answer, words};
 use crate::epistemics::confidence::overall;
 use crate::epistemics::report::duration;
 use crate::epistemics::short::short;
-use crate::error::{Command, Error, Result, empirica};
-use crate::model::goal::{GoalState, GoalStatus};
-use crate::model::{Phase, Vectors};
 use crate::ops::backlog::{RemoteLacks, Unsynced, Waiting};
 use crate::ops::session::seconds_between;
 use crate::ops::show::short_commit;
 use crate::ops::status::{AtWork, Next, Outcome};
-use crate::store::Counted;
+use empirica_notes::error::{Command, Error, Result, empirica};
+use empirica_notes::model::goal::{GoalState, GoalStatus};
+use empirica_notes::model::{Phase, Vectors};
+use empirica_notes::store::Counted;
 
 const BAR: usize = 20;
 

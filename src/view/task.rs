@@ -8,8 +8,8 @@ use super::accept::{AcceptView, QuestionView, question_lines};
 use super::{Answer, safe, words};
 use crate::epistemics::standing::{Deed, Standing, Status, Step};
 use crate::epistemics::{payload, questions, task};
-use crate::model::{Id, SessionId, Verdict};
 use crate::ops::task::{Task, resolve_command};
+use empirica_notes::model::{Id, SessionId, Verdict};
 
 /// A task.
 #[derive(Serialize, JsonSchema)]

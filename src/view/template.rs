@@ -9,7 +9,7 @@ use minijinja::{Environment, Error as TemplateError};
 use serde::Serialize;
 
 use super::{safe, words};
-use crate::error::{Error, Result, move_aside};
+use empirica_notes::error::{Error, Result, move_aside};
 
 /// The templates that come with the program, by name.
 const BUILT_IN: [(&str, &str); 13] = [

@@ -5,11 +5,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Answer, safe};
-use crate::error::{Error, empirica};
-use crate::model::Id;
 use crate::ops::committer::{Committed, Committers};
 use crate::ops::sign::{Checked, Outcome, State, Verification};
-use crate::store::Brought;
+use empirica_notes::error::{Error, empirica};
+use empirica_notes::model::Id;
+use empirica_notes::store::Brought;
 
 fn name(by: &Brought) -> String {
     safe::words(&format!("{} <{}>", by.name, by.email)).replace("\\<", "<")

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, safe, words};
 use crate::epistemics::checklist::{Check, Level};
-use crate::error::{Error, empirica, text};
+use empirica_notes::error::{Error, empirica, text};
 
 fn count(checks: &[Check], level: Level) -> usize {
     checks.iter().filter(|check| check.level == level).count()

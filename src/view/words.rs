@@ -4,9 +4,9 @@ use chrono::DateTime;
 
 use crate::epistemics::questions;
 use crate::epistemics::trajectory::{self, NOTHING_SHARED, OVERALL};
-use crate::error::empirica;
-use crate::model::handoff::{Calibration, Trajectory};
-use crate::model::{Accept, Body, Digest, Record, Vector, Vectors};
+use empirica_notes::error::empirica;
+use empirica_notes::model::handoff::{Calibration, Trajectory};
+use empirica_notes::model::{Accept, Body, Digest, Record, Vector, Vectors};
 
 /// An RFC 3339 time as `2026-01-31 12:34 UTC`; other text is shown as it is.
 pub fn date(text: &str) -> String {
@@ -79,7 +79,7 @@ pub fn count(number: usize, noun: &str) -> String {
 }
 
 /// That notes could not be read, by their objects; nothing when all could.
-pub fn unreadable(notes: &[crate::git::Oid]) -> Option<String> {
+pub fn unreadable(notes: &[empirica_notes::git::Oid]) -> Option<String> {
     let first = notes.first()?;
     let more = if notes.len() > 1 { format!(", and {} more", notes.len() - 1) } else { String::new() };
     Some(format!("the note {first} cannot be read{more}; {} says how it comes back", empirica("doctor")))

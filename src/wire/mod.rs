@@ -5,5 +5,3 @@ pub mod edit;
 pub mod hooks;
 pub mod marked;
 pub mod python;
-
-pub use empirica_notes::format::{blocks, lines, portable, record, redact};

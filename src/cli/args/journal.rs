@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::{Form, Speaker, Who, unit};
-use crate::model::journal::MEMORY;
+use empirica_notes::model::journal::MEMORY;
 use empirica_transcripts::model::CATEGORIES;
 
 /// What every entry can say beside its text.

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::epistemics::payload;
 use crate::model::formats;
-use crate::model::goal::{GoalState, Priority};
-use crate::model::handoff::{Item, Proof};
-use crate::model::{Id, Phase};
+use empirica_notes::model::goal::{GoalState, Priority};
+use empirica_notes::model::handoff::{Item, Proof};
+use empirica_notes::model::{Id, Phase};
 
 fn of(kind: &str, payload: Value) -> Handoff {
     let mut handoff = Handoff { kind: kind.into(), ..Default::default() };
@@ -175,7 +175,7 @@ fn the_status_is_given_and_not_contradicted() {
     let severity = |said: Value| level("error_recovery", name, json!({"error_report": said}));
     assert_eq!((severity(json!({})), severity(json!({"severity": "high"}))), (Warn, Pass));
     assert_eq!((level("initialization", name, json!({})), level("epistemic", name, json!({}))), (None_, Warn));
-    let assessed = crate::model::handoff::Assessed {
+    let assessed = empirica_notes::model::handoff::Assessed {
         id: id(),
         phase: Phase::Postflight,
         round: 1,
@@ -293,7 +293,8 @@ fn what_receivers_missed_is_said() {
     assert_eq!(found(&told, &[gap("How the tests run")]), Pass);
     assert_eq!(found(&told, &[gap("Which database to use")]), Warn);
     // that a receiver missed it does not say it
-    let missed = crate::model::handoff::Missed { gap: "Which database to use".into(), reported_by: "bob".into() };
+    let missed =
+        empirica_notes::model::handoff::Missed { gap: "Which database to use".into(), reported_by: "bob".into() };
     let again = Handoff { missed: vec![missed], ..told };
     assert_eq!(found(&again, &[gap("Which database to use")]), Warn);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Change, FELL, Turn, Way};
 use crate::epistemics::confidence::round4;
 use crate::epistemics::side::{Known, Side};
-use crate::model::{Id, Vector};
+use empirica_notes::model::{Id, Vector};
 
 /// The differences as they are found.
 #[derive(Default)]
@@ -137,7 +137,7 @@ impl Changes {
             before.paths.iter().filter(|path| !has(&after.paths, path)).cloned().partition(|path| committed(path));
         let mut back = back;
         // of new files, git may name the folder: their number falls when they are no longer staged
-        let count = |c: &crate::model::snapshot::Uncommitted| c.files_modified.saturating_add(c.files_deleted);
+        let count = |c: &empirica_notes::model::snapshot::Uncommitted| c.files_modified.saturating_add(c.files_deleted);
         let unnamed = before.paths_omitted > 0 || after.paths_omitted > 0;
         let still = (way.gone, way.added) == (Some(0), Some(0));
         if after.paths_omitted > 0 {
@@ -163,7 +163,7 @@ impl Changes {
             let what = format!("{} more changed", counted(new.len() as u64, ("file", "files")));
             self.add(dimension, Turn::Gained, what, new);
         }
-        let lines = |c: &crate::model::snapshot::Uncommitted| format!("+{} −{}", c.insertions, c.deletions);
+        let lines = |c: &empirica_notes::model::snapshot::Uncommitted| format!("+{} −{}", c.insertions, c.deletions);
         if lost.is_none() {
             self.differ(dimension, "uncommitted lines", Some(lines(before)), Some(lines(after)));
         }

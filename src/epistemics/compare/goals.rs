@@ -3,7 +3,7 @@
 use super::changes::{Changes, counted};
 use super::{Turn, Way};
 use crate::epistemics::side::{SeenGoal, SeenGoals, Side};
-use crate::model::Id;
+use empirica_notes::model::Id;
 
 const DIMENSION: &str = "goals";
 const WORDS: (&str, &str) = ("goal", "goals");

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::epistemics::side::{Known, SeenGoal, SeenGoals};
-use crate::model::snapshot::{GitState, Uncommitted};
-use crate::model::{SessionId, Vectors};
+use empirica_notes::model::snapshot::{GitState, Uncommitted};
+use empirica_notes::model::{SessionId, Vectors};
 
 fn id(n: u32) -> Id {
     Id::parse(&format!("00000000-0000-7000-8000-0000{n:08x}")).unwrap()

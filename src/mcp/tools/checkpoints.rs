@@ -5,15 +5,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Call, Commands, Effect};
-use crate::error::Result;
 use crate::mcp::arguments::vectors;
 use crate::mcp::here::Here;
 use crate::mcp::schema::{Alias, Values};
-use crate::model::Phase;
-use crate::model::assessment::Trigger;
 use crate::ops::snapshot::Request;
 use crate::ops::{checkpoint, diff};
 use crate::view::{self, Answer};
+use empirica_notes::error::Result;
+use empirica_notes::model::Phase;
+use empirica_notes::model::assessment::Trigger;
 
 // The phases, in the words of the seeds.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]

@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Call, Commands, Effect, also};
-use crate::error::{Error, Result};
 use crate::mcp::here::Here;
 use crate::mcp::schema::Alias;
-use crate::model::goal::Priority;
 use crate::ops::{goal, propose};
 use crate::view::{self, Answer};
+use empirica_notes::error::{Error, Result};
+use empirica_notes::model::goal::Priority;
 
 fn change(here: &Here<'_>, session: Option<Alias>, request: goal::Request) -> Result<Answer> {
     let context = here.working(None, session.map(|alias| alias.0))?;

@@ -6,11 +6,9 @@ use serde_json::{Map, Value};
 
 use super::{Call, Commands, Effect};
 use crate::epistemics::report::Said;
-use crate::error::{Error, Kind, Result, empirica};
 use crate::mcp::here::Here;
 use crate::mcp::resources::PREFIX;
 use crate::mcp::schema::Alias;
-use crate::model::Verdict;
 use crate::ops::search::filter::Given;
 use crate::ops::{accept, handoff, managed, resume, search};
 use crate::view::colour::Paint;
@@ -18,6 +16,8 @@ use crate::view::fit::Form;
 use crate::view::pack::Detail;
 use crate::view::search::reports::Format;
 use crate::view::{self, Answer};
+use empirica_notes::error::{Error, Kind, Result, empirica};
+use empirica_notes::model::Verdict;
 
 // The types of handoffs.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]

@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::{Call, Commands, Effect};
 use crate::epistemics::metrics::Period;
-use crate::error::Result;
 use crate::mcp::here::Here;
 use crate::mcp::schema::Alias;
 use crate::ops::{calibration, metrics, search, sync};
 use crate::view::colour::Paint;
 use crate::view::{self, Answer};
+use empirica_notes::error::Result;
 
 // The kinds that are searched.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -164,7 +164,7 @@ impl Call for Report {
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let of_all = self.ai_id.is_some() || self.since.is_some() || self.until.is_some();
         if self.session_id.is_some() && of_all {
-            return Err(crate::error::Error::usage("one session is measured, or those of an agent or a time")
+            return Err(empirica_notes::error::Error::usage("one session is measured, or those of an agent or a time")
                 .reason("session_id names one session, and ai_id, since and until choose among all")
                 .suggest("Leave session_id out, or the others."));
         }

@@ -4,13 +4,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
 use super::{Call, Commands, Effect};
-use crate::error::Result;
 use crate::mcp::arguments::unit;
 use crate::mcp::here::Here;
 use crate::mcp::schema::Alias;
-use crate::model::journal::MEMORY;
 use crate::ops::journal::{self, Entry};
 use crate::view::{self, Answer};
+use empirica_notes::error::Result;
+use empirica_notes::model::journal::MEMORY;
 
 const RETURNS: &str = "id kind session_id";
 

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Call, Commands, Effect};
-use crate::error::Result;
 use crate::mcp::here::Here;
 use crate::mcp::schema::Alias;
 use crate::ops::{bootstrap, committer, session};
 use crate::view::fit::Form;
 use crate::view::{self, Answer};
+use empirica_notes::error::Result;
 
 /// Begin a session: first call of new work.
 #[derive(Deserialize, JsonSchema)]

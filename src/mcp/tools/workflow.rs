@@ -7,15 +7,15 @@ use serde_json::Value;
 use super::{Call, Commands, Effect};
 use crate::epistemics::drift::WINDOW;
 use crate::epistemics::report::Said as HandedOver;
-use crate::error::Result;
 use crate::mcp::arguments::{least, unit, vectors};
 use crate::mcp::here::{Here, Said};
 use crate::mcp::schema::{Alias, Values};
-use crate::model::Phase;
 use crate::ops::assess::{self, Request};
 use crate::ops::journal::{self, Entry};
 use crate::ops::{Context, drift, guide, handoff};
 use crate::view::{self, Answer};
+use empirica_notes::error::Result;
+use empirica_notes::model::Phase;
 
 /// What to assess before the work: vectors and their meaning, task, what is open.
 #[derive(Deserialize, JsonSchema)]

@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Check;
-use crate::error::empirica;
-use crate::git::remotes::kept_under;
-use crate::git::repository::quote;
-use crate::git::{Oid, Repository};
 use crate::ops::Context;
 use crate::ops::init::scripts::shell_path;
 use crate::ops::sync::{Leaves, destinations};
-use crate::store::{PREFIX, own_refs};
+use empirica_notes::error::empirica;
 use empirica_notes::git::history::reach::walked;
 use empirica_notes::git::refs::locks;
 use empirica_notes::git::refs::{damaged_packed_refs, deletion};
+use empirica_notes::git::remotes::kept_under;
+use empirica_notes::git::repository::quote;
+use empirica_notes::git::{Oid, Repository};
+use empirica_notes::store::{PREFIX, own_refs};
 
 /// A ref is locked for milliseconds; a lock this old was left by a process that died.
 const STALE: Duration = Duration::from_secs(60);

@@ -2,7 +2,7 @@
 
 use super::Check;
 use crate::ops::Context;
-use crate::store::{Leak, Part};
+use empirica_notes::store::{Leak, Part};
 
 /// A check for each secret that is stored, with the command that takes it out. `told` hears how many notes are done, of how many.
 pub fn secrets(context: &Context<'_>, told: &mut dyn FnMut(usize, usize)) -> Vec<Check> {

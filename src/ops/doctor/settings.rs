@@ -3,21 +3,21 @@
 use std::path::Path;
 
 use super::Check;
-use crate::git::Repository;
-use crate::git::remotes::place;
-use crate::git::repository::quote;
 use crate::ops::Context;
 use crate::ops::init::remotes::{self, sides};
 use crate::ops::init::settings::{choice, matches};
 use crate::ops::sync::Leaves;
-use crate::store::{PREFIX, own_refs, parse_duration};
+use empirica_notes::git::Repository;
+use empirica_notes::git::remotes::place;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::{File, Value};
+use empirica_notes::git::repository::quote;
+use empirica_notes::store::{PREFIX, own_refs, parse_duration};
 
 /// Checks; what others' settings do to notes only where there are `ours`.
 pub fn checks(context: &Context<'_>, ours: bool) -> Vec<Check> {
     let mut out = Vec::new();
-    let mut all = |found: crate::error::Result<Vec<Check>>, check: &'static str, right: &str| match found {
+    let mut all = |found: empirica_notes::error::Result<Vec<Check>>, check: &'static str, right: &str| match found {
         Ok(found) if found.is_empty() => out.push(Check::right(check, right)),
         Ok(found) => out.extend(found),
         Err(error) => out.push(Check::failed(check, &error)),
@@ -50,7 +50,7 @@ pub fn unset(repo: &Repository, value: &Value) -> String {
 }
 
 /// Refspecs that set our refs to what the other side has, whatever that lacks.
-fn refspecs(context: &Context<'_>) -> crate::error::Result<Vec<Check>> {
+fn refspecs(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> {
     let values = config::matching(context.repo.cwd(), r"^remote\..*\.(fetch|push)$")?;
     let mut out = Vec::new();
     for value in &values {
@@ -86,7 +86,7 @@ fn glob(side: &str, name: &str) -> bool {
 }
 
 /// Settings by which git copies our notes itself, without compare-and-swap and by modes that shred them.
-fn rewrites(context: &Context<'_>) -> crate::error::Result<Vec<Check>> {
+fn rewrites(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> {
     let values = config::matching(context.repo.cwd(), r"^notes\.rewriteref$")?;
     let ours = |value: &&Value| own_refs().iter().any(|name| matches(&value.value, name));
     let wrong = values.iter().filter(ours).map(|value| {
@@ -96,7 +96,7 @@ fn rewrites(context: &Context<'_>) -> crate::error::Result<Vec<Check>> {
     Ok(wrong.collect())
 }
 
-fn values(context: &Context<'_>) -> crate::error::Result<Vec<Check>> {
+fn values(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> {
     let cwd = context.repo.cwd();
     let remotes = remotes::list(cwd)?;
     let templates = config::paths(cwd, r"^empirica\.templatedir$")?;
@@ -137,7 +137,7 @@ fn is_bool(text: &str) -> bool {
     ["true", "false", "yes", "no", "on", "off", ""].contains(&word.as_str()) || word.parse::<i64>().is_ok()
 }
 
-fn identity(context: &Context<'_>) -> crate::error::Result<Vec<Check>> {
+fn identity(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> {
     let set = |key: &str| context.repo.config(key).is_some_and(|value| !value.trim().is_empty());
     if context.named_ai().is_some() || set("empirica.ai") || set("user.name") {
         return Ok(Vec::new());

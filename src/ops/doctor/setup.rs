@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::Check;
-use crate::error::empirica;
 use crate::ops::Context;
 use crate::ops::init::record::{How, Record};
 use crate::ops::init::scripts::shell_path;
 use crate::ops::init::steps::Step;
 use crate::ops::init::{self, hooks, settings};
+use empirica_notes::error::empirica;
 use empirica_notes::git::process::{self, version};
 use empirica_notes::git::repository::config;
 

@@ -6,18 +6,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::in_one_line;
-use crate::env::Env;
 use crate::epistemics::arrival::Arrival;
 use crate::epistemics::drift::WINDOW;
 use crate::epistemics::gate::Gate;
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::Said;
-use crate::error::{Kind, Result, empirica};
-use crate::git::Repository;
-use crate::git::process::in_background;
 use crate::index::HandoffsWanted;
-use crate::model::assessment::Trigger;
-use crate::model::{Phase, SessionId};
 use crate::ops::compose::What;
 use crate::ops::context::{Context, Working};
 use crate::ops::drift::gate;
@@ -25,8 +19,14 @@ use crate::ops::handoff::Listed;
 use crate::ops::journal::{self, Entry};
 use crate::ops::session::{self, gather_from};
 use crate::ops::{Asked, arrival, bootstrap, checkpoint, collect, compaction, current, handoff, snapshot};
-use crate::store::Render;
 use crate::wire::hooks::{Event, Source, Told};
+use empirica_notes::env::Env;
+use empirica_notes::error::{Kind, Result, empirica};
+use empirica_notes::git::Repository;
+use empirica_notes::git::process::in_background;
+use empirica_notes::model::assessment::Trigger;
+use empirica_notes::model::{Phase, SessionId};
+use empirica_notes::store::Render;
 use empirica_transcripts::model::Agent;
 
 /// From this size on a transcript is collected beside the agent, which goes on meanwhile, in bytes.
@@ -226,7 +226,7 @@ fn beside(context: &Context<'_>, told: &Told, payload: &[u8]) -> Result<Option<I
     let mut command = Command::new(&context.env.program);
     command.args(["hook", "agent", told.agent.name(), &told.name]).current_dir(&context.env.cwd).env(BESIDE, "1");
     in_background(&mut command, payload).map_err(|error| {
-        crate::error::Error::storage("the transcript cannot be collected beside the agent")
+        empirica_notes::error::Error::storage("the transcript cannot be collected beside the agent")
             .command(empirica("collect").flag("--latest"))
             .caused_by(error)
     })?;

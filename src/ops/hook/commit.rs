@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use super::{in_one_line, troubles};
 use crate::epistemics::digest::digest;
-use crate::error::Result;
-use crate::git::{Oid, parse_oid};
-use crate::model::{Body, Id, Record};
 use crate::ops::context::Context;
 use crate::ops::current::{Active, remembered};
-use crate::store::When;
+use empirica_notes::error::Result;
 use empirica_notes::git::history::head_move::{HeadMove, touched};
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::{Body, Id, Record};
+use empirica_notes::store::When;
 
 /// Attaches and tells. Returns what went wrong without losing anything.
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<String>> {

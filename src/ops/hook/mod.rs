@@ -6,10 +6,10 @@ mod rewrite;
 
 use super::context::Context;
 use super::{Asked, sync};
-use crate::env::Env;
-use crate::error::{Error, Result};
-use crate::git::Repository;
-use crate::store::{Render, Written};
+use empirica_notes::env::Env;
+use empirica_notes::error::{Error, Result};
+use empirica_notes::git::Repository;
+use empirica_notes::store::{Render, Written};
 
 /// The hooks we have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! After an amend or a rebase: notes follow the commits that took the place of others, all in one batch.
 
 use super::troubles;
-use crate::error::Result;
-use crate::git::{Oid, parse_oid};
 use crate::ops::context::Context;
-use crate::store::Follow;
+use empirica_notes::error::Result;
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::store::Follow;
 
 /// Copies the notes of each rewritten commit. `input` has `<old> <new>[ <more>]` a line; other lines are passed over.
 /// Returns what went wrong without losing anything.

@@ -9,11 +9,11 @@ use super::hooks::Trouble;
 use super::record::{Edited, Put, Record, hash};
 use super::scripts::shell_path;
 use super::steps::Step;
-use crate::env::Env;
-use crate::error::{Result, empirica};
-use crate::git::Repository;
 use crate::model::agent_files::{self, AgentFiles, Hooks, Plugin, SERVER, Server};
 use crate::wire::edit::{self, Entry, Form, MARK, Spot};
+use empirica_notes::env::Env;
+use empirica_notes::error::{Result, empirica};
+use empirica_notes::git::Repository;
 use empirica_transcripts::model::Agent;
 
 /// What every file that is ours alone begins with.

@@ -7,10 +7,10 @@ use std::path::{Component, Path, PathBuf};
 use super::hooks::Trouble;
 use super::record::{Edited, Put, hash};
 use super::steps::Step;
-use crate::error::{Error, Result, move_aside, quote};
-use crate::git::Repository;
 use crate::wire::edit::{Fault, Form};
 use crate::wire::marked::{self, Broken};
+use empirica_notes::error::{Error, Result, move_aside, quote};
+use empirica_notes::git::Repository;
 
 /// A work tree whose files may be edited.
 #[derive(Debug)]

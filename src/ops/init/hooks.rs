@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use super::record::{Hooks, How, Record, hash};
 use super::scripts::{self, BEFORE, Found, found, shell_path};
 use super::steps::Step;
-use crate::env::is_executable;
-use crate::error::{Command, Error, Result, empirica};
-use crate::git::Repository;
+use empirica_notes::env::is_executable;
+use empirica_notes::error::{Command, Error, Result, empirica};
+use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::{File, Value};
 

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::files::{Located, Site};
-use crate::error::{Error, Result, empirica};
-use crate::git::Repository;
 use crate::wire::edit::Entry;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::{File, Value};
 
@@ -203,7 +203,7 @@ impl Record {
     pub fn load(common_dir: &Path) -> Result<Option<Self>> {
         let path = path(common_dir);
         let unusable = |error: Box<dyn std::error::Error + Send + Sync>| {
-            let aside = crate::git::repository::quote(&path.to_string_lossy());
+            let aside = empirica_notes::git::repository::quote(&path.to_string_lossy());
             Error::refused(format!("{} cannot be understood", path.display()))
                 .suggest("Put it aside and set up again; what an earlier init changed then stays as it is.")
                 .command(format!("mv {aside} {aside}.old && {}", empirica("init")))
@@ -251,5 +251,5 @@ impl Record {
 
 /// A hash of a file's content: FNV-1a, 64 bits, 16 hex digits. It tells what we wrote from what was edited.
 pub fn hash(content: &[u8]) -> String {
-    format!("{:016x}", crate::model::hash::fnv(content))
+    format!("{:016x}", empirica_notes::model::hash::fnv(content))
 }

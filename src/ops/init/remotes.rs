@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::error::Result;
-use crate::git::remotes::{refspecs, tracking};
-use crate::store::PREFIX;
+use empirica_notes::error::Result;
+use empirica_notes::git::remotes::{refspecs, tracking};
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::{Value, valid_ref};
+use empirica_notes::store::PREFIX;
 
 /// A remote that has a URL.
 #[derive(Debug, Clone, Default)]

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::record::hash;
-use crate::env::is_executable;
-use crate::git::Repository;
-use crate::git::repository::quote;
+use empirica_notes::env::is_executable;
+use empirica_notes::git::Repository;
+use empirica_notes::git::repository::quote;
 
 /// The hooks of this program and their scripts.
 const SCRIPTS: [(&str, &str); 5] = [

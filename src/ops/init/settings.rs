@@ -5,12 +5,12 @@ use super::record::{Added, How, Record};
 use super::remotes::{self, Remote};
 use super::scripts;
 use super::steps::Step;
-use crate::error::{Result, empirica};
-use crate::git::Repository;
-use crate::git::remotes::preferred;
-use crate::store::MARKDOWN_REF;
+use empirica_notes::error::{Result, empirica};
+use empirica_notes::git::Repository;
+use empirica_notes::git::remotes::preferred;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::{File, Value};
+use empirica_notes::store::MARKDOWN_REF;
 
 /// What `notes.displayRef` gets. A glob: of a plain name that does not exist yet, git warns at every `git log`.
 pub const DISPLAY: &str = "refs/notes/empirica/handoffs*";
@@ -119,7 +119,7 @@ pub fn plan(repo: &Repository, record: &Record, how: How) -> Result<Plan> {
 }
 
 fn mirror(remote: &Remote) -> Trouble {
-    let key = crate::git::repository::quote(&format!("remote.{}.fetch", remote.name));
+    let key = empirica_notes::git::repository::quote(&format!("remote.{}.fetch", remote.name));
     let excluded = remote.fetch.iter().any(|value| value.value == "^refs/notes/empirica/*");
     let command = format!("git config --add {key} '^refs/notes/empirica/*'").into();
     Trouble {

@@ -6,11 +6,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::error::{Error, Result};
-use crate::fault;
-use crate::git::{Repository, Sharing};
+use empirica_notes::error::{Error, Result};
+use empirica_notes::fault;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::File;
+use empirica_notes::git::{Repository, Sharing};
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,7 +158,7 @@ fn replace(path: &Path, content: &[u8], prepare: impl Fn(&Path) -> io::Result<()
     fs::create_dir_all(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let begin = format!(".{name}.empirica-");
-    let temporary = folder.join(format!("{begin}{}", crate::store::unique()));
+    let temporary = folder.join(format!("{begin}{}", empirica_notes::store::unique()));
     let written = (|| {
         fault::point("set-up: file to be written")?;
         fs::write(&temporary, content)?;

@@ -8,12 +8,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Annotated, Found, Reader, Wanted, empty};
-use crate::error::{Error, Result};
-use crate::git::Oid;
-use crate::git::history::Listed;
-use crate::model::Shelf;
-use crate::store::standing_alone;
+use empirica_notes::error::{Error, Result};
+use empirica_notes::git::Oid;
+use empirica_notes::git::history::Listed;
 use empirica_notes::git::objects::blobs::Objects;
+use empirica_notes::model::Shelf;
+use empirica_notes::store::standing_alone;
 
 /// Who wants no more commits than this needs no help.
 const PAGE: usize = 50;

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::error::Result;
-use crate::git::{Oid, parse_oid};
-use crate::model::SessionId;
 use crate::ops::Context;
 use crate::wire::python::Line;
+use empirica_notes::error::Result;
 use empirica_notes::git::notes::foreign;
 use empirica_notes::git::rewrites::{Fate, Sought, find};
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::SessionId;
 
 /// Where what stands on missing commits is nearest to.
 pub struct Nearest<'l> {

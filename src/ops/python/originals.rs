@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use crate::error::Result;
-use crate::git::{Oid, parse_oid};
-use crate::model::record::Attach;
-use crate::model::{Body, Head, Id, Record, Shelf};
-use crate::store::Epoch;
-use crate::store::log::Waiting;
-use crate::store::{Lookup, Store, data_ref};
-use crate::wire;
+use crate::wire::python;
 use crate::wire::python::Line;
+use empirica_notes::error::Result;
+use empirica_notes::format;
 use empirica_notes::format::lines;
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::record::Attach;
+use empirica_notes::model::{Body, Head, Id, Record, Shelf};
+use empirica_notes::store::Epoch;
+use empirica_notes::store::log::Waiting;
+use empirica_notes::store::{Lookup, Store, data_ref};
 use empirica_secrets::Replaced;
 
 /// A record that is to be stored, as it is made and as it is written.
@@ -52,7 +53,7 @@ impl Originals<'_> {
         foreign: Value,
         redacted: &mut Vec<Replaced>,
     ) -> Result<Vec<u8>> {
-        let mut keys = wire::record::body_to_map(body);
+        let mut keys = format::record::body_to_map(body);
         keys.insert("foreign".to_owned(), foreign);
         self.store.line(head, body.kind(), keys, redacted)
     }
@@ -69,7 +70,7 @@ impl Originals<'_> {
             let of_shelf: Vec<&Given> = given.iter().filter(|given| given.waiting.shelf == shelf).collect();
             let mut wanted: HashMap<Id, Vec<(Oid, Vec<u8>)>> =
                 of_shelf.iter().map(|given| (given.line.head.id.clone(), Vec::new())).collect();
-            let again: Vec<Line> = of_shelf.iter().filter_map(|given| wire::python::kept_again(&given.line)).collect();
+            let again: Vec<Line> = of_shelf.iter().filter_map(|given| python::kept_again(&given.line)).collect();
             wanted.extend(again.iter().map(|line| (line.head.id.clone(), Vec::new())));
             self.look_up(shelf, &mut wanted)?;
             for Given { line, waiting } in of_shelf {
@@ -94,7 +95,7 @@ impl Originals<'_> {
                 let known: Vec<Value> =
                     here.iter().filter_map(|(_, known)| serde_json::from_slice(known).ok()).collect();
                 let ais: Vec<&str> = known.iter().filter_map(|known| known.get("ai")?.as_str()).collect();
-                if line.head.ai != wire::python::UNKNOWN && ais.iter().all(|ai| *ai == wire::python::UNKNOWN) {
+                if line.head.ai != python::UNKNOWN && ais.iter().all(|ai| *ai == python::UNKNOWN) {
                     found.push((Waiting { on: here[0].0, ..waiting.clone() }, name.clone(), false));
                 }
                 let stored: Option<Value> = serde_json::from_slice(&waiting.line).ok();
@@ -102,7 +103,7 @@ impl Originals<'_> {
                     |value: &Value| value.get("foreign").and_then(|foreign| foreign.get("original")).cloned();
                 let mine = stored.as_ref().and_then(original);
                 let is_kept = mine.is_none() || known.iter().any(|known| original(known) == mine);
-                if let Some(again) = wire::python::kept_again(line).filter(|_| !is_kept) {
+                if let Some(again) = python::kept_again(line).filter(|_| !is_kept) {
                     let new = wanted.get(&again.head.id).is_none_or(Vec::is_empty);
                     if new && found.iter().all(|(waiting, ..)| lines::id(&waiting.line) != Some(again.head.id.as_str()))
                     {
@@ -118,7 +119,7 @@ impl Originals<'_> {
                 continue;
             }
             if is_new {
-                *out.new.entry(wire::portable::kind(&waiting.line)).or_default() += 1;
+                *out.new.entry(format::portable::kind(&waiting.line)).or_default() += 1;
             }
             out.given.push(waiting);
         }
@@ -146,7 +147,7 @@ impl Originals<'_> {
         let (mut out, hex) = (BTreeMap::new(), from.to_string());
         for shelf in Shelf::ALL {
             for line in Lookup::open(self.store, shelf)?.lines(from)? {
-                let Some(Body::Attach(attach)) = wire::record::decode(&line).map(|record| record.body) else {
+                let Some(Body::Attach(attach)) = format::record::decode(&line).map(|record| record.body) else {
                     continue;
                 };
                 let to = parse_oid(&attach.to).filter(|to| attach.from == hex && self.store.repo().has_object(*to));
@@ -173,16 +174,16 @@ impl Originals<'_> {
             let mut parts = vec!["attach", shelf.name(), &from, &target];
             parts.extend(of.iter().map(Id::as_str));
             let head = Head {
-                v: crate::model::record::VERSION,
+                v: empirica_notes::model::record::VERSION,
                 id: made(ms, &parts),
                 session: None,
                 ai: "git-empirica".to_owned(),
-                at: wire::python::at(ms),
+                at: python::at(ms),
                 commit: Some(target.clone()),
                 tree: self.store.repo().tree_of(to).ok().map(|id| id.to_string()),
             };
             let attach = Attach { of, from: from.clone(), to: target };
-            let line = wire::record::encode(&Record { head, body: Body::Attach(attach) }).into_bytes();
+            let line = format::record::encode(&Record { head, body: Body::Attach(attach) }).into_bytes();
             out.extend(of_shelf.iter().map(|waiting| Waiting { shelf, on: to, line: waiting.line.clone() }));
             let places = [parse_oid(&from), Some(to)];
             out.extend(places.into_iter().flatten().map(|on| Waiting { shelf, on, line: line.clone() }));

@@ -7,9 +7,9 @@ use crate::epistemics::arrival::Stale;
 use crate::epistemics::journal::Owned;
 use crate::epistemics::task::text;
 use crate::index::Index;
-use crate::model::goal::{GoalState, GoalStatus};
-use crate::model::{Body, Handoff, Head, Id, Record};
 use crate::ops::{arrival, handoff, task};
+use empirica_notes::model::goal::{GoalState, GoalStatus};
+use empirica_notes::model::{Body, Handoff, Head, Id, Record};
 
 /// The newest handoffs whose evidence is compared with the code.
 const CHECKED: usize = 8;

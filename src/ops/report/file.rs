@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result, empirica, quote};
+use empirica_notes::error::{Error, Result, empirica, quote};
 
 /// How many links lead to a file at most.
 const LINKS: usize = 40;
@@ -60,7 +60,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
 fn replace(target: &Path, page: &str, there: Option<Metadata>) -> io::Result<()> {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let short: String = name.chars().take(40).collect();
-    let temporary = target.with_file_name(format!(".{short}.{}", crate::store::unique()));
+    let temporary = target.with_file_name(format!(".{short}.{}", empirica_notes::store::unique()));
     let write = || {
         // what may not be written to is not replaced either
         if there.is_some() {

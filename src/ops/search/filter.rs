@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 use chrono::DateTime;
 use regex::Regex;
 
-use crate::error::{Error, Result, option, text};
-use crate::git::{Oid, parse_oid};
 use crate::index::Index;
 use crate::index::{HandoffsWanted, Row};
-use crate::model::handoff::Calibration;
 use crate::ops::alias;
 use crate::ops::context::Context;
 use crate::ops::handoff::{Listed, listed};
+use empirica_notes::error::{Error, Result, option, text};
 use empirica_notes::git::history::dates;
 use empirica_notes::git::history::dates::Edge;
 use empirica_notes::git::history::range;
 use empirica_notes::git::objects::content::{from_here, inside};
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::handoff::Calibration;
 
 /// What is asked, as given. The agent and the session are those of the context.
 #[derive(Debug, Clone, Default)]

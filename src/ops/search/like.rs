@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::epistemics::gathered::Gathered;
 use crate::epistemics::matching::{likeness, words};
-use crate::error::{Error, Kind, Result, blank, empirica};
 use crate::index::HandoffsWanted;
 use crate::index::Index;
-use crate::model::handoff::{Failure, Item};
-use crate::model::{Body, Id, Record, SessionId, Shelf};
 use crate::ops::alias::{self, Thing};
 use crate::ops::context::Context;
 use crate::ops::handoff::{self, Listed};
+use empirica_notes::error::{Error, Kind, Result, blank, empirica};
+use empirica_notes::model::handoff::{Failure, Item};
+use empirica_notes::model::{Body, Id, Record, SessionId, Shelf};
 
 /// How many records are looked at, the best by their rare words.
 const RECORDS: usize = 200;

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use super::travel::Trip;
 use super::{Leaves, Synced, destinations, is_nested};
-use crate::error::{Error, Result, empirica};
-use crate::git::remotes::Place;
-use crate::git::{Repository, parse_oid, remotes};
 use crate::ops::Context;
-use crate::store::{PREFIX, Standing, Store, parse_duration};
+use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::process::parent;
+use empirica_notes::git::remotes::Place;
 use empirica_notes::git::remotes::transfer::Manner;
+use empirica_notes::git::{Repository, parse_oid, remotes};
+use empirica_notes::store::{PREFIX, Standing, Store, parse_duration};
 
 /// How long it may take when `empirica.syncTimeout` does not say.
 const TIME: Duration = Duration::from_secs(10);

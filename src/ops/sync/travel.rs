@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::{Cargo, Leaves, RefSynced, Status, Synced, status};
-use crate::error::{Error, Result, empirica};
-use crate::fault;
-use crate::git::Oid;
-use crate::git::remotes::{Place, is_partial};
-use crate::model::Shelf;
-use crate::store::{Leak, MARKDOWN_REF, Standing, Store, Travelling, data_ref, pause};
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::fault;
+use empirica_notes::git::Oid;
 use empirica_notes::git::remotes::transfer;
 use empirica_notes::git::remotes::transfer::{Fetched, Manner, Pushed};
+use empirica_notes::git::remotes::{Place, is_partial};
+use empirica_notes::model::Shelf;
+use empirica_notes::store::{Leak, MARKDOWN_REF, Standing, Store, Travelling, data_ref, pause};
 
 /// How often another one may be faster before we give up.
 const ROUNDS: u32 = 12;
@@ -71,7 +71,7 @@ impl Trip<'_, '_> {
         let lacks = |found: &Result<(Vec<Standing>, Fetched)>| match found {
             Ok((standings, _)) => standings.iter().any(|s| differs(s) && !self.store.is_whole(s)),
             // a tree that is not here
-            Err(error) => error.kind() == crate::error::Kind::Storage,
+            Err(error) => error.kind() == empirica_notes::error::Kind::Storage,
         };
         if is_partial(repo) && lacks(&found) { fetch(true) } else { found }
     }

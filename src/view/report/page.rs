@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use super::{graph, reliability, sessions, timeline, trajectory};
 use crate::epistemics::short::short;
-use crate::error::{Command, Error, Result, empirica};
-use crate::model::{Body, Head, Id, Record, SessionId};
 use crate::ops::report::{Known, LISTED, Outcome, SESSIONS, STATEMENTS};
 use crate::view::{safe, words};
+use empirica_notes::error::{Command, Error, Result, empirica};
+use empirica_notes::model::{Body, Head, Id, Record, SessionId};
 
 const TEMPLATE: &str = include_str!("../../../templates/report.html");
 const CSS: &str = include_str!("../../../templates/report.css");

@@ -9,12 +9,12 @@ use crate::epistemics::gathered::Gathered;
 use crate::epistemics::report::duration;
 use crate::epistemics::short::short;
 use crate::epistemics::trajectory::NOTHING_SHARED;
-use crate::model::SessionId;
-use crate::model::goal::GoalState;
-use crate::model::handoff::Calibration;
 use crate::ops::report::Told;
 use crate::ops::session::seconds_between;
 use crate::view::{safe, words};
+use empirica_notes::model::SessionId;
+use empirica_notes::model::goal::GoalState;
+use empirica_notes::model::handoff::Calibration;
 
 /// The most entries of a list.
 const ENTRIES: usize = 40;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::svg::{at, label, line, number, picture, scrolling, text};
 use crate::epistemics::passing::Passing;
 use crate::epistemics::short::short;
-use crate::model::{Id, SessionId};
 use crate::ops::report::Told;
+use empirica_notes::model::{Id, SessionId};
 
 /// The most sessions, the newest.
 const SESSIONS: usize = 40;

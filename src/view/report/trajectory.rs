@@ -5,10 +5,10 @@ use serde::Serialize;
 use super::svg::{at, line, number, picture, scrolling};
 use crate::epistemics::confidence::{alone, series};
 use crate::epistemics::gathered::Gathered;
-use crate::model::Vector;
-use crate::model::vectors::Tier;
 use crate::ops::report::Told;
 use crate::view::words;
+use empirica_notes::model::Vector;
+use empirica_notes::model::vectors::Tier;
 
 /// The most values that are told one by one.
 const VALUES: usize = 5;

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::epistemics::trajectory::alone;
-use crate::error::empirica;
 use crate::ops::handoff::Listed;
 use crate::ops::show::short_commit;
 use crate::view::handoff::growth;
 use crate::view::width::{cut, measure};
 use crate::view::{safe, words};
+use empirica_notes::error::empirica;
 
 /// The form of handoffs that were found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -163,8 +163,8 @@ fn fitted(line: &str, width: Option<usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::handoff::Item;
-    use crate::model::{Handoff, Head, Id};
+    use empirica_notes::model::handoff::Item;
+    use empirica_notes::model::{Handoff, Head, Id};
 
     fn listed(ai: &str, task: &str, findings: &[&str]) -> Listed {
         let id = Id::parse("01a2004e-a732-738b-ae3d-eb67a874c4a9").expect("an id");

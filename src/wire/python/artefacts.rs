@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::family::Family;
 use super::read::{flag, moment, share, text, texts, words};
 use super::{Draft, Notes};
-use crate::model::journal::{DeadEnd, Decision, Finding, Mistake, Resolve, Source, Unknown};
-use crate::model::{Body, Id};
+use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Resolve, Source, Unknown};
+use empirica_notes::model::{Body, Id};
 
 /// The records of one of them; else why it is none.
 pub fn artefact(notes: &Notes<'_>) -> Result<Vec<Draft>, String> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::other::{done, gist};
 use super::read::{self, share, text, texts, words};
 use super::{Draft, Notes};
-use crate::model::{Assessment, Body, Checkpoint, Phase, Trigger, Vector, Vectors};
+use empirica_notes::model::{Assessment, Body, Checkpoint, Phase, Trigger, Vector, Vectors};
 
 /// The key under which vectors that are none of ours are told.
 const ODD: &str = "foreign_vectors";

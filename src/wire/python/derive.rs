@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::model::{Id, SessionId};
+use empirica_notes::model::{Id, SessionId};
 
 fn digest(parts: &[&str]) -> [u8; 32] {
     let mut hash = Sha256::new();

@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::artefacts::lacks;
 use super::read::{flag, moment, text, texts, words};
 use super::{Draft, Goals, Notes, other};
-use crate::model::Body;
-use crate::model::goal::{Goal, GoalDone, GoalDrop, Priority, Subtask};
+use empirica_notes::model::Body;
+use empirica_notes::model::goal::{Goal, GoalDone, GoalDrop, Priority, Subtask};
 
 /// A goal, from the oldest entry; the newest says whether it is done or was put away.
 pub fn goal(notes: &Notes<'_>, goals: &mut Goals) -> Result<Vec<Draft>, String> {

@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::read::{at, flag, text, texts};
 use super::{Draft, Entry, Notes};
 use crate::epistemics::trajectory::{OVERALL, word};
-use crate::model::handoff::{Calibration, Gap, Handoff, Item, ToolUse, Trajectory};
-use crate::model::{Body, Vector};
+use empirica_notes::model::handoff::{Calibration, Gap, Handoff, Item, ToolUse, Trajectory};
+use empirica_notes::model::{Body, Vector};
 
 /// One report for each entry.
 pub fn handoffs(notes: &Notes<'_>) -> Vec<Draft> {

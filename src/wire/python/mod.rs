@@ -21,8 +21,8 @@ pub use self::sessions::{PLACE, UNKNOWN};
 
 use self::family::{Family, family};
 use self::sessions::Sessions;
-use crate::model::record::VERSION;
-use crate::model::{Body, Head, Id, SessionId};
+use empirica_notes::model::record::VERSION;
+use empirica_notes::model::{Body, Head, Id, SessionId};
 
 /// The word for the tool in the key `foreign`.
 pub const TOOL: &str = "empirica-python";

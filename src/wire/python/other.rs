@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::artefacts::lacks;
 use super::read::{text, words};
 use super::{Draft, Notes};
-use crate::model::Body;
-use crate::model::journal::Activity;
+use empirica_notes::model::Body;
+use empirica_notes::model::journal::Activity;
 
 /// The keys under which payloads say what they are about.
 const TELLING: [&str; 14] = [

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{Draft, Line, Notes, TOOL, derive, head, read};
-use crate::model::session::{SessionEnd, SessionStart};
-use crate::model::{Body, SessionId};
+use empirica_notes::model::session::{SessionEnd, SessionStart};
+use empirica_notes::model::{Body, SessionId};
 
 /// Who is not named.
 ///
