@@ -14,9 +14,9 @@ use empirica_notes::model::journal::{DeadEnd, Decision, Evidence, Finding, Resol
 use empirica_notes::model::session::{SessionEnd, SessionStart};
 use empirica_notes::model::{Assessment, Body, Head, Id, Phase, Record, SessionId, Shelf, Vector, Vectors};
 use empirica_notes::store::Render;
-use git_empirica::epistemics::gathered::Gathered;
-use git_empirica::epistemics::report::{Said, Work, report};
-use git_empirica::view::block::BuiltIn;
+use git_empirica::fold::handoff_report::{Said, Work, report};
+use git_empirica::fold::session_state::Gathered;
+use git_empirica::handoff::note::BuiltIn;
 
 use super::common::{Bench, run};
 use super::words::Words;

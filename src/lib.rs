@@ -1,27 +1,36 @@
 //! Keeps what AI agents learned, doubted, tried and decided inside the repository, as git notes.
 //!
-//! The floors, from the ground up; imports only go down, and a test holds that:
+//! The crates below: `empirica_notes` (records in git notes, and git), `empirica_transcripts`, `empirica_secrets`.
+//! Imports only go down; a test holds that:
 //!
-//! | floor | tells |
+//! | modules | |
 //! |---|---|
-//! | [`error`], [`mod@env`], [`fault`] | what can go wrong; what the process was given; what goes wrong on demand, in tests |
-//! | [`model`] | plain data: vectors, records, sessions, handoffs |
-//! | [`epistemics`] | pure rules over the model |
-//! | [`git`] | the only floor that names gix or spawns git |
-//! | [`wire`] | JSON lines ↔ model |
-//! | [`store`] | records in notes: log, append, read, merge, heal |
-//! | [`index`] | what is asked of all records, answered by SQLite; derived, disposable |
-//! | [`ops`] | one use case per file; prints nothing |
-//! | [`view`] | outcome → terminal, JSON, template |
-//! | [`cli`], [`mcp`] | the two faces: the command line, and the tools of agents; neither knows the other |
+//! | [`text`] | words, similarity, shortening, tokens, width |
+//! | [`fold`] | records folded into state; pure |
+//! | [`index`] | the query index over all notes, in SQLite; derived, disposable |
+//! | [`context`] | repository, store and session of a command; names of sessions and records |
+//! | [`render`] | answers, safe text, templates, budgets |
+//! | [`session`], [`checkpoint`], [`handoff`], [`task`], [`assess`], [`claim`], [`history`], [`report`], [`sync`], [`hooks`], [`setup`], [`import`] | the use cases, each with its rules and views; they print nothing |
+//! | [`cli`], [`mcp`] | the command line, and the tools of agents; neither imports the other |
 #![forbid(unsafe_code)]
 
+pub mod assess;
+pub mod checkpoint;
+pub mod claim;
 pub mod cli;
-pub mod epistemics;
+pub mod context;
+pub mod fold;
+pub mod handoff;
+pub mod history;
+pub mod hooks;
+pub mod import;
 pub mod index;
 #[cfg(feature = "mcp")]
 pub mod mcp;
-pub mod model;
-pub mod ops;
-pub mod view;
-pub mod wire;
+pub mod render;
+pub mod report;
+pub mod session;
+pub mod setup;
+pub mod sync;
+pub mod task;
+pub mod text;

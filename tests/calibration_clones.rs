@@ -11,9 +11,9 @@ use empirica_notes::model::record::{Attach, Supersede};
 use empirica_notes::model::session::{SessionEnd, SessionStart};
 use empirica_notes::model::vectors::{Vector, Vectors};
 use empirica_notes::model::{Body, Head, Id, Phase, Record, SessionId};
-use git_empirica::epistemics::belief::{beliefs, differences};
-use git_empirica::epistemics::gathered::Gathered;
-use git_empirica::epistemics::track::{Entry, Score};
+use git_empirica::fold::assessment::belief::{beliefs, differences};
+use git_empirica::fold::assessment::track_record::{Entry, Score};
+use git_empirica::fold::session_state::Gathered;
 
 use crate::harness::Place;
 

@@ -141,7 +141,7 @@ fn a_document_keeps_to_its_size_and_says_what_it_leaves_out() {
     ] {
         let stored = context(&repo, arguments);
         let text = stored["markdown"].as_str().unwrap();
-        let tokens = git_empirica::epistemics::tokens::estimate(text);
+        let tokens = git_empirica::text::tokens::estimate(text);
         assert!(tokens <= most, "{tokens} of {most}");
         assert!(text.contains("Left out so that it fits: "), "{text}");
         assert!(text.contains("Pick up exactly where it left off."));

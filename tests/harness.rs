@@ -54,7 +54,7 @@ pub fn tokens(text: &str) -> usize {
 /// The tokens of a text: counted with the o200k tables in a build with the feature `exact-tokens`, else estimated.
 #[cfg(not(feature = "exact-tokens"))]
 pub fn tokens(text: &str) -> usize {
-    git_empirica::epistemics::tokens::estimate(text)
+    git_empirica::text::tokens::estimate(text)
 }
 
 /// Runs a command with a text on standard input.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use empirica_transcripts::model::Agent;
-use git_empirica::model::agent_files;
+use git_empirica::setup::agents::entries;
 use serde_json::{Value, json};
 
 use crate::harness::{Place, Repo};
@@ -43,7 +43,7 @@ fn every_agent_gets_hooks_and_the_server_and_all_of_it_is_taken_back() {
         let json = repo.json(["init", "--agents", agent.name()]);
         assert_eq!(json["agents"], json!([agent.name()]));
         let there = read(&repo, hooks);
-        let about = agent_files::files(agent);
+        let about = entries::files(agent);
         for (event, _) in about.hooks.iter().flat_map(|hooks| hooks.events) {
             assert!(there.contains(&format!("git-empirica hook agent {} {event} ", agent.name())), "{event}: {there}");
         }
@@ -99,7 +99,7 @@ fn a_hook_calls_the_program_and_is_silent_where_there_is_none() {
     let repo = place.repo("project");
     let bin = place.path().join("bin");
     script(&bin.join("git-empirica"), "#!/bin/sh\necho \"$*: $(cat)\"; echo aside >&2; exit 2\n");
-    let command = agent_files::command(Agent::Gemini, "AfterAgent");
+    let command = entries::command(Agent::Gemini, "AfterAgent");
     let run = |path: String| {
         let line = format!("echo '{{}}' | {{ {command}; }}");
         let mut shell = place.command("/bin/sh", &repo.path);

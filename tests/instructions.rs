@@ -5,8 +5,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use clap::CommandFactory;
 use git_empirica::cli::args::Cli;
-use git_empirica::epistemics::tokens::CAN_COUNT;
-use git_empirica::wire::marked::{BEGIN, END};
+use git_empirica::setup::agents::marked::{BEGIN, END};
+use git_empirica::text::tokens::CAN_COUNT;
 use serde_json::Value;
 
 use crate::harness::{Place, Repo, tokens};

@@ -161,7 +161,7 @@ fn tokens_are_those_of_what_resume_prints() {
     for detail in ["summary", "detailed", "full"] {
         let resume = ["resume", "--session", &session, "--detail", detail];
         let text = team.ada.run(resume).ok().out;
-        let estimate = git_empirica::epistemics::tokens::estimate;
+        let estimate = git_empirica::text::tokens::estimate;
         assert_eq!(json["tokens"][detail]["text"], estimate(&text), "{detail}");
         let document = team.ada.run(resume.into_iter().chain(["--json"])).ok().out;
         assert_eq!(json["tokens"][detail]["json"], estimate(document.trim_end()), "{detail}");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use git_empirica::view::reference::{DOCUMENTS, Document, common};
+use git_empirica::cli::reference::{DOCUMENTS, Document, common};
 use serde_json::Value;
 
 use crate::schemas::holds;

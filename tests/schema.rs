@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use git_empirica::model::formats::FORMATS;
+use git_empirica::handoff::managed::formats::FORMATS;
 
 #[test]
 fn every_schema_is_a_format_and_is_written_in_one_form() {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use clap::{Command, CommandFactory};
 use git_empirica::cli::args::Cli;
 use git_empirica::cli::forms::understood;
-use git_empirica::view::reference::DOCUMENTS;
+use git_empirica::cli::reference::DOCUMENTS;
 use serde_json::Value;
 
 /// Options with which a command answers otherwise, and its name in the reference then.

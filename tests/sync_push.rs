@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use empirica_notes::env::Env;
 use empirica_notes::git::Repository;
-use git_empirica::ops::sync::{BeforePush, before_push};
-use git_empirica::ops::{Asked, Context};
-use git_empirica::view::block::BuiltIn;
+use git_empirica::context::{Asked, Context};
+use git_empirica::handoff::note::BuiltIn;
+use git_empirica::sync::run::{BeforePush, before_push};
 
 use crate::harness::{Place, Ran, Repo};
 use crate::init::script;

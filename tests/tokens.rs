@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use git_empirica::epistemics::tokens::{estimate, truncate_to};
+use git_empirica::text::tokens::{estimate, truncate_to};
 use serde_json::{Value, json};
 
 use crate::harness::{Place, tokens};

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use empirica_notes::model::session::Session;
 use empirica_notes::model::{Id, SessionId};
-use git_empirica::ops::alias::pick;
+use git_empirica::context::names::pick;
 use git_empirica_fuzz::texts;
 use libfuzzer_sys::fuzz_target;
 

@@ -1,8 +1,8 @@
 //! What is put into a file of others says what it should, and taken out again leaves the file as it was, to the byte.
 #![no_main]
 
-use git_empirica::wire::edit::{Form, MARK, Spot};
-use git_empirica::wire::marked;
+use git_empirica::setup::agents::edit::{Form, MARK, Spot};
+use git_empirica::setup::agents::marked;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use empirica_transcripts::model::Agent;
-use git_empirica::wire::hooks::{Event, answer, payload, read, running};
+use git_empirica::hooks::agent::event::{Event, answer, payload, read, running};
 use git_empirica_fuzz::first;
 use libfuzzer_sys::fuzz_target;
 

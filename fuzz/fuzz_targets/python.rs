@@ -2,7 +2,7 @@
 #![no_main]
 
 use empirica_notes::format::{portable, record};
-use git_empirica::wire::python::{Original, PREFIXES, convert};
+use git_empirica::import::python::convert::{Original, PREFIXES, convert};
 use git_empirica_fuzz::parts;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
@@ -22,8 +22,8 @@ fn originals(data: &[u8]) -> Vec<Original> {
 fuzz_target!(|data: &[u8]| {
     let mut given = originals(data);
     let made = convert(&given);
-    let lines = |made: &git_empirica::wire::python::Converted| -> Vec<String> {
-        let line = |line: &git_empirica::wire::python::Line| {
+    let lines = |made: &git_empirica::import::python::convert::Converted| -> Vec<String> {
+        let line = |line: &git_empirica::import::python::convert::Line| {
             let mut keys: Map<String, Value> = record::body_to_map(&line.body);
             keys.insert("foreign".to_owned(), line.foreign.clone());
             record::encode_with(&line.head, line.body.kind(), keys)

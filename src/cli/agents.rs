@@ -4,27 +4,32 @@ use super::args::TaskCommand;
 use super::dispatch::Here;
 use super::input::Input;
 use super::{args, requests};
-use crate::model::readers::Reader;
-use crate::ops::{Asked, accept, answer, collect, init, instructions, task};
-use crate::view::{self, Answer};
+use crate::context::Asked;
+use crate::handoff::receive::{accept, answer};
+use crate::render::answer::Answer;
+use crate::session::collect;
+use crate::setup::agents::instructions;
+use crate::setup::agents::readers::Reader;
+use crate::setup::init;
+use crate::task;
 use empirica_notes::error::Result;
 use empirica_transcripts::model::Agent;
 
 impl Here<'_> {
     pub(super) fn accept(&mut self, given: args::Accept) -> Result<Answer> {
         let (request, asked) = requests::accept(given, &mut Input::new(self.output.stdin()))?;
-        Ok(view::accept::answer(&accept::run(&self.context(asked)?, request)?))
+        Ok(crate::handoff::receive::view::answer(&accept::run(&self.context(asked)?, request)?))
     }
 
     pub(super) fn answer_to(&mut self, given: args::AnswerTo) -> Result<Answer> {
         let text = Input::new(self.output.stdin()).text(given.text)?;
-        Ok(view::accept::answered(&answer::run(&self.context(given.who)?, &given.question, &text)?))
+        Ok(crate::handoff::receive::view::answered(&answer::run(&self.context(given.who)?, &given.question, &text)?))
     }
 
     pub(super) fn collect(&mut self, given: args::Collect) -> Result<Answer> {
         let request =
             collect::Request { path: given.transcript, agent: given.agent.map(Agent::from), dry_run: given.dry_run };
-        Ok(view::collect::answer(&collect::run(&self.context(given.who)?, &request)?))
+        Ok(crate::session::collect::view::answer(&collect::run(&self.context(given.who)?, &request)?))
     }
 
     pub(super) fn init(&mut self, given: args::Init) -> Result<Answer> {
@@ -38,29 +43,32 @@ impl Here<'_> {
             let names: Vec<&str> = agents.iter().map(|agent| agent.name()).collect();
             self.output.ask(&format!("Enter hooks and MCP tools into the files of {} here?", names.join(", ")))
         })?;
-        Ok(view::init::set_up(&outcome))
+        Ok(crate::setup::view::set_up(&outcome))
     }
 
     pub(super) fn instructions(&mut self, given: args::Instructions) -> Result<Answer> {
         let reader = given.agent.map(Reader::from);
         if !given.write {
-            let text = view::instructions::text(reader.map(Reader::file), &mut self.terminal)?;
-            return Ok(view::instructions::shown(reader, text));
+            let text = crate::setup::agents::view::text(reader.map(Reader::file), &mut self.terminal)?;
+            return Ok(crate::setup::agents::view::shown(reader, text));
         }
-        let mut render = |file| view::instructions::text(file, &mut self.terminal);
-        Ok(view::instructions::written(reader, &instructions::write(self.repo, reader, given.dry_run, &mut render)?))
+        let mut render = |file| crate::setup::agents::view::text(file, &mut self.terminal);
+        Ok(crate::setup::agents::view::written(
+            reader,
+            &instructions::write(self.repo, reader, given.dry_run, &mut render)?,
+        ))
     }
 
     pub(super) fn task(&mut self, command: TaskCommand) -> Result<Answer> {
         let context = self.context(Asked::default())?;
         Ok(match command {
             TaskCommand::Show { task, .. } => {
-                let (task, warnings) = task::show(&context, &task)?;
-                view::task::shown(&task, warnings)
+                let (task, warnings) = task::list::show(&context, &task)?;
+                crate::task::view::shown(&task, warnings)
             }
             TaskCommand::List { open, .. } => {
-                let (tasks, warnings) = task::list(&context, open)?;
-                view::task::list(&tasks, open, warnings)
+                let (tasks, warnings) = task::list::list(&context, open)?;
+                crate::task::view::list(&tasks, open, warnings)
             }
         })
     }

@@ -3,8 +3,8 @@
 use super::dispatch::Here;
 use super::input::Input;
 use super::{args, requests};
-use crate::ops::search;
-use crate::view::{self, Answer};
+use crate::history::search;
+use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 
 impl Here<'_> {
@@ -15,6 +15,6 @@ impl Here<'_> {
         let (request, asked, format) = requests::search(given, self.output.as_json)?;
         let outcome = search::run(&self.context(asked)?, &request)?;
         let paint = self.output.paint(self.env, Some(self.repo));
-        Ok(view::search::answer(&outcome, format, paint, self.output.width(self.env)))
+        Ok(crate::history::search::view::answer(&outcome, format, paint, self.output.width(self.env)))
     }
 }

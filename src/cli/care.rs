@@ -4,22 +4,24 @@ use super::args;
 use super::dispatch::Here;
 use super::input::Input;
 use super::progress::Progress;
-use crate::ops::{Asked, doctor, redact, repair};
-use crate::view::{self, Answer};
+use crate::context::Asked;
+use crate::render::answer::Answer;
+use crate::setup::doctor;
+use crate::sync::{redact, repair};
 use empirica_notes::error::Result;
 
 impl Here<'_> {
     pub(super) fn redact(&mut self, given: args::Redact) -> Result<Answer> {
         if given.secrets {
             let context = self.context(Asked::default())?;
-            return Ok(view::redact::scrubbed(&redact::scrub(&context, given.dry_run)?));
+            return Ok(crate::sync::redact::view::scrubbed(&redact::scrub(&context, given.dry_run)?));
         }
         let mut input = Input::new(self.output.stdin());
         let reason = given.reason.map(|reason| input.text(reason)).transpose()?;
         let shown = self.output.tells_progress();
         let request = redact::Request { records: given.records, reason, dry_run: given.dry_run, shown };
         let asked = Asked { ai: given.ai, session: None, ..Default::default() };
-        Ok(view::redact::answer(&redact::run(&self.context(asked)?, &request)?))
+        Ok(crate::sync::redact::view::answer(&redact::run(&self.context(asked)?, &request)?))
     }
 
     pub(super) fn doctor(&mut self, given: args::Doctor) -> Result<Answer> {
@@ -27,12 +29,12 @@ impl Here<'_> {
         let context = self.context(Asked::default())?;
         let repairs = repair::Request { apply: given.fix, to: given.to };
         if given.repairs {
-            return Ok(view::repair::answer(&repair::run(&context, &repairs)?));
+            return Ok(crate::sync::repair::view::answer(&repair::run(&context, &repairs)?));
         }
         let mut outcome = doctor::run(&context, &repairs)?;
         if given.secrets {
             outcome.checks.extend(doctor::secrets(&context, &mut |done, of| progress.tell(done, of)));
         }
-        Ok(view::doctor::answer(&outcome))
+        Ok(crate::setup::doctor::view::answer(&outcome))
     }
 }

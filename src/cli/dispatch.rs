@@ -5,15 +5,22 @@ use super::input::Input;
 use super::output::Output;
 use super::progress::Progress;
 use super::{args, hooks, manual, requests};
-use crate::ops::journal::Entry;
-use crate::ops::{
-    Asked, Context, assess, bootstrap, calibration, checkpoint, committer, compaction, current, deinit, demo, diff,
-    drift, flush, goal, handoff, journal, log, metrics, resume, session, setup, snapshot, status, sync, undo,
-};
-use crate::view::block::BuiltIn;
-use crate::view::fit::Form;
-use crate::view::template::Templates;
-use crate::view::{self, Answer};
+use crate::assess::calibration;
+use crate::assess::drift::current;
+use crate::checkpoint::{compaction, diff, snapshot};
+use crate::claim::add::Entry;
+use crate::claim::{goal, undo};
+use crate::context::{Asked, Context, active};
+use crate::handoff::note::BuiltIn;
+use crate::history::show::committer;
+use crate::history::{log, metrics};
+use crate::render::answer::Answer;
+use crate::render::budget::Form;
+use crate::render::template::Templates;
+use crate::session::{bootstrap, lifecycle, resume, status};
+use crate::setup::{deinit, demo, user};
+use crate::sync::flush;
+use crate::{assess, checkpoint, claim, handoff, sync};
 use empirica_notes::env::Env;
 use empirica_notes::error::{Result, empirica};
 use empirica_notes::git::Repository;
@@ -28,14 +35,14 @@ pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
                 output.flush()?;
             }
             None => {
-                let outcome = setup::run(env, &manual::files(), given.dry_run)?;
-                output.answer(&view::small::set_up(&outcome), env, None)?;
+                let outcome = user::run(env, &manual::files(), given.dry_run)?;
+                output.answer(&crate::claim::view::set_up(&outcome), env, None)?;
             }
         },
         Command::Hook(given) => return Ok(u8::from(!hooks::run(given, env, output))),
         Command::Demo(_) => {
             let outcome = demo::run(env)?;
-            let answer = view::demo::answer(&outcome, &mut Templates::built_in())?;
+            let answer = crate::setup::demo::view::answer(&outcome, &mut Templates::built_in())?;
             output.answer(&answer, env, None)?;
         }
         command => {
@@ -47,11 +54,11 @@ pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
                 output,
             };
             if let Some(answer) = here.answer(command)? {
-                let mut answer = answer.warn(view::words::unreadable(&repo.unreadable()));
+                let mut answer = answer.warn(crate::render::format::unreadable(&repo.unreadable()));
                 if !answer.hints_once.is_empty() && here.output.gives_hints(Some(&repo)) {
                     let context = here.context(Asked::default())?;
                     let once = std::mem::take(&mut answer.hints_once).into_iter();
-                    let new = once.filter(|(session, kind, _)| current::takes_hint(&context, session, kind));
+                    let new = once.filter(|(session, kind, _)| active::takes_hint(&context, session, kind));
                     answer.hints.extend(new.map(|(.., hint)| hint));
                 }
                 here.output.answer(&answer, env, Some(&repo))?;
@@ -84,12 +91,12 @@ impl<'a> Here<'a> {
             Command::Preflight(given) => self.assessed(Phase::Preflight, given.noted, given.about, None)?,
             Command::Check(given) if given.drift => {
                 let context = self.context(given.about.who)?;
-                view::assess::drifted(&drift::run(&context, given.window as usize)?)
+                crate::assess::view::drifted(&current::run(&context, given.window as usize)?)
             }
             Command::Check(given) => self.assessed(Phase::Check, given.noted, given.about, given.confidence)?,
             Command::Postflight(given) => self.postflight(given)?,
             Command::Checkpoint(given) => self.checkpoint(given)?,
-            Command::Undo(given) => view::small::undone(&undo::run(&self.context(given.who)?)?),
+            Command::Undo(given) => crate::claim::view::undone(&undo::run(&self.context(given.who)?)?),
             Command::Goal(command) => self.goal(command)?,
             Command::Handoff(given) => self.handoff(given)?,
             Command::Accept(given) => self.accept(given)?,
@@ -99,32 +106,39 @@ impl<'a> Here<'a> {
             Command::Show(given) => self.show(given)?,
             Command::Diff(given) => {
                 let context = self.context(given.who)?;
-                view::diff::answer(&diff::run(&context, given.a.as_deref(), given.b.as_deref(), Default::default())?)
+                crate::checkpoint::diff::view::answer(&diff::run(
+                    &context,
+                    given.a.as_deref(),
+                    given.b.as_deref(),
+                    Default::default(),
+                )?)
             }
             Command::Resume(given) => {
-                let wanted = view::resume::Wanted {
+                let wanted = crate::session::resume::view::Wanted {
                     detail: given.detail.into(),
                     budget: given.budget.map(|budget| budget as usize),
                     form: if self.output.as_json { Form::Json } else { Form::Text },
                 };
                 let context = self.context(given.filter)?;
                 let outcome = resume::run(&context, &resume::Request { last: given.last as usize })?;
-                view::resume::answer(&outcome, wanted, &mut self.terminal)?
+                crate::session::resume::view::answer(&outcome, wanted, &mut self.terminal)?
             }
             Command::Log(given) => return self.log(given),
             Command::Search(given) => self.search(given)?,
-            Command::Calibration(given) => view::calibration::answer(&calibration::run(&self.context(given.filter)?)?),
+            Command::Calibration(given) => {
+                crate::assess::calibration::view::answer(&calibration::run(&self.context(given.filter)?)?)
+            }
             Command::Metrics(given) => self.metrics(given)?,
             Command::Report(given) => self.report(given)?,
             Command::Status(given) => {
                 let context = self.context(Asked { ai: given.ai, session: given.session, ..Default::default() })?;
-                match given.budget.or(given.all.then_some(view::bootstrap::BUDGET)) {
+                match given.budget.or(given.all.then_some(crate::session::bootstrap::view::BUDGET)) {
                     Some(budget) => {
                         let form = if self.output.as_json { Form::Json } else { Form::Text };
                         let outcome = bootstrap::run(&context, &bootstrap::Request::default())?;
-                        view::bootstrap::answer(&outcome, budget as usize, form, &mut self.terminal)?
+                        crate::session::bootstrap::view::answer(&outcome, budget as usize, form, &mut self.terminal)?
                     }
-                    None => view::status::answer(&status::run(&context)?, &mut self.terminal)?,
+                    None => crate::session::status::view::answer(&status::run(&context)?, &mut self.terminal)?,
                 }
             }
             Command::Sync(given) => self.sync(given)?,
@@ -132,11 +146,11 @@ impl<'a> Here<'a> {
             Command::Import(given) => self.import(given)?,
             Command::Redact(given) => self.redact(given)?,
             Command::Init(given) => self.init(given)?,
-            Command::Deinit(given) => view::init::taken_back(&deinit::run(self.repo, given.changes.dry_run)?),
+            Command::Deinit(given) => crate::setup::view::taken_back(&deinit::run(self.repo, given.changes.dry_run)?),
             Command::Instructions(given) => self.instructions(given)?,
             Command::Doctor(given) => self.doctor(given)?,
             Command::Flush(given) => {
-                view::small::flushed(&flush::run(&self.context(Asked::default())?, given.without_damaged)?)
+                crate::claim::view::flushed(&flush::run(&self.context(Asked::default())?, given.without_damaged)?)
             }
             other => self.journal(other)?,
         }))
@@ -147,7 +161,7 @@ impl<'a> Here<'a> {
             SessionCommand::Start(given) => {
                 let asked = Asked { ai: given.ai, allow_secret: given.allow_secret, ..Default::default() };
                 let context = self.context(asked)?;
-                let request = session::Start {
+                let request = lifecycle::Start {
                     task: Input::new(self.output.stdin()).optional(given.task)?,
                     kind: given.kind,
                     external_id: given.external_id,
@@ -155,28 +169,31 @@ impl<'a> Here<'a> {
                     since_ms: Some(self.env.now().timestamp_millis().max(0) as u64),
                     from: given.from,
                 };
-                view::session::started(&session::start(&context, request)?)
+                crate::session::view::started(&lifecycle::start(&context, request)?)
             }
             SessionCommand::End(given) => {
                 let reason = Input::new(self.output.stdin()).optional(given.reason)?;
-                view::session::ended(&session::end(&self.context(given.who)?, reason)?)
+                crate::session::view::ended(&lifecycle::end(&self.context(given.who)?, reason)?)
             }
             SessionCommand::List(given) => {
                 let context = self.context(Asked { ai: given.ai, session: None, ..Default::default() })?;
-                view::session::list(&session::list(&context, given.active)?)
+                crate::session::view::list(&lifecycle::list(&context, given.active)?)
             }
             SessionCommand::Show(given) => {
                 let context = self.context(Asked::default())?;
-                let (gathered, warnings) = session::show(&context, given.name.as_deref())?;
+                let (gathered, warnings) = lifecycle::show(&context, given.name.as_deref())?;
                 let committers = committer::of_session(&context, &gathered.session.id)?;
-                view::trust::session(view::session::show(&gathered, warnings, &mut self.terminal)?, &committers)
+                crate::history::show::trust::session(
+                    crate::session::view::show(&gathered, warnings, &mut self.terminal)?,
+                    &committers,
+                )
             }
         })
     }
 
     fn sync(&mut self, given: args::Sync) -> Result<Answer> {
         let shown = self.output.tells_progress();
-        let request = sync::Request {
+        let request = sync::run::Request {
             remote: given.remote,
             dry_run: given.dry_run,
             allow_secret: given.allow_secret,
@@ -185,12 +202,12 @@ impl<'a> Here<'a> {
         };
         let context = self.context(Asked::default())?;
         let (output, mut unsaid) = (&mut *self.output, Ok(()));
-        let outcome = sync::run(&context, &request, &mut |line| {
+        let outcome = sync::run::run(&context, &request, &mut |line| {
             if !output.as_json {
-                unsaid = output.say(&view::safe::lines(line));
+                unsaid = output.say(&crate::render::safe::lines(line));
             }
         });
-        unsaid.and(outcome).map(|outcome| view::sync::answer(&outcome))
+        unsaid.and(outcome).map(|outcome| crate::sync::view::answer(&outcome))
     }
 
     fn assessed(
@@ -206,7 +223,7 @@ impl<'a> Here<'a> {
         request.findings = input.each(noted.finding)?;
         request.unknowns = input.each(noted.unknown)?;
         request.confidence = confidence;
-        view::assess::assessed(&assess::run(&self.context(asked)?, phase, request, None)?)
+        crate::assess::view::assessed(&assess::submit::run(&self.context(asked)?, phase, request, None)?)
     }
 
     fn postflight(&mut self, given: args::Postflight) -> Result<Answer> {
@@ -220,9 +237,9 @@ impl<'a> Here<'a> {
         request.task = said.task.clone();
         request.sign = sign;
         let context = self.context(asked)?;
-        handoff::check(&context, &said)?;
-        let outcome = assess::run(&context, Phase::Postflight, request, (!given.no_handoff).then_some(said))?;
-        view::assess::assessed(&outcome)
+        handoff::write::check(&context, &said)?;
+        let outcome = assess::submit::run(&context, Phase::Postflight, request, (!given.no_handoff).then_some(said))?;
+        crate::assess::view::assessed(&outcome)
     }
 
     fn checkpoint(&mut self, given: args::Checkpoint) -> Result<Answer> {
@@ -243,21 +260,21 @@ impl<'a> Here<'a> {
                 };
                 let budget = requests::block_budget(given.budget, request.trigger)?;
                 let context = self.context(asked)?;
-                let taken = checkpoint::run(&context, request)?;
+                let taken = checkpoint::save::run(&context, request)?;
                 if taken.checkpoint.trigger != Trigger::PostCompact {
-                    return Ok(view::snapshot::taken(&taken));
+                    return Ok(crate::checkpoint::view::taken(&taken));
                 }
                 let outcome = compaction::run(&context, &taken)?;
                 let form = if self.output.as_json { Form::Json } else { Form::Text };
-                view::compaction::answer(&taken, &outcome, budget, form, &mut self.terminal)?
+                crate::checkpoint::compaction::view::answer(&taken, &outcome, budget, form, &mut self.terminal)?
             }
             Some(CheckpointCommand::List { filter, .. }) => {
-                let (records, warnings) = checkpoint::list(&self.context(filter)?)?;
-                view::record::points(&records, warnings)
+                let (records, warnings) = checkpoint::save::list(&self.context(filter)?)?;
+                crate::history::show::record::points(&records, warnings)
             }
             Some(CheckpointCommand::Show { id, .. }) => {
-                let (record, warnings) = checkpoint::show(&self.context(Asked::default())?, id.as_deref())?;
-                view::record::shown(&record, warnings)
+                let (record, warnings) = checkpoint::save::show(&self.context(Asked::default())?, id.as_deref())?;
+                crate::history::show::record::shown(&record, warnings)
             }
         })
     }
@@ -290,14 +307,14 @@ impl<'a> Here<'a> {
             }
             GoalCommand::List { open, filter, .. } => {
                 let (goals, warnings) = goal::list(&self.context(filter)?, open)?;
-                return Ok(view::goal::list(&goals, warnings));
+                return Ok(crate::claim::goal::view::list(&goals, warnings));
             }
             GoalCommand::Show { goal, .. } => {
                 let (owned, warnings) = goal::show(&self.context(Asked::default())?, &goal)?;
-                return Ok(view::goal::shown(&owned, warnings));
+                return Ok(crate::claim::goal::view::shown(&owned, warnings));
             }
         };
-        Ok(view::goal::changed(&goal::run(&self.context(who)?, request)?))
+        Ok(crate::claim::goal::view::changed(&goal::run(&self.context(who)?, request)?))
     }
 
     fn metrics(&mut self, given: args::Metrics) -> Result<Answer> {
@@ -305,7 +322,7 @@ impl<'a> Here<'a> {
         match given.handoff {
             Some(handoff) => {
                 let one = metrics::one(&context, &handoff, given.exact)?;
-                view::metrics::of_handoff(&one, &mut self.terminal)
+                crate::history::metrics::view::of_handoff(&one, &mut self.terminal)
             }
             None => {
                 let request = metrics::Request {
@@ -315,7 +332,7 @@ impl<'a> Here<'a> {
                     limit: given.limit,
                     exact: given.exact,
                 };
-                view::metrics::answer(&metrics::run(&context, &request)?, &mut self.terminal)
+                crate::history::metrics::view::answer(&metrics::run(&context, &request)?, &mut self.terminal)
             }
         }
     }
@@ -354,7 +371,7 @@ impl<'a> Here<'a> {
                     .command(empirica("").flag("-h")));
             }
         };
-        Ok(view::small::logged(&journal::log(&self.context(who)?, entry, led_from.as_deref())?))
+        Ok(crate::claim::view::logged(&claim::add::log(&self.context(who)?, entry, led_from.as_deref())?))
     }
 
     /// The log writes each commit as soon as it is found.
@@ -365,8 +382,9 @@ impl<'a> Here<'a> {
         let context = self.context(Asked::default())?;
         if self.output.as_json {
             let mut commits = Vec::new();
-            let make =
-                |found: &log::Annotated, out: &mut Vec<_>| view::log::json_line(found, checkpoints, journal, out);
+            let make = |found: &log::Annotated, out: &mut Vec<_>| {
+                crate::history::log::view::json_line(found, checkpoints, journal, out)
+            };
             let warnings = log::run(&context, &request, &make, &mut |made| {
                 commits
                     .extend(made.into_iter().flat_map(|(sheet, at)| sheet[at].iter_mut().map(serde_json::Value::take)));
@@ -377,11 +395,11 @@ impl<'a> Here<'a> {
         }
         let paint = self.output.paint(self.env, Some(self.repo));
         self.output.page(self.env);
-        let (output, terminal) = (&mut *self.output, view::log::Terminal::new(&mut self.terminal));
+        let (output, terminal) = (&mut *self.output, crate::history::log::view::Terminal::new(&mut self.terminal));
         let mut any = false;
         let make = |found: &log::Annotated, out: &mut String| match oneline {
-            true => view::log::one_line(found, paint, out),
-            false => view::log::entry(found, paint, &terminal, out),
+            true => crate::history::log::view::one_line(found, paint, out),
+            false => crate::history::log::view::entry(found, paint, &terminal, out),
         };
         let mut warnings = log::run(&context, &request, &make, &mut |made| {
             any |= made.is_some();
@@ -393,7 +411,7 @@ impl<'a> Here<'a> {
         if !any {
             output.say("No commit here has such records.")?;
         }
-        warnings.extend(view::words::unreadable(&self.repo.unreadable()));
+        warnings.extend(crate::render::format::unreadable(&self.repo.unreadable()));
         output.aside(&warnings, &[])?;
         Ok(None)
     }

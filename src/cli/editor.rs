@@ -44,7 +44,7 @@ pub fn edit(repo: &Repository, text: &str, out_is_terminal: bool) -> Result<Opti
     }
     let edited = std::fs::read_to_string(&path)
         .map_err(|error| kept("the draft cannot be read back", &path).caused_by(error))?;
-    if let Err(error) = crate::ops::draft::read(&edited)
+    if let Err(error) = crate::handoff::build::draft::read(&edited)
         && error.kind() == empirica_notes::error::Kind::Usage
     {
         return Err(error.suggest(format!("The draft is kept in {}.", path.display())));

@@ -4,36 +4,39 @@ use super::args::HandoffCommand;
 use super::dispatch::Here;
 use super::input::Input;
 use super::{args, editor, requests};
-use crate::ops::{Asked, handoff, show, sign};
-use crate::view::{self, Answer};
+use crate::context::Asked;
+use crate::handoff;
+use crate::handoff::sign;
+use crate::history::show;
+use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 
 impl Here<'_> {
     pub(super) fn handoff(&mut self, given: args::Handoff) -> Result<Answer> {
         match given.command {
             Some(HandoffCommand::List { filter, unacknowledged, .. }) => {
-                let (handoffs, warnings) = handoff::list(&self.context(filter)?, unacknowledged)?;
-                return Ok(view::handoff::list(&handoffs, warnings));
+                let (handoffs, warnings) = handoff::write::list(&self.context(filter)?, unacknowledged)?;
+                return Ok(crate::handoff::view::list(&handoffs, warnings));
             }
             Some(HandoffCommand::Sign { handoff, ai, .. }) => {
                 let outcome = sign::run(&self.context(Asked { ai, session: None, ..Default::default() })?, &handoff)?;
-                return Ok(view::trust::signed(&outcome));
+                return Ok(crate::history::show::trust::signed(&outcome));
             }
             None => {}
         }
         if let (true, Some(kind)) = (given.example, given.kind) {
-            return view::managed::example(kind.name());
+            return crate::handoff::managed::view::example(kind.name());
         }
         let who = given.who.clone();
         let request = requests::handoff(given, &mut Input::new(self.output.stdin()))?;
         let (repo, is_terminal) = (self.repo, self.output.is_terminal());
-        let outcome = handoff::run(&self.context(who)?, request, &|text| editor::edit(repo, text, is_terminal))?;
-        view::handoff::answer(&outcome, &mut self.terminal)
+        let outcome = handoff::write::run(&self.context(who)?, request, &|text| editor::edit(repo, text, is_terminal))?;
+        crate::handoff::view::answer(&outcome, &mut self.terminal)
     }
 
     pub(super) fn show(&mut self, given: args::Show) -> Result<Answer> {
         let context = self.context(Asked::default())?;
         let (shown, warnings) = show::run(&context, given.name.as_deref(), given.verify)?;
-        view::show::shown(&shown, given.format.into(), warnings, &mut self.terminal)
+        crate::history::show::view::shown(&shown, given.format.into(), warnings, &mut self.terminal)
     }
 }

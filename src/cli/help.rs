@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::args::Cli;
 use super::{forms, manual};
-use crate::view::Answer;
+use crate::render::answer::Answer;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::Vector;
 

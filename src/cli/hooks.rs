@@ -4,11 +4,11 @@ use std::io::Read;
 
 use super::output::Output;
 use super::{args, requests};
-use crate::ops::hook;
-use crate::view;
-use crate::view::block::BuiltIn;
-use crate::view::template::Templates;
-use crate::wire::hooks::{self, Event, Told};
+use crate::handoff::note::BuiltIn;
+use crate::hooks;
+use crate::hooks::agent::event;
+use crate::hooks::agent::event::{Event, Told};
+use crate::render::template::Templates;
 use empirica_notes::env::Env;
 use empirica_notes::error::Kind;
 use empirica_notes::git::Repository;
@@ -18,20 +18,20 @@ use empirica_transcripts::model::Agent;
 const MOST: u64 = 32 << 20;
 
 /// A hook of git's: what there is to say goes to standard error. Returns whether git may go on.
-pub fn git(name: hook::Name, arguments: Vec<String>, env: &Env, output: &mut Output) -> bool {
+pub fn git(name: hooks::Name, arguments: Vec<String>, env: &Env, output: &mut Output) -> bool {
     let mut input = Vec::new();
     if name.reads_input() {
         // what cannot be read is followed by `repair`
         let _ = output.stdin().read_to_end(&mut input);
     }
     let outcome = match Repository::discover(env) {
-        Ok(repo) => hook::run(env, &repo, &BuiltIn, &hook::Called { name, arguments, input }),
+        Ok(repo) => hooks::run(env, &repo, &BuiltIn, &hooks::Called { name, arguments, input }),
         // what git itself would refuse is nothing to talk about at every commit; the commands do
-        Err(error) if error.kind() == Kind::NoRepository => hook::Outcome::default(),
-        Err(error) => hook::Outcome { warnings: vec![error.to_string()], ..Default::default() },
+        Err(error) if error.kind() == Kind::NoRepository => hooks::Outcome::default(),
+        Err(error) => hooks::Outcome { warnings: vec![error.to_string()], ..Default::default() },
     };
     // nobody may be there to read it
-    let _ = outcome.said.iter().try_for_each(|text| output.say(&view::safe::lines(text)));
+    let _ = outcome.said.iter().try_for_each(|text| output.say(&crate::render::safe::lines(text)));
     let _ = output.aside(&outcome.warnings, &[]);
     !outcome.stops
 }
@@ -52,29 +52,29 @@ fn agent(arguments: &[String], env: &Env, output: &mut Output) {
     let [agent, event, ..] = arguments else { return };
     let Some(agent) = Agent::parse(agent) else { return };
     let mut env = env.without("EMPIRICA_SESSION");
-    let payload = match hooks::payload(output.stdin().take(MOST)) {
+    let payload = match event::payload(output.stdin().take(MOST)) {
         Ok(payload) => payload,
         Err(error) => {
-            hook::agent::unread(&env, &BuiltIn, &format!("agent {} {event}", agent.name()), &error.to_string());
+            hooks::agent::unread(&env, &BuiltIn, &format!("agent {} {event}", agent.name()), &error.to_string());
             return;
         }
     };
     // another agent that runs the hooks of this one has its own
-    if hooks::running(&payload, &|name| env.get(name).is_some()).is_some_and(|running| running != agent) {
+    if event::running(&payload, &|name| env.get(name).is_some()).is_some_and(|running| running != agent) {
         return;
     }
     // most tools work, and that is nobody's business here
-    let Some(told) = hooks::read(agent, event, &payload).filter(|told| told.event != Event::Nothing) else { return };
+    let Some(told) = event::read(agent, event, &payload).filter(|told| told.event != Event::Nothing) else { return };
     if let Some(folder) = folder(&told, &env) {
         env.cwd = folder;
     }
     let Ok(repo) = Repository::discover(&env) else { return };
-    let Some(inject) = hook::agent::run(&env, &repo, &BuiltIn, &told, payload.to_string().as_bytes()) else { return };
+    let Some(inject) = hooks::agent::run(&env, &repo, &BuiltIn, &told, payload.to_string().as_bytes()) else { return };
     let mut templates = Templates::for_terminal(repo.config_path("empirica.templateDir"));
-    let text = view::agent_hook::text(&inject, &mut templates).unwrap_or_default();
-    if let Some(answer) = hooks::answer(&told, &text) {
+    let text = crate::hooks::agent::view::text(&inject, &mut templates).unwrap_or_default();
+    if let Some(answer) = event::answer(&told, &text) {
         // nobody may be there to read it
-        let _ = output.write(&format!("{}\n", view::safe::json(&answer))).and_then(|()| output.flush());
+        let _ = output.write(&format!("{}\n", crate::render::safe::json(&answer))).and_then(|()| output.flush());
     }
 }
 

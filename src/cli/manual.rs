@@ -4,7 +4,7 @@ use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
 use super::args::Cli;
-use crate::ops::setup::{File, Place};
+use crate::setup::user::{File, Place};
 
 /// What the first page says beyond the help.
 const SECTIONS: &str = r#".SH "EVERY COMMAND"

@@ -16,6 +16,7 @@ mod output;
 mod pages;
 mod portable;
 mod progress;
+pub mod reference;
 mod requests;
 mod usage;
 
@@ -24,7 +25,7 @@ use std::io::{Read, Write};
 
 use clap::Parser;
 
-use crate::view::answer::{failure, failure_text};
+use crate::render::answer::{failure, failure_text};
 use args::Cli;
 use empirica_notes::env::Env;
 use empirica_notes::error::{Kind, Shell};
@@ -124,11 +125,11 @@ fn without_mcp() -> empirica_notes::error::Error {
 fn report(error: &empirica_notes::error::Error, as_json: bool, streams: &mut Streams) -> u8 {
     // when even this cannot be written, the exit code still says it
     let _ = if as_json {
-        writeln!(streams.out, "{}", crate::view::safe::json(&failure(error, &Shell).into()))
+        writeln!(streams.out, "{}", crate::render::safe::json(&failure(error, &Shell).into()))
             .and_then(|()| streams.out.flush())
     } else {
         let text = failure_text(error);
-        let paint = crate::view::colour::Paint { on: streams.err_is_terminal };
+        let paint = crate::render::color::Paint { on: streams.err_is_terminal };
         text.lines().try_for_each(|line| writeln!(streams.err, "{}", output::painted(line, paint)))
     };
     match error.kind() {

@@ -6,8 +6,8 @@ use std::process::{Child, Stdio};
 
 use super::Streams;
 use super::args::ColorWord;
-use crate::view::Answer;
-use crate::view::colour::Paint;
+use crate::render::answer::Answer;
+use crate::render::color::Paint;
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Result, Shell};
 use empirica_notes::git::Repository;
@@ -179,7 +179,7 @@ impl Output {
     /// Writes a whole answer in the wanted form.
     pub fn answer(&mut self, answer: &Answer, env: &Env, repo: Option<&Repository>) -> Result<()> {
         if self.as_json {
-            self.write(&format!("{}\n", crate::view::safe::json(&answer.document(&Shell).into())))?;
+            self.write(&format!("{}\n", crate::render::safe::json(&answer.document(&Shell).into())))?;
             return self.flush();
         }
         let paint = if answer.is_data { Paint::default() } else { self.paint(env, repo) };
@@ -205,10 +205,10 @@ impl Output {
     pub fn aside(&mut self, warnings: &[impl Display], hints: &[String]) -> Result<()> {
         self.close();
         for warning in warnings {
-            self.say(&format!("warning: {}", crate::view::safe::lines(&warning.to_string())))?;
+            self.say(&format!("warning: {}", crate::render::safe::lines(&warning.to_string())))?;
         }
         for hint in hints {
-            self.say(&format!("hint: {}", crate::view::safe::lines(hint)))?;
+            self.say(&format!("hint: {}", crate::render::safe::lines(hint)))?;
         }
         Ok(())
     }

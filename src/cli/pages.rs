@@ -2,8 +2,9 @@
 
 use super::args;
 use super::dispatch::Here;
-use crate::ops::{Asked, report};
-use crate::view::{self, Answer};
+use crate::context::Asked;
+use crate::render::answer::Answer;
+use crate::report;
 use empirica_notes::error::{Error, Result, empirica};
 
 impl Here<'_> {
@@ -15,12 +16,13 @@ impl Here<'_> {
                 .command(empirica("report").option("--html", "report.html").flag("--json")));
         }
         let context = self.context(Asked { ai: given.ai, session: None, ..Default::default() })?;
-        let outcome = report::run(&context, &report::Request { since: given.since, until: given.until })?;
-        let page = view::report::page(&outcome)?;
+        let outcome =
+            report::gather::run(&context, &report::gather::Request { since: given.since, until: given.until })?;
+        let page = crate::report::view::page(&outcome)?;
         if to_output {
-            return Ok(view::report::answer(&outcome, page, None));
+            return Ok(crate::report::view::answer(&outcome, page, None));
         }
         let written = report::file::write(self.repo.cwd(), &given.html, &page.html)?;
-        Ok(view::report::answer(&outcome, page, Some(&written)))
+        Ok(crate::report::view::answer(&outcome, page, Some(&written)))
     }
 }

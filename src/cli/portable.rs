@@ -3,8 +3,9 @@
 use super::args;
 use super::dispatch::Here;
 use super::progress::Progress;
-use crate::ops::{Asked, export_markdown, portable, python};
-use crate::view::{self, Answer};
+use crate::context::Asked;
+use crate::import::{lines, markdown, python};
+use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 
 impl Here<'_> {
@@ -13,12 +14,11 @@ impl Here<'_> {
         let context = self.context(Asked::default())?;
         if let Some(folder) = given.markdown {
             let progress = Progress::new(self.output, "writing");
-            let mut render = |handoffs: &[_]| view::portable::page(handoffs);
-            let outcome =
-                export_markdown::run(&context, &folder, &mut render, &mut |done, all| progress.tell(done, all))?;
-            return Ok(Some(view::portable::exported(&outcome)));
+            let mut render = |handoffs: &[_]| crate::import::view::page(handoffs);
+            let outcome = markdown::run(&context, &folder, &mut render, &mut |done, all| progress.tell(done, all))?;
+            return Ok(Some(crate::import::view::exported(&outcome)));
         }
-        let exported = portable::export(&context, &mut |line| self.output.write(line))?;
+        let exported = lines::export(&context, &mut |line| self.output.write(line))?;
         self.output.flush()?;
         if exported.lines == 0 {
             self.output.say("Nothing is stored here.")?;
@@ -32,10 +32,10 @@ impl Here<'_> {
         let progress = Progress::new(self.output, "importing");
         let mut told = |done, total| progress.tell(done, total);
         let Some(jsonl) = given.jsonl else {
-            return Ok(view::python::imported(&python::run(&context, given.dry_run, &mut told)?));
+            return Ok(crate::import::python::view::imported(&python::run(&context, given.dry_run, &mut told)?));
         };
         let (mut input, name) = super::input::lines(self.output.stdin(), &jsonl)?;
-        let outcome = portable::import(&context, &mut input, &name, &mut told)?;
-        Ok(view::portable::imported(&outcome))
+        let outcome = lines::import(&context, &mut input, &name, &mut told)?;
+        Ok(crate::import::view::imported(&outcome))
     }
 }

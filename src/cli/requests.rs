@@ -4,16 +4,19 @@ use clap::ValueEnum;
 
 use super::args;
 use super::input::Input;
-use crate::epistemics::metrics::Period;
-use crate::epistemics::report::Said;
-use crate::ops::Asked;
-use crate::ops::accept;
-use crate::ops::assess::{Request, vector_error};
-use crate::ops::search::filter::Given;
-use crate::ops::{handoff, hook, init, log, managed, search};
-use crate::view::pack::Detail;
-use crate::view::search::reports;
-use crate::view::show::Format;
+use crate::assess::submit::{Request, vector_error};
+use crate::context::Asked;
+use crate::fold::handoff_report::Said;
+use crate::handoff::managed;
+use crate::handoff::pack::Detail;
+use crate::handoff::receive::accept;
+use crate::history::metrics::fold::Period;
+use crate::history::search::filter::Given;
+use crate::history::search::reports;
+use crate::history::show::view::Format;
+use crate::history::{log, search};
+use crate::setup::init;
+use crate::{handoff, hooks};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::assessment::Trigger;
 use empirica_notes::model::goal::Priority;
@@ -191,7 +194,7 @@ pub fn block_budget(given: Option<u32>, trigger: Trigger) -> Result<usize> {
             .reason("only with --trigger post_compact is there anything to bound")
             .suggest("Leave it out, or add --trigger post_compact."));
     }
-    Ok(given.map_or(crate::view::compaction::BUDGET, |budget| budget as usize))
+    Ok(given.map_or(crate::checkpoint::compaction::view::BUDGET, |budget| budget as usize))
 }
 
 /// What a handoff says.
@@ -208,7 +211,7 @@ pub fn said(said: args::Said, input: &mut Input<'_>) -> Result<Said> {
 }
 
 /// What `handoff` hands over.
-pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::Request> {
+pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::write::Request> {
     let text = |value: String, input: &mut Input<'_>| match value.split_once('=') {
         Some((path, text)) => Ok(format!("{path}={}", input.text(text.to_owned())?)),
         None => Ok(value),
@@ -239,7 +242,7 @@ pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::R
         values: given.set.into_iter().map(|value| text(value, input)).collect::<Result<_>>()?,
         ..managed::Asked::default()
     };
-    Ok(handoff::Request {
+    Ok(handoff::write::Request {
         said: said(given.said, input)?,
         managed,
         regenerate: given.regenerate,
@@ -254,13 +257,13 @@ pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::R
 }
 
 /// The hook of git's of that word; `None` for those of agents.
-pub fn hook(word: args::HookWord) -> Option<hook::Name> {
+pub fn hook(word: args::HookWord) -> Option<hooks::Name> {
     Some(match word {
-        args::HookWord::PostCommit => hook::Name::PostCommit,
-        args::HookWord::PostApplypatch => hook::Name::PostApplypatch,
-        args::HookWord::PostMerge => hook::Name::PostMerge,
-        args::HookWord::PostRewrite => hook::Name::PostRewrite,
-        args::HookWord::PrePush => hook::Name::PrePush,
+        args::HookWord::PostCommit => hooks::Name::PostCommit,
+        args::HookWord::PostApplypatch => hooks::Name::PostApplypatch,
+        args::HookWord::PostMerge => hooks::Name::PostMerge,
+        args::HookWord::PostRewrite => hooks::Name::PostRewrite,
+        args::HookWord::PrePush => hooks::Name::PrePush,
         args::HookWord::Agent => return None,
     })
 }

@@ -1,34 +1,27 @@
 //! The index over all notes: derived, disposable, brought up to date by whoever reads.
 
-mod ahead;
-mod ask;
-mod derive;
 mod file;
-mod fill;
-mod handoffs;
-mod rows;
+mod query;
 mod schema;
-mod search;
-mod sessions;
+pub mod searchable;
 mod texts;
-mod totals;
-mod wanted;
-pub mod words;
+mod update;
 
+use crate::index::update::derive;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-pub use crate::index::ask::Only;
 use crate::index::file::Files;
-use crate::index::fill::Filler;
-pub use crate::index::handoffs::{Row, Wanted as HandoffsWanted};
-pub use crate::index::search::{Asked as WordsAsked, Found, Words};
-pub use crate::index::sessions::Known;
+pub use crate::index::query::Only;
+pub use crate::index::query::handoffs::{Row, Wanted as HandoffsWanted};
+pub use crate::index::query::search::{Asked as WordsAsked, Found, Words};
+pub use crate::index::query::sessions::Known;
 use crate::index::texts::Texts;
-use crate::index::wanted::Wanted;
+use crate::index::update::Filler;
+use crate::index::update::wanted::Wanted;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::objects::partial_clone;
 use empirica_notes::git::remotes::is_partial;
@@ -273,7 +266,7 @@ impl Opening<'_> {
                 self.tell(done);
             }
         };
-        fill::bring(&mut filler, held, wanted, &mut tell)?;
+        update::bring(&mut filler, held, wanted, &mut tell)?;
         filler.beside(wanted.beside(self.store)?)?;
         filler.settle(&mut || Ok(db.execute_batch(schema::INDEXES)?))?;
         let (touched, sessionless) = (std::mem::take(&mut filler.touched), filler.sessionless);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::index::Fault;
-use crate::index::ahead::{Line, Note};
+use crate::index::update::parsed::{Line, Note};
 use empirica_notes::git::{Oid, Repository};
 
 /// How many bytes of notes are remembered: what was read for one session is read again for others.

@@ -1,13 +1,11 @@
 //! The MCP server: tools, resources and prompts over the same use cases as the command line. No logic of its own.
 
-mod arguments;
+mod call_context;
 mod frames;
-mod here;
 mod prompts;
 mod resources;
 #[doc(hidden)]
 pub mod scan;
-mod schema;
 mod server;
 mod tools;
 

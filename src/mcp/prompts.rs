@@ -3,13 +3,14 @@
 use rmcp::model::{GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::{Value, json};
 
-use super::here::Here;
-use crate::epistemics::report::Said;
-use crate::ops::{handoff, managed, resume};
-use crate::view;
-use crate::view::fit::Form;
-use crate::view::pack::Detail;
-use crate::view::resume::Wanted;
+use crate::fold::handoff_report::Said;
+use crate::handoff;
+use crate::handoff::managed;
+use crate::handoff::pack::Detail;
+use crate::mcp::call_context::Here;
+use crate::render::budget::Form;
+use crate::session::resume;
+use crate::session::resume::view::Wanted;
 use empirica_notes::error::{Error, Result};
 
 const HAND_OVER: &str = "hand-over";
@@ -60,17 +61,17 @@ pub fn get(here: &mut Here<'_>, name: &str, given: &JsonObject) -> Result<GetPro
             only(name, given, ["to", "session_id"])?;
             let to = text(given, "to")?;
             let context = here.working(None, text(given, "session_id")?)?;
-            let request = handoff::Request {
+            let request = handoff::write::Request {
                 said: Said::default(),
                 managed: managed::Asked { to: to.clone(), ..managed::Asked::default() },
                 dry_run: true,
-                ..handoff::Request::default()
+                ..handoff::write::Request::default()
             };
             let nobody = &|_: &str| Err(Error::refused("there is no editor here"));
-            let outcome = handoff::run(&context, request, nobody)?;
+            let outcome = handoff::write::run(&context, request, nobody)?;
             let missing: Vec<&str> = outcome.missing.iter().map(|(what, _)| *what).collect();
             let session = outcome.record.head.session.clone();
-            let answer = view::handoff::answer(&outcome, &mut here.templates)?;
+            let answer = crate::handoff::view::answer(&outcome, &mut here.templates)?;
             (session, json!({"to": to, "missing": missing, "draft": answer.text}))
         }
         RESUME => {
@@ -81,7 +82,7 @@ pub fn get(here: &mut Here<'_>, name: &str, given: &JsonObject) -> Result<GetPro
             let handoff =
                 outcome.sessions.first().and_then(|resumed| resumed.head.as_ref()).map(|head| head.id.clone());
             let wanted = Wanted { detail: Detail::Full, budget: None, form: Form::Text };
-            let answer = view::resume::answer(&outcome, wanted, &mut here.templates)?;
+            let answer = crate::session::resume::view::answer(&outcome, wanted, &mut here.templates)?;
             (session, json!({"handoff_id": handoff, "text": answer.text}))
         }
         _ => {

@@ -4,12 +4,11 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
 
-use super::here::Here;
-use crate::ops::handoff::{Listed, listed};
-use crate::ops::search::filter::Filter;
-use crate::ops::show;
-use crate::view;
-use crate::view::show::Format;
+use crate::handoff::write::{Listed, listed};
+use crate::history::search::filter::Filter;
+use crate::history::show;
+use crate::history::show::view::Format;
+use crate::mcp::call_context::Here;
 use empirica_notes::error::{Error, Result};
 
 /// What every name begins with.
@@ -36,8 +35,12 @@ pub fn list(here: &mut Here<'_>, cursor: Option<&str>) -> Result<ListResourcesRe
     let index = context.index()?;
     let (rows, total_found) = Filter::default().handoffs(&context, &index, until)?;
     let resource = |listed: &Listed| {
-        let task = view::safe::line(&listed.handoff.task);
-        let of = format!("Handoff by {} of {}", view::safe::line(&listed.head.ai), view::words::date(&listed.head.at));
+        let task = crate::render::safe::line(&listed.handoff.task);
+        let of = format!(
+            "Handoff by {} of {}",
+            crate::render::safe::line(&listed.head.ai),
+            crate::render::format::date(&listed.head.at)
+        );
         let mut out =
             Resource::new(format!("{PREFIX}{}", listed.head.id), format!("handoff {}", listed.head.id.short()));
         out.title = Some(if task.is_empty() { of.clone() } else { task });
@@ -68,9 +71,9 @@ pub fn read(here: &mut Here<'_>, uri: &str) -> Result<ReadResourceResult> {
             .suggest("Use a name of the list.")
     })?;
     let context = here.reading(None, None)?;
-    let record = crate::ops::accept::named(&context, id)?;
+    let record = crate::handoff::receive::accept::named(&context, id)?;
     let (shown, warnings) = show::run(&context, Some(record.head.id.as_str()), false)?;
-    let answer = view::show::shown(&shown, Format::Markdown, warnings, &mut here.templates)?;
+    let answer = crate::history::show::view::shown(&shown, Format::Markdown, warnings, &mut here.templates)?;
     let contents = ResourceContents::TextResourceContents {
         uri: uri.to_owned(),
         mime_type: Some(MARKDOWN.to_owned()),

@@ -11,11 +11,11 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Map, Value, json};
 
-use super::here::{Here, Remembered};
 use super::tools::Offered;
 use super::{prompts, resources, tools};
-use crate::view::answer::{count, failure, told};
-use crate::view::template::Templates;
+use crate::mcp::call_context::{Here, Remembered};
+use crate::render::answer::{count, failure, told};
+use crate::render::template::Templates;
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::git::Repository;

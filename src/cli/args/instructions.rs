@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::Form;
-use crate::model::readers::Reader;
+use crate::setup::agents::readers::Reader;
 
 /// Print instructions for an agent, or keep them in the files agents read
 ///

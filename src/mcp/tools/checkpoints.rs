@@ -5,12 +5,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Call, Commands, Effect};
-use crate::mcp::arguments::vectors;
-use crate::mcp::here::Here;
-use crate::mcp::schema::{Alias, Values};
-use crate::ops::snapshot::Request;
-use crate::ops::{checkpoint, diff};
-use crate::view::{self, Answer};
+use crate::checkpoint;
+use crate::checkpoint::diff;
+use crate::checkpoint::snapshot::Request;
+use crate::mcp::call_context::Here;
+use crate::mcp::tools::arguments::vectors;
+use crate::mcp::tools::schema::{Alias, Values};
+use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;
 use empirica_notes::model::assessment::Trigger;
@@ -73,7 +74,7 @@ impl Call for Create {
             ..Request::default()
         };
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        Ok(view::snapshot::done(&checkpoint::run(&context, request)?))
+        Ok(crate::checkpoint::view::done(&checkpoint::save::run(&context, request)?))
     }
 }
 
@@ -92,9 +93,9 @@ impl Call for Load {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let context = here.reading(None, self.session_id.map(|alias| alias.0))?;
-        let (newest, warnings) = checkpoint::newest(&context, self.phase.map(Phase::from), self.max_age_hours)?;
-        let record = newest.ok_or_else(checkpoint::none_stored)?;
-        Ok(view::record::shown(&record, warnings))
+        let (newest, warnings) = checkpoint::save::newest(&context, self.phase.map(Phase::from), self.max_age_hours)?;
+        let record = newest.ok_or_else(checkpoint::save::none_stored)?;
+        Ok(crate::history::show::record::shown(&record, warnings))
     }
 }
 
@@ -119,6 +120,11 @@ impl Call for Diff {
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let present = vectors(&self.current_vectors)?;
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        Ok(view::diff::answer(&diff::run(&context, self.from.as_deref(), self.to.as_deref(), present)?))
+        Ok(crate::checkpoint::diff::view::answer(&diff::run(
+            &context,
+            self.from.as_deref(),
+            self.to.as_deref(),
+            present,
+        )?))
     }
 }

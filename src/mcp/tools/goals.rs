@@ -5,16 +5,17 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Call, Commands, Effect, also};
-use crate::mcp::here::Here;
-use crate::mcp::schema::Alias;
-use crate::ops::{goal, propose};
-use crate::view::{self, Answer};
+use crate::assess::goal_suggestions;
+use crate::claim::goal;
+use crate::mcp::call_context::Here;
+use crate::mcp::tools::schema::Alias;
+use crate::render::answer::Answer;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::model::goal::Priority;
 
 fn change(here: &Here<'_>, session: Option<Alias>, request: goal::Request) -> Result<Answer> {
     let context = here.working(None, session.map(|alias| alias.0))?;
-    Ok(view::goal::changed(&goal::run(&context, request)?))
+    Ok(crate::claim::goal::view::changed(&goal::run(&context, request)?))
 }
 
 // The priorities.
@@ -84,7 +85,7 @@ impl Call for Generate {
                 .suggest("Leave use_epistemic_state out, or set a goal of your own with create_goal."));
         }
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        Ok(view::assess::proposed(&propose::anew(&context, self.conversation_context)?))
+        Ok(crate::assess::view::proposed(&goal_suggestions::anew(&context, self.conversation_context)?))
     }
 }
 
@@ -107,7 +108,7 @@ impl Call for Query {
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let context = here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?;
         let (goals, warnings) = goal::list(&context, self.open)?;
-        Ok(view::goal::list(&goals, warnings))
+        Ok(crate::claim::goal::view::list(&goals, warnings))
     }
 }
 
@@ -241,6 +242,6 @@ impl Call for Progress {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let (owned, warnings) = goal::show(&here.reading(None, None)?, &self.goal_id)?;
-        Ok(view::goal::shown(&owned, warnings))
+        Ok(crate::claim::goal::view::shown(&owned, warnings))
     }
 }

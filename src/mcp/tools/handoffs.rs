@@ -5,17 +5,21 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Call, Commands, Effect};
-use crate::epistemics::report::Said;
-use crate::mcp::here::Here;
+use crate::fold::handoff_report::Said;
+use crate::handoff;
+use crate::handoff::managed;
+use crate::handoff::pack::Detail;
+use crate::handoff::receive::accept;
+use crate::history::search;
+use crate::history::search::filter::Given;
+use crate::history::search::reports::Format;
+use crate::mcp::call_context::Here;
 use crate::mcp::resources::PREFIX;
-use crate::mcp::schema::Alias;
-use crate::ops::search::filter::Given;
-use crate::ops::{accept, handoff, managed, resume, search};
-use crate::view::colour::Paint;
-use crate::view::fit::Form;
-use crate::view::pack::Detail;
-use crate::view::search::reports::Format;
-use crate::view::{self, Answer};
+use crate::mcp::tools::schema::Alias;
+use crate::render::answer::Answer;
+use crate::render::budget::Form;
+use crate::render::color::Paint;
+use crate::session::resume;
 use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::model::Verdict;
 
@@ -92,7 +96,7 @@ impl Call for Generate {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let kind = self.handoff_type.map(Type::name);
-        let request = handoff::Request {
+        let request = handoff::write::Request {
             said: Said {
                 task: self.task_summary,
                 findings: self.key_findings,
@@ -111,16 +115,18 @@ impl Call for Generate {
             },
             budget: Some(Detail::Full.budget()),
             validate: self.validate,
-            ..handoff::Request::default()
+            ..handoff::write::Request::default()
         };
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
         let nobody = &|_: &str| Err(Error::refused("there is no editor here"));
-        let done = handoff::run(&context, request, nobody).map_err(|error| match kind.map(view::managed::example) {
-            // what a payload looks like is seen nowhere else
-            Some(Ok(example)) if error.kind() == Kind::Usage => error.alternative(example.text.trim()),
-            _ => error,
+        let done = handoff::write::run(&context, request, nobody).map_err(|error| {
+            match kind.map(crate::handoff::managed::view::example) {
+                // what a payload looks like is seen nowhere else
+                Some(Ok(example)) if error.kind() == Kind::Usage => error.alternative(example.text.trim()),
+                _ => error,
+            }
         })?;
-        view::handoff::answer(&done, &mut here.templates)
+        crate::handoff::view::answer(&done, &mut here.templates)
     }
 }
 
@@ -206,8 +212,8 @@ impl Call for Resume {
         let (last, session) = self.chosen()?;
         let detail = self.detail_level.map_or(Detail::Summary, Detail::from);
         let outcome = resume::run(&here.reading(self.ai_id, session)?, &resume::Request { last })?;
-        let wanted = view::resume::Wanted { detail, budget: None, form: Form::Json };
-        let mut answer = view::resume::answer(&outcome, wanted, &mut here.templates)?;
+        let wanted = crate::session::resume::view::Wanted { detail, budget: None, form: Form::Json };
+        let mut answer = crate::session::resume::view::answer(&outcome, wanted, &mut here.templates)?;
         let sessions = answer.json.get_mut("sessions").and_then(Value::as_array_mut).into_iter().flatten();
         for (session, resumed) in sessions.zip(&outcome.sessions) {
             // a handoff is a resource
@@ -246,7 +252,7 @@ impl Call for Query {
         let limit = self.limit.map_or(10, |limit| limit as usize);
         let request = search::Request { filter, handoffs: true, limit, ..Default::default() };
         let outcome = search::run(&here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?, &request)?;
-        Ok(view::search::answer(&outcome, Format::Table, Paint::default(), None))
+        Ok(crate::history::search::view::answer(&outcome, Format::Table, Paint::default(), None))
     }
 }
 
@@ -306,6 +312,6 @@ impl Call for Accept {
             resolution: self.resolution,
         };
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        Ok(view::accept::answer(&accept::run(&context, request)?))
+        Ok(crate::handoff::receive::view::answer(&accept::run(&context, request)?))
     }
 }

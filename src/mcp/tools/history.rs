@@ -5,12 +5,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Call, Commands, Effect};
-use crate::epistemics::metrics::Period;
-use crate::mcp::here::Here;
-use crate::mcp::schema::Alias;
-use crate::ops::{calibration, metrics, search, sync};
-use crate::view::colour::Paint;
-use crate::view::{self, Answer};
+use crate::assess::calibration;
+use crate::history::metrics::fold::Period;
+use crate::history::{metrics, search};
+use crate::mcp::call_context::Here;
+use crate::mcp::tools::schema::Alias;
+use crate::render::answer::Answer;
+use crate::render::color::Paint;
+use crate::sync;
 use empirica_notes::error::Result;
 
 // The kinds that are searched.
@@ -69,7 +71,7 @@ impl Call for Search {
             ..Default::default()
         };
         let outcome = search::run(&here.reading(self.ai_id, None)?, &request)?;
-        Ok(view::search::answer(&outcome, Default::default(), Paint::default(), None))
+        Ok(crate::history::search::view::answer(&outcome, Default::default(), Paint::default(), None))
     }
 }
 
@@ -88,7 +90,7 @@ impl Call for CalibrationReport {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let context = here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?;
-        Ok(view::calibration::answer(&calibration::run(&context)?))
+        Ok(crate::assess::calibration::view::answer(&calibration::run(&context)?))
     }
 }
 
@@ -106,7 +108,7 @@ impl Call for Beliefs {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let context = here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?;
-        Ok(view::calibration::beliefs(&calibration::run(&context)?))
+        Ok(crate::assess::calibration::view::beliefs(&calibration::run(&context)?))
     }
 }
 
@@ -125,7 +127,7 @@ fn measured(here: &mut Here<'_>, session: Option<Alias>, handoff: Option<String>
         Some(handoff) => metrics::one(&here.reading(None, None)?, &handoff, false)?,
         None => metrics::of_session(&here.working(None, session.map(|alias| alias.0))?, false)?,
     };
-    view::metrics::of_handoff(&one, &mut here.templates)
+    crate::history::metrics::view::of_handoff(&one, &mut here.templates)
 }
 
 impl Call for Measure {
@@ -179,7 +181,7 @@ impl Call for Report {
                     exact: false,
                 };
                 let outcome = metrics::run(&here.reading(self.ai_id, None)?, &request)?;
-                view::metrics::answer(&outcome, &mut here.templates)?
+                crate::history::metrics::view::answer(&outcome, &mut here.templates)?
             }
         };
         if self.format == Some(ReportForm::Text) {
@@ -207,9 +209,9 @@ impl Call for Sync {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let request =
-            sync::Request { remote: self.remote, dry_run: self.dry_run, unattended: true, ..Default::default() };
+            sync::run::Request { remote: self.remote, dry_run: self.dry_run, unattended: true, ..Default::default() };
         let mut said = Vec::new();
-        let outcome = sync::run(&here.reading(None, None)?, &request, &mut |line| said.push(line.to_owned()))?;
-        Ok(view::sync::answer(&outcome).warn(said))
+        let outcome = sync::run::run(&here.reading(None, None)?, &request, &mut |line| said.push(line.to_owned()))?;
+        Ok(crate::sync::view::answer(&outcome).warn(said))
     }
 }

@@ -4,11 +4,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
 use super::{Call, Commands, Effect};
-use crate::mcp::arguments::unit;
-use crate::mcp::here::Here;
-use crate::mcp::schema::Alias;
-use crate::ops::journal::{self, Entry};
-use crate::view::{self, Answer};
+use crate::claim;
+use crate::claim::add::Entry;
+use crate::mcp::call_context::Here;
+use crate::mcp::tools::arguments::unit;
+use crate::mcp::tools::schema::Alias;
+use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 use empirica_notes::model::journal::MEMORY;
 
@@ -16,7 +17,7 @@ const RETURNS: &str = "id kind session_id";
 
 fn log(here: &Here<'_>, session: Option<Alias>, entry: Entry) -> Result<Answer> {
     let context = here.working(None, session.map(|alias| alias.0))?;
-    Ok(view::small::logged(&journal::log(&context, entry, None)?))
+    Ok(crate::claim::view::logged(&claim::add::log(&context, entry, None)?))
 }
 
 // What is kept in mind, in a word.

@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Call, Commands, Effect};
-use crate::mcp::here::Here;
-use crate::mcp::schema::Alias;
-use crate::ops::{bootstrap, committer, session};
-use crate::view::fit::Form;
-use crate::view::{self, Answer};
+use crate::history::show::committer;
+use crate::mcp::call_context::Here;
+use crate::mcp::tools::schema::Alias;
+use crate::render::answer::Answer;
+use crate::render::budget::Form;
+use crate::session::{bootstrap, lifecycle};
 use empirica_notes::error::Result;
 
 /// Begin a session: first call of new work.
@@ -35,7 +36,7 @@ impl Call for BootstrapSession {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let ai = self.ai_id.or_else(|| here.client());
-        let request = session::Start {
+        let request = lifecycle::Start {
             task: self.task,
             kind: self.session_type,
             external_id: self.external_id,
@@ -43,9 +44,9 @@ impl Call for BootstrapSession {
             since_ms: Some(here.remembered.began_ms),
             from: self.from,
         };
-        let started = session::start(&here.reading(ai, None)?, request)?;
+        let started = lifecycle::start(&here.reading(ai, None)?, request)?;
         here.remembered.session = Some(started.session_id.as_str().to_owned());
-        Ok(view::session::started(&started))
+        Ok(crate::session::view::started(&started))
     }
 }
 
@@ -65,9 +66,9 @@ impl Call for EndSession {
     const RETURNS: &'static str = "session_id ended_at handoff:boolean";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let ended = session::end(&here.working(self.ai_id, self.session_id.map(|alias| alias.0))?, self.reason)?;
+        let ended = lifecycle::end(&here.working(self.ai_id, self.session_id.map(|alias| alias.0))?, self.reason)?;
         here.remembered.session.take_if(|own| *own == ended.session_id.as_str());
-        Ok(view::session::ended(&ended))
+        Ok(crate::session::view::ended(&ended))
     }
 }
 
@@ -87,7 +88,7 @@ impl Call for ListSessions {
     const RETURNS: &'static str = "sessions:array total_sessions:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        Ok(view::session::list(&session::list(&here.reading(self.ai_id, None)?, self.active)?))
+        Ok(crate::session::view::list(&lifecycle::list(&here.reading(self.ai_id, None)?, self.active)?))
     }
 }
 
@@ -105,9 +106,12 @@ impl Call for Summary {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        let (gathered, warnings) = session::show(&context, context.asked.session.as_deref())?;
+        let (gathered, warnings) = lifecycle::show(&context, context.asked.session.as_deref())?;
         let committers = committer::of_session(&context, &gathered.session.id)?;
-        Ok(view::trust::session(view::session::show(&gathered, warnings, &mut here.templates)?, &committers))
+        Ok(crate::history::show::trust::session(
+            crate::session::view::show(&gathered, warnings, &mut here.templates)?,
+            &committers,
+        ))
     }
 }
 
@@ -128,9 +132,9 @@ impl Call for BootstrapProject {
     const RETURNS: &'static str = "token_count:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let budget = crate::mcp::arguments::least("budget", self.budget.unwrap_or(1000), 100)?;
+        let budget = crate::mcp::tools::arguments::least("budget", self.budget.unwrap_or(1000), 100)?;
         let context = here.working(self.ai_id, self.session_id.map(|alias| alias.0))?;
         let outcome = bootstrap::run(&context, &bootstrap::Request::default())?;
-        view::bootstrap::answer(&outcome, budget, Form::Json, &mut here.templates)
+        crate::session::bootstrap::view::answer(&outcome, budget, Form::Json, &mut here.templates)
     }
 }

@@ -5,15 +5,20 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Call, Commands, Effect};
-use crate::epistemics::drift::WINDOW;
-use crate::epistemics::report::Said as HandedOver;
-use crate::mcp::arguments::{least, unit, vectors};
-use crate::mcp::here::{Here, Said};
-use crate::mcp::schema::{Alias, Values};
-use crate::ops::assess::{self, Request};
-use crate::ops::journal::{self, Entry};
-use crate::ops::{Context, drift, guide, handoff};
-use crate::view::{self, Answer};
+use crate::assess;
+use crate::assess::drift::WINDOW;
+use crate::assess::drift::current;
+use crate::assess::guide;
+use crate::assess::submit::Request;
+use crate::claim;
+use crate::claim::add::Entry;
+use crate::context::Context;
+use crate::fold::handoff_report::Said as HandedOver;
+use crate::handoff;
+use crate::mcp::call_context::{Here, Said};
+use crate::mcp::tools::arguments::{least, unit, vectors};
+use crate::mcp::tools::schema::{Alias, Values};
+use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;
 
@@ -30,13 +35,13 @@ pub struct ExecutePreflight {
 fn ask(here: &mut Here<'_>, context: &Context<'_>, phase: Phase, said: Said) -> Result<Answer> {
     let outcome = guide::run(context, Some(phase), said.task.clone())?;
     here.keep(outcome.gathered.session.id.as_str(), phase, said);
-    Ok(view::guide::to_assess(&outcome, phase))
+    Ok(crate::assess::guide::view::to_assess(&outcome, phase))
 }
 
 /// The answer of an assessment that is stored.
-fn submitted(here: &mut Here<'_>, outcome: assess::Outcome) -> Result<Answer> {
+fn submitted(here: &mut Here<'_>, outcome: assess::submit::Outcome) -> Result<Answer> {
     here.assessed(outcome.session_id.as_str(), outcome.phase);
-    view::assess::assessed(&outcome)
+    crate::assess::view::assessed(&outcome)
 }
 
 impl Call for ExecutePreflight {
@@ -73,7 +78,7 @@ impl Call for SubmitPreflight {
         let said = here.said(context.writing()?.id.as_str(), Phase::Preflight);
         let request =
             Request { vectors, reasoning: self.reasoning, task: self.task.or(said.task), ..Request::default() };
-        submitted(here, assess::run(&context, Phase::Preflight, request, None)?)
+        submitted(here, assess::submit::run(&context, Phase::Preflight, request, None)?)
     }
 }
 
@@ -101,10 +106,10 @@ impl Call for ExecuteCheck {
         self.findings.iter().try_for_each(|text| context.text("finding", text).map(drop))?;
         self.remaining_unknowns.iter().try_for_each(|text| context.text("unknown", text).map(drop))?;
         for text in self.findings {
-            journal::log(&context, Entry::Finding { text, impact: None, memory: None }, None)?;
+            claim::add::log(&context, Entry::Finding { text, impact: None, memory: None }, None)?;
         }
         for text in self.remaining_unknowns {
-            journal::log(&context, Entry::Unknown { text }, None)?;
+            claim::add::log(&context, Entry::Unknown { text }, None)?;
         }
         ask(here, &context, Phase::Check, Said { task: None, confidence })
     }
@@ -142,7 +147,7 @@ impl Call for SubmitCheck {
             meta: self.decision.map(|decision| ("decision".to_owned(), decision)).into_iter().collect(),
             ..Request::default()
         };
-        submitted(here, assess::run(&context, Phase::Check, request, None)?)
+        submitted(here, assess::submit::run(&context, Phase::Check, request, None)?)
     }
 }
 
@@ -189,9 +194,9 @@ impl Call for SubmitPostflight {
         let kept = here.said(context.writing()?.id.as_str(), Phase::Postflight);
         let task = self.task_summary.or(kept.task);
         let said = HandedOver { task: task.clone(), ..HandedOver::default() };
-        handoff::check(&context, &said)?;
+        handoff::write::check(&context, &said)?;
         let request = Request { vectors, reasoning: self.reasoning, task, ..Request::default() };
-        let mut answer = submitted(here, assess::run(&context, Phase::Postflight, request, Some(said))?)?;
+        let mut answer = submitted(here, assess::submit::run(&context, Phase::Postflight, request, Some(said))?)?;
         if let Some(handoff) = answer.json.get_mut("handoff").and_then(Value::as_object_mut) {
             // its text is read by who continues, and comes again with generate_handoff_report
             handoff.shift_remove("markdown");
@@ -213,7 +218,7 @@ impl Call for State {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        Ok(view::guide::stands(&guide::run(&context, None, None)?))
+        Ok(crate::assess::guide::view::stands(&guide::run(&context, None, None)?))
     }
 }
 
@@ -234,8 +239,8 @@ impl Call for Drift {
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let window = self.window_size.map_or(Ok(WINDOW), |window| least("window_size", window, 2))?;
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        let outcome = drift::run(&context, window)?;
-        let mut answer = view::assess::drifted(&outcome);
+        let outcome = current::run(&context, window)?;
+        let mut answer = crate::assess::view::drifted(&outcome);
         answer.json.insert("drift_detected".to_owned(), outcome.gate.drift.detected.into());
         Ok(answer)
     }

@@ -54,7 +54,7 @@ pub fn ordinary(root: &Path) -> Vec<String> {
     let mut draw = Draw(7);
     let mut out: Vec<String> = (0..LINES).map(|at| ordinary::line(&mut draw, at)).collect();
     let mut files = Vec::new();
-    for folder in ["docs", "src/model", "src/git", "man"] {
+    for folder in ["docs", "crates/empirica-notes/src/model", "crates/empirica-notes/src/git", "man"] {
         below(&root.join(folder), &mut files);
     }
     files.extend(

@@ -1,0 +1,32 @@
+//! Drift of a session, at any time: has confidence moved without reason?
+
+use crate::assess::drift::steps;
+use crate::assess::gate;
+use crate::assess::gate::Gate;
+use crate::context::Context;
+use empirica_notes::error::Result;
+use empirica_notes::model::SessionId;
+use empirica_notes::store::Scan;
+
+/// The gate as it stands after the last of the session's assessments.
+pub fn gate(scan: &Scan, session: &SessionId, window: usize) -> Gate {
+    gate::gate(&steps(scan.records(), session), window)
+}
+
+/// The drift of a session.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Outcome {
+    pub session_id: SessionId,
+    pub ai_id: String,
+    pub gate: Gate,
+    pub warnings: Vec<String>,
+}
+
+/// Looks at the last `window` assessments (2 or more) of the session the command works in.
+pub fn run(context: &Context<'_>, window: usize) -> Result<Outcome> {
+    let warnings = context.store.settle();
+    let who = context.working()?;
+    let scan = context.session(&who.id)?;
+    Ok(Outcome { gate: gate(&scan, &who.id, window), session_id: who.id, ai_id: who.ai, warnings })
+}

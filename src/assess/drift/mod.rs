@@ -1,0 +1,316 @@
+//! Drift: confidence that moves without reason, found by comparing the newest assessment with those before it.
+
+pub mod current;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::fold::assessment::confidence::round4;
+use empirica_notes::model::{Assessment, Body, Head, Id, Record, SessionId, Vector, Vectors};
+
+/// How many assessments are looked at when nothing else is said (DESIGN §3).
+pub const WINDOW: usize = 3;
+
+/// The vectors whose moves count.
+const COUNTED: [Vector; 8] = [
+    Vector::Engagement,
+    Vector::Know,
+    Vector::Do,
+    Vector::Context,
+    Vector::Clarity,
+    Vector::Coherence,
+    Vector::Signal,
+    Vector::Uncertainty,
+];
+/// From this move on there is drift.
+const DETECTED: f64 = 0.05;
+/// From this move on it is moderate.
+const MODERATE: f64 = 0.15;
+/// Above this move it is severe, and a gain needs more than one claim.
+const SEVERE: f64 = 0.30;
+/// So many different claims support a gain of any size.
+const SEVERAL: usize = 3;
+/// A fall below this is one of the patterns (the Python tool's drift monitor).
+const FALLEN: f64 = -0.15;
+/// A rise above this shows that complexity was discovered.
+const CLEARER: f64 = 0.10;
+
+/// How much was moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[allow(missing_docs)]
+pub enum Severity {
+    #[default]
+    None,
+    Minor,
+    Moderate,
+    Severe,
+}
+
+impl Severity {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::None => "none",
+            Severity::Minor => "minor",
+            Severity::Moderate => "moderate",
+            Severity::Severe => "severe",
+        }
+    }
+
+    /// By the largest counted move: none below 0.05, minor below 0.15, moderate to 0.30, severe above.
+    fn of(largest: f64) -> Self {
+        match round4(largest) {
+            m if m < DETECTED => Severity::None,
+            m if m < MODERATE => Severity::Minor,
+            m if m <= SEVERE => Severity::Moderate,
+            _ => Severity::Severe,
+        }
+    }
+}
+
+/// What sort of move it is. A label: the severity goes by size alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Kind {
+    /// Nothing moved by 0.05.
+    #[default]
+    None,
+    /// Confidence rose and nothing was learned, or too little for so large a gain.
+    Overconfidence,
+    /// Knowledge, clarity and context fell together: what was known is no longer there.
+    TrueDrift,
+    /// Confidence rose with what was learned, or knowledge fell as the matter became clearer.
+    Learning,
+    /// Knowledge fell as the task grew.
+    ScopeDrift,
+    /// Something fell.
+    Decline,
+}
+
+impl Kind {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::None => "none",
+            Kind::Overconfidence => "overconfidence",
+            Kind::TrueDrift => "true_drift",
+            Kind::Learning => "learning",
+            Kind::ScopeDrift => "scope_drift",
+            Kind::Decline => "decline",
+        }
+    }
+
+    /// The pattern, a sentence.
+    pub fn pattern(self) -> &'static str {
+        match self {
+            Kind::None => "Confidence is steady",
+            Kind::Overconfidence => "Confidence increasing faster than evidence supports",
+            Kind::TrueDrift => "Knowledge, clarity and context fell together: what was known may be lost",
+            Kind::Learning => "Assessments move with what is learned",
+            Kind::ScopeDrift => "Knowledge fell as the task grew",
+            Kind::Decline => "Confidence is falling",
+        }
+    }
+}
+
+/// What was learned between an assessment and the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Learned {
+    /// Findings, answers to its questions, decisions and sources that say something new.
+    pub claims: usize,
+    /// Whether a check passed.
+    pub passed: bool,
+}
+
+impl Learned {
+    /// Whether it was nothing.
+    pub fn is_nothing(self) -> bool {
+        self == Learned::default()
+    }
+
+    /// Whether it supports a gain above 0.30: a check that passed, or 3 claims.
+    pub fn supports_much(self) -> bool {
+        self.passed || self.claims >= SEVERAL
+    }
+
+    fn and(self, other: Self) -> Self {
+        Learned { claims: self.claims + other.claims, passed: self.passed || other.passed }
+    }
+}
+
+/// An assessment on its way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step<'a> {
+    /// Its values.
+    pub vectors: &'a Vectors,
+    /// What was learned between the assessment before it and this one.
+    pub learned: Learned,
+}
+
+/// What the newest assessments show.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Drift {
+    /// Whether a counted move reaches 0.05.
+    pub detected: bool,
+    /// What sort.
+    pub kind: Kind,
+    /// How much.
+    pub severity: Severity,
+    /// How many assessments were to be looked at.
+    pub window: usize,
+    /// How many there were.
+    pub analyzed: usize,
+    /// Newest value − mean of the earlier ones in the window, of the counted vectors given on both sides, 4 decimals.
+    pub deltas: Vec<(Vector, f64)>,
+    /// What was learned since the assessment before the newest.
+    pub learned: Learned,
+    /// Whether a gain above 0.30 has too little behind it.
+    pub is_undersupported: bool,
+}
+
+impl Drift {
+    /// The pattern, a sentence. Where nothing could be compared, nothing is said of confidence.
+    pub fn pattern(&self) -> &'static str {
+        if self.deltas.is_empty() { "There is nothing to compare yet" } else { self.kind.pattern() }
+    }
+
+    /// Whether one may act: not on severe drift.
+    pub fn is_safe(&self) -> bool {
+        self.severity != Severity::Severe
+    }
+
+    /// Whether confidence rose by 0.15 or more while nothing was learned, or above 0.30 with little.
+    pub fn is_inflated(&self) -> bool {
+        self.kind == Kind::Overconfidence && self.severity >= Severity::Moderate
+    }
+}
+
+/// Compares the last of the steps with the mean of those before it in the window (2 or more; DESIGN §3). Falls count. A
+/// gain counts as far as it goes beyond the assessments since which nothing was learned. Where something was learned, it
+/// counts only above 0.30, as a moderate drift, unless a check passed or 3 claims were made since. Fewer than two steps
+/// show nothing.
+pub fn analyse(steps: &[Step<'_>], window: usize) -> Drift {
+    let steps = &steps[steps.len().saturating_sub(window.max(2))..];
+    let mut drift = Drift { window, analyzed: steps.len(), ..Drift::default() };
+    let Some((now, earlier)) = steps.split_last().filter(|(_, earlier)| !earlier.is_empty()) else { return drift };
+    drift.learned = now.learned;
+    let (mut fall, mut gain) = (0.0_f64, 0.0_f64);
+    for vector in COUNTED {
+        let moved = |from: &[Step<'_>]| Some(now.vectors.get(vector)? - mean(from, vector)?);
+        let Some(delta) = moved(earlier) else { continue };
+        drift.deltas.push((vector, round4(delta) + 0.0));
+        let better = |delta: f64| if vector.less_is_better() { -delta } else { delta };
+        fall = fall.max(-better(delta));
+        for from in 0..earlier.len() {
+            let since = steps[from + 1..].iter().fold(Learned::default(), |sum, step| sum.and(step.learned));
+            let rise = moved(&earlier[from..]).map_or(0.0, |moved| better(moved).min(better(delta)));
+            if since.is_nothing() {
+                gain = gain.max(rise);
+                break;
+            }
+            drift.is_undersupported |= round4(rise) > SEVERE && !since.supports_much();
+        }
+    }
+    if drift.is_undersupported {
+        gain = gain.max(MODERATE);
+    }
+    drift.severity = Severity::of(fall.max(gain));
+    drift.detected = drift.severity != Severity::None;
+    drift.kind = match drift.detected {
+        true if round4(gain) > round4(fall) => Kind::Overconfidence,
+        true => falling(&drift.deltas),
+        false if !now.learned.is_nothing() && drift.deltas.iter().any(|(_, delta)| delta.abs() >= DETECTED) => {
+            Kind::Learning
+        }
+        false => Kind::None,
+    };
+    drift
+}
+
+fn mean(steps: &[Step<'_>], vector: Vector) -> Option<f64> {
+    let values: Vec<f64> = steps.iter().filter_map(|step| step.vectors.get(vector)).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// What sort of fall it is, by the patterns of the Python tool's monitor.
+fn falling(deltas: &[(Vector, f64)]) -> Kind {
+    let delta = |vector| deltas.iter().find(|(v, _)| *v == vector).map_or(0.0, |(_, delta)| *delta);
+    let fell = |vector| delta(vector) < FALLEN;
+    if fell(Vector::Know) && fell(Vector::Clarity) && fell(Vector::Context) {
+        Kind::TrueDrift
+    } else if fell(Vector::Know) && delta(Vector::Clarity) > CLEARER {
+        Kind::Learning
+    } else if fell(Vector::Know) && delta(Vector::Uncertainty) > -FALLEN {
+        Kind::ScopeDrift
+    } else {
+        Kind::Decline
+    }
+}
+
+/// The assessments of a session with their envelopes, and what lies between them, out of records in order of id.
+pub fn steps<'r>(
+    records: impl IntoIterator<Item = &'r Record>,
+    session: &SessionId,
+) -> Vec<(&'r Head, &'r Assessment, Learned)> {
+    let mut out = Vec::new();
+    let mut learned = Learned::default();
+    let mut known = Known::default();
+    for record in records {
+        learned = learned.and(teaches(record, session, &mut known));
+        if let Body::Assessment(assessment) = &record.body
+            && record.head.session.as_ref() == Some(session)
+        {
+            out.push((&record.head, &**assessment, learned));
+            learned = Learned::default();
+        }
+    }
+    out
+}
+
+/// The newest record by which a session learned anything, out of records in order of id; `None` when there is none.
+pub fn last_learned<'r>(records: impl IntoIterator<Item = &'r Record>, session: &SessionId) -> Option<&'r Id> {
+    let mut known = Known::default();
+    // every record is looked at: questions are asked before they are answered
+    records.into_iter().filter(|r| !teaches(r, session, &mut known).is_nothing()).map(|record| &record.head.id).max()
+}
+
+/// What a session has said so far.
+#[derive(Default)]
+struct Known<'r> {
+    questions: BTreeSet<&'r Id>,
+    claims: BTreeSet<&'r str>,
+}
+
+/// What a session learns by a record: a finding, an answer to its question, a decision, a source, each text once; evidence
+/// that passed.
+fn teaches<'r>(record: &'r Record, session: &SessionId, known: &mut Known<'r>) -> Learned {
+    let own = record.head.session.as_ref() == Some(session);
+    let text = match &record.body {
+        // an answer to its question is learned from whoever gives it
+        Body::Resolve(answer) if own || known.questions.contains(&answer.of) => &answer.text,
+        Body::Finding(finding) if own => &finding.text,
+        Body::Decision(decision) if own => &decision.text,
+        Body::Source(source) if own => &source.location,
+        Body::Evidence(evidence) => return Learned { claims: 0, passed: own && evidence.exit == 0 },
+        Body::Unknown(_) if own => {
+            known.questions.insert(&record.head.id);
+            return Learned::default();
+        }
+        _ => return Learned::default(),
+    };
+    Learned { claims: usize::from(known.claims.insert(text)), passed: false }
+}
+
+/// The drift of a session's last assessments.
+pub fn of_session(steps: &[(&Head, &Assessment, Learned)], window: usize) -> Drift {
+    let steps: Vec<Step<'_>> =
+        steps.iter().map(|(_, assessment, learned)| Step { vectors: &assessment.vectors, learned: *learned }).collect();
+    analyse(&steps, window)
+}

@@ -1,0 +1,220 @@
+//! The gates: may one go on without investigating, may one act?
+
+use crate::assess::drift::{Drift, Learned, Severity, of_session};
+use crate::fold::assessment::confidence::{overall, round4};
+use empirica_notes::model::{Assessment, Head, Vector, Vectors};
+
+/// Above this the uncertainty is high (DESIGN §3).
+const UNCERTAIN: f64 = 0.6;
+/// Below this too little is known to proceed.
+const KNOWING: f64 = 0.7;
+/// Below this the state of things is too little understood to proceed.
+const STATE: f64 = 0.6;
+/// From this confidence on one may act.
+const CONFIDENT: f64 = 0.70;
+
+/// Whether the uncertainty is above 0.6. Not given, it is not.
+pub fn is_uncertain(vectors: &Vectors) -> bool {
+    vectors.get(Vector::Uncertainty).is_some_and(|value| round4(value) > UNCERTAIN)
+}
+
+/// The vectors that recommend to investigate before the work: uncertainty above 0.6, know below 0.7, state below 0.6,
+/// of those given. Empty: proceed.
+pub fn triggers(vectors: &Vectors) -> Vec<Vector> {
+    let below = |vector, least: f64| vectors.get(vector).is_some_and(|value| round4(value) < least);
+    [
+        (Vector::Know, below(Vector::Know, KNOWING)),
+        (Vector::State, below(Vector::State, STATE)),
+        (Vector::Uncertainty, is_uncertain(vectors)),
+    ]
+    .into_iter()
+    .filter_map(|(vector, on)| on.then_some(vector))
+    .collect()
+}
+
+/// What a check decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Decision {
+    Proceed,
+    Investigate,
+}
+
+impl Decision {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Decision::Proceed => "proceed",
+            Decision::Investigate => "investigate",
+        }
+    }
+}
+
+/// The confidence an assessment would act with: the one it claims, else its overall confidence. `None` when it claims
+/// none and gives nothing but uncertainty.
+pub fn confidence(assessment: &Assessment) -> Option<f64> {
+    assessment.confidence.or_else(|| overall(&assessment.vectors))
+}
+
+/// What the last assessment of a session means for acting.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    /// How confidence moved.
+    pub drift: Drift,
+    /// Whether to act; `None` without an assessment.
+    pub decision: Option<Decision>,
+    /// Why, naming what decided, without a final stop; empty without an assessment.
+    pub reason: String,
+    /// proceed, investigate, recalibrate_before_acting or stop; `None` without an assessment.
+    pub recommendation: Option<&'static str>,
+}
+
+/// The gate after the last of a session's assessments. The uncertainty is the newest one given: an assessment that
+/// leaves it out takes no doubt back.
+pub fn gate(steps: &[(&Head, &Assessment, Learned)], window: usize) -> Gate {
+    let drift = of_session(steps, window);
+    let Some((_, last, _)) = steps.last() else {
+        return Gate { drift, decision: None, reason: String::new(), recommendation: None };
+    };
+    let doubt = steps.iter().rev().find_map(|(_, a, _)| Some((a.vectors.get(Vector::Uncertainty)?, *a)));
+    let (decision, reason) = decide(last, doubt, &drift);
+    Gate { decision: Some(decision), reason, recommendation: Some(recommend(decision, &drift)), drift }
+}
+
+/// Proceed from a confidence of 0.70, unless the drift is severe or the uncertainty above 0.6. Without any confidence
+/// there is nothing to act on. `doubt` is the uncertainty with the assessment that gave it.
+fn decide(last: &Assessment, doubt: Option<(f64, &Assessment)>, drift: &Drift) -> (Decision, String) {
+    if !drift.is_safe() {
+        return (Decision::Investigate, "the drift is severe".to_owned());
+    }
+    if let Some((value, from)) = doubt.filter(|(value, _)| round4(*value) > UNCERTAIN) {
+        let of = if from == last { String::new() } else { format!(" of {} {}", from.phase.name(), from.round) };
+        return (Decision::Investigate, format!("uncertainty {}{of} is above 0.60", near(value, UNCERTAIN)));
+    }
+    let Some(value) = confidence(last) else {
+        return (Decision::Investigate, "there is no confidence to act on".to_owned());
+    };
+    let name = if last.confidence.is_some() { "confidence" } else { "overall confidence" };
+    let shown = near(value, CONFIDENT);
+    match round4(value) >= CONFIDENT {
+        true => (Decision::Proceed, format!("{name} {shown} is 0.70 or more")),
+        false => (Decision::Investigate, format!("{name} {shown} is below 0.70")),
+    }
+}
+
+/// A value with two decimals; near an edge with four, so that what decided is seen.
+fn near(value: f64, edge: f64) -> String {
+    if (value - edge).abs() < 0.005 { format!("{:.4}", round4(value)) } else { format!("{value:.2}") }
+}
+
+/// What to do now: stop on severe drift, recalibrate on moderate, else as decided.
+fn recommend(decision: Decision, drift: &Drift) -> &'static str {
+    match drift.severity {
+        Severity::Severe => "stop",
+        Severity::Moderate => "recalibrate_before_acting",
+        Severity::None | Severity::Minor => decision.name(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use empirica_notes::model::Phase;
+
+    fn vectors(text: &str) -> Vectors {
+        let mut v = Vectors::default();
+        v.add_pairs(text).unwrap();
+        v
+    }
+
+    #[test]
+    fn both_sides_of_each_threshold() {
+        for (given, expected) in [
+            ("uncertainty=0.6", vec![]),
+            ("uncertainty=0.60004", vec![]),
+            ("uncertainty=0.6001", vec![Vector::Uncertainty]),
+            ("know=0.7", vec![]),
+            ("know=0.69996", vec![]),
+            ("know=0.6999", vec![Vector::Know]),
+            ("state=0.6", vec![]),
+            ("state=0.5999", vec![Vector::State]),
+            ("do=0.1,clarity=0.1", vec![]),
+            ("know=0.1,state=0.1,uncertainty=0.9", vec![Vector::Know, Vector::State, Vector::Uncertainty]),
+        ] {
+            assert_eq!(triggers(&vectors(given)), expected, "{given}");
+        }
+    }
+
+    fn check(given: &str, confidence: Option<f64>) -> Assessment {
+        let vectors = vectors(given);
+        Assessment {
+            phase: Phase::Check,
+            round: 1,
+            vectors,
+            confidence,
+            reasoning: None,
+            task: None,
+            cycle: None,
+            scope: None,
+            tags: Vec::new(),
+            meta: Default::default(),
+        }
+    }
+
+    fn decided(given: &[(&str, Option<f64>)]) -> (Decision, String) {
+        let head = Head {
+            v: 1,
+            id: empirica_notes::model::Id::at(1),
+            session: None,
+            ai: "a".into(),
+            at: String::new(),
+            commit: None,
+            tree: None,
+        };
+        let all: Vec<Assessment> = given.iter().map(|(text, confidence)| check(text, *confidence)).collect();
+        let steps: Vec<_> = all.iter().map(|a| (&head, a, Learned::default())).collect();
+        let gate = gate(&steps, 3);
+        (gate.decision.unwrap(), gate.reason)
+    }
+
+    #[test]
+    fn one_acts_with_confidence_and_without_much_doubt() {
+        let of = |given: &str, confidence| decided(&[(given, confidence)]);
+        let (yes, no) = (Decision::Proceed, Decision::Investigate);
+        for (given, confidence, decision, reason) in [
+            ("know=0.7", None, yes, "overall confidence 0.7000 is 0.70 or more"),
+            ("know=0.69996", None, yes, "overall confidence 0.7000 is 0.70 or more"),
+            ("know=0.6999", None, no, "overall confidence 0.6999 is below 0.70"),
+            ("know=0.2", Some(0.9), yes, "confidence 0.90 is 0.70 or more"),
+            ("uncertainty=0.2", None, no, "there is no confidence to act on"),
+            ("know=0.9,uncertainty=0.60004", None, yes, "overall confidence 0.90 is 0.70 or more"),
+            ("know=0.9,uncertainty=0.6001", None, no, "uncertainty 0.6001 is above 0.60"),
+            ("know=0.9,uncertainty=0.99", Some(0.95), no, "uncertainty 0.99 is above 0.60"),
+        ] {
+            assert_eq!(of(given, confidence), (decision, reason.to_owned()), "{given}");
+        }
+    }
+
+    #[test]
+    fn a_doubt_stands_until_another_uncertainty_is_given() {
+        let (decision, reason) = decided(&[("know=0.8,uncertainty=0.9", None), ("know=0.8", None)]);
+        assert_eq!((decision, reason.as_str()), (Decision::Investigate, "uncertainty 0.90 of CHECK 1 is above 0.60"));
+        let way = [("know=0.8,uncertainty=0.7", None), ("know=0.8,uncertainty=0.6", None), ("know=0.8", None)];
+        assert_eq!(decided(&way).0, Decision::Proceed);
+    }
+
+    #[test]
+    fn severe_drift_stops_and_moderate_drift_asks_to_recalibrate() {
+        let drift = |severity| Drift { severity, ..Drift::default() };
+        let sure = check("know=0.9", None);
+        assert_eq!(decide(&sure, None, &drift(Severity::Moderate)).0, Decision::Proceed);
+        assert_eq!(
+            decide(&sure, None, &drift(Severity::Severe)),
+            (Decision::Investigate, "the drift is severe".to_owned())
+        );
+        assert_eq!(recommend(Decision::Proceed, &drift(Severity::Minor)), "proceed");
+        assert_eq!(recommend(Decision::Investigate, &drift(Severity::None)), "investigate");
+        assert_eq!(recommend(Decision::Proceed, &drift(Severity::Moderate)), "recalibrate_before_acting");
+        assert_eq!(recommend(Decision::Investigate, &drift(Severity::Severe)), "stop");
+    }
+}

@@ -1,0 +1,266 @@
+//! Assessments: how sure the agent is before, during and after its work.
+
+use std::collections::BTreeMap;
+
+use crate::assess::drift;
+use crate::assess::gate;
+use crate::assess::gate::{Decision, Gate};
+use crate::assess::goal_suggestions;
+use crate::checkpoint::compaction;
+use crate::context::active;
+use crate::context::stored::Stored;
+use crate::context::{Context, Working};
+use crate::fold::assessment::confidence::overall;
+use crate::fold::assessment::{calibration, trajectory};
+use crate::fold::handoff_report::Said;
+use crate::fold::journal;
+use crate::fold::session_state::Gathered;
+use crate::handoff;
+use crate::handoff::build::What;
+use crate::handoff::write::Outcome as HandoffOutcome;
+use crate::session::lifecycle::gather_from;
+use empirica_notes::error::{Error, Result, Text, blank, empirica, text};
+use empirica_notes::model::goal::{GoalDone, GoalState};
+use empirica_notes::model::handoff::{Calibration, Trajectory};
+use empirica_notes::model::journal::{Finding, Unknown};
+use empirica_notes::model::vectors::VectorError;
+use empirica_notes::model::{Assessment, Body, Id, Phase, Record, SessionId, Vector, Vectors};
+use empirica_notes::store::When;
+
+/// What is assessed.
+#[derive(Debug, Clone, Default)]
+#[allow(missing_docs)]
+pub struct Request {
+    pub vectors: Vectors,
+    pub confidence: Option<f64>,
+    pub reasoning: Option<String>,
+    pub task: Option<String>,
+    pub findings: Vec<String>,
+    pub unknowns: Vec<String>,
+    pub cycle: Option<u32>,
+    pub scope: Option<f64>,
+    pub tags: Vec<String>,
+    pub meta: BTreeMap<String, String>,
+    /// Whether the handoff after the work is signed.
+    pub sign: bool,
+}
+
+/// An assessment that was stored.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Outcome {
+    pub session_id: SessionId,
+    pub checkpoint_id: Id,
+    pub phase: Phase,
+    pub round: u32,
+    pub vectors: Vectors,
+    pub overall_confidence: Option<f64>,
+    pub confidence: Option<f64>,
+    pub uncertainty_score: Option<f64>,
+    /// Uncertainty above 0.6.
+    pub uncertainty_detected: bool,
+    /// Before the work: `investigate` or `proceed`; before acting also `recalibrate_before_acting` or `stop`.
+    pub recommendation: Option<&'static str>,
+    /// Before the work: what to investigate.
+    pub goals: Vec<GoalState>,
+    /// After that: the proposed goals that it ends.
+    pub goals_reached: Vec<GoalDone>,
+    /// The first one after a compaction: its vectors beside those of the snapshot before it.
+    pub compaction: Option<compaction::Since>,
+    /// Before acting: drift, and whether to act.
+    pub gate: Option<Gate>,
+    pub next_step: Text,
+    /// Against the first PREFLIGHT; empty before it.
+    pub since: Vec<Trajectory>,
+    /// After the work.
+    pub calibration_status: Option<Calibration>,
+    /// After the work: the handoff, or why there is none.
+    pub handoff: Option<Result<Box<HandoffOutcome>, Error>>,
+    pub stored: Stored,
+}
+
+/// Stores an assessment of `phase`, its findings and unknowns first. A POSTFLIGHT writes the handoff as well unless
+/// `hand_over` is `None`; when that fails the assessment stands all the same.
+pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over: Option<Said>) -> Result<Outcome> {
+    if request.vectors.is_empty() {
+        return Err(no_vectors());
+    }
+    for text in &request.findings {
+        context.text("finding", text)?;
+    }
+    for text in &request.unknowns {
+        context.text("unknown", text)?;
+    }
+    context.optional("task", request.task.as_deref())?;
+    context.optional("reasoning", request.reasoning.as_deref())?;
+    let who = context.writing()?;
+    let scan = context.session(&who.id)?;
+    let gathered = gather_from(&scan, &who.id)?;
+    if !gathered.session.is_active() {
+        return Err(ended(&gathered));
+    }
+    // what was said of a session after it began
+    let later = || active::anywhere(context, who.id.as_str()).and_then(|session| session.task);
+    request.task = request.task.or_else(|| gathered.session.task.is_none().then(later).flatten());
+    let round = gathered.next_round(phase);
+    let mut proposed = goal_suggestions::Proposed::default();
+    if phase == Phase::Preflight {
+        let said = (request.task.as_deref(), request.reasoning.as_deref(), request.unknowns.as_slice());
+        proposed = goal_suggestions::run(context, &who, &gathered, &request.vectors, said)?;
+    }
+    let finding = |text: String| Body::Finding(Finding { text, impact: None, memory: None, led_from: None });
+    let unknown = |text: String| Body::Unknown(Unknown { text, led_from: None });
+    let mut bodies: Vec<Body> = request.findings.into_iter().map(finding).collect();
+    bodies.extend(request.unknowns.into_iter().map(unknown));
+    bodies.push(Body::Assessment(Box::new(Assessment {
+        phase,
+        round,
+        vectors: request.vectors,
+        confidence: request.confidence,
+        reasoning: request.reasoning,
+        task: request.task,
+        cycle: request.cycle,
+        scope: request.scope,
+        tags: request.tags,
+        meta: request.meta,
+    })));
+    bodies.append(&mut proposed.bodies);
+
+    let (records, mut stored) = context.store(&who, bodies, When::Now)?;
+    let assessed = records.iter().find_map(|record| match &record.body {
+        Body::Assessment(assessment) => Some((record.head.clone(), (**assessment).clone())),
+        _ => None,
+    });
+    let Some((assessed, assessment)) = assessed else {
+        return Err(Error::unstored());
+    };
+    let goals = proposed.in_order(journal::goals(&records).into_iter().map(|owned| owned.goal));
+    let said: Vec<&Record> = scan.records().chain(&records).collect();
+    let gate = gate::gate(&drift::steps(said.iter().copied(), &who.id), drift::WINDOW);
+    let mut goals_reached = Vec::new();
+    if phase != Phase::Preflight && !gate.drift.is_inflated() {
+        goals_reached = goal_suggestions::reached(&said, &who, &gathered, &assessment);
+        let bodies: Vec<Body> = goals_reached.iter().cloned().map(Body::GoalDone).collect();
+        if !bodies.is_empty() {
+            stored.degraded_mode |= context.store(&who, bodies, When::Later)?.1.degraded_mode;
+        }
+    }
+    let gate = (phase == Phase::Check).then_some(gate);
+    let compaction = compaction::since(context, &gathered, &assessed, &assessment).unwrap_or_else(|error| {
+        // the assessment stands all the same
+        stored.warnings.push(format!("the vectors are not compared with those before the compaction: {error}"));
+        None
+    });
+    let vectors = assessment.vectors;
+    let handoff = hand_over.map(|said| written(context, &who, said, request.sign));
+    let before = gathered.before();
+    let first = (phase == Phase::Preflight)
+        .then(|| if gate::triggers(&vectors).is_empty() { Decision::Proceed } else { Decision::Investigate }.name());
+    let recommendation = first.or(gate.as_ref().and_then(|gate| gate.recommendation));
+    Ok(Outcome {
+        session_id: who.id,
+        checkpoint_id: assessed.id,
+        phase,
+        round,
+        overall_confidence: overall(&vectors),
+        confidence: assessment.confidence,
+        uncertainty_score: vectors.get(Vector::Uncertainty),
+        uncertainty_detected: gate::is_uncertain(&vectors),
+        next_step: next_step(phase, recommendation, handoff.as_ref().is_some_and(Result::is_ok)),
+        recommendation,
+        goals,
+        goals_reached,
+        compaction,
+        gate,
+        since: before
+            .map_or_else(Vec::new, |before| trajectory::rows(Some(before), Some(&vectors), Calibration::NotAssessable)),
+        calibration_status: (phase == Phase::Postflight).then(|| calibration::status(before, Some(&vectors))),
+        vectors,
+        handoff,
+        stored,
+    })
+}
+
+fn written(context: &Context<'_>, who: &Working, said: Said, sign: bool) -> Result<Box<HandoffOutcome>, Error> {
+    let mut outcome = handoff::write::write(context, who, said, &What::default())?;
+    if sign {
+        handoff::write::sign(context, who, &mut outcome);
+    }
+    Ok(Box::new(outcome))
+}
+
+fn next_step(phase: Phase, recommendation: Option<&str>, handed_over: bool) -> Text {
+    let assess = |phase| empirica(phase).option("-v", blank("know=<0..1>,uncertainty=<0..1>"));
+    match (phase, recommendation) {
+        (Phase::Preflight, Some("investigate")) => text![
+            "Follow the investigation goals (",
+            empirica("goal list").flag("--open"),
+            "), log what you find, then run: ",
+            assess("check")
+        ],
+        (Phase::Preflight, _) => "Proceed; log findings, decisions and dead ends as you go.".into(),
+        (Phase::Check, Some("stop")) => text![
+            "Stop: do not act on this confidence. Log what really changed as findings or evidence, assess yourself anew, \
+             then run: ",
+            assess("check")
+        ],
+        (Phase::Check, Some("recalibrate_before_acting")) => text![
+            "Look again before you act: log the evidence for what moved, or correct the vectors, then run: ",
+            assess("check")
+        ],
+        (Phase::Check, Some("proceed")) => text!["Act; when the work is done run: ", assess("postflight")],
+        (Phase::Check, _) => text!["Investigate further before you act, then run: ", assess("check")],
+        _ if handed_over => text!["End the session with: ", empirica("session end")],
+        _ => text!["Hand over with: ", empirica("handoff")],
+    }
+}
+
+/// Vectors out of names and values as they were said. A name that is none, one given twice, and a value that is no number from 0 to
+/// 1 are usage errors.
+pub fn vectors_of<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> Result<Vectors> {
+    let mut out = Vectors::default();
+    for (name, value) in pairs {
+        out.add_pairs(&format!("{name}={value}")).map_err(|error| vector_error(&error))?;
+    }
+    Ok(out)
+}
+
+fn no_vectors() -> Error {
+    vector_error(&VectorError::Empty)
+}
+
+fn ended(gathered: &Gathered) -> Error {
+    Error::refused(format!("the session {} has ended", gathered.session.id.short()))
+        .reason("an assessment belongs to work that is going on")
+        .suggest("Start a new session.")
+        .command(crate::context::names::start_command(Some(&gathered.session.ai)))
+}
+
+/// A wrong vector argument as an error for the user.
+pub fn vector_error(error: &VectorError) -> Error {
+    let names: Vec<&str> = Vector::ALL.iter().map(|vector| vector.name()).collect();
+    let base = Error::usage(error.to_string());
+    match error {
+        VectorError::Unknown { name, nearest } => {
+            let base = base.provided(name.clone()).reason(format!("the vectors are {}", names.join(", ")));
+            match nearest {
+                Some(near) => base.suggest(format!("Did you mean '{near}'?")).alternative(*near),
+                None => base.suggest("Use one of the vectors."),
+            }
+        }
+        VectorError::Value { value, .. } => base
+            .provided(value.clone())
+            .reason("a vector says how sure you are, from 0 (not at all) to 1 (entirely)")
+            .suggest("Give a number from 0 to 1, with a point: 0.7."),
+        VectorError::Form(given) => base
+            .provided(given.clone())
+            .reason("a vector is given as NAME=VALUE, several with commas between them")
+            .suggest("Write it as know=0.6,uncertainty=0.4."),
+        VectorError::Twice(_) => {
+            base.reason("it is not known which of the two values is meant").suggest("Give each vector once.")
+        }
+        VectorError::Empty => base
+            .reason(format!("an assessment needs one vector or more of {}", names.join(", ")))
+            .suggest("Give the vectors you can judge: know=0.6,uncertainty=0.4"),
+    }
+}

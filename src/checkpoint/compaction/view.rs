@@ -1,0 +1,93 @@
+//! The answer of a checkpoint after a compaction: one block of context, ready to be injected.
+
+use serde_json::{Value, json};
+
+use crate::checkpoint;
+use crate::checkpoint::compaction::Outcome;
+use crate::checkpoint::compare::operand::Side;
+use crate::checkpoint::diff::view::{details, json_of, sentence};
+use crate::checkpoint::save::Outcome as Taken;
+use crate::render::answer::Answer;
+use crate::render::budget::Form;
+use crate::render::template::Templates;
+use crate::render::{format, safe};
+use crate::session::bootstrap;
+use crate::text::shorten::short;
+use crate::text::tokens;
+use empirica_notes::error::{Result, empirica};
+
+/// What the block may take when nothing else is said, in tokens.
+pub const BUDGET: usize = 1500;
+/// How much of a text is quoted, in characters.
+const QUOTED: usize = 300;
+/// The least that is left to the project, in tokens.
+const LEAST: usize = 60;
+
+/// The block as text, and in JSON beside the checkpoint's keys. It takes `budget` tokens at most; what was lost comes
+/// first, the project gets the rest.
+pub fn answer(taken: &Taken, outcome: &Outcome, budget: usize, form: Form, terminal: &mut Templates) -> Result<Answer> {
+    let report = report(outcome, budget);
+    let room = budget.saturating_sub(tokens::estimate(&report)).max(LEAST);
+    let project = bootstrap::view::fitted(&outcome.bootstrap, room, Form::Text, terminal)?.text;
+    let block = format!("{report}\n{project}");
+    let mut answer = checkpoint::view::taken(taken);
+    answer.said.clear();
+    answer = answer.text(block.clone()).warn(outcome.bootstrap.warnings.clone());
+    if form == Form::Json {
+        let project = bootstrap::view::fitted(&outcome.bootstrap, room, Form::Json, terminal)?.json;
+        let compaction = outcome.compared.as_ref().map(|compared| {
+            let mut json = json_of(compared);
+            json.insert("pre_checkpoint_id".to_owned(), json!(compared.a.id));
+            json
+        });
+        answer.json.insert("compaction".to_owned(), json!(compaction));
+        answer.json.insert("bootstrap".to_owned(), Value::Object(project));
+        answer.json.insert("context".to_owned(), json!(block));
+    }
+    Ok(answer)
+}
+
+/// Where the work stood before: phase, task, goal and the last reasoning.
+fn place(before: &Side) -> String {
+    let phase = before.phase.map(|phase| match before.round {
+        Some(round) => format!("{} {round}", phase.name()),
+        None => phase.name().to_owned(),
+    });
+    let cycle = before.cycle.map(|cycle| format!("cycle {cycle}"));
+    let stood: Vec<String> = phase.into_iter().chain(cycle).collect();
+    let mut lines = Vec::new();
+    if !stood.is_empty() {
+        lines.push(format!("Then: {}.", stood.join(", ")));
+    }
+    lines.extend(before.context.iter().map(|text| format!("- {}", safe::item(&short(text, QUOTED)))));
+    let latest = before.reasoning.last();
+    lines.extend(latest.map(|text| format!("- reasoning: {}", safe::item(&short(text, QUOTED)))));
+    if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
+}
+
+/// What was lost, as much of it as half of the budget holds.
+fn report(outcome: &Outcome, budget: usize) -> String {
+    let Some(compared) = &outcome.compared else {
+        return format!(
+            "# After the compaction\n\nNo checkpoint was taken before it: what was lost is not known. Take one next time \
+             with: {}\n",
+            empirica("checkpoint").option("--trigger", "pre_compact")
+        );
+    };
+    let pre = compared.a.id.as_ref().map_or("", |id| id.short());
+    let head = format!(
+        "# After the compaction: {}\n\nCompared with checkpoint {pre} of {}. All of it: {}\n",
+        sentence(&compared.comparison),
+        format::date(&compared.a.at),
+        empirica("diff").arg(pre)
+    );
+    let mut out = format!("{head}{}", place(&compared.a));
+    for line in details(&compared.comparison).lines() {
+        let next = format!("{out}{line}\n");
+        if tokens::estimate(&next) > budget / 2 {
+            break;
+        }
+        out = next;
+    }
+    out
+}

@@ -1,0 +1,159 @@
+//! Two sides compared in all dimensions: what was lost, what was gained, what is different, and a sentence to act on.
+
+mod changes;
+mod goals;
+pub mod operand;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use crate::checkpoint::compare::changes::Changes;
+use crate::checkpoint::compare::operand::Side;
+use empirica_notes::model::{Id, Vector};
+
+/// What happened to something from one side to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Turn {
+    Lost,
+    Gained,
+    Changed,
+}
+
+impl Turn {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Turn::Lost => "lost",
+            Turn::Gained => "gained",
+            Turn::Changed => "changed",
+        }
+    }
+}
+
+/// One difference.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// One of [`DIMENSIONS`].
+    pub dimension: &'static str,
+    /// What happened.
+    pub turn: Turn,
+    /// In words: "3 findings are missing".
+    pub what: String,
+    /// What it is about, as far as it is named.
+    pub items: Vec<String>,
+}
+
+/// The dimensions that are compared, in the order they are told (the seed's).
+pub const DIMENSIONS: [&str; 9] = [
+    "breadcrumbs",
+    "git_state",
+    "goals",
+    "reasoning",
+    "vectors",
+    "session",
+    "investigation",
+    "reference_docs",
+    "project",
+];
+/// From this fall on a vector is told of in the sentence.
+const FELL: f64 = 0.15;
+
+/// What lies between two sides, as git and the records know.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Way {
+    /// Commits that only the later side's HEAD has; `None` when one of both is not here.
+    pub added: Option<u64>,
+    /// Commits that only the earlier side's HEAD has.
+    pub gone: Option<u64>,
+    /// Files that the later side's commits changed, and those that are still there though git no longer names
+    /// them; `None` when it is not known, and no file is said to have gone back.
+    pub committed: Option<BTreeSet<String>>,
+    /// Whether the sides saw different work trees: what is not committed is not compared.
+    pub elsewhere: bool,
+    /// Goals that are done or dropped by now, whoever did it.
+    pub closed: BTreeSet<Id>,
+    /// Goals that the later side's session has.
+    pub held: BTreeSet<Id>,
+}
+
+/// What the comparison came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// The sentence.
+    pub summary: String,
+    /// Every difference, dimension by dimension, losses first.
+    pub changes: Vec<Change>,
+    /// The dimensions both sides know.
+    pub compared: Vec<&'static str>,
+    /// Later value − earlier value of the vectors given on both sides, 4 decimals; `None` when the later side has no
+    /// assessment of its own, or one of both has none.
+    pub vector_deltas: Option<Vec<(Vector, f64)>>,
+}
+
+impl Comparison {
+    /// The differences of a turn.
+    pub fn of(&self, turn: Turn) -> impl Iterator<Item = &Change> {
+        self.changes.iter().filter(move |change| change.turn == turn)
+    }
+}
+
+/// Compares an earlier side with a later one. `exists` says whether a record is stored here.
+pub fn compare(a: &Side, b: &Side, way: &Way, exists: &dyn Fn(&Id) -> bool) -> Comparison {
+    let mut all = Changes { same_session: a.session.is_some() && a.session == b.session, ..Changes::default() };
+    for (words, a, b) in [
+        (("finding", "findings"), &a.findings, &b.findings),
+        (("question", "questions"), &a.unknowns, &b.unknowns),
+        (("dead end", "dead ends"), &a.dead_ends, &b.dead_ends),
+        (("mistake", "mistakes"), &a.mistakes, &b.mistakes),
+        (("decision", "decisions"), &a.decisions, &b.decisions),
+    ] {
+        if let (Some(a), Some(b)) = (a, b) {
+            all.known(words, a, b, exists);
+        }
+    }
+    all.number("breadcrumbs", ("answer", "answers"), a.resolved, b.resolved);
+    all.git(a, b, way);
+    all.goals(a, b, way, exists);
+    all.reasoning(a, b);
+    let vector_deltas = all.vectors(a, b);
+    all.session(a, b);
+    all.threads(a, b);
+    if all.same_session {
+        all.number("reference_docs", ("consulted document", "consulted documents"), a.documents, b.documents);
+    }
+    all.number("project", ("handoff", "handoffs"), a.handoffs, b.handoffs);
+    all.number("project", ("session", "sessions"), a.sessions, b.sessions);
+    all.number("project", ("agent", "agents"), a.agents, b.agents);
+    all.differ("project", "active sessions", a.active, b.active);
+    let order = |change: &Change| DIMENSIONS.iter().position(|dimension| *dimension == change.dimension);
+    all.list.sort_by_key(|change| (change.turn as u8, order(change)));
+    // what is stored already is never assessed anew
+    let is_waiting = b.is_present && vector_deltas.is_none() && !a.vectors.is_empty() && !b.vectors.is_empty();
+    Comparison {
+        summary: summary(&all.list, is_waiting),
+        compared: DIMENSIONS.into_iter().filter(|dimension| all.compared.contains(dimension)).collect(),
+        changes: all.list,
+        vector_deltas,
+    }
+}
+
+/// The sentence a person acts on: what was lost, else what was gained.
+fn summary(changes: &[Change], is_waiting: bool) -> String {
+    let told = |turn: Turn| -> Vec<&str> {
+        changes.iter().filter(|change| change.turn == turn).map(|change| change.what.as_str()).collect()
+    };
+    let (lost, gained, changed) = (told(Turn::Lost), told(Turn::Gained), told(Turn::Changed));
+    let mut text = match (lost.as_slice(), gained.as_slice(), changed.as_slice()) {
+        ([], [], []) => "nothing changed".to_owned(),
+        ([], [], changed) => format!("nothing was lost; {}", changed.join(", ")),
+        ([], gained, _) => format!("nothing was lost; {}", gained.join(", ")),
+        (lost, ..) => lost.join(", "),
+    };
+    if is_waiting {
+        text.push_str("; the vectors are compared at the next assessment");
+    }
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

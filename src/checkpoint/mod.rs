@@ -1,0 +1,8 @@
+//! Checkpoints: where the work stood, and what changed since.
+
+pub mod compaction;
+pub mod compare;
+pub mod diff;
+pub mod save;
+pub mod snapshot;
+pub mod view;

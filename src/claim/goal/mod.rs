@@ -1,0 +1,289 @@
+//! Goals: set, divided, finished, dropped, taken over, listed.
+
+pub mod view;
+
+use std::collections::BTreeMap;
+
+use crate::context::names;
+use crate::context::names::Thing;
+use crate::context::stored::Stored;
+use crate::context::{Context, Working};
+use crate::fold::journal::{Owned, goals};
+use crate::index::Only;
+use empirica_notes::error::{Command, Error, Result, empirica};
+use empirica_notes::model::goal::{Goal, GoalDone, GoalDrop, GoalStatus, GoalTake, Priority, Subtask};
+use empirica_notes::model::{Body, Id, Record, SessionId, Shelf};
+use empirica_notes::store::{Scan, When};
+
+/// What is to happen.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub enum Request {
+    Add {
+        text: String,
+        criteria: Vec<String>,
+        priority: Priority,
+    },
+    Sub {
+        goal: String,
+        text: String,
+    },
+    Done {
+        id: String,
+        evidence: Option<String>,
+    },
+    Drop {
+        id: String,
+        why: Option<String>,
+    },
+    /// A session's open goals, or one goal: a suggested one even when it closed with its session.
+    Take {
+        from: String,
+    },
+}
+
+/// What happened.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Outcome {
+    pub id: Id,
+    pub kind: &'static str,
+    pub session_id: SessionId,
+    /// The goals concerned, as they stand now.
+    pub goals: Vec<Owned>,
+    pub stored: Stored,
+}
+
+/// How many closed suggestions an error names.
+const LAPSED_SHOWN: usize = 5;
+
+fn is_goal(record: &Record) -> bool {
+    matches!(record.body, Body::Goal(_))
+}
+
+fn is_goal_or_subtask(record: &Record) -> bool {
+    matches!(record.body, Body::Goal(_) | Body::Subtask(_))
+}
+
+/// Records what is to happen to goals in the session the command works in.
+pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
+    let who;
+    let mut concerned: Vec<Id> = Vec::new();
+    let mut warnings = Vec::new();
+    let body = match request {
+        Request::Add { text, criteria, priority } => {
+            for criterion in &criteria {
+                context.text("criterion", criterion)?;
+            }
+            let text = context.text("goal", &text)?.to_owned();
+            who = context.writing()?;
+            Body::Goal(Goal { text, criteria, priority, rationale: None, vector: None })
+        }
+        Request::Sub { goal, text } => {
+            context.text("subtask", &text)?;
+            let found = find(context, &goal, is_goal)?;
+            concerned.push(found.goal.clone());
+            who = context.writing()?;
+            Body::Subtask(Subtask { concerns: found.others(&who), of: found.id, text })
+        }
+        Request::Done { id, evidence } => {
+            context.optional("evidence", evidence.as_deref())?;
+            let found = find(context, &id, is_goal_or_subtask)?.open(&id)?;
+            concerned.push(found.goal.clone());
+            who = context.writing()?;
+            Body::GoalDone(GoalDone { concerns: found.others(&who), of: found.id, evidence })
+        }
+        Request::Drop { id, why } => {
+            context.optional("reason", why.as_deref())?;
+            let found = find(context, &id, is_goal_or_subtask)?.open(&id)?;
+            concerned.push(found.goal.clone());
+            who = context.writing()?;
+            Body::GoalDrop(GoalDrop { concerns: found.others(&who), of: found.id, why })
+        }
+        Request::Take { from: given } => {
+            // who takes last has them: by the id, which comes after all that were fetched
+            warnings = context.store.settle();
+            let (from, single) = source(context, &given)?;
+            who = context.writing()?;
+            if from == who.id && single.is_none() {
+                return Err(Error::refused(format!("the session {} is the one that would take them", from.short()))
+                    .provided(given)
+                    .reason("goals are taken over from another session")
+                    .suggest("Name the session that left them open.")
+                    .command(empirica("session list"))
+                    .command(empirica("goal list").flag("--open")));
+            }
+            let scan = context.index()?.session(&from)?;
+            let open = |owned: &Owned| match &single {
+                Some(id) => owned.goal.id == *id && (owned.lapsed || owned.goal.status == GoalStatus::Open),
+                None => owned.goal.status == GoalStatus::Open && owned.session.as_ref() == Some(&from),
+            };
+            concerned = goals(scan.records()).into_iter().filter(open).map(|owned| owned.goal.id).collect();
+            if concerned.is_empty() {
+                return Err(nothing_to_take(&scan, &from, &who.id));
+            }
+            // the goals, and everything that was said of them, are seen from this session now
+            let of_them = |record: &Record| {
+                concerned.contains(&record.head.id) || record.names().iter().any(|id| concerned.contains(id))
+            };
+            context.store.take_in(&who.id, scan.entries().filter(|entry| of_them(&entry.record)))?;
+            let setters = concerned.iter().filter_map(|id| scan.get(id)?.record.head.session.clone());
+            let mut concerns: Vec<SessionId> = setters.chain([from.clone()]).filter(|id| *id != who.id).collect();
+            concerns.sort();
+            concerns.dedup();
+            Body::GoalTake(GoalTake { from, of: concerned.clone(), concerns })
+        }
+    };
+    let kind = body.kind();
+    let (records, mut stored) = context.store(&who, vec![body], When::Later)?;
+    stored.warnings.append(&mut warnings);
+    let record = records.into_iter().next().ok_or_else(Error::unstored)?;
+    if is_goal(&record) {
+        concerned.push(record.head.id.clone());
+    }
+    let all = goals(context.index()?.goals(&concerned)?.records());
+    Ok(Outcome {
+        id: record.head.id,
+        kind,
+        session_id: who.id,
+        goals: all.into_iter().filter(|owned| concerned.contains(&owned.goal.id)).collect(),
+        stored,
+    })
+}
+
+/// The session that goals are taken from, and the goal when a single one is named.
+fn source(context: &Context<'_>, given: &str) -> Result<(SessionId, Option<Id>)> {
+    if let Thing::Session(session) = names::thing(context, given, "session or goal", &[Shelf::Journal], is_goal)? {
+        return Ok((session.id, None));
+    }
+    let found = find(context, given, is_goal)?.open(given)?;
+    let scan = context.index()?.goals([&found.goal])?;
+    let session = goals(scan.records()).into_iter().find(|owned| owned.goal.id == found.goal).and_then(|o| o.session);
+    let none = || names::no_record(given, "session", "the goal is of none");
+    Ok((session.ok_or_else(none)?, Some(found.goal)))
+}
+
+/// Why a session has no goal that could be taken over: others took those it had, or there is none.
+fn nothing_to_take(scan: &Scan, from: &SessionId, who: &SessionId) -> Error {
+    let error = Error::not_found(format!("the session {} has no open goal", from.short()));
+    let had = |record: &Record, id: &Id| match &record.body {
+        Body::Goal(_) => record.head.id == *id,
+        Body::GoalTake(take) => take.of.contains(id),
+        _ => false,
+    };
+    let own: Vec<&Record> = scan.records().filter(|record| record.head.session.as_ref() == Some(from)).collect();
+    let all = goals(scan.records());
+    let lapsed = all.iter().filter(|owned| owned.lapsed && owned.session.as_ref() == Some(from));
+    let lapsed: Vec<Command> = lapsed.map(|owned| empirica("goal take").arg(owned.goal.id.short())).collect();
+    let open = all.into_iter().filter(|owned| owned.goal.status == GoalStatus::Open);
+    let gone = open.filter(|owned| own.iter().any(|record| had(record, &owned.goal.id)));
+    let mut holders: Vec<SessionId> = gone.filter_map(|owned| owned.session).collect();
+    holders.sort();
+    holders.dedup();
+    let list = empirica("goal list").flag("--open");
+    if holders.iter().all(|holder| holder == who) && !lapsed.is_empty() {
+        let error =
+            error.reason("those that were suggested to it closed with it").suggest("Take one that you go about.");
+        return error.commands_of(lapsed.into_iter().take(LAPSED_SHOWN));
+    }
+    if holders.is_empty() {
+        return error.reason("it had none, or all are closed").suggest("List what is open.").command(list);
+    }
+    let names: Vec<&str> = holders.iter().map(SessionId::short).collect();
+    let others = holders.iter().filter(|holder| *holder != who);
+    let commands: Vec<Command> = others.map(|holder| empirica("goal take").arg(holder.short())).collect();
+    let suggestion = match commands.is_empty() {
+        true => "They are this session's own already: go on with them.",
+        false => "Take them from the session that has them.",
+    };
+    let error = error.reason(format!("those it had are with {} now", names.join(", "))).suggest(suggestion);
+    error.commands_of(commands).command(list)
+}
+
+/// A goal or subtask that was named.
+struct Found {
+    id: Id,
+    /// The goal it is, or belongs to.
+    goal: Id,
+    /// The sessions that see the goal: the one that set it and the one that has it.
+    sessions: Vec<SessionId>,
+    /// When and by whom it was closed.
+    closed: Option<(String, String)>,
+}
+
+impl Found {
+    fn others(&self, who: &Working) -> Vec<SessionId> {
+        self.sessions.iter().filter(|session| **session != who.id).cloned().collect()
+    }
+
+    /// It must not be closed yet.
+    fn open(self, given: &str) -> Result<Self> {
+        let Some((at, ai)) = &self.closed else { return Ok(self) };
+        Err(Error::refused(format!("'{given}' is closed already"))
+            .reason(format!("it was closed at {at} by {ai}"))
+            .suggest("List what is open.")
+            .command(empirica("goal list").flag("--open")))
+    }
+}
+
+fn find(context: &Context<'_>, given: &str, fits: fn(&Record) -> bool) -> Result<Found> {
+    let record = context.record(given, "goal", &[Shelf::Journal], fits)?;
+    let scan = context.index()?.goals([&record.head.id])?;
+    let goal = match &record.body {
+        Body::Subtask(subtask) => subtask.of.clone(),
+        _ => record.head.id.clone(),
+    };
+    let owned = goals(scan.records()).into_iter().find(|owned| owned.goal.id == goal);
+    let setter = scan.get(&goal).and_then(|entry| entry.record.head.session.clone());
+    let mut sessions: Vec<SessionId> = setter.into_iter().chain(owned.and_then(|owned| owned.session)).collect();
+    sessions.sort();
+    sessions.dedup();
+    let closes =
+        |r: &&Record| matches!(r.body, Body::GoalDone(_) | Body::GoalDrop(_)) && r.names().contains(&&record.head.id);
+    let closed = scan.records().find(closes).map(|r| (r.head.at.clone(), r.head.ai.clone()));
+    Ok(Found { id: record.head.id, goal, sessions, closed })
+}
+
+/// Goals, oldest first: those of `--session` or `--ai`'s sessions when given, open ones only when asked for.
+pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Owned>, Vec<String>)> {
+    let warnings = context.store.settle();
+    let session = match &context.asked.session {
+        Some(given) => Some(names::session(context, given)?.id),
+        None => None,
+    };
+    let index = context.index()?;
+    let scan = match open_only {
+        true => index.goals(&index.open("goal", usize::MAX)?)?,
+        false => {
+            index.kinds(&["goal", "subtask", "goal_done", "goal_drop", "goal_take", "session_end"], Only::default())?
+        }
+    };
+    let mut agents: BTreeMap<SessionId, Option<String>> = BTreeMap::new();
+    let mut all = goals(scan.records());
+    for id in all.iter().filter_map(|owned| owned.session.as_ref()) {
+        if !agents.contains_key(id) {
+            agents.insert(id.clone(), index.session_row(id)?.map(|known| known.session.ai));
+        }
+    }
+    let setter = |id: &Id| scan.get(id).map(|entry| entry.record.head.ai.clone());
+    let agent = |owned: &Owned| {
+        let holder = owned.session.as_ref().and_then(|id| agents.get(id).cloned().flatten());
+        holder.or_else(|| setter(&owned.goal.id))
+    };
+    let of_ai = |owned: &Owned| context.asked.ai.is_none() || agent(owned) == context.asked.ai;
+    all.retain(|owned| {
+        (!open_only || owned.goal.status == GoalStatus::Open)
+            && session.as_ref().is_none_or(|id| owned.session.as_ref() == Some(id))
+            && of_ai(owned)
+    });
+    Ok((all, warnings))
+}
+
+/// One goal.
+pub fn show(context: &Context<'_>, given: &str) -> Result<(Owned, Vec<String>)> {
+    let warnings = context.store.settle();
+    let goal = find(context, given, is_goal_or_subtask)?.goal;
+    let scan = context.index()?.goals([&goal])?;
+    let found = goals(scan.records()).into_iter().find(|owned| owned.goal.id == goal);
+    found.map(|owned| (owned, warnings)).ok_or_else(|| names::no_record(given, "goal", "its goal is not stored here"))
+}

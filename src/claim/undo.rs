@@ -1,0 +1,104 @@
+//! The last thing a session logged, taken back.
+
+use std::collections::BTreeSet;
+
+use crate::assess::goal_suggestions;
+use crate::context::Context;
+use crate::context::stored::Stored;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::record::Retract;
+use empirica_notes::model::{Assessment, Body, Id, Record, SessionId, Shelf};
+use empirica_notes::store::When;
+
+/// What was taken back.
+#[derive(Debug)]
+pub struct Undone {
+    /// The session that had logged it.
+    pub session_id: SessionId,
+    /// The record.
+    pub record: Record,
+    /// The goals that a rule had set or closed with it.
+    pub goals: usize,
+    /// Whether it had not reached the notes, so that nothing of it is left.
+    pub dropped: bool,
+    /// What is left to say.
+    pub stored: Stored,
+}
+
+/// Takes back the last thing that the session logged: out of the log, else by a record that says so.
+pub fn run(context: &Context<'_>) -> Result<Undone> {
+    let _turn = context.store.turn();
+    let nothing = |why: String| Error::not_found("there is nothing to undo").reason(why);
+    let Some(who) = context.own_session()? else {
+        return Err(nothing("no session of yours is active here".to_owned())
+            .suggest("Name the session with --session.")
+            .command(empirica("session list")));
+    };
+    let scan = context.index()?.session(&who.id)?;
+    let own: Vec<&Record> = scan.records().filter(|record| record.head.session.as_ref() == Some(&who.id)).collect();
+    let assessed = own.iter().rev().find_map(|record| match &record.body {
+        Body::Assessment(assessment) => Some((&record.head.id, &**assessment)),
+        _ => None,
+    });
+    let by_rule = |record: &Record| {
+        assessed.is_some_and(|(id, made): (&Id, &Assessment)| {
+            record.head.id > *id && goal_suggestions::by_rule(record, made)
+        })
+    };
+    let Some(last) = own.iter().rev().find(|record| is_logged(&record.body) && !by_rule(record)) else {
+        return Err(nothing(format!(
+            "session {} of {} has logged nothing that is still there",
+            who.id.short(),
+            who.ai
+        ))
+        .suggest("See what was logged here.")
+        .command(empirica("log").flag("--journal")));
+    };
+    if let Body::Handoff(_) = last.body {
+        let short = last.head.id.short();
+        return Err(Error::refused(format!("cannot undo handoff {short}: it was handed over, not logged"))
+            .reason("it is the last thing the session did; what was logged before it is told there")
+            .suggest("Hand over again: a handoff that says as much takes the place of the one before.")
+            .command(empirica("handoff")));
+    }
+    let mut gone = vec![*last];
+    if matches!(last.body, Body::Assessment(_)) {
+        gone.extend(own.iter().filter(|record| by_rule(record)));
+    }
+    let ids: BTreeSet<Id> = gone.iter().map(|record| record.head.id.clone()).collect();
+    let mut out = Undone {
+        session_id: who.id.clone(),
+        record: (*last).clone(),
+        goals: gone.iter().filter(|record| matches!(record.body, Body::Goal(_))).count(),
+        dropped: false,
+        stored: Stored::default(),
+    };
+    let index = context.index()?;
+    let is_alone = ids.iter().try_fold(true, |alone, id| Ok::<_, Error>(alone && !index.is_named(id)?))?;
+    let is_there = |id: &Id| context.index().and_then(|index| index.has(id));
+    // one that a flush left in the notes as well is still there
+    if is_alone
+        && context.store.withdraw(&ids)
+        && !ids.iter().try_fold(false, |any, id| Ok::<_, Error>(any || is_there(id)?))?
+    {
+        out.dropped = true;
+        return Ok(out);
+    }
+    let places = gone
+        .iter()
+        .filter_map(|record| Some((record.body.shelf().unwrap_or(Shelf::Journal), scan.get(&record.head.id)?)));
+    let places = places.flat_map(|(shelf, entry)| entry.on.iter().map(move |on| (shelf, *on))).collect();
+    let retract = context.store.new_record(&who.id, &who.ai, Body::Retract(Retract { of: ids.into_iter().collect() }));
+    out.stored.add(&mut context.store.put_beside(&retract, &places, When::Later)?);
+    Ok(out)
+}
+
+/// Whether it is a thing that a session logs, or hands over, and not one that follows from others.
+fn is_logged(body: &Body) -> bool {
+    use Body::{Accept, Checkpoint, Digest, Redacted, SessionEnd, SessionStart, Transcript};
+    let follows = matches!(
+        body,
+        Accept(_) | SessionStart(_) | SessionEnd(_) | Checkpoint(_) | Digest(_) | Transcript(_) | Redacted(_)
+    );
+    !follows && !body.is_aside()
+}

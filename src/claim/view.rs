@@ -1,0 +1,97 @@
+//! The answers of commands that say one thing: journal, flush, setup.
+
+use serde_json::json;
+
+use crate::claim;
+use crate::claim::undo;
+use crate::render::answer::Answer;
+use crate::render::format;
+use crate::setup::user;
+use crate::sync::flush;
+use empirica_notes::model::Body;
+use empirica_notes::store::Rescued;
+
+/// The answer of a journal command.
+pub fn logged(outcome: &claim::add::Logged) -> Answer {
+    let json = json!({"id": outcome.id, "kind": outcome.kind, "session_id": outcome.session_id});
+    Answer::new(json)
+        .text(format!("{}\n", outcome.id.short()))
+        .say(format!(
+            "Logged {} {} in session {}.",
+            outcome.kind.replace('_', " "),
+            outcome.id.short(),
+            outcome.session_id.short()
+        ))
+        .stored(&outcome.stored)
+}
+
+/// The answer of `undo`.
+pub fn undone(outcome: &undo::Undone) -> Answer {
+    let undo::Undone { session_id, record, goals, dropped, stored } = outcome;
+    let (id, said) = (&record.head.id, format::said(record));
+    let (kind, short) = (record.body.kind(), id.short());
+    let what = match &record.body {
+        Body::Assessment(made) => format!("{} {}", made.phase.name(), made.round),
+        Body::Resolve(_) => "answer".to_owned(),
+        _ => kind.replace('_', " "),
+    };
+    let also = match (&record.body, goals) {
+        (Body::Resolve(resolve), _) => format!("Unknown {} is open again.", resolve.of.short()),
+        (_, 1..) if kind == "assessment" => format!("So {} that it suggested.", format::count(*goals, "goal")),
+        _ => String::new(),
+    };
+    Answer::new(json!({"id": id, "kind": kind, "session_id": session_id, "text": said, "dropped": dropped}))
+        .text(format!("Took back {what} {short}: {said}\n{also}{}", if also.is_empty() { "" } else { "\n" }))
+        .stored(stored)
+}
+
+/// The answer of `flush`.
+pub fn flushed(outcome: &flush::Outcome) -> Answer {
+    let mut json = json!({
+        "flushed": outcome.flushed,
+        "waiting": outcome.waiting,
+        "degraded_mode": outcome.degraded.is_some(),
+    });
+    let mut text = String::new();
+    if let Some(rescued) = &outcome.rescued {
+        json["rescued"] = rescued.iter().map(rescued_json).collect();
+        rescued.iter().for_each(|rescued| text += &rescued_words(rescued));
+        if rescued.is_empty() {
+            text += "Nothing that the notes lead to is damaged.\n";
+        }
+    }
+    text +=
+        &format!("{} written to the notes, {} waiting.\n", format::count(outcome.flushed, "record"), outcome.waiting);
+    let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    if let Some(error) = &outcome.degraded {
+        answer.warnings.push(format!("the notes could not be written: {}", error.in_one_line()).into());
+        answer.advise(&[(error.suggestion_text(), error.commands().to_vec())]);
+    }
+    answer
+}
+
+fn rescued_json(rescued: &Rescued) -> serde_json::Value {
+    json!({"ref": rescued.name, "from": rescued.from.to_string(), "damaged": rescued.notes, "whole": rescued.is_whole})
+}
+
+fn rescued_words(rescued: &Rescued) -> String {
+    let Rescued { name, from, notes, is_whole } = rescued;
+    let what = match (is_whole, notes) {
+        (true, _) => "every note is as it was; what came before it was damaged".to_owned(),
+        (false, 0) => "from what is left of it: what was written last may be gone".to_owned(),
+        (false, 1) => "1 note is an older version, or gone".to_owned(),
+        (false, notes) => format!("{notes} notes are older versions, or gone"),
+    };
+    format!("{name} written anew ({what}); it was {from}.\n")
+}
+
+/// The answer of `setup`.
+pub fn set_up(outcome: &user::Outcome) -> Answer {
+    let files: Vec<String> = outcome.files.iter().map(|file| file.display().to_string()).collect();
+    let text: String = files.iter().map(|file| format!("{file}\n")).collect();
+    let word = if outcome.dry_run { "Would install" } else { "Installed" };
+    let answer = Answer::new(json!({"files": files, "dry_run": outcome.dry_run, "hints": outcome.hints}))
+        .text(text)
+        .say(format!("{word} {}.", format::count(files.len(), "file")));
+    outcome.hints.iter().fold(answer, |answer, hint| answer.hint(hint.clone()))
+}

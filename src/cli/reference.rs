@@ -1,0 +1,102 @@
+//! The JSON documents of the commands: each with its schema, from which the reference is generated.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Value, json};
+
+use crate::history::show::trust;
+use crate::render::answer::{FailureView, StoredView};
+use crate::session::status;
+use crate::{session, task};
+
+/// The schema of a type.
+pub type Part = fn(&mut SchemaGenerator) -> Schema;
+
+/// A document that a command answers with when it succeeds.
+pub struct Document {
+    /// The commands that answer with it; a command can have several documents.
+    pub commands: &'static [&'static str],
+    /// When it is this one; empty for the only document of its commands.
+    pub when: &'static str,
+    /// The view whose keys it has, then those that add keys to it.
+    pub parts: &'static [Part],
+}
+
+macro_rules! documents {
+    ($($commands:expr, $when:literal: $($view:ty),+;)*) => {
+        &[$(Document { commands: &$commands, when: $when, parts: &[$(SchemaGenerator::root_schema_for::<$view>),+] }),*]
+    };
+}
+
+/// All documents, in the order of the reference.
+pub const DOCUMENTS: &[Document] = documents! {
+    ["session start"], "": crate::session::lifecycle::Started, StoredView;
+    ["session end"], "": session::view::EndedView, StoredView;
+    ["session list"], "": session::view::ListView;
+    ["session show"], "": session::view::ShownView, trust::CommittersView;
+    ["status"], "": status::view::StatusView;
+    ["task list"], "": task::view::ListView;
+    ["task show"], "": task::view::ShownView;
+};
+
+/// The keys that any document of a success has, or can have.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct SuccessView {
+    /// Always true.
+    ok: bool,
+    /// What the user should know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+    /// The warnings in one text, joined by `; `.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    warning: String,
+}
+
+/// The schema of a type, of which no object has other keys than those it names.
+fn schema_of(schema: Part) -> Value {
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut schema = schema(&mut generator);
+    let mut close = RecursiveTransform(|schema: &mut Schema| {
+        if schema.get("properties").is_some() && schema.get("additionalProperties").is_none() {
+            schema.insert("additionalProperties".to_owned(), json!(false));
+        }
+        // widths of numbers, which JSON does not have
+        schema.remove("format");
+        schema.remove("minimum");
+    });
+    close.transform(&mut schema);
+    schema.to_value()
+}
+
+/// The schemas of the keys of any success, of any command that stores, and of any failure.
+pub fn common() -> (Value, Value, Value) {
+    (
+        schema_of(SchemaGenerator::root_schema_for::<SuccessView>),
+        schema_of(SchemaGenerator::root_schema_for::<StoredView>),
+        schema_of(SchemaGenerator::root_schema_for::<FailureView>),
+    )
+}
+
+impl Document {
+    /// The schema of the whole document.
+    pub fn schema(&self) -> Value {
+        let parts = self.parts.iter().map(|part| schema_of(*part));
+        let mut parts = parts.chain(std::iter::once(common().0));
+        let mut out = parts.next().unwrap_or_default();
+        for part in parts {
+            for key in ["properties", "$defs"] {
+                let more = part[key].as_object().cloned().unwrap_or_default();
+                if let Some(own) = out[key].as_object_mut() {
+                    own.extend(more);
+                } else if !more.is_empty() {
+                    out[key] = more.into();
+                }
+            }
+            let required = [&out, &part].into_iter().flat_map(|schema| schema["required"].as_array().cloned());
+            out["required"] = required.flatten().collect();
+        }
+        out
+    }
+}

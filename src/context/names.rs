@@ -1,0 +1,363 @@
+//! Names of sessions and records: full ids, unique parts of them, `latest…`, an agent's own session id.
+
+use crate::context::Context;
+use crate::context::active;
+use crate::index::searchable;
+use crate::text::shorten::short;
+use empirica_notes::error::{Command, Error, Kind, Result, blank, empirica, text};
+use empirica_notes::model::session::Session;
+use empirica_notes::model::{Id, Record, SessionId, Shelf};
+
+/// How a session can be named.
+const FORMS: &str = "Use an id from the list, or latest, latest:active, latest:<ai>, latest:active:<ai>.";
+
+/// The fewest characters of an abbreviated id.
+const SHORTEST: usize = 4;
+
+/// The session and its agent that a name stands for.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
+pub struct Named {
+    pub id: SessionId,
+    pub ai: String,
+}
+
+/// How many of what an ambiguous id could be are named, with how much of their text, in characters.
+const SHOWN: usize = 5;
+const WORDS: usize = 40;
+
+/// A session or a record.
+#[derive(Debug)]
+pub enum Thing {
+    /// A session.
+    Session(Named),
+    /// A record.
+    Record(Box<Record>),
+}
+
+impl Thing {
+    /// Its id.
+    pub fn id(&self) -> &str {
+        match self {
+            Thing::Session(session) => session.id.as_str(),
+            Thing::Record(record) => record.head.id.as_str(),
+        }
+    }
+
+    /// Whether a name that resolves to it is a part of its id: neither the whole id nor an alias.
+    pub fn is_abbreviated(&self, name: &str) -> bool {
+        let (name, id) = (name.trim().to_ascii_lowercase(), self.id());
+        id != name && (matches!(self, Thing::Record(_)) || id.starts_with(&name))
+    }
+
+    /// Its kind and short id, with its agent or its first words.
+    pub fn told(&self) -> String {
+        match self {
+            Thing::Session(session) => format!("session {} of {}", session.id.short(), session.ai),
+            Thing::Record(record) => told_record(record),
+        }
+    }
+}
+
+/// Resolves what may be a session or a record that `fits`. An abbreviation that things of both kinds have is refused, with all
+/// of them; the whole id of one, or an alias, stands for that one.
+pub fn thing(
+    context: &Context<'_>,
+    given: &str,
+    what: &str,
+    shelves: &[Shelf],
+    fits: impl Fn(&Record) -> bool,
+) -> Result<Thing> {
+    let session = session(context, given).map(Thing::Session);
+    let record = record(context, given, what, shelves, fits).map(|record| Thing::Record(Box::new(record)));
+    let is_ambiguous = |error: &Error| error.kind() == Kind::Refused;
+    match (session, record) {
+        (Ok(session), Ok(record)) if !session.is_abbreviated(given) || !record.is_abbreviated(given) => {
+            Ok(if session.is_abbreviated(given) { record } else { session })
+        }
+        (Ok(session), Ok(record)) => {
+            let error = ambiguous(given, &[session.told()]).alternative(session.id());
+            Err(also(error, &record.told(), record.id()).command(empirica("session show").arg(session.id())))
+        }
+        (Ok(session), Err(records)) if is_ambiguous(&records) && session.is_abbreviated(given) => {
+            Err(also(records, &session.told(), session.id()))
+        }
+        (Err(sessions), Ok(record)) if is_ambiguous(&sessions) => Err(also(sessions, &record.told(), record.id())),
+        (Err(sessions), Err(records)) if is_ambiguous(&sessions) && is_ambiguous(&records) => {
+            let reason = format!("{}; {}", sessions.reason_text(), records.reason_text());
+            Err(records.alternatives().iter().fold(sessions.reason(reason), |error, id| error.alternative(id)))
+        }
+        (Ok(found), Err(_)) | (Err(_), Ok(found)) => Ok(found),
+        // an ambiguous name is worth more than an unknown one, and an alias can only be a session's
+        (Err(session), Err(record)) => {
+            let is_alias = given.trim().split(':').next() == Some("latest");
+            Err(if is_alias || is_ambiguous(&session) { session } else { record })
+        }
+    }
+}
+
+/// The error of an ambiguous abbreviation that one more thing has.
+pub fn also(error: Error, told: &str, id: &str) -> Error {
+    let reason = format!("{}; {told}", error.reason_text());
+    error.reason(reason).alternative(id)
+}
+
+/// The error of an abbreviation that several things have.
+pub fn ambiguous(given: &str, listed: &[String]) -> Error {
+    Error::refused(format!("'{given}' is ambiguous"))
+        .provided(given)
+        .reason(could_be(listed))
+        .suggest("Give more characters.")
+}
+
+fn could_be(listed: &[String]) -> String {
+    format!("it could be {}", listed.join("; "))
+}
+
+fn told_session(session: &Session) -> String {
+    let task = session.task.as_deref().map(|task| format!(": {}", short(task, WORDS))).unwrap_or_default();
+    format!("session {} of {}{task}", session.id.short(), session.ai)
+}
+
+/// A record as it is named where it could be meant: its kind, its short id, its first words.
+pub fn told_record(record: &Record) -> String {
+    let words = searchable::of(&record.body).map(|text| format!(": {}", short(&text, WORDS))).unwrap_or_default();
+    format!("{} {}{words}", record.body.kind().replace('_', " "), record.head.id.short())
+}
+
+/// Resolves a session: a full UUID, a unique prefix of 4 characters or more, `latest`, `latest:active`, `latest:<ai>`,
+/// `latest:active:<ai>`, or the id the agent's own tool knows it by. Ambiguity and absence are errors that list what
+/// there is.
+pub fn session(context: &Context<'_>, given: &str) -> Result<Named> {
+    let given = given.trim();
+    if let Some(session) = active::anywhere(context, given) {
+        return Ok(Named { id: session.id, ai: session.ai });
+    }
+    let found = context.index()?.sessions_like(given)?;
+    let found = pick(&found, given)?;
+    Ok(Named { id: found.id.clone(), ai: found.ai.clone() })
+}
+
+/// Resolves a name among sessions that are sorted by their start: all of them, or all that the name may stand for.
+#[doc(hidden)]
+pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
+    if let Some(exact) = all.iter().find(|s| s.id.as_str() == given) {
+        return Ok(exact);
+    }
+    let mut parts = given.split(':');
+    if parts.next() == Some("latest") {
+        const FORM: &str = "an alias is of the form latest, latest:active, latest:<ai> or latest:active:<ai>";
+        let rest: Vec<&str> = parts.collect();
+        let (active, ai) = match rest.as_slice() {
+            [] => (false, None),
+            ["active"] => (true, None),
+            ["active", ai] if !ai.is_empty() => (true, Some(*ai)),
+            [ai] if !ai.is_empty() => (false, Some(*ai)),
+            _ => return Err(unknown(all, given, FORM)),
+        };
+        let fits = |s: &&Session| (!active || s.is_active()) && ai.is_none_or(|ai| s.ai == ai);
+        let newest = all.iter().rev().find(fits);
+        return newest.ok_or_else(|| none_of(all, given, active, ai));
+    }
+    // an agent's tool may use its id again: the active session of that id, else the newest
+    let external = |s: &&Session| s.external_id.as_deref() == Some(given);
+    let named = all.iter().rev().find(|s| external(s) && s.is_active());
+    if let Some(session) = named.or_else(|| all.iter().rev().find(external)) {
+        return Ok(session);
+    }
+    let hexish = given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    if !hexish || given.len() < SHORTEST {
+        return Err(unknown(all, given, "it is neither an id, nor 4 or more characters of one, nor an alias"));
+    }
+    let lower = given.to_ascii_lowercase();
+    let matches: Vec<&Session> = all.iter().filter(|s| s.id.as_str().starts_with(&lower)).collect();
+    match matches.as_slice() {
+        [only] => Ok(only),
+        [] => Err(unknown(all, given, "no session's id begins with it")),
+        many => {
+            let listed: Vec<String> = many.iter().take(SHOWN).map(|session| told_session(session)).collect();
+            let mut error = Error::refused(format!("'{given}' is the beginning of {} sessions", many.len()))
+                .provided(given)
+                .reason(could_be(&listed))
+                .suggest("Give more characters.");
+            for session in many.iter().take(5) {
+                error = error.alternative(session.id.as_str());
+            }
+            Err(error.command(empirica("session list")))
+        }
+    }
+}
+
+fn unknown(all: &[Session], given: &str, why: &str) -> Error {
+    let near = similar::get_close_matches(given, &["latest", "latest:active"], 1, 0.7)
+        .first()
+        .copied()
+        .filter(|_| !given.ends_with(':'));
+    let error = Error::not_found(format!("there is no session '{given}'")).provided(given).reason(why);
+    let error = match near {
+        Some(near) => error.suggest(format!("Did you mean '{near}'?")).alternative(near),
+        None => error.suggest(FORMS),
+    };
+    newest(all, error).command(empirica("session list"))
+}
+
+/// The error of an alias that stands for no session: none is stored, none is active, the agent has none.
+fn none_of(all: &[Session], given: &str, active: bool, ai: Option<&str>) -> Error {
+    let which = if active { "active sessions" } else { "sessions" };
+    let whose = ai.map(|ai| format!(" for ai_id '{ai}'")).unwrap_or_default();
+    let start = start_command(ai);
+    let mut error = Error::not_found(format!("there is no session '{given}'"))
+        .provided(given)
+        .reason(format!("No {which} are stored here{whose}"))
+        .suggest(text!["Start one: ", start.clone(), format!(". Or u{}", &FORMS[1..])]);
+    if let Some(ai) = ai.filter(|ai| active && all.iter().any(|session| session.ai == *ai)) {
+        error = error.alternative(format!("latest:{ai}"));
+    }
+    let agents: Vec<&str> = all.iter().map(|session| session.ai.as_str()).collect();
+    let near = ai.and_then(|ai| similar::get_close_matches(ai, &agents, 1, 0.6).first().copied());
+    if let Some(near) = near.filter(|near| ai != Some(*near)) {
+        let near = if active { format!("latest:active:{near}") } else { format!("latest:{near}") };
+        error = error.suggest(format!("Did you mean '{near}'?")).alternative(near);
+    }
+    if ai.is_some() && all.iter().any(Session::is_active) {
+        error = error.alternative("latest:active");
+    }
+    if !all.is_empty() {
+        error = error.alternative("latest");
+    }
+    let is_of_one = active && ai.is_some();
+    newest(all, error).command(if is_of_one || all.is_empty() { start } else { empirica("session list") })
+}
+
+/// The ids of the newest sessions, as alternatives.
+fn newest(all: &[Session], error: Error) -> Error {
+    all.iter().rev().take(3).fold(error, |error, session| error.alternative(session.id.as_str()))
+}
+
+/// The command that starts a session, of that very agent when one was named.
+pub fn start_command(ai: Option<&str>) -> Command {
+    ai.into_iter()
+        .fold(empirica("session start"), |command, ai| command.option("--ai", ai))
+        .option("--task", blank("<what you are going to do>"))
+}
+
+/// The error of a record that is not there. `what` it should have been: goal, checkpoint, record, …
+pub fn no_record(given: &str, what: &str, why: &str) -> Error {
+    let list = match what {
+        "goal" => empirica("goal list"),
+        "handoff" => empirica("handoff list"),
+        "session" | "session or goal" | "session or handoff" => empirica("session list"),
+        "checkpoint" | "checkpoint or handoff" => empirica("checkpoint list"),
+        "acknowledgement" => empirica("log"),
+        "unknown" => empirica("search").arg("kind:unknown"),
+        _ => empirica("log").flag("--journal"),
+    };
+    Error::not_found(format!("there is no {what} '{given}'"))
+        .provided(given)
+        .reason(why)
+        .suggest(if list.name == "session list" { FORMS } else { "Use an id as the list shows it." })
+        .command(list)
+}
+
+/// Resolves a task by its whole id, or a beginning that only one has.
+pub fn task(context: &Context<'_>, given: &str) -> Result<String> {
+    let mut known: Vec<String> = context.index()?.of_tasks(None)?.into_iter().map(|(id, _)| id).collect();
+    known.dedup();
+    if known.iter().any(|id| id == given) {
+        return Ok(given.to_owned());
+    }
+    let begins = |id: &&String| !given.is_empty() && id.to_lowercase().starts_with(&given.to_lowercase());
+    let like: Vec<String> = known.iter().filter(begins).cloned().collect();
+    match like.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => {
+            let error = Error::not_found(format!("there is no task '{given}'"))
+                .provided(given)
+                .reason("no handoff names it as its task")
+                .suggest("Give the id as the list shows it.")
+                .command(empirica("task list"));
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let near = similar::get_close_matches(given, &known, 3, 0.6);
+            Err(near.into_iter().fold(error, |error, near| error.alternative(near)))
+        }
+        many => {
+            let error = ambiguous(given, &many.iter().take(SHOWN).cloned().collect::<Vec<_>>());
+            Err(many.iter().take(SHOWN).fold(error, |error, id| error.alternative(id)).command(empirica("task list")))
+        }
+    }
+}
+
+const TAKEN_BACK: &str = "it was taken back";
+
+/// The record that was taken back, of a name that stands for nothing else: for who shows it all the same, or redacts it.
+pub fn retracted(context: &Context<'_>, given: &str, error: Error) -> Result<Record> {
+    if error.reason_text().to_string() != TAKEN_BACK {
+        return Err(error);
+    }
+    let name = given.trim().to_ascii_lowercase();
+    let like = context.index()?.ids_like(&name)?;
+    let mut found = like.retracted().filter(|record| is_part(&name, &record.head.id));
+    match (found.next(), found.next()) {
+        (Some(only), None) => Ok(only.clone()),
+        _ => Err(error),
+    }
+}
+
+fn is_part(name: &str, id: &Id) -> bool {
+    id.short().starts_with(name) || id.as_str().ends_with(name) || id.as_str().starts_with(name)
+}
+
+/// Resolves a record on one of `shelves` that `fits`: its full id, or 4 or more characters that only its short form
+/// begins with, or that only its id ends or begins with.
+pub fn record(
+    context: &Context<'_>,
+    given: &str,
+    what: &str,
+    shelves: &[Shelf],
+    fits: impl Fn(&Record) -> bool,
+) -> Result<Record> {
+    let said = given.trim();
+    let given = said.to_ascii_lowercase();
+    let absent = |why: &str| no_record(said, what, why);
+    let hexish = given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    if !hexish || given.len() < SHORTEST {
+        return Err(absent("an id is hexadecimal and has 4 characters or more"));
+    }
+    let matches = |id: &Id| is_part(&given, id);
+    let like = context.index()?.ids_like(&given)?;
+    let on_shelf = |record: &Record| {
+        let own = record.body.shelf();
+        own.is_none_or(|own| shelves.contains(&own))
+    };
+    let fitting = like.records().filter(|r| matches(&r.head.id) && on_shelf(r) && fits(r));
+    let mut found: Vec<Record> = fitting.cloned().collect();
+    // a short form that begins with it is meant before any other part of an id
+    if found.len() > 1 && found.iter().filter(|r| r.head.id.short().starts_with(&given)).count() == 1 {
+        found.retain(|r| r.head.id.short().starts_with(&given));
+    }
+    match found.as_slice() {
+        [only] => Ok(only.clone()),
+        [] if like.retracted().any(|record| matches(&record.head.id)) => Err(absent(TAKEN_BACK)),
+        [] if shelves.len() == Shelf::ALL.len() => Err(absent("no stored id has it at its beginning or end")),
+        [] => {
+            // one of another kind is there all the same
+            let other = like.records().find(|record| matches(&record.head.id));
+            let kind = other.map(|record| record.body.kind().replace('_', " "));
+            Err(absent(&kind.map_or_else(
+                || "no stored id has it at its beginning or end".to_owned(),
+                |kind| format!("what has that id is of the kind {kind}"),
+            )))
+        }
+        many => {
+            let listed: Vec<String> = many.iter().take(SHOWN).map(told_record).collect();
+            let mut error = Error::refused(format!("'{given}' stands for {} records", many.len()))
+                .provided(given.clone())
+                .reason(could_be(&listed))
+                .suggest("Give more characters.");
+            for record in many.iter().take(5) {
+                error = error.alternative(record.head.id.as_str());
+            }
+            Err(error.command(empirica("show").arg(many[0].head.id.as_str())))
+        }
+    }
+}

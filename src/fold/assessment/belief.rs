@@ -1,0 +1,161 @@
+//! Belief: by how much an agent takes itself for better than it turns out, per vector.
+
+use crate::fold::assessment::confidence::round4;
+use crate::fold::session_state::Gathered;
+use empirica_notes::model::{Phase, Vector};
+
+/// The standard deviation of the prior, whose mean is 0: before anything was seen, no bias is assumed (DESIGN §3).
+const PRIOR_SD: f64 = 0.2;
+
+/// How many sessions it takes before anything is concluded: never from one or two.
+pub const FEWEST: usize = 3;
+
+/// What can be said of a bias.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tendency {
+    /// It took itself for better than it found afterwards.
+    Overestimates,
+    /// It took itself for worse.
+    Underestimates,
+    /// Zero is not out of the question.
+    NoClearBias,
+    /// Fewer than [`FEWEST`] observations.
+    TooFew,
+}
+
+impl Tendency {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tendency::Overestimates => "overestimates",
+            Tendency::Underestimates => "underestimates",
+            Tendency::NoClearBias => "no_clear_bias",
+            Tendency::TooFew => "too_few",
+        }
+    }
+}
+
+/// What is believed of the bias of one vector. All numbers are rounded to 4 decimals.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Belief {
+    /// The vector.
+    pub vector: Vector,
+    /// How many sessions gave it before and after, at least 1.
+    pub n: usize,
+    /// The bias that was observed: the mean difference, in [-1, 1]; positive: better before than after.
+    pub bias: f64,
+    /// The mean of the belief: the bias drawn towards 0, the more so the fewer sessions there are.
+    pub mean: f64,
+    /// The standard deviation of the belief.
+    pub sd: f64,
+    /// What that amounts to.
+    pub tendency: Tendency,
+}
+
+/// The differences one session shows, a vector each: its value before acting (of the last CHECK that gave it, else of
+/// the last PREFLIGHT that did) minus its value in the POSTFLIGHT that ended the work. The sign is turned where less is
+/// better (uncertainty, density), so that a positive one always means that the session took itself for better before
+/// than after. Empty without such a POSTFLIGHT; a vector that is missing on either side is left out.
+pub fn differences(session: &Gathered) -> Vec<(Vector, f64)> {
+    let Some(after) = session.after() else { return Vec::new() };
+    let before = |vector: Vector| {
+        let last = |phase: Phase| {
+            let of_phase = session.assessments.iter().rev().filter(|(_, a)| a.phase == phase);
+            of_phase.filter_map(|(_, a)| a.vectors.get(vector)).next()
+        };
+        last(Phase::Check).or_else(|| last(Phase::Preflight))
+    };
+    let differ = |(vector, after): (Vector, f64)| {
+        let fall = before(vector)? - after;
+        Some((vector, if vector.less_is_better() { -fall } else { fall }))
+    };
+    after.iter().filter_map(differ).collect()
+}
+
+/// What follows from the differences of all sessions, in the order vectors are shown; a vector nobody gave is left out.
+///
+/// A normal update (DESIGN §3): with prior mean 0 and standard deviation 0.2, and 0.2 for an observation as well, n
+/// observations x give the mean Σx / (n + 1) and the standard deviation 0.2 / √(n + 1). A bias is called one from 3
+/// observations on, when the mean is more than two standard deviations from 0 (as rounded: 0 is then outside of what
+/// is held likely).
+pub fn beliefs<'a>(differences: impl IntoIterator<Item = &'a (Vector, f64)>) -> Vec<Belief> {
+    let mut sums = [(0usize, 0.0f64); Vector::ALL.len()];
+    for (vector, x) in differences {
+        let (n, sum) = &mut sums[*vector as usize];
+        *n += 1;
+        *sum += x;
+    }
+    let believed = |vector: Vector| {
+        let (n, sum) = sums[vector as usize];
+        if n == 0 {
+            return None;
+        }
+        // + 0.0: a bias of -0.0 is none
+        let mean = round4(sum / (n + 1) as f64) + 0.0;
+        let sd = round4(PRIOR_SD / ((n + 1) as f64).sqrt());
+        let bias = round4(sum / n as f64) + 0.0;
+        Some(Belief { vector, n, bias, mean, sd, tendency: tendency(n, mean, sd) })
+    };
+    Vector::ALL.into_iter().filter_map(believed).collect()
+}
+
+fn tendency(n: usize, mean: f64, sd: f64) -> Tendency {
+    let clear = mean.abs() > round4(2.0 * sd);
+    match (n < FEWEST, clear, mean > 0.0) {
+        (true, ..) => Tendency::TooFew,
+        (_, true, true) => Tendency::Overestimates,
+        (_, true, false) => Tendency::Underestimates,
+        (_, false, _) => Tendency::NoClearBias,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(differences: &[f64]) -> Belief {
+        let all: Vec<(Vector, f64)> = differences.iter().map(|x| (Vector::Know, *x)).collect();
+        let beliefs = beliefs(&all);
+        assert_eq!(beliefs.len(), 1);
+        beliefs.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn the_update_is_that_of_a_normal_prior() {
+        // 0.3 / 2 and 0.2 / √2
+        let one = of(&[0.3]);
+        assert_eq!((one.n, one.bias, one.mean, one.sd), (1, 0.3, 0.15, 0.1414));
+        // (0.3 − 0.1) / 3 and 0.2 / √3
+        let two = of(&[0.3, -0.1]);
+        assert_eq!((two.n, two.bias, two.mean, two.sd), (2, 0.1, 0.0667, 0.1155));
+        assert!(beliefs(&[]).is_empty(), "what nobody gave is not listed");
+    }
+
+    #[test]
+    fn a_bias_is_called_one_from_three_sessions_on() {
+        assert_eq!(of(&[1.0]).tendency, Tendency::TooFew);
+        assert_eq!(of(&[1.0, 1.0]).tendency, Tendency::TooFew);
+        assert_eq!(of(&[1.0, 1.0, 1.0]).tendency, Tendency::Overestimates);
+    }
+
+    #[test]
+    fn a_bias_is_called_one_beyond_two_standard_deviations() {
+        // n = 3: sd = 0.1, so the mean must be over 0.2, the sum over 0.8
+        for (sum, expected) in [
+            (0.8, Tendency::NoClearBias),
+            (0.8004, Tendency::Overestimates),
+            (-0.8, Tendency::NoClearBias),
+            (-0.8004, Tendency::Underestimates),
+            (0.0, Tendency::NoClearBias),
+        ] {
+            assert_eq!(of(&[sum, 0.0, 0.0]).tendency, expected, "{sum}");
+        }
+    }
+
+    #[test]
+    fn vectors_are_apart_and_in_the_order_they_are_shown() {
+        let all = [(Vector::Uncertainty, 0.2), (Vector::Engagement, 0.4), (Vector::Uncertainty, 0.1)];
+        let got: Vec<(Vector, usize, f64)> = beliefs(&all).iter().map(|b| (b.vector, b.n, b.mean)).collect();
+        assert_eq!(got, [(Vector::Engagement, 1, 0.2), (Vector::Uncertainty, 2, 0.1)]);
+    }
+}

@@ -1,0 +1,422 @@
+//! Track record: what sessions forecast of themselves, what came of it, and how well both agree.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fold::assessment::confidence::{overall, round4};
+use crate::fold::session_state::Gathered;
+use empirica_notes::model::goal::GoalStatus;
+use empirica_notes::model::{Id, Phase};
+
+/// From how many judged sessions on the numbers are more than a first impression.
+pub const ENOUGH: usize = 10;
+/// From how many on there is a trend: two halves of two.
+const FEWEST_FOR_TREND: usize = 4;
+/// How far the Brier scores of both halves must differ for a trend.
+const TREND: f64 = 0.05;
+/// How many bins the reliability table has.
+pub const BINS: usize = 5;
+
+/// Where a forecast comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Source {
+    /// `--confidence` of the last CHECK.
+    Confidence,
+    /// The vectors of the last CHECK.
+    Check,
+    /// The vectors of the last PREFLIGHT.
+    Preflight,
+}
+
+impl Source {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::Confidence => "check_confidence",
+            Source::Check => "check_vectors",
+            Source::Preflight => "preflight_vectors",
+        }
+    }
+}
+
+/// How sure a session was that it would succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Forecast {
+    /// In [0, 1], rounded to 4 decimals.
+    pub value: f64,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// The forecast of a session (DESIGN §3): `--confidence` of its last CHECK, else the overall confidence of that CHECK;
+/// without any CHECK the overall confidence of its last PREFLIGHT. `None` when that is not known.
+pub fn forecast(session: &Gathered) -> Option<Forecast> {
+    let last = |phase: Phase| session.assessments.iter().rev().map(|(_, a)| a).find(|a| a.phase == phase);
+    let (value, source) = match last(Phase::Check) {
+        Some(check) => match check.confidence {
+            Some(confidence) => (confidence, Source::Confidence),
+            None => (overall(&check.vectors)?, Source::Check),
+        },
+        None => (overall(&last(Phase::Preflight)?.vectors)?, Source::Preflight),
+    };
+    Some(Forecast { value: round4(value), source })
+}
+
+/// Why a session counts in no score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftOut {
+    /// It is still going on: active, and its last assessment is no POSTFLIGHT.
+    Active,
+    /// It has neither goals nor evidence.
+    NoOutcome,
+    /// It made no forecast.
+    NoForecast,
+}
+
+impl LeftOut {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            LeftOut::Active => "active",
+            LeftOut::NoOutcome => "no_outcome",
+            LeftOut::NoForecast => "no_forecast",
+        }
+    }
+}
+
+/// What came of a session: its goals and its evidence as they stand now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// Whether it is still going on: nothing is known yet.
+    pub going_on: bool,
+    /// The goals it has now, were not proposed to it and it did not drop.
+    pub goals: usize,
+    /// Those of them that are done.
+    pub goals_done: usize,
+    /// The commands it gave as evidence, each once.
+    pub commands: usize,
+    /// Those of them whose last run passed (exit code 0).
+    pub passed: usize,
+}
+
+/// How a session ended. A goal that another session took over counts there, a dropped one nowhere, nor does one that a
+/// PREFLIGHT proposed: what was to be investigated is not what was to be reached.
+pub fn ending(session: &Gathered) -> Ending {
+    let own = || session.goals.iter().filter(|goal| goal.vector.is_none());
+    let with = |status: GoalStatus| own().filter(|goal| goal.status == status).count();
+    Ending {
+        going_on: session.session.is_active() && session.after().is_none(),
+        goals: with(GoalStatus::Open) + with(GoalStatus::Done),
+        goals_done: with(GoalStatus::Done),
+        commands: session.evidence.len(),
+        passed: session.evidence.iter().filter(|proof| proof.exit == 0).count(),
+    }
+}
+
+impl Ending {
+    /// The outcome (DESIGN §3): true when all goals are done and the last run of each evidence command passed. `None`
+    /// while it is going on, and with neither goals nor evidence.
+    pub fn outcome(&self) -> Option<bool> {
+        let known = !self.going_on && self.goals + self.commands > 0;
+        known.then_some(self.goals_done == self.goals && self.passed == self.commands)
+    }
+
+    /// Why the outcome is what it is: one sentence, without a final stop.
+    pub fn why(&self) -> String {
+        if self.going_on {
+            return "it is still going on: active, and its last assessment is no POSTFLIGHT".to_owned();
+        }
+        let goals = format!("goals done: {} of {}", self.goals_done, self.goals);
+        let commands = format!("evidence commands whose last run passed: {} of {}", self.passed, self.commands);
+        match (self.goals, self.commands) {
+            (0, 0) => "it has neither goals nor evidence".to_owned(),
+            (_, 0) => goals,
+            (0, _) => commands,
+            _ => format!("{goals}; {commands}"),
+        }
+    }
+}
+
+/// What one session adds to the track record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The session's last record: sessions are in order of their end.
+    pub end: Id,
+    /// What it forecast.
+    pub forecast: Option<Forecast>,
+    /// What came of it.
+    pub ending: Ending,
+}
+
+impl Entry {
+    /// The entry of a session.
+    pub fn of(session: &Gathered) -> Self {
+        Entry { end: session.end.clone(), forecast: forecast(session), ending: ending(session) }
+    }
+
+    /// Why it counts in no score: the first reason that holds, in the order of [`LeftOut`]. `None` when it counts.
+    pub fn left_out(&self) -> Option<LeftOut> {
+        match (self.ending.going_on, self.ending.outcome(), self.forecast) {
+            (true, ..) => Some(LeftOut::Active),
+            (_, None, _) => Some(LeftOut::NoOutcome),
+            (_, _, None) => Some(LeftOut::NoForecast),
+            _ => None,
+        }
+    }
+
+    /// Forecast and outcome (1 or 0); `None` when it is left out.
+    fn judged(&self) -> Option<(f64, f64)> {
+        Some((self.forecast?.value, f64::from(u8::from(self.ending.outcome()?))))
+    }
+}
+
+/// A row of the reliability table.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Bin {
+    /// How many judged sessions forecast a value in it.
+    pub n: usize,
+    /// The mean of their forecasts, 4 decimals; `None` when n is 0.
+    pub mean_forecast: Option<f64>,
+    /// The share of them whose outcome was 1, 4 decimals; `None` when n is 0.
+    pub observed: Option<f64>,
+}
+
+/// Where the Brier score is going.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The later half has the lower score by 0.05 or more.
+    Improving,
+    /// The later half has the higher score by 0.05 or more.
+    Worsening,
+    /// They differ by less.
+    Steady,
+    /// There are fewer than 4 sessions.
+    Unknown,
+}
+
+impl Direction {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Improving => "improving",
+            Direction::Worsening => "worsening",
+            Direction::Steady => "steady",
+            Direction::Unknown => "unknown",
+        }
+    }
+}
+
+/// The scores of several sessions. Every number is rounded to 4 decimals, and `None` when no session was judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Score {
+    /// How many sessions were judged.
+    pub judged: usize,
+    /// How many were left out because they are still going on.
+    pub active: usize,
+    /// How many were left out because they have neither goals nor evidence.
+    pub no_outcome: usize,
+    /// How many were left out because they made no forecast.
+    pub no_forecast: usize,
+    /// The mean of (forecast − outcome)², in [0, 1]; 0 is perfect.
+    pub brier: Option<f64>,
+    /// The mean forecast.
+    pub mean_forecast: Option<f64>,
+    /// The share of outcomes that were 1.
+    pub mean_outcome: Option<f64>,
+    /// Mean forecast − mean outcome, in [-1, 1]; positive: more was forecast than came of it.
+    pub bias: Option<f64>,
+    /// Five bins of width 0.2: [0, 0.2) … [0.8, 1].
+    pub reliability: [Bin; BINS],
+    /// Where it is going.
+    pub direction: Direction,
+    /// The Brier score of the earlier half; `None` with fewer than 4 sessions.
+    pub earlier: Option<f64>,
+    /// The Brier score of the later half; the middle one of an odd number belongs to it.
+    pub later: Option<f64>,
+}
+
+impl Score {
+    /// The scores of these sessions; their order does not matter.
+    pub fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+        let mut entries: Vec<&Entry> = entries.into_iter().collect();
+        entries.sort_by(|a, b| a.end.cmp(&b.end));
+        let count = |why: LeftOut| entries.iter().filter(|entry| entry.left_out() == Some(why)).count();
+        let judged: Vec<(f64, f64)> = entries.iter().filter_map(|entry| entry.judged()).collect();
+        let (direction, earlier, later) = trend(&judged);
+        let bin = |at: usize| {
+            let within: Vec<(f64, f64)> =
+                judged.iter().copied().filter(|(forecast, _)| bin_of(*forecast) == at).collect();
+            Bin { n: within.len(), mean_forecast: mean(&within, |j| j.0), observed: mean(&within, |j| j.1) }
+        };
+        Score {
+            judged: judged.len(),
+            active: count(LeftOut::Active),
+            no_outcome: count(LeftOut::NoOutcome),
+            no_forecast: count(LeftOut::NoForecast),
+            brier: brier(&judged),
+            mean_forecast: mean(&judged, |j| j.0),
+            mean_outcome: mean(&judged, |j| j.1),
+            bias: mean(&judged, |j| j.0 - j.1),
+            reliability: std::array::from_fn(bin),
+            direction,
+            earlier,
+            later,
+        }
+    }
+
+    /// Whether fewer than [`ENOUGH`] sessions were judged.
+    pub fn small_sample(&self) -> bool {
+        self.judged < ENOUGH
+    }
+}
+
+/// The bin of a forecast, which has 4 decimals: whole numbers, for 0.6 / 0.2 is less than 3.
+fn bin_of(forecast: f64) -> usize {
+    let ten_thousandths = (forecast * 10_000.0).round() as usize;
+    (ten_thousandths * BINS / 10_000).min(BINS - 1)
+}
+
+fn mean(judged: &[(f64, f64)], of: impl Fn(&(f64, f64)) -> f64) -> Option<f64> {
+    // + 0.0: a mean of -0.0 is none
+    (!judged.is_empty()).then(|| round4(judged.iter().map(of).sum::<f64>() / judged.len() as f64) + 0.0)
+}
+
+fn brier(judged: &[(f64, f64)]) -> Option<f64> {
+    mean(judged, |(forecast, outcome)| (forecast - outcome).powi(2))
+}
+
+/// The trend of sessions in order of their end: the direction, the Brier scores of the earlier and the later half.
+fn trend(judged: &[(f64, f64)]) -> (Direction, Option<f64>, Option<f64>) {
+    if judged.len() < FEWEST_FOR_TREND {
+        return (Direction::Unknown, None, None);
+    }
+    let (earlier, later) = judged.split_at(judged.len() / 2);
+    let (earlier, later) = (brier(earlier), brier(later));
+    let gain = earlier.zip(later).map_or(0.0, |(earlier, later)| round4(earlier - later));
+    let direction = if gain >= TREND {
+        Direction::Improving
+    } else if gain <= -TREND {
+        Direction::Worsening
+    } else {
+        Direction::Steady
+    };
+    (direction, earlier, later)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Session `n` in order of end, with its forecast and outcome.
+    fn entry(n: usize, forecast: f64, reached: bool) -> Entry {
+        let end = Id::parse(&format!("019ab000-0000-7000-8000-0000{n:08x}")).unwrap();
+        let ending = Ending { going_on: false, goals: 1, goals_done: usize::from(reached), commands: 0, passed: 0 };
+        Entry { end, forecast: Some(Forecast { value: forecast, source: Source::Confidence }), ending }
+    }
+
+    fn score(rows: &[(f64, bool)]) -> Score {
+        let entries: Vec<Entry> = rows.iter().enumerate().map(|(n, (f, reached))| entry(n, *f, *reached)).collect();
+        Score::of(&entries)
+    }
+
+    #[test]
+    fn scores_are_means_over_the_judged_sessions() {
+        let none = score(&[]);
+        assert_eq!(
+            (none.judged, none.brier, none.bias, none.mean_forecast, none.mean_outcome),
+            (0, None, None, None, None)
+        );
+        assert_eq!(none.reliability, [Bin::default(); BINS]);
+        // (0.01 + 0.49) / 2; (0.9 + 0.7) / 2 − 1 / 2
+        let two = score(&[(0.9, true), (0.7, false)]);
+        assert_eq!((two.brier, two.bias), (Some(0.25), Some(0.3)));
+        assert_eq!((two.mean_forecast, two.mean_outcome), (Some(0.8), Some(0.5)));
+        assert_eq!((score(&[(1.0, true)]).brier, score(&[(1.0, false)]).brier), (Some(0.0), Some(1.0)));
+    }
+
+    #[test]
+    fn both_sides_of_each_bin() {
+        let edges = [
+            (0.0, 0),
+            (0.1999, 0),
+            (0.2, 1),
+            (0.3999, 1),
+            (0.4, 2),
+            (0.5999, 2),
+            (0.6, 3),
+            (0.7999, 3),
+            (0.8, 4),
+            (1.0, 4),
+        ];
+        for (forecast, bin) in edges {
+            assert_eq!(bin_of(forecast), bin, "{forecast}");
+        }
+        let table = score(&[(0.6, true), (0.7, false), (0.8, true)]).reliability;
+        assert_eq!(table[3], Bin { n: 2, mean_forecast: Some(0.65), observed: Some(0.5) });
+        assert_eq!(table[4], Bin { n: 1, mean_forecast: Some(0.8), observed: Some(1.0) });
+        assert_eq!(table[2], Bin { n: 0, mean_forecast: None, observed: None });
+    }
+
+    #[test]
+    fn both_sides_of_each_edge_of_the_trend() {
+        // all reached: the score of a forecast is (1 − forecast)²; √0.05 and √0.0499 as forecasts below 1
+        let of = |earlier: f64, later: f64| score(&[(earlier, true), (earlier, true), (later, true), (later, true)]);
+        let at = |brier: f64| 1.0 - brier.sqrt();
+        assert_eq!(of(at(0.05), 1.0).direction, Direction::Improving);
+        assert_eq!(of(at(0.0499), 1.0).direction, Direction::Steady);
+        assert_eq!(of(1.0, at(0.05)).direction, Direction::Worsening);
+        assert_eq!(of(1.0, at(0.0499)).direction, Direction::Steady);
+        let three = score(&[(0.0, true), (0.0, true), (1.0, true)]);
+        assert_eq!((three.direction, three.earlier, three.later), (Direction::Unknown, None, None));
+    }
+
+    #[test]
+    fn the_middle_one_belongs_to_the_later_half() {
+        // 1, 1 | 0.25, 0, 0: the middle forecast 0.5 counts with the later ones
+        let five = score(&[(0.0, true), (0.0, true), (0.5, true), (1.0, true), (1.0, true)]);
+        assert_eq!((five.earlier, five.later), (Some(1.0), Some(0.0833)));
+        assert_eq!(five.direction, Direction::Improving);
+    }
+
+    #[test]
+    fn the_sample_is_small_below_ten() {
+        assert!(score(&[(0.5, true); 9]).small_sample());
+        assert!(!score(&[(0.5, true); 10]).small_sample());
+    }
+
+    #[test]
+    fn the_outcome_needs_every_goal_and_every_command() {
+        let ending =
+            |goals, goals_done, commands, passed| Ending { going_on: false, goals, goals_done, commands, passed };
+        for (ending, outcome, why) in [
+            (ending(2, 2, 0, 0), Some(true), "goals done: 2 of 2"),
+            (ending(2, 1, 0, 0), Some(false), "goals done: 1 of 2"),
+            (ending(0, 0, 2, 2), Some(true), "evidence commands whose last run passed: 2 of 2"),
+            (ending(0, 0, 2, 1), Some(false), "evidence commands whose last run passed: 1 of 2"),
+            (ending(1, 1, 1, 0), Some(false), "goals done: 1 of 1; evidence commands whose last run passed: 0 of 1"),
+            (ending(1, 0, 1, 1), Some(false), "goals done: 0 of 1; evidence commands whose last run passed: 1 of 1"),
+            (ending(0, 0, 0, 0), None, "it has neither goals nor evidence"),
+            (
+                Ending { going_on: true, ..ending(1, 1, 1, 1) },
+                None,
+                "it is still going on: active, and its last assessment is no POSTFLIGHT",
+            ),
+        ] {
+            assert_eq!((ending.outcome(), ending.why().as_str()), (outcome, why));
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted_once() {
+        let known = entry(0, 0.5, true);
+        let going_on = Ending { going_on: true, ..known.ending };
+        let nothing = Ending { goals: 0, goals_done: 0, ..known.ending };
+        let entries = [
+            Entry { ending: going_on, forecast: None, ..known.clone() },
+            Entry { ending: nothing, forecast: None, ..known.clone() },
+            Entry { forecast: None, ..known.clone() },
+            known,
+        ];
+        let score = Score::of(&entries);
+        assert_eq!((score.judged, score.active, score.no_outcome, score.no_forecast), (1, 1, 1, 1));
+    }
+}

@@ -1,0 +1,334 @@
+//! Collections of a transcript added up, and what a transcript tells beyond them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::fold::session_state::add_new;
+use empirica_notes::model::collected::{Collected, NumberedSubagent};
+use empirica_transcripts::model::CATEGORIES;
+use empirica_transcripts::model::{Pending, Subagent, Tokens, ToolSummary, Transcript};
+
+/// How many samples of a category are kept.
+const SAMPLES: usize = 3;
+
+/// What was collected of a transcript.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Transcript")]
+pub struct Known {
+    /// The agent that wrote it: claude-code, codex, gemini, copilot, cursor or opencode.
+    pub agent: String,
+    /// The transcript: the agent's own id of its session, or what stands for it.
+    #[serde(rename = "transcript_id")]
+    pub transcript: String,
+    /// The last branch.
+    pub branch: Option<String>,
+    /// The last model.
+    pub model: Option<String>,
+    /// When it begins.
+    pub started_at: Option<String>,
+    /// When it ends so far.
+    pub ended_at: Option<String>,
+    /// How many rows were read.
+    pub rows: u64,
+    /// How many rows could not be read.
+    pub skipped_rows: u64,
+    /// Up to which byte it was collected.
+    #[serde(rename = "size")]
+    pub to: u64,
+    /// The use of tools.
+    #[serde(rename = "tool_summaries")]
+    pub tools: Vec<ToolSummary>,
+    /// The modified files, relative to the root of the repository.
+    #[serde(rename = "files_modified")]
+    pub files: Vec<String>,
+    /// How many files outside the repository were modified.
+    pub files_outside: u64,
+    /// What is left of the newest list of things to do.
+    pub pending_tasks: Vec<Pending>,
+    /// The decisions.
+    pub decisions: Vec<String>,
+    /// The tokens that were used.
+    pub tokens: Tokens,
+    /// How many tokens the context held at the end.
+    pub context_tokens: Option<u64>,
+    /// What each subagent did.
+    pub subagents: Vec<Subagent>,
+}
+
+impl Known {
+    fn add(&mut self, new: &Collected) {
+        self.to = new.to;
+        self.rows = self.rows.saturating_add(new.rows);
+        self.skipped_rows = self.skipped_rows.saturating_add(new.skipped_rows);
+        for (own, new) in
+            [(&mut self.branch, &new.branch), (&mut self.model, &new.model), (&mut self.ended_at, &new.ended_at)]
+        {
+            *own = new.clone().or_else(|| own.take());
+        }
+        self.started_at = self.started_at.take().or_else(|| new.started_at.clone());
+        new.tools.iter().for_each(|tool| add_tool(&mut self.tools, tool));
+        add_new(&mut self.files, &new.files);
+        self.files_outside = self.files_outside.saturating_add(new.files_outside);
+        self.pending_tasks = new.pending_tasks.clone().unwrap_or_else(|| std::mem::take(&mut self.pending_tasks));
+        add_new(&mut self.decisions, &new.decisions);
+        self.tokens = self.tokens.plus(new.tokens);
+        self.context_tokens = new.context_tokens.or(self.context_tokens);
+        for NumberedSubagent { at, subagent } in &new.subagents {
+            match usize::try_from(*at).ok() {
+                Some(at) if at < self.subagents.len() => self.subagents[at] = subagent.clone(),
+                // one whose place nobody has comes last
+                _ => self.subagents.push(subagent.clone()),
+            }
+        }
+    }
+
+    /// Leaves out what was known before, but for what is left to do, which is as it is.
+    pub fn leave_out(&mut self, before: &Known) {
+        self.tools = self.tools.iter().filter_map(|tool| more(tool, &before.tools)).collect();
+        self.files.retain(|file| !before.files.contains(file));
+        self.decisions.retain(|text| !before.decisions.contains(text));
+        self.tokens = less(self.tokens, before.tokens);
+    }
+
+    /// What a resume of it stands for, in tokens: what its context held at the end, else what was read and written.
+    pub fn stands_for(&self) -> Option<u64> {
+        let used = self.tokens.sum();
+        self.context_tokens.or((used > 0).then_some(used))
+    }
+}
+
+/// Adds what was used of a category to what is known of it.
+pub fn add_tool(tools: &mut Vec<ToolSummary>, new: &ToolSummary) {
+    match tools.iter_mut().find(|tool| tool.category == new.category) {
+        None => tools.push(new.clone()),
+        Some(tool) => {
+            tool.count = tool.count.saturating_add(new.count);
+            tool.errors = tool.errors.saturating_add(new.errors);
+            add_new(&mut tool.samples, &new.samples);
+            tool.samples.truncate(SAMPLES);
+        }
+    }
+}
+
+/// In the order in which tools are shown: most used first, then as the categories are.
+fn in_order(tools: &mut [ToolSummary]) {
+    let place = |tool: &ToolSummary| CATEGORIES.iter().position(|category| *category == tool.category);
+    tools.sort_by(|a, b| b.count.cmp(&a.count).then(place(a).cmp(&place(b))));
+}
+
+/// The use of tools by category, as an agent logged it and as its transcripts tell: what it logged itself is in its transcript as
+/// well, so that of both the one that tells more counts. Most used first.
+pub fn activity(logged: Vec<ToolSummary>, transcripts: &[Known]) -> Vec<ToolSummary> {
+    let mut out: Vec<ToolSummary> = Vec::new();
+    transcripts.iter().flat_map(|known| &known.tools).for_each(|tool| add_tool(&mut out, tool));
+    for tool in logged {
+        match out.iter_mut().find(|known| known.category == tool.category) {
+            Some(known) if known.count < tool.count => *known = tool,
+            Some(_) => {}
+            None => out.push(tool),
+        }
+    }
+    in_order(&mut out);
+    out
+}
+
+/// What is known of each transcript of which these are collections, in order of id.
+///
+/// Two clones may have collected the same part of a transcript, and a session may have only a part of it: of parts that overlap
+/// those count that tell most of it together, so that nothing counts twice and nothing else is left out.
+pub fn known<'a>(all: impl IntoIterator<Item = &'a Collected>) -> Vec<Known> {
+    let mut of: BTreeMap<(&str, &str), Vec<&Collected>> = BTreeMap::new();
+    for collected in all {
+        of.entry((&collected.agent, &collected.transcript)).or_default().push(collected);
+    }
+    let mut out: Vec<Known> = Vec::new();
+    for ((agent, transcript), collections) in of {
+        let mut known = Known { agent: agent.into(), transcript: transcript.into(), ..Known::default() };
+        chain(&collections).into_iter().for_each(|collected| known.add(collected));
+        in_order(&mut known.tools);
+        out.push(known);
+    }
+    out
+}
+
+/// Collections that do not overlap, in order, and together reach over as much as can be.
+fn chain<'a>(collections: &[&'a Collected]) -> Vec<&'a Collected> {
+    let mut by_end: Vec<&Collected> = collections.iter().copied().filter(|one| one.to > one.from).collect();
+    // of equals the first stays
+    by_end.sort_by_key(|one| (one.to, one.from));
+    by_end.dedup_by_key(|one| (one.to, one.from));
+    // the most that the first so many reach over, and whether the last of them is among those that do
+    let mut best: Vec<(u64, bool)> = vec![(0, false)];
+    let before = |one: &Collected| by_end.partition_point(|other| other.to <= one.from);
+    for one in &by_end {
+        let with = best[before(one)].0.saturating_add(one.to - one.from);
+        let without = best.last().map_or(0, |(reach, _)| *reach);
+        best.push((with.max(without), with > without));
+    }
+    let (mut out, mut at) = (Vec::new(), by_end.len());
+    while at > 0 {
+        if best[at].1 {
+            out.push(by_end[at - 1]);
+            at = before(by_end[at - 1]);
+        } else {
+            at -= 1;
+        }
+    }
+    out.reverse();
+    out
+}
+
+/// What a transcript tells beyond what is known of it; `None` when it has not grown: when it is not longer, and does not end later
+/// either, as one does that is shorter because a part was taken back. Numbers that fell add nothing.
+pub fn added(transcript: &Transcript, id: &str, known: &Known) -> Option<Collected> {
+    if transcript.size <= known.to && !ends_later(transcript, known) {
+        return None;
+    }
+    let files: Vec<String> = transcript.all_files_modified().into_iter().map(str::to_owned).collect();
+    let new = |list: &[String], known: &[String]| -> Vec<String> {
+        let known: BTreeSet<&String> = known.iter().collect();
+        list.iter().filter(|text| !known.contains(text)).cloned().collect()
+    };
+    let changed = |now: &Option<String>, known: &Option<String>| now.clone().filter(|now| Some(now) != known.as_ref());
+    let numbered = (0..).zip(&transcript.subagents);
+    let subagents = numbered.filter(|(at, subagent)| known.subagents.get(*at) != Some(*subagent));
+    Some(Collected {
+        agent: transcript.agent.name().to_owned(),
+        transcript: id.to_owned(),
+        from: known.to,
+        to: transcript.size.max(known.to.saturating_add(1)),
+        rows: transcript.rows.saturating_sub(known.rows),
+        // a last row that is torn is whole the next time
+        skipped_rows: transcript
+            .skipped_rows
+            .saturating_sub(u64::from(transcript.torn))
+            .saturating_sub(known.skipped_rows),
+        branch: changed(&transcript.branch, &known.branch),
+        model: changed(&transcript.model, &known.model),
+        started_at: transcript.started_at.clone().filter(|_| known.started_at.is_none()),
+        ended_at: changed(&transcript.ended_at, &known.ended_at),
+        tools: transcript.tools.iter().filter_map(|tool| more(tool, &known.tools)).collect(),
+        files: new(&files, &known.files),
+        files_outside: transcript.files_outside.saturating_sub(known.files_outside),
+        pending_tasks: (transcript.pending_tasks != known.pending_tasks).then(|| transcript.pending_tasks.clone()),
+        decisions: new(&transcript.decisions, &known.decisions),
+        tokens: less(transcript.tokens, known.tokens),
+        context_tokens: transcript.context_tokens.filter(|now| Some(*now) != known.context_tokens),
+        subagents: subagents
+            .map(|(at, subagent)| NumberedSubagent { at: at as u64, subagent: subagent.clone() })
+            .collect(),
+    })
+}
+
+/// Whether the last time in a transcript is after the last that is known.
+fn ends_later(transcript: &Transcript, known: &Known) -> bool {
+    let time = |text: &Option<String>| chrono::DateTime::parse_from_rfc3339(text.as_deref()?).ok();
+    time(&transcript.ended_at).zip(time(&known.ended_at)).is_some_and(|(now, before)| now > before)
+}
+
+/// What was used of a category beyond what is known; `None` when it was not used again.
+fn more(tool: &ToolSummary, known: &[ToolSummary]) -> Option<ToolSummary> {
+    let nothing = ToolSummary::default();
+    let known = known.iter().find(|known| known.category == tool.category).unwrap_or(&nothing);
+    let count = tool.count.saturating_sub(known.count);
+    let errors = tool.errors.saturating_sub(known.errors);
+    let lacking = SAMPLES.saturating_sub(known.samples.len());
+    let samples = tool.samples.iter().filter(|text| !known.samples.contains(text)).take(lacking).cloned().collect();
+    (count + errors > 0).then(|| ToolSummary { category: tool.category.clone(), count, errors, samples })
+}
+
+fn less(now: Tokens, known: Tokens) -> Tokens {
+    Tokens {
+        input: now.input.saturating_sub(known.input),
+        output: now.output.saturating_sub(known.output),
+        cache_read: now.cache_read.saturating_sub(known.cache_read),
+        cache_write: now.cache_write.saturating_sub(known.cache_write),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use empirica_transcripts::model::Agent;
+
+    fn transcript(size: u64, count: u64) -> Transcript {
+        let mut out = Transcript::new(Agent::Codex);
+        out.size = size;
+        out.rows = size / 10;
+        let samples = (0..count.min(3)).map(|at| format!("run {at}")).collect();
+        out.tools = vec![ToolSummary { category: "shell".into(), count, errors: count / 2, samples }];
+        out.files_modified = (0..count).map(|at| format!("f{at}")).collect();
+        out.tokens = Tokens { input: 10 * count, ..Tokens::default() };
+        out.context_tokens = Some(size);
+        out.pending_tasks = vec![Pending { text: format!("do {count}"), status: "pending".into() }];
+        out.subagents = vec![Subagent { name: Some(format!("s{count}")), ..Default::default() }];
+        out
+    }
+
+    fn only(all: &[Collected]) -> Known {
+        let mut known = known(all);
+        assert_eq!(known.len(), 1);
+        known.remove(0)
+    }
+
+    #[test]
+    fn what_is_added_is_what_was_not_known() {
+        let first = added(&transcript(100, 2), "x", &Known::default()).expect("something");
+        let one = only(std::slice::from_ref(&first));
+        assert_eq!((one.to, one.rows, one.tools[0].count, one.files.len()), (100, 10, 2, 2));
+        assert_eq!(added(&transcript(100, 2), "x", &one), None, "nothing is new");
+        assert_eq!(added(&transcript(90, 1), "x", &one), None, "it was cut off");
+        // shorter and later: a part was taken back, and something else came
+        let known = Known { ended_at: Some("2026-03-01T10:00:00Z".into()), ..one.clone() };
+        let mut undone = transcript(90, 1);
+        undone.ended_at = Some("2026-03-01T10:00:00.500Z".into());
+        undone.files_modified.push("new".into());
+        let undone = added(&undone, "x", &known).expect("something");
+        assert_eq!((undone.from, undone.to, &undone.files[..]), (100, 101, &["new".to_owned()][..]));
+        assert_eq!(undone.pending_tasks.expect("a list")[0].text, "do 1");
+        let second = added(&transcript(250, 5), "x", &one).expect("something");
+        assert_eq!((second.from, second.rows, second.tools[0].count, second.tokens.input), (100, 15, 3, 30));
+        assert_eq!(
+            (&second.files[..], &second.tools[0].samples[..]),
+            (&["f2".into(), "f3".into(), "f4".into()][..], &["run 2".to_owned()][..])
+        );
+        let both = only(&[first, second]);
+        let whole = added(&transcript(250, 5), "x", &Known::default()).map(|all| only(&[all]));
+        assert_eq!(Some(both), whole, "in two collections or in one");
+    }
+
+    #[test]
+    fn parts_that_two_clones_collected_count_once() {
+        let part = |from: u64, to: u64, count: u64| Collected {
+            agent: "codex".into(),
+            transcript: "x".into(),
+            from,
+            to,
+            tools: vec![ToolSummary { category: "shell".into(), count, ..Default::default() }],
+            ..Default::default()
+        };
+        let count = |all: &[Collected]| only(all).tools.first().map_or(0, |tool| tool.count);
+        assert_eq!(count(&[part(0, 100, 1), part(0, 100, 1), part(100, 150, 1)]), 2);
+        assert_eq!(count(&[part(0, 100, 1), part(0, 120, 5), part(100, 150, 1)]), 2, "the way that leads furthest");
+        assert_eq!(count(&[part(0, 100, 1), part(0, 120, 5)]), 5);
+        assert_eq!(count(&[part(50, 100, 1)]), 1, "what was before is with another session");
+        assert_eq!(count(&[part(0, 30, 1), part(40, 100, 2), part(0, 50, 9)]), 3, "nothing else is left out");
+        let many: Vec<Collected> = (0..500).map(|at| part(at * 10, at * 10 + 15, 1)).collect();
+        assert_eq!(count(&many), 250);
+        assert_eq!(count(&[part(0, 0, 1), part(10, 5, 1)]), 0);
+    }
+
+    #[test]
+    fn transcripts_are_told_apart() {
+        let of = |agent: &str, id: &str| Collected {
+            agent: agent.into(),
+            transcript: id.into(),
+            to: 1,
+            ..Default::default()
+        };
+        assert_eq!(known(&[of("codex", "x"), of("codex", "y"), of("gemini", "x")]).len(), 3);
+        assert_eq!(known(&[]).len(), 0);
+    }
+}

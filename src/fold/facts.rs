@@ -1,0 +1,293 @@
+//! What metrics need to know of one session: small, computed from that session alone, so that it can be kept.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::fold::session_state::Gathered;
+use empirica_notes::model::{Head, Id, SessionId, Verdict};
+
+/// What a session did, as far as metrics count it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// The session.
+    pub session: SessionId,
+    /// Its agent: the one that began it.
+    pub ai: String,
+    /// When it began, milliseconds since 1970. For a session whose start is not stored here, its first record's time.
+    pub began_ms: i64,
+    /// From its start to the first journal entry that was not proposed to it, in milliseconds; `None` without an entry,
+    /// without a stored start, and when the clocks of both disagree.
+    pub to_first_entry_ms: Option<u64>,
+    /// What it handed over, oldest first.
+    pub handoffs: Vec<Given>,
+    /// What it took up, oldest first.
+    pub accepts: Vec<Taken>,
+    /// The files it wrote or edited, and those its handoffs name. Empty for a session that took up nothing: nobody asks.
+    pub touched: BTreeSet<String>,
+    /// What it did not know and what failed, oldest first within each kind.
+    pub inquiries: Vec<Inquiry>,
+}
+
+/// A handoff.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Given {
+    /// Its record.
+    pub id: Id,
+    /// When it was made, milliseconds since 1970.
+    pub at_ms: i64,
+    /// Whether no newer one took its place.
+    pub in_force: bool,
+    /// Its artifacts, each once.
+    pub paths: BTreeSet<String>,
+}
+
+/// An acknowledgement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Taken {
+    pub id: Id,
+    /// When it was made, milliseconds since 1970.
+    pub at_ms: i64,
+    pub of: Id,
+    /// The session that handed over; `None` when nobody knows.
+    pub from: Option<SessionId>,
+    /// What was decided, if anything.
+    pub decision: Option<Verdict>,
+    pub questions: u32,
+    pub gaps: u32,
+}
+
+impl Taken {
+    /// Whether nothing had to be asked and nothing was missed.
+    pub fn is_clear(&self) -> bool {
+        self.questions + self.gaps == 0
+    }
+}
+
+/// What was investigated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A question.
+    Unknown,
+    /// An approach that failed.
+    DeadEnd,
+}
+
+impl Kind {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Unknown => "unknown",
+            Kind::DeadEnd => "dead_end",
+        }
+    }
+}
+
+/// A question, answered or not, or an approach that failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Inquiry {
+    /// Its record; its time is the one in the id.
+    pub id: Id,
+    /// Which of both.
+    pub kind: Kind,
+    /// The question or the approach.
+    pub text: String,
+}
+
+/// The facts of a session. `aside` has the handoffs that a newer one took the place of
+/// ([`superseded`](empirica_notes::model::superseded::superseded)), at least those of this session.
+pub fn facts(gathered: &Gathered, aside: &BTreeSet<Id>) -> Facts {
+    let session = &gathered.session;
+    let began_ms = at_ms(&session.started_at, &session.began);
+    // a session whose start is stored knows where it worked
+    let first = gathered.first_entry_at.as_deref().filter(|_| session.worktree.is_some()).and_then(parsed_ms);
+    let given = |(head, handoff): &(Head, empirica_notes::model::Handoff)| Given {
+        id: head.id.clone(),
+        at_ms: at_ms(&head.at, &head.id),
+        in_force: !aside.contains(&head.id),
+        paths: handoff.artifacts.iter().map(|path| plain(path)).collect(),
+    };
+    let handoffs: Vec<Given> = gathered.handoffs.iter().map(given).collect();
+    let taken = |(head, accept): &(Head, empirica_notes::model::Accept)| Taken {
+        id: head.id.clone(),
+        at_ms: at_ms(&head.at, &head.id),
+        of: accept.of.clone(),
+        from: accept.concerns.first().cloned(),
+        decision: accept.decision,
+        questions: accept.questions.len() as u32,
+        gaps: accept.gaps.len() as u32,
+    };
+    let accepts: Vec<Taken> = gathered.accepts.iter().map(taken).collect();
+    let mut touched = BTreeSet::new();
+    if !accepts.is_empty() {
+        touched.extend(gathered.touched_files.iter().map(|path| plain(path)));
+        touched.extend(handoffs.iter().flat_map(|given| given.paths.iter().cloned()));
+    }
+    Facts {
+        session: session.id.clone(),
+        ai: session.ai.clone(),
+        began_ms,
+        to_first_entry_ms: first.and_then(|first| u64::try_from(first - began_ms).ok()),
+        handoffs,
+        accepts,
+        touched,
+        inquiries: inquiries(gathered),
+    }
+}
+
+fn inquiries(gathered: &Gathered) -> Vec<Inquiry> {
+    let inquiry = |id: &Id, kind, text: &String| Inquiry { id: id.clone(), kind, text: text.clone() };
+    let open = gathered.unknowns.iter().filter_map(|item| Some(inquiry(item.id.as_ref()?, Kind::Unknown, &item.text)));
+    let answered = gathered.answered.iter().map(|answered| inquiry(&answered.id, Kind::Unknown, &answered.question));
+    let failed = gathered.dead_end_ids.iter().zip(&gathered.dead_ends);
+    let failed = failed.map(|(id, failure)| inquiry(id, Kind::DeadEnd, &failure.approach));
+    let mut out: Vec<Inquiry> = open.chain(answered).chain(failed).collect();
+    out.sort_by(|a, b| (a.kind, &a.id).cmp(&(b.kind, &b.id)));
+    out
+}
+
+/// A path without what names the folder it starts from.
+fn plain(path: &str) -> String {
+    let mut rest = path.trim();
+    while let Some(inner) = rest.strip_prefix("./") {
+        rest = inner.trim_start_matches('/');
+    }
+    rest.to_owned()
+}
+
+fn parsed_ms(at: &str) -> Option<i64> {
+    chrono::DateTime::parse_from_rfc3339(at).ok().map(|time| time.timestamp_millis())
+}
+
+/// The time a record names, else the one in an id.
+fn at_ms(at: &str, id: &Id) -> i64 {
+    parsed_ms(at).unwrap_or_else(|| i64::try_from(id.ms()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use empirica_notes::model::goal::{Goal, Priority};
+    use empirica_notes::model::journal::{Activity, DeadEnd, Finding, Resolve, Unknown};
+    use empirica_notes::model::record::VERSION;
+    use empirica_notes::model::session::SessionStart;
+    use empirica_notes::model::{Accept, Body, Handoff, Record};
+
+    const SESSION: &str = "11111111-2222-4333-8444-555555555555";
+
+    fn record(second: u64, body: Body) -> Record {
+        let head = Head {
+            v: VERSION,
+            id: Id::at(1_767_225_600_000 + second * 1000),
+            session: SessionId::parse(SESSION),
+            ai: "ada".into(),
+            at: format!("2026-01-01T00:00:{second:02}.000Z"),
+            commit: None,
+            tree: None,
+        };
+        Record { head, body }
+    }
+
+    fn started() -> Record {
+        let start = SessionStart {
+            task: None,
+            kind: None,
+            external_id: None,
+            worktree: "main".into(),
+            place: "p".into(),
+            from: None,
+            from_handoff: None,
+        };
+        record(0, Body::SessionStart(start))
+    }
+
+    fn of(records: &[Record]) -> Facts {
+        let aside = empirica_notes::model::superseded::superseded(records);
+        let session = records[0].head.session.clone().expect("a session");
+        facts(&Gathered::collect(records, &session).expect("its start"), &aside)
+    }
+
+    fn finding(second: u64) -> Record {
+        record(second, Body::Finding(Finding { text: "f".into(), impact: None, memory: None, led_from: None }))
+    }
+
+    fn proposed(second: u64) -> Record {
+        let goal = Goal {
+            text: "g".into(),
+            criteria: Vec::new(),
+            priority: Priority::Medium,
+            rationale: None,
+            vector: Some("know".into()),
+        };
+        record(second, Body::Goal(goal))
+    }
+
+    #[test]
+    fn the_first_entry_is_the_first_thing_the_agent_said_itself() {
+        assert_eq!(of(&[started(), proposed(2), finding(7), finding(9)]).to_first_entry_ms, Some(7000));
+        assert_eq!(of(&[started(), proposed(2)]).to_first_entry_ms, None);
+        assert_eq!(of(&[started()]).to_first_entry_ms, None);
+        assert_eq!(of(&[finding(7), finding(9)]).to_first_entry_ms, None, "its start is not stored here");
+        let mut late = started();
+        late.head.at = "2026-01-01T00:00:08.000Z".into();
+        assert_eq!(of(&[late, finding(7)]).to_first_entry_ms, None, "clocks disagree");
+    }
+
+    #[test]
+    fn an_answered_question_was_asked_all_the_same() {
+        let asked = record(1, Body::Unknown(Unknown { text: "u?".into(), led_from: None }));
+        let answer = Resolve { of: asked.head.id.clone(), text: "so".into(), concerns: Vec::new() };
+        let failed = DeadEnd { approach: "a".into(), why: "w".into(), led_from: None };
+        let open = record(3, Body::Unknown(Unknown { text: "v?".into(), led_from: None }));
+        let records = [started(), asked, record(2, Body::Resolve(answer)), open, record(4, Body::DeadEnd(failed))];
+        let found: Vec<(Kind, String)> = of(&records).inquiries.into_iter().map(|i| (i.kind, i.text)).collect();
+        let expected = [(Kind::Unknown, "u?"), (Kind::Unknown, "v?"), (Kind::DeadEnd, "a")];
+        assert_eq!(found, expected.map(|(kind, text)| (kind, text.to_owned())));
+    }
+
+    #[test]
+    fn paths_are_those_of_handoffs_and_of_what_was_written() {
+        let handoff = |second, artifacts: &[&str]| {
+            let artifacts = artifacts.iter().map(|path| (*path).to_owned()).collect();
+            let handoff = Handoff { kind: "epistemic".into(), artifacts, ..Default::default() };
+            record(second, Body::Handoff(Box::new(handoff)))
+        };
+        let activity = |second, category: &str, file: &str| {
+            let (category, files) = (category.to_owned(), vec![file.to_owned()]);
+            record(
+                second,
+                Body::Activity(Activity { category, text: "t".into(), failed: false, files, led_from: None }),
+            )
+        };
+        let mut records = vec![
+            started(),
+            activity(1, "edit", "./src/a.rs"),
+            activity(2, "read", "src/read.rs"),
+            handoff(3, &["b"]),
+            handoff(4, &["b", "./c"]),
+        ];
+        let found = of(&records);
+        let given: Vec<(bool, usize)> = found.handoffs.iter().map(|h| (h.in_force, h.paths.len())).collect();
+        assert_eq!(given, [(false, 1), (true, 2)]);
+        assert!(found.touched.is_empty(), "it took up nothing");
+        let accept = Accept {
+            of: Id::at(5),
+            concerns: Vec::new(),
+            understanding: None,
+            decision: Some(Verdict::Refine),
+            instructions: None,
+            questions: vec!["q".into()],
+            gaps: vec!["g".into(), "h".into()],
+            resolution: None,
+        };
+        records.push(record(5, Body::Accept(accept)));
+        let found = of(&records);
+        assert_eq!(found.touched.iter().collect::<Vec<_>>(), ["b", "c", "src/a.rs"]);
+        assert_eq!((found.accepts[0].questions, found.accepts[0].gaps, found.accepts[0].is_clear()), (1, 2, false));
+        assert_eq!(found.to_first_entry_ms, Some(1000));
+        let kept = serde_json::to_string(&found).unwrap();
+        assert_eq!(serde_json::from_str::<Facts>(&kept).unwrap(), found);
+    }
+}

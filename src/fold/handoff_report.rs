@@ -1,0 +1,170 @@
+//! The handoff report: what follows from a session's records, what git knows and what the agent adds.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+
+use crate::fold::assessment::{calibration, gaps, trajectory};
+use crate::fold::session_state::{Gathered, add_new};
+use empirica_notes::error::{Command, blank, empirica};
+use empirica_notes::model::Handoff;
+use empirica_notes::model::assessment::CommitLine;
+use empirica_notes::model::handoff::{Item, MadeIn};
+
+/// What the agent says with the handoff itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Said {
+    /// The task, instead of the session's.
+    pub task: Option<String>,
+    /// What was done.
+    pub accomplished: Vec<String>,
+    /// What was learned, beyond the journal.
+    pub findings: Vec<String>,
+    /// What is still unknown, beyond the journal.
+    pub unknowns: Vec<String>,
+    /// What the next session must know.
+    pub context: Option<String>,
+    /// What to do next; `None` leaves what an earlier handoff said.
+    pub next_steps: Option<Vec<String>>,
+    /// Files made or changed, beyond what git knows.
+    pub artifacts: Vec<String>,
+}
+
+impl Said {
+    /// Drops findings and unknowns that are already logged in a session, and repeats, so a retry does not duplicate them.
+    /// Texts are compared as `stored` has them, without secrets.
+    pub fn drop_logged(&mut self, session: &Gathered, stored: &dyn Fn(&str) -> String) {
+        let texts = |items: &[Item]| items.iter().map(|item| item.text.clone()).collect();
+        drop_known(&mut self.findings, texts(&session.findings), stored);
+        drop_known(&mut self.unknowns, texts(&session.unknowns), stored);
+    }
+
+    /// Drops accomplishments and artifacts that [`report`] carries over from an earlier handoff, compared likewise.
+    pub fn drop_carried(&mut self, session: &Gathered, stored: &dyn Fn(&str) -> String) {
+        let carried =
+            |list: fn(&Handoff) -> &Vec<String>| carried_from(session).into_iter().flat_map(list).cloned().collect();
+        drop_known(&mut self.accomplished, carried(|handoff| &handoff.accomplished), stored);
+        drop_known(&mut self.artifacts, carried(|handoff| &handoff.named_artifacts), stored);
+    }
+}
+
+fn drop_known(said: &mut Vec<String>, mut known: BTreeSet<String>, stored: &dyn Fn(&str) -> String) {
+    said.retain(|text| known.insert(stored(text)));
+}
+
+/// The handoff of a session whose own words the next one repeats.
+fn carried_from(session: &Gathered) -> Option<&Handoff> {
+    session.handoffs.iter().rev().map(|(_, handoff)| handoff).find(|handoff| handoff.kind == "epistemic")
+}
+
+/// What git knows since the session began.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Work {
+    /// The commits, newest first.
+    pub commits: Vec<CommitLine>,
+    /// Files committed or changed.
+    pub files: Vec<String>,
+    /// The state of git now; `None` when git could not be asked.
+    pub git: Option<MadeIn>,
+}
+
+/// A handoff of the session at `now`. What an earlier handoff of the session said in words of its own (accomplished,
+/// context, next steps, artifacts) is carried over unless it is said anew, since the new one takes its place.
+pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -> Handoff {
+    let earlier = carried_from(gathered);
+    let (before, after) = (gathered.before(), gathered.after());
+    let calibration_status = calibration::status(before, after);
+    let shown_after = after.or_else(|| {
+        // without a POSTFLIGHT the way so far is shown
+        let (_, last) = gathered.last()?;
+        (gathered.assessments.len() > 1).then_some(&last.vectors)
+    });
+    let plain = |text: &String| Item { id: None, text: text.clone() };
+    let mut findings = gathered.findings.clone();
+    findings.extend(said.findings.iter().map(plain));
+    let mut unknowns = gathered.unknowns.clone();
+    unknowns.extend(said.unknowns.iter().map(plain));
+    let answered = gathered.answered.iter().map(|a| (a.question.as_str(), a.answer.as_str()));
+    let gaps_filled = gaps::filled(before, after, answered, findings.iter().map(|f| f.text.as_str()));
+
+    let carried = |list: fn(&Handoff) -> &Vec<String>| earlier.map(list).cloned().unwrap_or_default();
+    let mut accomplished = carried(|h| &h.accomplished);
+    add_new(&mut accomplished, &said.accomplished);
+    let next_steps = said.next_steps.unwrap_or_else(|| carried(|h| &h.next_steps));
+    let mut named_artifacts = carried(|h| &h.named_artifacts);
+    add_new(&mut named_artifacts, &said.artifacts);
+    let mut artifacts = named_artifacts.clone();
+    add_new(&mut artifacts, work.files.iter().chain(&gathered.touched_files));
+    let task = said.task.or_else(|| gathered.session.task.clone()).or_else(|| earlier.map(|h| h.task.clone()));
+    let started = DateTime::parse_from_rfc3339(&gathered.session.started_at).ok();
+    Handoff {
+        kind: "epistemic".to_owned(),
+        to: None,
+        task_id: None,
+        iteration: None,
+        payload: None,
+        regenerates: None,
+        clarifications: Vec::new(),
+        missed: Vec::new(),
+        relevant: Vec::new(),
+        left_out: Vec::new(),
+        since: None,
+        git: work.git,
+        automatic: false,
+        task: task.unwrap_or_default(),
+        started_at: gathered.session.started_at.clone(),
+        duration_seconds: started.map_or(0, |t| (now - t.with_timezone(&Utc)).num_seconds().max(0) as u64),
+        session_status: if gathered.session.is_active() { "active" } else { "ended" }.to_owned(),
+        trajectory: trajectory::rows(before, shown_after, calibration_status),
+        calibration_status,
+        accomplished,
+        commits: work.commits,
+        // what is left open says it
+        recommendations: Vec::new(),
+        findings,
+        gaps_filled,
+        unknowns,
+        dead_ends: gathered.dead_ends.clone(),
+        mistakes: gathered.mistakes.clone(),
+        decisions: gathered.decisions.clone(),
+        evidence: gathered.evidence.clone(),
+        goals: gathered.goals.clone(),
+        tools: gathered.tools.clone(),
+        sources: gathered.sources.clone(),
+        context: said.context.or_else(|| earlier.map(|h| h.context.clone())).unwrap_or_default(),
+        next_steps,
+        artifacts,
+        named_artifacts,
+        // known only when it is stored
+        uncommitted: Vec::new(),
+        assessments: gathered.assessed(),
+    }
+}
+
+/// What a good handoff still lacks, with the command that adds it.
+pub fn missing(handoff: &Handoff) -> Vec<(&'static str, Command)> {
+    let checks = [
+        (handoff.task.is_empty(), "task", "-m", "<what was to be done>"),
+        (handoff.findings.is_empty(), "findings", "--finding", "<what you learned>"),
+        (handoff.unknowns.is_empty(), "unknowns", "--unknown", "<what is still open>"),
+        (handoff.context.is_empty(), "context", "--context", "<what the next session must know>"),
+        (handoff.artifacts.is_empty(), "artifacts", "--artifact", "<path>"),
+    ];
+    let lacking = checks.into_iter().filter(|(lacks, ..)| *lacks);
+    lacking.map(|(_, what, option, shown)| (what, empirica("handoff").option(option, blank(shown)))).collect()
+}
+
+/// A duration as people say it: "45 s", "12 min", "2 h 5 min", "3 d 4 h".
+pub fn duration(seconds: u64) -> String {
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let pair = |big: u64, unit: &str, small: u64, small_unit: &str| match small {
+        0 => format!("{big} {unit}"),
+        _ => format!("{big} {unit} {small} {small_unit}"),
+    };
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min"),
+        (0, ..) => pair(hours, "h", minutes % 60, "min"),
+        _ => pair(days, "d", hours % 24, "h"),
+    }
+}

@@ -1,0 +1,139 @@
+//! Which sessions took up which handoffs: what passes from one agent to the next.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::fold::session_state::Gathered;
+use empirica_notes::model::{Id, SessionId};
+
+/// A session went on where another one had stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passing {
+    /// The handoff; `None` when the session that is continued wrote none.
+    pub handoff: Option<Id>,
+    /// The session that stopped.
+    pub from: SessionId,
+    /// The session that went on.
+    pub to: SessionId,
+    /// The record of the session that went on in which it says so: its start, or an acknowledgement.
+    pub by: Id,
+    /// Whether it acknowledged the handoff; else it began with it.
+    pub accepted: bool,
+}
+
+/// What was passed on among these sessions, in order of when it was taken up; a session that begins with a handoff and
+/// acknowledges it is told once.
+pub fn passings<'g>(sessions: impl IntoIterator<Item = &'g Gathered> + Clone) -> Vec<Passing> {
+    let mut by_handoff: BTreeMap<&Id, &SessionId> = BTreeMap::new();
+    let mut of_session: BTreeMap<&SessionId, Vec<&Id>> = BTreeMap::new();
+    for gathered in sessions.clone() {
+        let handoffs: Vec<&Id> = gathered.handoffs.iter().map(|(head, _)| &head.id).collect();
+        by_handoff.extend(handoffs.iter().map(|id| (*id, &gathered.session.id)));
+        of_session.insert(&gathered.session.id, handoffs);
+    }
+    let mut out = Vec::new();
+    for gathered in sessions {
+        let session = &gathered.session;
+        let began_with = session.from_handoff.as_ref().filter(|id| by_handoff.contains_key(id));
+        let from = began_with.and_then(|id| by_handoff.get(id).copied()).or(session.from.as_ref());
+        if let Some(from) = from.filter(|from| of_session.contains_key(from) && **from != session.id) {
+            let before = || of_session.get(from)?.iter().rev().find(|id| **id < &session.began).copied();
+            let (handoff, by) = (began_with.or_else(before).cloned(), session.began.clone());
+            out.push(Passing { handoff, from: from.clone(), to: session.id.clone(), by, accepted: false });
+        }
+        for (head, accept) in &gathered.accepts {
+            let Some(from) = by_handoff.get(&accept.of).filter(|from| ***from != session.id) else { continue };
+            let (handoff, to) = (Some(accept.of.clone()), session.id.clone());
+            out.push(Passing { handoff, from: (*from).clone(), to, by: head.id.clone(), accepted: true });
+        }
+    }
+    let mut told = BTreeSet::new();
+    out.sort_by(|a, b| (&a.by, a.accepted).cmp(&(&b.by, b.accepted)));
+    out.retain(|passing| told.insert((passing.handoff.clone(), passing.from.clone(), passing.to.clone())));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use empirica_notes::model::session::SessionStart;
+    use empirica_notes::model::{Accept, Body, Handoff, Head, Record};
+
+    fn id(n: u32) -> Id {
+        Id::parse(&format!("00000000-0000-7000-8000-0000{n:08x}")).unwrap()
+    }
+
+    fn session(n: u32) -> SessionId {
+        SessionId::parse(&format!("{n:08x}-0000-4000-8000-000000000000")).unwrap()
+    }
+
+    fn record(n: u32, of: u32, body: Body) -> Record {
+        let at = format!("2026-01-01T00:00:{n:02}.000Z");
+        let (commit, tree) = (None, None);
+        Record { head: Head { v: 1, id: id(n), session: Some(session(of)), ai: "a".into(), at, commit, tree }, body }
+    }
+
+    fn start(n: u32, of: u32, from: Option<u32>, from_handoff: Option<u32>) -> Record {
+        let start = SessionStart {
+            task: None,
+            kind: None,
+            external_id: None,
+            worktree: "main".into(),
+            place: "p".into(),
+            from: from.map(session),
+            from_handoff: from_handoff.map(id),
+        };
+        record(n, of, Body::SessionStart(start))
+    }
+
+    fn handoff(n: u32, of: u32) -> Record {
+        record(n, of, Body::Handoff(Box::new(Handoff { kind: "epistemic".into(), ..Handoff::default() })))
+    }
+
+    fn accept(n: u32, of: u32, handoff: u32) -> Record {
+        let accept = Accept {
+            of: id(handoff),
+            concerns: Vec::new(),
+            understanding: None,
+            decision: None,
+            instructions: None,
+            questions: Vec::new(),
+            gaps: Vec::new(),
+            resolution: None,
+        };
+        record(n, of, Body::Accept(accept))
+    }
+
+    /// Handoff, from, to, record, accepted; all by their numbers.
+    fn told(records: &[Record], sessions: &[u32]) -> Vec<(Option<Id>, SessionId, SessionId, Id, bool)> {
+        let gathered: Vec<Gathered> =
+            sessions.iter().filter_map(|n| Gathered::collect(records, &session(*n))).collect();
+        passings(&gathered).into_iter().map(|p| (p.handoff, p.from, p.to, p.by, p.accepted)).collect()
+    }
+
+    #[test]
+    fn a_session_begins_with_a_handoff_or_takes_it_up() {
+        let records = [
+            start(1, 1, None, None),
+            handoff(2, 1),
+            handoff(3, 1),
+            start(4, 2, Some(1), Some(2)),
+            accept(5, 2, 2),
+            start(6, 3, Some(1), None),
+            start(7, 4, None, None),
+            accept(8, 4, 3),
+            accept(9, 1, 3),
+        ];
+        let expected = [(2, 1, 2, 4, false), (3, 1, 3, 6, false), (3, 1, 4, 8, true)];
+        let expected =
+            expected.map(|(h, from, to, by, accepted)| (Some(id(h)), session(from), session(to), id(by), accepted));
+        assert_eq!(told(&records, &[1, 2, 3, 4]), expected);
+        assert_eq!(told(&records, &[4, 3, 2, 1]), expected, "whatever their order");
+        assert_eq!(told(&records, &[2, 3, 4]), [], "who handed over is not among them");
+    }
+
+    #[test]
+    fn a_session_may_be_continued_without_a_handoff() {
+        let records = [start(1, 1, None, None), start(2, 2, Some(1), None), handoff(3, 1), start(4, 4, Some(4), None)];
+        assert_eq!(told(&records, &[1, 2, 4]), [(None, session(1), session(2), id(2), false)]);
+    }
+}

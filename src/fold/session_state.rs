@@ -1,0 +1,350 @@
+//! Everything one session said, sorted by kind, as it stands now.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::fold::collected::{Known, activity, add_tool, known};
+use crate::fold::journal::{answers, goals, sessions};
+use crate::text::shorten::short;
+use empirica_notes::model::goal::GoalState;
+use empirica_notes::model::handoff::{Assessed, Choice, Failure, Item, Proof, Slip, ToolUse};
+use empirica_notes::model::session::Session;
+use empirica_notes::model::vectors::Vectors;
+use empirica_notes::model::{Accept, Assessment, Body, Checkpoint, Handoff, Head, Id, Phase, Record, SessionId};
+use empirica_transcripts::model::ToolSummary;
+
+/// The longest sample of an activity, in characters.
+const SAMPLE: usize = 120;
+
+/// A question that was answered.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Answered {
+    /// The record of the question.
+    #[serde(skip)]
+    pub id: Id,
+    /// The question.
+    pub question: String,
+    /// Its answer.
+    pub answer: String,
+}
+
+/// A session's records by kind, each list oldest first.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
+pub struct Gathered {
+    pub session: Session,
+    /// Its assessments with their envelopes.
+    pub assessments: Vec<(Head, Assessment)>,
+    /// Its snapshots with their envelopes.
+    pub checkpoints: Vec<(Head, Checkpoint)>,
+    /// Its handoffs with their envelopes.
+    pub handoffs: Vec<(Head, Handoff)>,
+    /// The handoffs it took up, with their envelopes.
+    pub accepts: Vec<(Head, Accept)>,
+    /// What was collected from the transcripts of its agent, by transcript.
+    pub transcripts: Vec<Known>,
+    /// The sessions that continue it, by their first records, oldest first.
+    pub continued_by: Vec<Head>,
+    pub findings: Vec<Item>,
+    pub unknowns: Vec<Item>,
+    pub answered: Vec<Answered>,
+    pub dead_ends: Vec<Failure>,
+    /// The records of these failures, in the same order.
+    pub dead_end_ids: Vec<Id>,
+    pub mistakes: Vec<Slip>,
+    pub decisions: Vec<Choice>,
+    /// The last run of each check, in the order of the last runs.
+    pub evidence: Vec<Proof>,
+    /// What was consulted, each once.
+    pub sources: Vec<String>,
+    /// Tool categories, most used first: as its agent's transcripts tell, or as it logged when that is more.
+    pub tools: Vec<ToolUse>,
+    /// The same with how many failed and what the first three different ones were about.
+    pub activity: Vec<ToolSummary>,
+    /// What of that it logged itself.
+    pub logged: Vec<ToolSummary>,
+    /// Files that activities or transcripts wrote or edited, each once.
+    pub touched_files: Vec<String>,
+    /// The goals it has, whoever set them.
+    pub goals: Vec<GoalState>,
+    /// How many journal entries it made.
+    pub entries: usize,
+    /// When it made the first of them that was not proposed to it, RFC 3339 UTC; `None` without one.
+    pub first_entry_at: Option<String>,
+    /// The ids of its journal entries and assessments, in order.
+    pub said: Vec<Id>,
+    /// The time of its last record, RFC 3339 UTC.
+    pub last_at: String,
+    /// The last record the session made itself: not what was attached, superseded or digested for it, which can be
+    /// long after its work. For a session of which nothing else is stored, the record it began with.
+    pub end: Id,
+}
+
+impl Gathered {
+    /// Sorts the records of one session out of all those given, in order of id; records of other sessions count where
+    /// they answer its questions or end its goals. `None` when none is of the session.
+    pub fn collect<'a>(records: impl IntoIterator<Item = &'a Record> + Clone, id: &SessionId) -> Option<Self> {
+        let own: Vec<&Record> = records.clone().into_iter().filter(|r| r.head.session.as_ref() == Some(id)).collect();
+        let session = sessions(own.iter().copied()).remove(id)?;
+        let owned = goals(records.clone()).into_iter().filter(|owned| owned.session.as_ref() == Some(id));
+        let goals = owned.map(|owned| owned.goal).collect();
+        let continues =
+            |record: &&Record| matches!(&record.body, Body::SessionStart(start) if start.from.as_ref() == Some(id));
+        let continued_by = records.clone().into_iter().filter(continues).map(|record| record.head.clone()).collect();
+        Some(Gathered { continued_by, ..Self::of(session, &own, &answers(records), goals) })
+    }
+
+    /// Sorts a session's own records.
+    fn of(session: Session, own: &[&Record], answers: &BTreeMap<Id, String>, mut goals: Vec<GoalState>) -> Self {
+        // what the agent set itself comes before what was proposed to it
+        goals.sort_by_key(|goal| goal.vector.is_some());
+        let mut out = Gathered {
+            end: session.began.clone(),
+            session,
+            assessments: Vec::new(),
+            checkpoints: Vec::new(),
+            handoffs: Vec::new(),
+            accepts: Vec::new(),
+            transcripts: Vec::new(),
+            continued_by: Vec::new(),
+            findings: Vec::new(),
+            unknowns: Vec::new(),
+            answered: Vec::new(),
+            dead_ends: Vec::new(),
+            dead_end_ids: Vec::new(),
+            mistakes: Vec::new(),
+            decisions: Vec::new(),
+            evidence: Vec::new(),
+            sources: Vec::new(),
+            tools: Vec::new(),
+            activity: Vec::new(),
+            logged: Vec::new(),
+            touched_files: Vec::new(),
+            goals,
+            entries: 0,
+            first_entry_at: None,
+            said: Vec::new(),
+            last_at: String::new(),
+        };
+        let mut logged: Vec<ToolSummary> = Vec::new();
+        let mut collections = Vec::new();
+        let (mut consulted, mut touched) = (BTreeSet::new(), BTreeSet::new());
+        // the last run of each command, and when it was
+        let mut evidence: BTreeMap<&str, (usize, Proof)> = BTreeMap::new();
+        for record in own {
+            out.last_at.clone_from(&record.head.at);
+            if !record.body.is_aside() && !matches!(record.body, Body::Digest(_)) {
+                out.end.clone_from(&record.head.id);
+            }
+            out.entries += 1;
+            let before = out.entries;
+            let item = |text: &str| Item { id: Some(record.head.id.clone()), text: text.to_owned() };
+            match &record.body {
+                Body::Finding(finding) => out.findings.push(item(&finding.text)),
+                Body::Unknown(unknown) => match answers.get(&record.head.id) {
+                    Some(answer) => out.answered.push(Answered {
+                        id: record.head.id.clone(),
+                        question: unknown.text.clone(),
+                        answer: answer.clone(),
+                    }),
+                    None => out.unknowns.push(item(&unknown.text)),
+                },
+                Body::DeadEnd(dead_end) => {
+                    out.dead_ends.push(Failure { approach: dead_end.approach.clone(), why: dead_end.why.clone() });
+                    out.dead_end_ids.push(record.head.id.clone());
+                }
+                Body::Mistake(mistake) => {
+                    out.mistakes.push(Slip { text: mistake.text.clone(), prevention: mistake.prevention.clone() })
+                }
+                Body::Decision(decision) => out.decisions.push(Choice {
+                    text: decision.text.clone(),
+                    why: decision.why.clone(),
+                    alternatives: decision.alternatives.clone(),
+                }),
+                Body::Source(source) => {
+                    out.sources.extend(consulted.insert(&source.location).then(|| source.location.clone()));
+                }
+                Body::Evidence(run) => {
+                    let runs = evidence.get(run.command.as_str()).map_or(0, |(_, proof)| proof.runs);
+                    let (command, files) = (run.command.clone(), run.files.clone());
+                    let proof = Proof { command, exit: run.exit, files, runs: runs + 1 };
+                    evidence.insert(&run.command, (out.entries, proof));
+                }
+                Body::Activity(activity) => {
+                    let samples = vec![short(&activity.text, SAMPLE)];
+                    add_tool(
+                        &mut logged,
+                        &ToolSummary {
+                            category: activity.category.clone(),
+                            count: 1,
+                            errors: u64::from(activity.failed),
+                            samples,
+                        },
+                    );
+                    if matches!(activity.category.as_str(), "write" | "edit") {
+                        let new = activity.files.iter().filter(|file| touched.insert(*file));
+                        out.touched_files.extend(new.cloned());
+                    }
+                }
+                Body::Assessment(assessment) => {
+                    out.entries -= 1;
+                    out.assessments.push((record.head.clone(), (**assessment).clone()));
+                }
+                Body::Checkpoint(checkpoint) => {
+                    out.entries -= 1;
+                    out.checkpoints.push((record.head.clone(), (**checkpoint).clone()));
+                }
+                Body::Handoff(handoff) => {
+                    out.entries -= 1;
+                    out.handoffs.push((record.head.clone(), (**handoff).clone()));
+                }
+                Body::Accept(accept) => {
+                    out.entries -= 1;
+                    out.accepts.push((record.head.clone(), accept.clone()));
+                }
+                Body::Transcript(collected) => {
+                    out.entries -= 1;
+                    collections.push(collected.as_ref());
+                }
+                Body::SessionStart(_)
+                | Body::SessionEnd(_)
+                | Body::Digest(_)
+                | Body::Answer(_)
+                | Body::Attach(_)
+                | Body::Retract(_)
+                | Body::Supersede(_) => out.entries -= 1,
+                _ => {}
+            }
+            let is_proposed = matches!(&record.body, Body::Goal(goal) if goal.vector.is_some());
+            if out.first_entry_at.is_none() && out.entries == before && !is_proposed {
+                out.first_entry_at = Some(record.head.at.clone());
+            }
+            let by_itself = matches!(
+                record.body,
+                Body::Handoff(_)
+                    | Body::Digest(_)
+                    | Body::Accept(_)
+                    | Body::Answer(_)
+                    | Body::Transcript(_)
+                    | Body::Supersede(_)
+                    | Body::Retract(_)
+                    | Body::Attach(_)
+                    | Body::SessionEnd(_)
+            );
+            if !by_itself {
+                out.said.push(record.head.id.clone());
+            }
+        }
+        let mut evidence: Vec<(usize, Proof)> = evidence.into_values().collect();
+        evidence.sort_by_key(|(at, _)| *at);
+        out.evidence = evidence.into_iter().map(|(_, proof)| proof).collect();
+        out.transcripts = known(collections);
+        for transcript in &out.transcripts {
+            let new = transcript.files.iter().filter(|file| touched.insert(*file));
+            out.touched_files.extend(new.cloned());
+        }
+        out.activity = activity(logged.clone(), &out.transcripts);
+        out.logged = logged;
+        out.tools = counts(&out.activity);
+        out
+    }
+
+    /// Leaves out what was collected up to a record, out of all that the session said: what is left is what was added since.
+    pub fn leave_out_collected(&mut self, all: &[&Record], upto: &Id) {
+        let collected = |record: &&&Record| {
+            matches!(record.body, Body::Transcript(_)) && record.head.session.as_ref() == Some(&self.session.id)
+        };
+        let before = all.iter().filter(collected).filter(|record| record.head.id <= *upto).filter_map(|record| {
+            match &record.body {
+                Body::Transcript(collected) => Some(collected.as_ref()),
+                _ => None,
+            }
+        });
+        for old in known(before) {
+            self.touched_files.retain(|file| !old.files.contains(file));
+            let own =
+                self.transcripts.iter_mut().find(|own| (&own.agent, &own.transcript) == (&old.agent, &old.transcript));
+            if let Some(own) = own {
+                own.leave_out(&old);
+            }
+        }
+        self.activity = activity(std::mem::take(&mut self.logged), &self.transcripts);
+        self.tools = counts(&self.activity);
+    }
+
+    /// How many entries and assessments it made after a record.
+    pub fn entries_after(&self, id: &Id) -> usize {
+        self.said.iter().filter(|said| *said > id).count()
+    }
+
+    /// How many of its handoffs no newer one has taken the place of.
+    pub fn in_force(&self) -> usize {
+        let epistemic = self.handoffs.iter().filter(|(_, handoff)| handoff.kind == "epistemic").count();
+        self.handoffs.len() - epistemic.saturating_sub(1)
+    }
+
+    /// The vectors of the first PREFLIGHT; `None` without one.
+    pub fn before(&self) -> Option<&Vectors> {
+        self.assessments.iter().find(|(_, a)| a.phase == Phase::Preflight).map(|(_, a)| &a.vectors)
+    }
+
+    /// The vectors of the POSTFLIGHT that ended the work; `None` without one, or when work began again after it.
+    pub fn after(&self) -> Option<&Vectors> {
+        self.assessments.last().filter(|(_, a)| a.phase == Phase::Postflight).map(|(_, a)| &a.vectors)
+    }
+
+    /// The last assessment of any phase.
+    pub fn last(&self) -> Option<&(Head, Assessment)> {
+        self.assessments.last()
+    }
+
+    /// The newest value of each vector, and the assessment it is from; `given` goes before what was assessed.
+    pub fn newest_vectors(&self, given: &Vectors) -> (Vectors, BTreeMap<String, Id>) {
+        let (mut vectors, mut sources) = (given.clone(), BTreeMap::new());
+        for (head, assessment) in self.assessments.iter().rev() {
+            for (vector, value) in assessment.vectors.iter() {
+                if vectors.get(vector).is_none() && vectors.set(vector, value) {
+                    sources.insert(vector.name().to_owned(), head.id.clone());
+                }
+            }
+        }
+        (vectors, sources)
+    }
+
+    /// The round the next record of a phase has, from 1.
+    pub fn next_round(&self, phase: Phase) -> u32 {
+        let rounds = self.assessments.iter().filter(|(_, a)| a.phase == phase).map(|(_, a)| a.round);
+        rounds.max().unwrap_or(0).saturating_add(1)
+    }
+
+    /// The assessments as a handoff quotes them.
+    pub fn assessed(&self) -> Vec<Assessed> {
+        let quote = |(head, a): &(Head, Assessment)| Assessed {
+            id: head.id.clone(),
+            phase: a.phase,
+            round: a.round,
+            at: head.at.clone(),
+            vectors: a.vectors.clone(),
+            confidence: a.confidence,
+            reasoning: a.reasoning.clone(),
+        };
+        self.assessments.iter().map(quote).collect()
+    }
+}
+
+/// Adds the texts that are not in the list yet, each once.
+pub fn add_new<'t>(list: &mut Vec<String>, texts: impl IntoIterator<Item = &'t String>) {
+    let mut known: BTreeSet<String> = list.iter().cloned().collect();
+    list.extend(texts.into_iter().filter(|text| known.insert((*text).clone())).cloned());
+}
+
+/// Tool categories with their numbers, most used first.
+fn counts(activity: &[ToolSummary]) -> Vec<ToolUse> {
+    let count = |tool: &ToolSummary| u32::try_from(tool.count).unwrap_or(u32::MAX);
+    let mut out: Vec<ToolUse> =
+        activity.iter().map(|tool| ToolUse { tool: tool.category.clone(), count: count(tool) }).collect();
+    out.sort_by(|a, b| b.count.cmp(&a.count).then(a.tool.cmp(&b.tool)));
+    out
+}

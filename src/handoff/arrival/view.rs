@@ -1,0 +1,214 @@
+//! What became of a handoff since: a passage of `resume` that is packed, a section of `show` that is whole.
+
+use serde_json::{Map, Value, json};
+
+use crate::handoff::arrival::fold::Arrival;
+use crate::handoff::pack::Detail;
+use crate::render::answer::Answer;
+use crate::render::budget::{Form, Press, shorten_in};
+use crate::render::{format, safe};
+use empirica_notes::error::{empirica, quote};
+
+/// The lists of an arrival, in the order of what matters.
+const LISTS: [&str; 4] = ["changed_artifacts", "missing_artifacts", "resolved_unknowns", "stale_evidence"];
+
+/// What a session's answer says of it.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Packed {
+    pub json: Value,
+    /// Empty when there is nothing to say.
+    pub text: String,
+    /// How many entries were left out, by key; none that is 0.
+    pub omitted: Vec<(&'static str, usize)>,
+    /// Whether a text was cut.
+    pub shortened: bool,
+}
+
+/// How many entries a list keeps, and how many tokens a text: less, the harder everything else is pressed.
+fn room(detail: Detail, how: Press) -> (usize, usize) {
+    match (how, detail) {
+        (Press::Nothing | Press::Brief, Detail::Summary) => (3, 60),
+        (Press::Nothing | Press::Brief, Detail::Detailed) => (5, 60),
+        (Press::Nothing | Press::Brief, Detail::Full) => (10, 60),
+        (Press::Texts(_), _) => (2, 24),
+        (Press::Musts(_, later), _) if later > 12 => (1, 16),
+        (Press::Musts(..), _) => (0, 0),
+    }
+}
+
+/// Packs it. In JSON a list that lost all its entries is left out; when pressed, so is what is as it should be: empty
+/// lists, nothing unjudged, a commit that is reachable.
+pub fn packed(arrival: &Arrival, detail: Detail, how: Press, form: Form) -> Packed {
+    let (most, longest) = room(detail, how);
+    let whole = serde_json::to_value(arrival).unwrap_or_default();
+    let mut omitted = Vec::new();
+    let mut json = Map::new();
+    let mut shortened = false;
+    for (key, mut value) in whole.as_object().cloned().unwrap_or_default() {
+        if let Some(known) = LISTS.iter().find(|known| **known == key)
+            && let Value::Array(entries) = &mut value
+        {
+            let mut more = entries.len().saturating_sub(most);
+            entries.truncate(most);
+            if form == Form::Json {
+                more += entries.iter_mut().map(|entry| cut_files(entry, most)).sum::<usize>();
+            }
+            if more > 0 {
+                omitted.push((*known, more));
+                if entries.is_empty() {
+                    continue;
+                }
+            }
+            shortened |= entries.iter_mut().fold(false, |less, entry| shorten(entry, longest) | less);
+        }
+        json.insert(key, value);
+    }
+    let text = text(&Value::Object(json.clone()), &whole, arrival);
+    if how != Press::Nothing {
+        json.retain(|key, value| match key.as_str() {
+            "commits_since" => true,
+            "reachable" => *value != true,
+            "unjudged_artifacts" => *value != 0,
+            _ => *value != json!([]),
+        });
+    }
+    Packed { json: Value::Object(json), text, omitted, shortened }
+}
+
+/// Shortens the texts of an entry, but for an id, which is of use only whole. Returns whether any was longer.
+fn shorten(entry: &mut Value, longest: usize) -> bool {
+    match entry {
+        Value::Object(map) => {
+            let texts = map.iter_mut().filter(|(key, _)| *key != "id");
+            texts.fold(false, |less, (_, text)| shorten_in(text, longest) | less)
+        }
+        text => shorten_in(text, longest),
+    }
+}
+
+/// Shortens the files of a stale evidence; returns how many were left out.
+fn cut_files(entry: &mut Value, most: usize) -> usize {
+    let Some(files) = entry.get_mut("files").and_then(Value::as_array_mut) else { return 0 };
+    let more = files.len().saturating_sub(most);
+    files.truncate(most);
+    more
+}
+
+/// A name on one line, as a shell takes it where it is not plain.
+fn name(value: &Value) -> String {
+    safe::words(&quote(&safe::line(value.as_str().unwrap_or_default())))
+}
+
+/// The passage: `kept` is what is shown of `whole`.
+fn text(kept: &Value, whole: &Value, arrival: &Arrival) -> String {
+    let all = |key: &str| whole[key].as_array().map_or(0, Vec::len);
+    let shown = |key: &str| kept[key].as_array().cloned().unwrap_or_default();
+    let listed = |key: &str, title: &str, none: &str, word: &dyn Fn(&Value) -> String| -> Option<String> {
+        let (entries, all) = (shown(key), all(key));
+        let more = all - entries.len();
+        match (all, entries.is_empty()) {
+            (0, _) => None,
+            (_, true) => Some(format!("{} {none}", format::count(all, noun(key)))),
+            _ => {
+                let entries: Vec<String> = entries.iter().map(word).collect();
+                let more = if more > 0 { format!(" (+{more} more)") } else { String::new() };
+                Some(format!("{title}: {}{more}", entries.join(", ")))
+            }
+        }
+    };
+    let answered = |entry: &Value| {
+        let text = |key: &str| safe::words(entry[key].as_str().unwrap_or_default());
+        format!("{} → {} ({})", text("question"), text("answer"), text("ai_id"))
+    };
+    let command = |entry: &Value| safe::words(entry["command"].as_str().unwrap_or_default());
+    let lists = [
+        listed("changed_artifacts", "changed", "changed", &name),
+        listed("missing_artifacts", "missing", "missing", &name),
+        listed("resolved_unknowns", "answered", "answered", &answered),
+        listed("stale_evidence", "evidence older than the code", "older than the code", &command),
+        (arrival.unjudged_artifacts > 0)
+            .then(|| format!("{} not compared", format::count(arrival.unjudged_artifacts, "artifact"))),
+    ];
+    let mut parts: Vec<String> = lists.into_iter().flatten().collect();
+    let is_unchanged = parts.is_empty() && arrival.commits_since == Some(0) && arrival.reachable == Some(true);
+    if let Some(commits) = commits(arrival)
+        && !is_unchanged
+    {
+        parts.insert(0, commits);
+    }
+    let mut out = Vec::new();
+    match (is_unchanged, parts.is_empty()) {
+        (true, _) => out.push("Nothing changed since.".to_owned()),
+        (_, true) => {}
+        _ => out.push(format!("Since then: {}.", parts.join("; "))),
+    }
+    out.extend(lost(arrival));
+    out.join("\n")
+}
+
+fn noun(key: &str) -> &'static str {
+    match key {
+        "resolved_unknowns" => "unknown",
+        "stale_evidence" => "check",
+        _ => "artifact",
+    }
+}
+
+/// The commits since, in words; `None` when they are not known.
+fn commits(arrival: &Arrival) -> Option<String> {
+    let count = arrival.commits_since?;
+    Some(match (count, arrival.reachable) {
+        (0, _) => "no commit".to_owned(),
+        (_, Some(true)) => format::count(count, "commit"),
+        _ => format!("HEAD has {}", format::count(count, "other commit")),
+    })
+}
+
+/// Where its commit is, when it is not in HEAD's history, and what to do about it.
+fn lost(arrival: &Arrival) -> Option<String> {
+    let doctor = empirica("doctor");
+    Some(match (arrival.reachable, arrival.here?) {
+        (Some(true), _) => return None,
+        (Some(false), true) => format!("Its commit is not in HEAD's history; if that was rewritten: {doctor}"),
+        (Some(false), false) => format!("Its commit is not in this clone; fetch it, or: {doctor}"),
+        (None, true) => "History is cut off before its commit: git fetch --unshallow".to_owned(),
+        (None, false) => "Its commit is not in this shallow clone: git fetch --unshallow".to_owned(),
+    })
+}
+
+/// Adds it to the answer of `show`, whole: under `arrival`, and `in_text` as the last section of the Markdown.
+pub fn added(mut answer: Answer, arrival: &Arrival, in_text: bool) -> Answer {
+    answer.json.insert("arrival".to_owned(), json!(arrival));
+    if in_text {
+        answer.text = format!("{}\n{}", answer.text, section(arrival));
+    }
+    answer
+}
+
+fn section(arrival: &Arrival) -> String {
+    let mut lines: Vec<String> = commits(arrival).into_iter().collect();
+    let named = |title: &str, files: &Option<Vec<String>>| -> Vec<String> {
+        files.iter().flatten().map(|file| format!("{title}: {}", name(&json!(file)))).collect()
+    };
+    lines.extend(named("changed", &arrival.changed_artifacts));
+    lines.extend(named("missing", &arrival.missing_artifacts));
+    let answered = arrival.resolved_unknowns.iter();
+    lines.extend(answered.map(|r| safe::item_of(format!("answered: {} → {} ({})", r.question, r.answer, r.ai_id))));
+    let stale = arrival.stale_evidence.iter().flatten();
+    lines.extend(stale.map(|stale| {
+        let files: Vec<String> = stale.files.iter().map(|file| name(&json!(file))).collect();
+        format!("evidence older than the code: {} ({})", safe::words(&stale.command), files.join(", "))
+    }));
+    if arrival.unjudged_artifacts > 0 {
+        lines.push(format!("{} not compared", format::count(arrival.unjudged_artifacts, "artifact")));
+    }
+    lines.extend(lost(arrival));
+    if lines == ["no commit"] {
+        lines = vec!["nothing changed".to_owned()];
+    }
+    if lines.is_empty() {
+        lines.push("nothing is known".to_owned());
+    }
+    format!("## Since Then\n\n- {}\n", lines.join("\n- "))
+}

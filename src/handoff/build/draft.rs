@@ -1,0 +1,156 @@
+//! The draft of a handoff that an editor opens: plain lines out, what changed back in.
+
+use crate::fold::handoff_report::Said;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::Handoff;
+use empirica_notes::model::handoff::Item;
+
+const SECTIONS: [&str; 7] = [
+    "Task:",
+    "Accomplished:",
+    "Findings:",
+    "Remaining unknowns:",
+    "Next steps:",
+    "Artifacts:",
+    "Context for next session:",
+];
+
+const HELP: &str = "\
+; Complete the handoff. One entry a line, beginning with '- '; indented lines continue an entry.
+; Entries that begin with '= ' are known already and stay as they are; add your own below them.
+; Lines that begin with ';' are left out. An empty task gives the handoff up.
+";
+
+/// The draft of a handoff as text; `said` is what can be changed in it.
+pub fn write(handoff: &Handoff, said: &Said) -> String {
+    let texts = |items: &[Item]| -> Vec<String> { items.iter().map(|item| item.text.clone()).collect() };
+    let mut out = format!("{}\n{}\n", SECTIONS[0], lines(&handoff.task));
+    let mut section = |at: usize, all: &[String], own: &[String]| {
+        out.push_str(&format!("\n{}\n", SECTIONS[at]));
+        let kept = all.iter().filter(|text| !own.contains(text));
+        kept.for_each(|text| out.push_str(&format!("= {}\n", entry(text))));
+        own.iter().for_each(|text| out.push_str(&format!("- {}\n", entry(text))));
+    };
+    section(1, &handoff.accomplished, &said.accomplished);
+    section(2, &texts(&handoff.findings), &said.findings);
+    section(3, &texts(&handoff.unknowns), &said.unknowns);
+    section(4, &handoff.next_steps, &handoff.next_steps);
+    section(5, &handoff.artifacts, &said.artifacts);
+    out.push_str(&format!("\n{}\n{}\n\n{HELP}", SECTIONS[6], lines(&handoff.context)));
+    out
+}
+
+fn entry(text: &str) -> String {
+    text.replace('\n', "\n  ")
+}
+
+/// A text that is no entry: lines that would read as structure are indented.
+fn lines(text: &str) -> String {
+    let guard = |line: &str| {
+        if SECTIONS.contains(&line) || line.starts_with(';') { format!(" {line}") } else { line.to_owned() }
+    };
+    text.split('\n').map(guard).collect::<Vec<_>>().join("\n")
+}
+
+/// The error of a draft that was given up.
+pub fn given_up() -> Error {
+    Error::refused("the handoff was given up: the draft is empty")
+        .reason("nothing was stored")
+        .suggest("Leave the task in the draft, or hand over without an editor.")
+        .command(empirica("handoff"))
+}
+
+/// Reads an edited draft. A line outside every section is an error; a draft without a task is given up.
+pub fn read(text: &str) -> Result<Said> {
+    let mut sections: [Vec<&str>; 7] = Default::default();
+    let mut at = None;
+    for (number, line) in text.lines().enumerate() {
+        if line.starts_with(';') {
+            continue;
+        }
+        if let Some(found) = SECTIONS.iter().position(|section| line.trim_end() == *section) {
+            at = Some(found);
+        } else if let Some(at) = at {
+            sections[at].push(line);
+        } else if !line.trim().is_empty() {
+            return Err(Error::usage(format!("line {} of the draft belongs to no section", number + 1))
+                .provided(line)
+                .reason(format!("the sections are {}", SECTIONS.join(" ")))
+                .suggest("Put every line below a heading."));
+        }
+    }
+    let prose = |at: usize| sections[at].join("\n").trim().to_owned();
+    let task = prose(0);
+    if task.is_empty() {
+        return Err(given_up());
+    }
+    Ok(Said {
+        task: Some(task),
+        accomplished: entries(&sections[1]),
+        findings: entries(&sections[2]),
+        unknowns: entries(&sections[3]),
+        next_steps: Some(entries(&sections[4])),
+        artifacts: entries(&sections[5]),
+        context: Some(prose(6)),
+    })
+}
+
+/// The entries a user can change: those that begin with `- `, or with nothing at all.
+fn entries(lines: &[&str]) -> Vec<String> {
+    let mut out: Vec<(bool, String)> = Vec::new();
+    for line in lines.iter().filter(|line| !line.trim().is_empty()) {
+        let own = line.strip_prefix("- ");
+        if let Some(text) = own.or(line.strip_prefix("= ")) {
+            out.push((own.is_some(), text.to_owned()));
+        } else {
+            match (line.strip_prefix("  "), out.last_mut()) {
+                (Some(text), Some((_, last))) => {
+                    last.push('\n');
+                    last.push_str(text);
+                }
+                _ => out.push((true, line.trim().to_owned())),
+            }
+        }
+    }
+    out.into_iter().filter(|(own, text)| *own && !text.trim().is_empty()).map(|(_, text)| text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draft_that_is_not_changed_says_the_same() {
+        let said = Said {
+            task: Some("fix; the\nTask:\n; thing".into()),
+            accomplished: vec!["one\ntwo".into()],
+            findings: vec!["- dash".into()],
+            unknowns: vec![],
+            context: Some("mind\n\nthe gap".into()),
+            next_steps: Some(vec!["go".into()]),
+            artifacts: vec!["a b.rs".into()],
+        };
+        let item = |text: &str| Item { id: None, text: text.into() };
+        let handoff = Handoff {
+            task: said.task.clone().unwrap(),
+            accomplished: vec!["earlier".into(), "one\ntwo".into()],
+            findings: vec![item("journal"), item("- dash")],
+            context: "mind\n\nthe gap".into(),
+            next_steps: vec!["go".into()],
+            artifacts: vec!["known.rs".into(), "a b.rs".into()],
+            ..Default::default()
+        };
+        let back = read(&write(&handoff, &said)).unwrap();
+        assert_eq!(back.task.as_deref(), Some("fix; the\n Task:\n ; thing"));
+        assert_eq!(Said { task: None, ..back }, Said { task: None, ..said });
+    }
+
+    #[test]
+    fn an_empty_draft_is_given_up_and_stray_lines_are_named() {
+        assert!(read("").is_err());
+        assert!(read("; only comments\nTask:\n\n").is_err());
+        assert_eq!(read("hello\nTask:\nx").unwrap_err().kind(), empirica_notes::error::Kind::Usage);
+        let plain = read("Task:\nx\nFindings:\nno dash\n").unwrap();
+        assert_eq!(plain.findings, ["no dash"]);
+    }
+}

@@ -1,0 +1,66 @@
+//! What of a handoff's files was not committed when it was written, so that its reader knows what they held.
+
+use std::collections::BTreeSet;
+
+use crate::context::Context;
+use empirica_notes::git::objects::content::{Held, Tree, WorkTree, inside};
+use empirica_notes::model::Handoff;
+use empirica_notes::model::assessment::Changes;
+use empirica_notes::model::handoff::Uncommitted;
+
+/// How many contents are recorded.
+const MOST: usize = 200;
+
+/// What git said of the work tree.
+#[derive(Debug)]
+pub enum Seen {
+    /// The session worked in another worktree or clone: what is here is not its work.
+    Elsewhere,
+    /// Git could not be asked: everything may be uncommitted.
+    Unasked,
+    /// What is not committed.
+    All(Changes),
+}
+
+/// The artifacts and files of the evidence that are not committed, in order of path. Besides what git says these are
+/// files of `doubtful` (what the agent named or touched, and the evidence's) that HEAD does not have: git ignores them,
+/// or names the new folder they are in. Hashes in process at most 200 files of 4 MiB each.
+pub fn of(context: &Context<'_>, handoff: &Handoff, doubtful: &[String], seen: &Seen) -> Vec<Uncommitted> {
+    let (Some(files), false) = (WorkTree::of(context.repo), matches!(seen, Seen::Elsewhere)) else { return Vec::new() };
+    let root = context.repo.work_tree();
+    let path = |text: &String| inside(root.as_deref(), text);
+    let dirty: Option<BTreeSet<String>> = match seen {
+        Seen::All(changes) => {
+            let lists = [&changes.files_added, &changes.files_modified, &changes.files_deleted];
+            Some(lists.into_iter().flatten().filter_map(path).collect())
+        }
+        _ => None,
+    };
+    let mut committed = Tree::new(context.repo, context.store.head().tree);
+    let evidence = || handoff.evidence.iter().flat_map(|proof| &proof.files);
+    let doubtful: BTreeSet<String> = doubtful.iter().chain(evidence()).filter_map(path).collect();
+    let named: BTreeSet<String> = handoff.artifacts.iter().chain(evidence()).filter_map(path).collect();
+    let mut out: Vec<Uncommitted> = Vec::new();
+    let mut recorded = 0;
+    for path in named {
+        let is_dirty = dirty.as_ref().is_none_or(|dirty| dirty.contains(&path));
+        let mut is_new = || doubtful.contains(&path) && committed.find(&path) == Held::Nothing;
+        if !is_dirty && !is_new() {
+            continue;
+        }
+        let held = match recorded < MOST {
+            true => files.look(&path),
+            false if files.has(&path) => Held::Unknown,
+            false => Held::Nothing,
+        };
+        let blob = match held {
+            Held::File(id) => Some(id.to_string()),
+            // never committed and not there: nothing is known of it
+            Held::Nothing if !is_dirty || committed.find(&path) == Held::Nothing => continue,
+            _ => None,
+        };
+        recorded += usize::from(blob.is_some());
+        out.push(Uncommitted { path, blob, deleted: held == Held::Nothing });
+    }
+    out
+}

@@ -1,0 +1,165 @@
+//! What a handoff is checked for before it is stored: the facts that the checks need, out of the commit and the work tree.
+
+pub mod gaps;
+pub mod reported;
+pub mod rules;
+pub mod view;
+
+use std::collections::BTreeSet;
+
+use crate::context::Context;
+use crate::handoff::build::Draft;
+use crate::handoff::check;
+use crate::handoff::check::rules::{Check, Facts, Place};
+use crate::task;
+use empirica_notes::error::Result;
+use empirica_notes::git::objects::content::{Held, Tree, WorkTree, inside};
+use empirica_notes::model::Handoff;
+
+/// In how many folders manifests are looked for.
+const FOLDERS: usize = 200;
+/// The largest manifest that is read, in bytes.
+const LARGEST: u64 = 4 << 20;
+
+/// The files that declare dependencies, by name.
+const MANIFESTS: [&str; 31] = [
+    "Cargo.toml",
+    "package.json",
+    "pyproject.toml",
+    "requirements.txt",
+    "requirements-dev.txt",
+    "setup.py",
+    "setup.cfg",
+    "Pipfile",
+    "environment.yml",
+    "go.mod",
+    "Gemfile",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "composer.json",
+    "mix.exs",
+    "pubspec.yaml",
+    "Package.swift",
+    "Podfile",
+    "deno.json",
+    "flake.nix",
+    "CMakeLists.txt",
+    "conanfile.txt",
+    "vcpkg.json",
+    "stack.yaml",
+    "dune-project",
+    "rebar.config",
+    "deps.edn",
+    "project.clj",
+    "build.sbt",
+    "Dockerfile",
+];
+
+/// The checks of a handoff that is not stored yet.
+pub fn checks(context: &Context<'_>, draft: &Draft) -> Result<Vec<Check>> {
+    let handoff = &draft.handoff;
+    let standing = handoff.task_id.as_deref().map(|id| task::list::standing(context, id)).transpose()?.flatten();
+    let chain: Vec<&Handoff> =
+        standing.iter().flat_map(|standing| standing.chain_without(handoff.regenerates.as_ref())).collect();
+    let root = context.repo.work_tree();
+    let files = WorkTree::of(context.repo);
+    let committed = std::cell::RefCell::new(Tree::new(context.repo, context.store.head().tree));
+    let changed: BTreeSet<&str> = draft.changed.iter().flatten().map(String::as_str).collect();
+    let place = |given: &str| {
+        if matches!(given.trim_end_matches('/'), "." | "") {
+            return Place::Committed;
+        }
+        let Some(path) = inside(root.as_deref(), given) else { return Place::Outside };
+        let on_disk = files.as_ref().is_some_and(|files| files.has(&path));
+        match committed.borrow_mut().find(&path) {
+            // deleted and not committed
+            Held::File(_) | Held::Folder(_) | Held::Unknown if files.is_none() || on_disk => Place::Committed,
+            Held::Nothing if on_disk => Place::Uncommitted,
+            Held::Nothing if !changed.contains(path.as_str()) => Place::Missing,
+            _ => Place::Deleted,
+        }
+    };
+    let manifests = manifests(context, draft);
+    let declares = |name: &str| (!manifests.is_empty()).then(|| manifests.iter().any(|text| names(text, name)));
+    let remembered = reported::remembered(context, handoff)?;
+    let plain = |path: &str| inside(root.as_deref(), path).unwrap_or_else(|| path.to_owned());
+    let facts = Facts {
+        place: &place,
+        plain: &plain,
+        own: draft.own.as_deref(),
+        changed: draft.changed.as_deref(),
+        chain: &chain,
+        declares: &declares,
+        remembered: &remembered,
+    };
+    Ok(check::rules::checks(handoff, &facts))
+}
+
+/// The texts of the files that declare dependencies, of the work tree: at its root, in the folders of the files that were
+/// changed, and in those above.
+fn manifests(context: &Context<'_>, draft: &Draft) -> Vec<String> {
+    let Some(root) = context.repo.work_tree() else { return Vec::new() };
+    let mut folders: BTreeSet<String> = BTreeSet::from([String::new()]);
+    let named = draft.changed.iter().flatten().chain(&draft.handoff.artifacts);
+    for path in named.filter_map(|path| inside(Some(&root), path)) {
+        let above = path.match_indices('/').map(|(at, _)| path[..at].to_owned());
+        folders.extend(above);
+    }
+    let in_folder = |folder: &String| MANIFESTS.map(|name| root.join(folder).join(name));
+    let paths = folders.iter().take(FOLDERS).flat_map(in_folder);
+    let read = |path: std::path::PathBuf| {
+        let meta = path.symlink_metadata().ok()?;
+        // a link can lead anywhere
+        let text = (meta.is_file() && meta.len() <= LARGEST).then(|| std::fs::read(&path).ok())??;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    };
+    paths.filter_map(read).collect()
+}
+
+/// Whether a text names a dependency: its name, without a version or what is chosen of it, whatever its case, between characters
+/// that are not of a name; not in a line that is a comment.
+fn names(text: &str, dependency: &str) -> bool {
+    let name = dependency.split([' ', ',', '[', '(', ';']).next().unwrap_or_default();
+    // a scope begins with the same sign as a version
+    let name = name.char_indices().skip(1).find(|(_, c)| "@=<>~^:!".contains(*c)).map_or(name, |(at, _)| &name[..at]);
+    if name.is_empty() {
+        return true;
+    }
+    let name = name.to_lowercase();
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let is_comment = |line: &&str| line.trim_start().starts_with(['#', '/', ';']);
+    text.lines().filter(|line| !is_comment(line)).any(|line| {
+        let line = line.to_lowercase();
+        line.match_indices(&name).any(|(at, _)| {
+            let before = line[..at].chars().next_back().is_none_or(|c| !is_of_name(c));
+            before && line[at + name.len()..].chars().next().is_none_or(|c| !is_of_name(c))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dependency_is_named_whole_and_without_its_version() {
+        let text = "[dependencies]\nserde_json = \"1\"\n\"@scope/pkg\": \"^2\"\nrequests>=2\n# todo: tokio\n";
+        for name in [
+            "serde_json",
+            "serde_json 1.0",
+            "serde_json@1",
+            "@scope/pkg",
+            "@scope/pkg@^2",
+            "requests==2.1",
+            "serde_json, 1.0",
+            "serde_json[raw]",
+            "Serde_JSON",
+        ] {
+            assert!(names(text, name), "{name}");
+        }
+        for name in ["serde", "json", "request", "pkg2", "tokio"] {
+            assert!(!names(text, name), "{name}");
+        }
+    }
+}

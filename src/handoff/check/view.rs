@@ -1,0 +1,53 @@
+//! What the checks of a handoff found: in its JSON, and aside.
+
+use serde_json::{Value, json};
+
+use crate::handoff::check::rules::{Check, Level};
+use crate::render::answer::Answer;
+use crate::render::{format, safe};
+use empirica_notes::error::{Error, empirica, text};
+
+fn count(checks: &[Check], level: Level) -> usize {
+    checks.iter().filter(|check| check.level == level).count()
+}
+
+/// Whether a check has an error.
+pub fn stops(checks: Option<&[Check]>) -> bool {
+    checks.is_some_and(|checks| count(checks, Level::Error) > 0)
+}
+
+/// The checks as JSON, in their order.
+pub fn json_of(checks: &[Check]) -> Value {
+    let entry = |check: &Check| json!({"name": check.name, "line": check.line, "level": check.level.name(), "message": check.message});
+    json!({
+        "passed": !stops(Some(checks)),
+        "errors": count(checks, Level::Error),
+        "warnings": count(checks, Level::Warning),
+        "checks": checks.iter().map(entry).collect::<Vec<_>>(),
+    })
+}
+
+/// Adds to the answer of `handoff` what they found, and that it failed at a gate when one has an error.
+pub fn added(mut answer: Answer, checks: &[Check]) -> Answer {
+    let again = || empirica("handoff").flag("--validate").flag("--dry-run");
+    for check in checks.iter().filter(|check| check.level >= Level::Warning) {
+        answer = answer.say(format!("{} {}: {}", check.level.name(), check.name, safe::line(&check.message)));
+    }
+    if let Some(first) = checks.iter().find(|check| check.level == Level::Error) {
+        answer.stops = true;
+        answer.failed = Some(
+            Error::refused(format!("cannot store the handoff: the check {} has an error", first.name))
+                .reason(&*first.message)
+                .suggest("Mend what the checks name, and check again.")
+                .command(again()),
+        );
+        answer = answer.hint(text!["Mend what the checks name, and check again: ", again()]);
+    }
+    let (errors, warnings) = (count(checks, Level::Error), count(checks, Level::Warning));
+    answer.say(format!(
+        "Checked: {}, {} of {}.",
+        format::count(errors, "error"),
+        format::count(warnings, "warning"),
+        format::count(checks.len(), "check")
+    ))
+}

@@ -1,0 +1,109 @@
+//! Managed handoffs as they are shown: their fields as sections and as lines, and the example of a type.
+
+use serde_json::{Map, Value, json};
+
+use crate::handoff::managed::formats::named;
+use crate::handoff::managed::payload;
+use crate::render::answer::Answer;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::Handoff;
+
+/// A key as people read it.
+fn words(key: &str) -> String {
+    key.replace('_', " ")
+}
+
+/// The same as a title.
+fn title(key: &str) -> String {
+    let capital = |word: &str| {
+        let mut chars = word.chars();
+        chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+    };
+    key.split('_').map(capital).collect::<Vec<String>>().join(" ")
+}
+
+/// A value on one line: an object by its values, with their keys where they are numbers.
+fn line(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(entries) => entries.iter().map(line).collect::<Vec<_>>().join("; "),
+        Value::Object(map) => {
+            let part = |(key, value): (&String, &Value)| match value {
+                Value::String(_) => line(value),
+                _ => format!("{} {}", words(key), line(value)),
+            };
+            map.iter().map(part).collect::<Vec<_>>().join(" — ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// What a section of the Markdown shows of a field: a text, or entries with a name, a text, and entries of their own.
+fn section(key: &str, value: &Value) -> Value {
+    let plain =
+        |entries: &[Value]| -> Vec<Value> { entries.iter().map(|entry| json!({"text": line(entry)})).collect() };
+    let part = |(key, value): (&String, &Value)| match value {
+        Value::Array(entries) => {
+            json!({"name": title(key), "entries": entries.iter().map(line).collect::<Vec<_>>()})
+        }
+        other => json!({"name": title(key), "text": line(other)}),
+    };
+    match value {
+        Value::Array(entries) => json!({"title": title(key), "entries": plain(entries)}),
+        Value::Object(map) => json!({"title": title(key), "entries": map.iter().map(part).collect::<Vec<_>>()}),
+        other => json!({"title": title(key), "text": line(other)}),
+    }
+}
+
+/// What a handoff says, without when it was written.
+fn said(handoff: &Handoff) -> impl Iterator<Item = (&String, &Value)> {
+    handoff.payload.iter().flatten().filter(|(key, _)| *key != "timestamp")
+}
+
+/// The fields of a managed handoff as sections of the Markdown; none for others.
+pub fn sections(handoff: &Handoff) -> Vec<Value> {
+    // the context of a session has a template of its own
+    let is_shown = handoff.kind != empirica_notes::model::handoff::CONTEXT;
+    said(handoff).filter(|_| is_shown).map(|(key, value)| section(key, value)).collect()
+}
+
+/// The same as lines, each with the field it is from, for what lists them.
+pub fn lines(handoff: &Handoff) -> Vec<String> {
+    fn add(name: &str, value: &Value, out: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => {
+                map.iter().for_each(|(key, value)| add(&format!("{name}, {}", words(key)), value, out));
+            }
+            Value::Array(entries) => out.extend(entries.iter().map(|entry| format!("{name}: {}", line(entry)))),
+            other => out.push(format!("{name}: {}", line(other))),
+        }
+    }
+    let mut out = Vec::new();
+    said(handoff).for_each(|(key, value)| add(&words(key), value, &mut out));
+    out
+}
+
+/// What the type adds to the JSON of a handoff: whom it is for, its task and round, and the document of its format.
+pub fn keys(handoff: &Handoff, at: &str) -> Map<String, Value> {
+    let all = json!({
+        "to": handoff.to,
+        "task_id": handoff.task_id,
+        "iteration": handoff.iteration,
+        "payload": payload::document(handoff, at),
+    });
+    all.as_object().cloned().unwrap_or_default()
+}
+
+/// The answer of `handoff --example`.
+pub fn example(kind: &str) -> Result<Answer> {
+    let Some(format) = named(kind) else {
+        return Err(Error::usage(format!("the type {kind} has no fields of its own"))
+            .provided(kind)
+            .reason("everything it says comes from the journal, the assessments, git and the other flags")
+            .suggest("Ask for the example of another type.")
+            .command(empirica("handoff").option("--type", "progress").flag("--example")));
+    };
+    let example = payload::example(format);
+    let text = format!("{example:#}\n");
+    Ok(Answer::new(json!({"type": kind, "example": example})).text(text))
+}

@@ -1,0 +1,12 @@
+//! Handoffs: build, check, write, show, accept, and what became of them.
+
+pub mod arrival;
+pub mod build;
+pub mod check;
+pub mod managed;
+pub mod note;
+pub mod pack;
+pub mod receive;
+pub mod sign;
+pub mod view;
+pub mod write;

@@ -1,0 +1,263 @@
+//! The Markdown that goes into the notes: the built-in rendering, the same bytes in every clone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+
+use crate::handoff::build::next_steps::unfinished;
+use crate::handoff::view::markdown;
+use crate::render::template::Templates;
+use crate::render::{fill, format, safe};
+use crate::text::width::measure;
+use empirica_notes::error::Result;
+use empirica_notes::format::blocks::{REVISIONS, footer};
+use empirica_notes::model::handoff::{Assessed, Proof};
+use empirica_notes::model::substance::Substance;
+use empirica_notes::model::{Body, Digest, Handoff, Head, Id, Record, Vector};
+use empirica_notes::store::Render;
+
+/// The lines of a block, all in all, and the columns of a line.
+const LINES: usize = 12;
+const COLUMNS: usize = 100;
+/// The lines that every block has: heading, the command that shows all, blank line, footer.
+const FRAME: usize = 4;
+/// The columns of the agent's name in a heading, and those that are left for the task at least.
+const PART: usize = 20;
+const TITLE: usize = 20;
+
+/// What handoffs and digests tell in short, by label.
+pub struct Lists([(&'static str, Vec<String>); 6]);
+
+impl Lists {
+    /// What a handoff tells, and digests of its session that are newer.
+    pub fn of(handoff: Option<&Handoff>, digests: &[&Digest]) -> Self {
+        let mut lists: [(&str, Vec<String>); 6] =
+            ["Next", "Open", "Decided", "Avoid", "Learned", "Checked"].map(|label| (label, Vec::new()));
+        let [next, open, decided, avoid, learned, checked] = &mut lists;
+        let mut proofs: Vec<&Proof> = Vec::new();
+        let mut assessed: Vec<&Assessed> = Vec::new();
+        if let Some(handoff) = handoff {
+            let told = |key: &&str| handoff.payload.as_ref()?.get(*key)?.as_str().map(str::to_owned);
+            next.1.extend(["instructions", "continuation_instructions"].iter().filter_map(told));
+            next.1.extend(handoff.next_steps.iter().cloned());
+            if next.1.is_empty() {
+                next.1.extend(unfinished(&handoff.goals));
+            }
+            open.1.extend(handoff.unknowns.iter().map(|item| item.text.clone()));
+            decided.1.extend(handoff.decisions.iter().map(|c| format::decision(&c.text, &c.why, &c.alternatives)));
+            avoid.1.extend(handoff.dead_ends.iter().map(|dead| format!("{} — {}", dead.approach, dead.why)));
+            avoid.1.extend(handoff.mistakes.iter().map(mistake));
+            learned.1.extend(handoff.findings.iter().map(|item| item.text.clone()));
+            let answered = crate::handoff::view::settled(handoff).filter(|(_, text)| !learned.1.contains(text));
+            let answered: Vec<String> = answered.map(|(_, text)| text).collect();
+            learned.1.extend(answered);
+            learned.1.extend(Some(handoff.context.clone()).filter(|context| !context.trim().is_empty()));
+            proofs.extend(&handoff.evidence);
+            assessed.extend(&handoff.assessments);
+        }
+        for digest in digests {
+            open.1.retain(|question| digest.answers.iter().all(|reply| reply.question != *question));
+            open.1.extend(digest.unknowns.iter().map(|item| item.text.clone()));
+            decided.1.extend(digest.decisions.iter().map(|c| format::decision(&c.text, &c.why, &c.alternatives)));
+            avoid.1.extend(digest.dead_ends.iter().map(|dead| format!("{} — {}", dead.approach, dead.why)));
+            avoid.1.extend(digest.mistakes.iter().map(mistake));
+            learned.1.extend(digest.findings.iter().map(|item| item.text.clone()));
+            learned.1.extend(digest.answers.iter().map(|reply| match reply.question.is_empty() {
+                true => reply.answer.clone(),
+                false => format!("{} → {}", reply.question, reply.answer),
+            }));
+            proofs.extend(&digest.evidence);
+            assessed.extend(&digest.assessments);
+        }
+        if let (None, Some(digest)) = (handoff, digests.last()) {
+            next.1.extend(digest.next_steps.iter().cloned());
+        }
+        let last_run =
+            |(at, proof): &(usize, &&Proof)| proofs[at + 1..].iter().all(|later| later.command != proof.command);
+        let (failed, passed): (Vec<&Proof>, Vec<&Proof>) =
+            proofs.iter().enumerate().filter(last_run).map(|(_, proof)| *proof).partition(|proof| proof.exit != 0);
+        checked.1.extend(failed.iter().map(|proof| format!("FAILED: {} (exit {})", proof.command, proof.exit)));
+        checked.1.extend(passed.iter().map(|proof| format!("passed: {}", proof.command)));
+        checked.1.extend(assessed.last().map(|assessed| assessment(assessed)));
+        for (_, list) in &mut lists {
+            let mut seen = BTreeSet::new();
+            list.retain(|text| seen.insert(text.clone()));
+        }
+        Lists(lists)
+    }
+
+    /// Those that have something in them, the most useful first.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, &[String])> {
+        self.0.iter().filter(|(_, list)| !list.is_empty()).map(|(label, list)| (*label, list.as_slice()))
+    }
+
+    /// For a reader who sees the first ones only: what was said last comes first.
+    fn newest_first(mut self) -> Self {
+        for (_, list) in &mut self.0[1..5] {
+            list.reverse();
+        }
+        self
+    }
+
+    /// Without what a newer handoff tells again, as far as it still holds.
+    fn superseded(mut self) -> Self {
+        self.0[..2].iter_mut().for_each(|(_, list)| list.clear());
+        self
+    }
+
+    /// How much there is under each label.
+    pub fn counts(&self) -> String {
+        self.all()
+            .map(|(label, list)| format!("{} {}", list.len(), label.to_lowercase()))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+fn mistake(slip: &empirica_notes::model::handoff::Slip) -> String {
+    slip.prevention.as_ref().map_or_else(|| slip.text.clone(), |prevention| format!("{} — {prevention}", slip.text))
+}
+
+/// An assessment in short: what it says of knowing and doubting, else of anything.
+fn assessment(assessed: &Assessed) -> String {
+    let given = |vector: Vector| assessed.vectors.get(vector).map(|value| (vector, value));
+    let mut values: Vec<(Vector, f64)> = [Vector::Know, Vector::Uncertainty].into_iter().filter_map(given).collect();
+    if values.is_empty() {
+        values = assessed.vectors.iter().take(3).collect();
+    }
+    let values: Vec<String> = values.iter().map(|(vector, value)| format!("{} {value:.2}", vector.name())).collect();
+    format!("{} {}", assessed.phase.name(), values.join(", "))
+}
+
+/// Renders with the built-in templates.
+pub struct BuiltIn;
+
+impl Render for BuiltIn {
+    fn blocks(&self, records: &[Record], left: &BTreeSet<Id>, whole: bool) -> Result<Vec<String>> {
+        let mut templates = Templates::built_in();
+        let mut sessions: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
+        let mut out = Vec::new();
+        for record in records {
+            let id = &record.head.id;
+            match &record.body {
+                Body::Handoff(_) | Body::Digest(_) => {
+                    let of = record.head.session.as_ref().map_or(id.as_str(), |session| session.as_str());
+                    sessions.entry(of).or_default().push(record);
+                }
+                Body::Redacted(redacted) if matches!(redacted.was.as_str(), "handoff" | "digest") => {
+                    let data = json!({
+                        "what": format::words(&redacted.was),
+                        "of": id.short(),
+                        "by": redacted.redacted_by,
+                        "at": redacted.redacted_at,
+                        "reason": redacted.reason,
+                        "footer": footer(id, REVISIONS),
+                    });
+                    out.push(templates.render("redacted.md", data)?.trim_end().to_owned());
+                }
+                _ => {}
+            }
+        }
+        let newer: BTreeMap<&Id, &Id> = records
+            .iter()
+            .filter_map(|record| match &record.body {
+                Body::Supersede(supersede) => Some((&supersede.of, &supersede.by)),
+                _ => None,
+            })
+            .collect();
+        for records in sessions.values() {
+            out.push(block(&mut templates, records, left, &newer, whole)?);
+        }
+        Ok(out)
+    }
+
+    fn report(&self, record: &Record) -> Result<String> {
+        markdown(&mut Templates::built_in(), record)
+    }
+}
+
+/// The block of one session: of its newest handoff that says most with the digests since, else of its digests.
+fn block(
+    templates: &mut Templates,
+    records: &[&Record],
+    left: &BTreeSet<Id>,
+    newer: &BTreeMap<&Id, &Id>,
+    whole: bool,
+) -> Result<String> {
+    let stays = |record: &&&Record| !left.contains(&record.head.id);
+    let handoffs = records.iter().copied().filter_map(|record| match &record.body {
+        Body::Handoff(handoff) => Some((record, handoff.as_ref())),
+        _ => None,
+    });
+    let handoff = handoffs
+        .filter(|(record, _)| stays(&record))
+        .max_by_key(|(record, handoff)| (Substance::of(handoff), record.head.id.clone()));
+    let digests = records.iter().copied().filter_map(|record| match &record.body {
+        Body::Digest(digest) => Some((record, digest.as_ref())),
+        _ => None,
+    });
+    let mut digests: Vec<(&Record, &Digest)> = digests
+        .filter(|(record, _)| stays(&record) && handoff.is_none_or(|(by, _)| record.head.id > by.head.id))
+        .collect();
+    let shown = handoff.map(|(record, _)| record).or(digests.last().map(|(record, _)| *record));
+    // a note is only rendered when there is a record of the session
+    let Some(record) = shown.or(records.last().copied()) else { return Ok(String::new()) };
+    let id = &record.head.id;
+    let superseded = newer.get(id);
+    let task = handoff.map(|(_, handoff)| &handoff.task).or(digests.last().map(|(_, digest)| &digest.task));
+    let title = match (task, handoff) {
+        (None, _) => "On the next commit",
+        (Some(task), _) if !task.trim().is_empty() => task,
+        (_, Some(_)) => "Handoff",
+        _ => "Digest",
+    };
+    let part = |text: &str| fill::one_line(&safe::words(text), PART);
+    let mut who = vec![part(&record.head.ai)];
+    match (superseded, handoff.filter(|(_, handoff)| handoff.payload.is_some())) {
+        (Some(by), _) => who.push(format!("superseded by {}", by.short())),
+        (None, Some((_, handoff))) => {
+            let to = handoff.to.as_ref().map(|to| format!(" for {to}")).unwrap_or_default();
+            who.push(part(&format!("{}{to}", handoff.kind.replace('_', " "))));
+        }
+        (None, None) => {}
+    }
+    let session = record.head.session.as_ref();
+    let end = session.map(|session| format!(", session {}", session.short())).unwrap_or_default();
+    let who = format!("({}, ", who.join(", "));
+    // as many digests as the heading has room to name
+    let room = COLUMNS.saturating_sub(TITLE + measure(&who) + end.len()) / (id.short().len() + 1);
+    let most = room.max(1) - usize::from(handoff.is_some() && room > 1);
+    digests.drain(..digests.len().saturating_sub(most));
+    let mut ids = vec![id.short()];
+    ids.extend(digests.iter().map(|(record, _)| record.head.id.short()).filter(|short| *short != id.short()));
+    let who = format!("{who}{}{end})", ids.join(" "));
+    let title = fill::one_line(&safe::words(title), COLUMNS.saturating_sub(measure(&who) + 3));
+    let show = session.filter(|_| ids.len() > 1).map_or(id.short(), |session| session.short());
+    let told: Vec<&Digest> = digests.iter().map(|(_, digest)| *digest).collect();
+    // the more it was rendered from, the newer it is
+    let known = |record: &Record| {
+        1 + usize::from(left.contains(&record.head.id)) + usize::from(newer.contains_key(&record.head.id))
+    };
+    let known: usize = records.iter().map(|record| known(record)).sum();
+    let renderer = REVISIONS + known.min(99) as u32;
+    let (most, columns) = if whole { (usize::MAX, usize::MAX) } else { (LINES - FRAME, COLUMNS) };
+    // the note stands on the commit
+    let unplaced =
+        |record: &Record| Record { head: Head { commit: None, ..record.head.clone() }, body: record.body.clone() };
+    let report = handoff.filter(|_| whole).map(|(record, _)| markdown(templates, &unplaced(record))).transpose()?;
+    let report = report.as_ref().and_then(|report| report.split_once('\n')).map(|(_, below)| below.trim_end());
+    // what is in the report already is told once
+    let lists = Lists::of(handoff.map(|(_, handoff)| handoff).filter(|_| report.is_none()), &told);
+    let lists = if superseded.is_some() { lists.superseded() } else { lists };
+    let lists = if whole { lists } else { lists.newest_first() };
+    let data = json!({
+        "title": title,
+        "who": who,
+        "report": report,
+        "lines": fill::lists(&lists.all().collect::<Vec<_>>(), most, columns),
+        "show": show,
+        "elsewhere": shown.is_none(),
+        "footer": footer(id, renderer),
+    });
+    Ok(templates.render("note.md", data)?.trim_end().to_owned())
+}

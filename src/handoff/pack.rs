@@ -1,0 +1,237 @@
+//! Packing a handoff into a budget of tokens: what matters most stays, what does not fit is counted.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use crate::fold::handoff_report::duration;
+use crate::handoff::build::next_steps;
+use crate::handoff::view::{accomplished, delta_map, settled, tools};
+use crate::render::budget::{Entry, List, brief, entry, list, must, plain};
+use crate::render::{format, safe};
+use empirica_notes::model::Handoff;
+use empirica_notes::model::goal::{GoalState, GoalStatus};
+use empirica_notes::model::handoff::{Choice, Failure, Gap, Item, Proof, Slip};
+
+/// How much of a handoff is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// The key points, at most 400 tokens a session.
+    Summary,
+    /// With tools and artifacts, at most 800.
+    Detailed,
+    /// With all assessments, at most 1,250.
+    Full,
+}
+
+impl Detail {
+    /// The word used in arguments and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Detail::Summary => "summary",
+            Detail::Detailed => "detailed",
+            Detail::Full => "full",
+        }
+    }
+
+    /// The most tokens a session may take (DESIGN §3).
+    pub fn budget(self) -> usize {
+        match self {
+            Detail::Summary => 400,
+            Detail::Detailed => 800,
+            Detail::Full => 1250,
+        }
+    }
+}
+
+/// What was said by the agent goes after what was derived; a list gives its later entries before its first ones.
+const DERIVED: usize = 1000;
+const DERIVED_LISTS: [&str; 4] = ["epistemic_deltas", "accomplished", "knowledge_gaps_filled", "artifacts_created"];
+const MEASURED_LISTS: [&str; 2] = ["investigation_tools", "assessments"];
+
+fn ranked(mut lists: Vec<List>) -> Vec<List> {
+    for (order, list) in lists.iter_mut().enumerate() {
+        let base = match list.key {
+            key if MEASURED_LISTS.contains(&key) => 2 * DERIVED,
+            key if DERIVED_LISTS.contains(&key) => DERIVED,
+            _ => 0,
+        };
+        for (at, entry) in list.entries.iter_mut().enumerate() {
+            // they follow from what else is there
+            let base = if entry.by_rule { DERIVED } else { base };
+            entry.rank += base + at * 20 + order;
+        }
+    }
+    lists
+}
+
+/// The steps that a rule adds: beside the agent's own, a short answer says only once what failed.
+fn by_rule(handoff: &Handoff, detail: Detail) -> Vec<String> {
+    match detail {
+        Detail::Summary if !handoff.next_steps.is_empty() => Vec::new(),
+        _ => next_steps::steps(handoff),
+    }
+}
+
+/// The lists of a handoff, those that matter most first.
+pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
+    let own = handoff.next_steps.iter().map(|text| must(plain(text)));
+    let by_rule = by_rule(handoff, detail);
+    let next = own.chain(by_rule.iter().map(|text| Entry { by_rule: true, ..plain(text) })).collect();
+    let proof = |proof: &Proof| {
+        let whole = entry(proof_text(proof), json!(proof));
+        let mut shown = brief(whole, json!({"command": proof.command, "exit": proof.exit}));
+        shown.must = proof.exit != 0;
+        shown
+    };
+    let goal = |goal: &GoalState| {
+        let shown = entry(goal_text(goal), goal_json(goal));
+        let mut shown = brief(shown, json!({"text": goal.text, "status": goal.status}));
+        // what was proposed to the session goes as soon as what is derived
+        shown.rank = if goal.vector.is_some() { DERIVED } else { 0 };
+        shown
+    };
+    let handed = crate::handoff::managed::view::lines(handoff);
+    let mut out = vec![
+        list("next_steps", "Next steps", next),
+        list(
+            "remaining_unknowns",
+            "Remaining unknowns",
+            handoff.unknowns.iter().map(|u| must(entry(unknown_text(u), json!(u.text)))).collect(),
+        ),
+        list("evidence", "Evidence", proofs(handoff).into_iter().map(proof).collect()),
+        list("key_findings", "Learned", handoff.findings.iter().map(|f| plain(&f.text)).collect()),
+        list("dead_ends", "Dead ends", handoff.dead_ends.iter().map(|d| entry(dead_end_text(d), json!(d))).collect()),
+        list("decisions", "Decisions", handoff.decisions.iter().map(|d| entry(decision_text(d), json!(d))).collect()),
+        list("mistakes", "Mistakes", handoff.mistakes.iter().map(|m| entry(mistake_text(m), json!(m))).collect()),
+        list("goals", "Goals", goals(handoff).into_iter().map(goal).collect()),
+        list(
+            "next_session_context",
+            "Context",
+            Some(&handoff.context).filter(|c| !c.is_empty()).map(|c| plain(c)).into_iter().collect(),
+        ),
+        list("epistemic_deltas", "Deltas", delta_entries(handoff)),
+        list("accomplished", "Accomplished", accomplished(handoff).iter().map(|t| plain(t)).collect()),
+        list("knowledge_gaps_filled", "Gaps filled", gap_entries(handoff)),
+    ];
+    if !handed.is_empty() {
+        out.insert(0, list("handed_over", "Handed over", handed.iter().map(|text| must(plain(text))).collect()));
+    }
+    if detail >= Detail::Detailed {
+        out.push(list("artifacts_created", "Artifacts", handoff.artifacts.iter().map(|t| plain(t)).collect()));
+        out.push(list("investigation_tools", "Tools", tools(handoff).iter().map(|t| plain(t)).collect()));
+    }
+    if detail >= Detail::Full {
+        out.push(list("assessments", "Assessments", assessment_entries(handoff)));
+    }
+    ranked(out)
+}
+
+/// Tells the texts of the lists of a [`Detail::Summary`], each with the title of its list, but for what is accomplished: the same
+/// as in [`lists`], for who wants nothing else of them.
+pub fn each_text<'h>(handoff: &'h Handoff, tell: &mut dyn FnMut(&'static str, Cow<'h, str>)) {
+    let mut list = |title, texts: &mut dyn Iterator<Item = Cow<'h, str>>| texts.for_each(|text| tell(title, text));
+    let item = |text: &'h String| safe::item(text);
+    let handed = crate::handoff::managed::view::lines(handoff);
+    list("Handed over", &mut handed.iter().map(|text| Cow::Owned(safe::item(text).into_owned())));
+    list("Next steps", &mut handoff.next_steps.iter().map(item));
+    list(
+        "Next steps",
+        &mut by_rule(handoff, Detail::Summary).iter().map(|step| Cow::Owned(safe::item(step).into_owned())),
+    );
+    list("Remaining unknowns", &mut handoff.unknowns.iter().map(unknown_text).map(Cow::Owned));
+    list("Evidence", &mut proofs(handoff).into_iter().map(proof_text).map(Cow::Owned));
+    list("Learned", &mut handoff.findings.iter().map(|finding| safe::item(&finding.text)));
+    list("Dead ends", &mut handoff.dead_ends.iter().map(dead_end_text).map(Cow::Owned));
+    list("Decisions", &mut handoff.decisions.iter().map(decision_text).map(Cow::Owned));
+    list("Mistakes", &mut handoff.mistakes.iter().map(mistake_text).map(Cow::Owned));
+    list("Goals", &mut goals(handoff).into_iter().map(goal_text).map(Cow::Owned));
+    list("Context", &mut Some(&handoff.context).filter(|context| !context.is_empty()).map(item).into_iter());
+    list("Deltas", &mut delta_text(handoff).map(Cow::Owned).into_iter());
+    list("Gaps filled", &mut gaps(handoff).map(|(_, text)| Cow::Owned(safe::item_of(text))));
+}
+
+/// What failed comes first.
+fn proofs(handoff: &Handoff) -> Vec<&Proof> {
+    let mut proofs: Vec<&Proof> = handoff.evidence.iter().collect();
+    proofs.sort_by_key(|proof| proof.exit == 0);
+    proofs
+}
+
+fn proof_text(proof: &Proof) -> String {
+    let outcome = if proof.exit == 0 { "passed".to_owned() } else { format!("FAILED (exit {})", proof.exit) };
+    format!("{outcome}: {}", safe::item(&proof.command))
+}
+
+fn goals(handoff: &Handoff) -> Vec<&GoalState> {
+    let mut goals: Vec<&GoalState> = handoff.goals.iter().filter(|goal| !goal.is_idle_suggestion()).collect();
+    goals.sort_by_key(|goal| (goal.vector.is_some(), goal.status != GoalStatus::Open, goal.priority));
+    goals
+}
+
+fn goal_text(goal: &GoalState) -> String {
+    let progress = goal.progress().map(|p| format!(", {p}")).unwrap_or_default();
+    let evidence = goal.evidence.as_ref().map(|e| format!(" — {}", safe::item(e))).unwrap_or_default();
+    format!("{}: {}{progress}{evidence}", goal.status.name(), safe::item(&goal.text))
+}
+
+fn decision_text(decision: &Choice) -> String {
+    safe::item_of(format::decision(&decision.text, &decision.why, &decision.alternatives))
+}
+
+fn dead_end_text(dead: &Failure) -> String {
+    safe::item_of(format!("{} — {}", dead.approach, dead.why))
+}
+
+fn mistake_text(mistake: &Slip) -> String {
+    let prevention = mistake.prevention.as_ref().map(|p| format!(" — prevention: {p}")).unwrap_or_default();
+    safe::item_of(format!("{}{prevention}", mistake.text))
+}
+
+/// With the id that answers it.
+fn unknown_text(unknown: &Item) -> String {
+    let id = unknown.id.as_ref().map(|id| format!("{} ", id.short())).unwrap_or_default();
+    format!("{id}{}", safe::item(&unknown.text))
+}
+
+fn delta_text(handoff: &Handoff) -> Option<String> {
+    Some(format::deltas(&handoff.trajectory)).filter(|text| !text.is_empty())
+}
+
+/// What was settled. A finding that settles something stands among the findings already.
+fn gaps(handoff: &Handoff) -> impl Iterator<Item = (&Gap, String)> {
+    let known = |text: &str| handoff.findings.iter().any(|finding| finding.text == text);
+    settled(handoff).filter(move |(gap, _)| !known(&gap.after))
+}
+
+/// A goal as it stands. Why a PREFLIGHT proposed it is a matter of its session.
+fn goal_json(goal: &GoalState) -> Value {
+    json!(GoalState { rationale: None, vector: None, ..goal.clone() })
+}
+
+fn delta_entries(handoff: &Handoff) -> Vec<Entry> {
+    delta_text(handoff).map(|text| entry(text, Value::Object(delta_map(handoff)))).into_iter().collect()
+}
+
+fn gap_entries(handoff: &Handoff) -> Vec<Entry> {
+    gaps(handoff).map(|(gap, text)| entry(safe::item_of(text), json!(gap))).collect()
+}
+
+fn assessment_entries(handoff: &Handoff) -> Vec<Entry> {
+    let shown = handoff.assessments.iter().map(|a| {
+        let why = a.reasoning.as_ref().map(|r| format!(" — {}", safe::item(r))).unwrap_or_default();
+        let text = format!("{} {}: {}{why}", a.phase.name(), a.round, format::vectors(&a.vectors));
+        brief(entry(text, json!(a)), json!({"phase": a.phase, "round": a.round, "vectors": a.vectors}))
+    });
+    shown.collect()
+}
+
+/// Whether the list follows from others.
+pub fn is_derived(list: &List) -> bool {
+    DERIVED_LISTS.contains(&list.key) || MEASURED_LISTS.contains(&list.key)
+}
+
+/// The duration of a handoff's session, as people say it.
+pub fn session_duration(handoff: &Handoff) -> String {
+    duration(handoff.duration_seconds)
+}

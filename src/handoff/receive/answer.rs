@@ -1,0 +1,93 @@
+//! The answer to a question that the receiver of a handoff asked.
+
+use crate::context::Context;
+use crate::context::stored::Stored;
+use crate::handoff::receive::accept;
+use crate::task::questions::Question;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::accept::Answer;
+use empirica_notes::model::{Body, Head, Record, SessionId, Shelf};
+use empirica_notes::store::When;
+
+/// An answer that was stored.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Outcome {
+    pub head: Head,
+    pub answer: Answer,
+    pub session_id: SessionId,
+    pub question: Question,
+    /// What else receivers of that handoff asked and nobody has answered.
+    pub open: Vec<Question>,
+    pub stored: Stored,
+}
+
+/// Answers a question, which is named as it is shown: the id of the acknowledgement that asks it (or a unique part of that),
+/// a stop, and its number there. The number can be left out where only one question is open. A newer answer takes the
+/// place of an older one.
+pub fn run(context: &Context<'_>, given: &str, text: &str) -> Result<Outcome> {
+    context.text("answer", text)?;
+    let (name, number) = match given.trim().rsplit_once('.') {
+        Some((name, number)) => {
+            (name, Some(number.parse::<u32>().map_err(|_| unknown(given, "what follows the stop is no number"))?))
+        }
+        None => (given.trim(), None),
+    };
+    let is_accept = |record: &Record| matches!(record.body, Body::Accept(_));
+    let Record { head: asked, body: Body::Accept(accept) } =
+        context.record(name, "acknowledgement", &[Shelf::Handoffs], is_accept)?
+    else {
+        return Err(unknown(given, "no acknowledgement has that id"));
+    };
+    let mut questions = accept::of(context, &accept.of)?.questions;
+    let at = chosen(given, &asked, number, &questions)?;
+    let question = questions.remove(at);
+    questions.retain(|question| question.answer.is_none());
+    let who = context.writing()?;
+    let mut concerns: Vec<SessionId> =
+        asked.session.into_iter().chain(accept.concerns).filter(|id| *id != who.id).collect();
+    concerns.sort();
+    concerns.dedup();
+    let answer = Answer { of: asked.id, question: question.number, text: text.to_owned(), concerns };
+    let (records, stored) = context.store(&who, vec![Body::Answer(answer)], When::Now)?;
+    match records.into_iter().next() {
+        Some(Record { head, body: Body::Answer(answer) }) => {
+            Ok(Outcome { head, answer, session_id: who.id, question, open: questions, stored })
+        }
+        _ => Err(Error::unstored()),
+    }
+}
+
+/// The place of the question that is meant.
+fn chosen(given: &str, asked: &Head, number: Option<u32>, questions: &[Question]) -> Result<usize> {
+    let own = || questions.iter().enumerate().filter(|(_, question)| question.asked.id == asked.id);
+    let open: Vec<(usize, &Question)> = own().filter(|(_, question)| question.answer.is_none()).collect();
+    let found = match number {
+        Some(number) => own().find(|(_, question)| question.number == number).map(|(at, _)| at),
+        None => match (open.as_slice(), own().collect::<Vec<_>>().as_slice()) {
+            ([(at, _)], _) | ([], [(at, _)]) => Some(*at),
+            _ => None,
+        },
+    };
+    found.ok_or_else(|| {
+        let error = match (own().next(), number) {
+            (None, _) => unknown(given, "the acknowledgement asks nothing"),
+            (_, Some(_)) => unknown(given, "the acknowledgement has no question of that number"),
+            (_, None) => Error::refused(format!("'{given}' asks several questions"))
+                .provided(given)
+                .reason("one is answered at a time")
+                .suggest("Add a stop and the number of the question."),
+        };
+        open.iter()
+            .fold(error, |error, (_, question)| error.alternative(question.name()))
+            .commands_of(open.iter().map(|(_, question)| question.command()))
+    })
+}
+
+fn unknown(given: &str, why: &str) -> Error {
+    Error::not_found(format!("there is no question '{given}'"))
+        .provided(given)
+        .reason(why)
+        .suggest("Name it as show or task show has it, such as 1f0a6b9c.1.")
+        .command(empirica("handoff list"))
+}

@@ -1,0 +1,5 @@
+//! Receivers of a handoff: acceptances, questions, answers.
+
+pub mod accept;
+pub mod answer;
+pub mod view;

@@ -1,0 +1,200 @@
+//! Acknowledgements: the answers of `accept` and `answer`, and their list where a handoff is shown.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::handoff::receive::accept::{Outcome, Received};
+use crate::handoff::receive::answer;
+use crate::render::answer::Answer;
+use crate::render::{format, safe};
+use crate::task::questions;
+use crate::task::questions::Question;
+use empirica_notes::model::{Accept, Head, Id, SessionId, Verdict};
+
+/// What the receiver of a handoff said of it.
+#[derive(Serialize, JsonSchema)]
+pub struct AcceptView<'a> {
+    /// The acknowledgement.
+    accept_id: &'a Id,
+    /// The handoff.
+    handoff_id: &'a Id,
+    /// The session that took it up.
+    session_id: Option<&'a SessionId>,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When.
+    timestamp: &'a str,
+    /// What it decides about the task; null when it decides nothing.
+    decision: Option<Verdict>,
+    /// The task in its own words.
+    understanding: Option<&'a str>,
+    /// What is to be done next.
+    instructions: Option<&'a str>,
+    /// What it asks.
+    questions: &'a [String],
+    /// What it missed in the handoff.
+    gaps: &'a [String],
+    /// How a person resolved what was escalated.
+    resolution: Option<&'a str>,
+}
+
+impl<'a> AcceptView<'a> {
+    /// An acknowledgement with its envelope.
+    pub fn of(head: &'a Head, accept: &'a Accept) -> Self {
+        AcceptView {
+            accept_id: &head.id,
+            handoff_id: &accept.of,
+            session_id: head.session.as_ref(),
+            ai_id: &head.ai,
+            timestamp: &head.at,
+            decision: accept.decision,
+            understanding: accept.understanding.as_deref(),
+            instructions: accept.instructions.as_deref(),
+            questions: &accept.questions,
+            gaps: &accept.gaps,
+            resolution: accept.resolution.as_deref(),
+        }
+    }
+}
+
+/// A question that a receiver asked.
+#[derive(Serialize, JsonSchema)]
+pub struct QuestionView<'a> {
+    /// Its name, which `answer` takes.
+    question_id: String,
+    /// The handoff that it is about.
+    handoff_id: &'a Id,
+    /// The question.
+    question: &'a str,
+    /// Who asked.
+    asked_by: &'a str,
+    /// When.
+    asked_at: &'a str,
+    /// The newest answer; null while there is none.
+    answer: Option<&'a str>,
+    /// Who answered.
+    answered_by: Option<&'a str>,
+    /// When.
+    answered_at: Option<&'a str>,
+}
+
+impl<'a> From<&'a Question> for QuestionView<'a> {
+    fn from(question: &'a Question) -> Self {
+        let (head, text) = question.answer.as_ref().map(|(head, text)| (head, text.as_str())).unzip();
+        QuestionView {
+            question_id: question.name(),
+            handoff_id: &question.handoff,
+            question: &question.text,
+            asked_by: &question.asked.ai,
+            asked_at: &question.asked.at,
+            answer: text,
+            answered_by: head.map(|head| head.ai.as_str()),
+            answered_at: head.map(|head| head.at.as_str()),
+        }
+    }
+}
+
+/// A question on lines of its own, with the name it is answered by, or with its answer.
+pub fn question_lines(question: &Question) -> String {
+    let what = safe::item(&question.text).replace('\n', "\n  ");
+    match &question.answer {
+        None => format!("- {} {what}\n", question.name()),
+        Some((head, text)) => {
+            let text = safe::item(text).replace('\n', "\n    ");
+            format!("- {} {what}\n  - {}: {text}\n", question.name(), safe::words(&head.ai))
+        }
+    }
+}
+
+/// The answer of `accept`.
+pub fn answer(outcome: &Outcome) -> Answer {
+    let (head, accept) = (&outcome.head, &outcome.accept);
+    let mut json = json!({"id": head.id, "kind": "accept"});
+    if let (Value::Object(json), Value::Object(said)) = (&mut json, json!(AcceptView::of(head, accept))) {
+        json.extend(said);
+    }
+    let asked: Vec<String> = (1..).zip(&accept.questions).map(|(n, _)| questions::name(&head.id, n)).collect();
+    json["question_ids"] = json!(asked);
+    let learned = |kind: &str| {
+        outcome.learned.iter().find(|record| record.body.kind() == kind).map(|record| record.head.id.clone())
+    };
+    json["decision_id"] = json!(learned("decision"));
+    json["pattern_id"] = json!(learned("finding"));
+    Answer::new(json)
+        .text(format!("{}\n", head.id.short()))
+        .say(format!(
+            "Handoff {}{}, in session {}.",
+            accept.of.short(),
+            format::accepted(accept),
+            outcome.session_id.short()
+        ))
+        .stored(&outcome.stored)
+}
+
+/// The answer of `answer`.
+pub fn answered(outcome: &answer::Outcome) -> Answer {
+    let json = json!({
+        "id": outcome.head.id,
+        "kind": "answer",
+        "session_id": outcome.session_id,
+        "ai_id": outcome.head.ai,
+        "timestamp": outcome.head.at,
+        "handoff_id": outcome.question.handoff,
+        "accept_id": outcome.answer.of,
+        "question_id": outcome.question.name(),
+        "question": outcome.question.text,
+        "answer": outcome.answer.text,
+        "open_questions": outcome.open.iter().map(QuestionView::from).collect::<Vec<_>>(),
+    });
+    let rest = match outcome.open.len() {
+        0 => "nothing else is asked of that handoff".to_owned(),
+        open => format!("{} still open", format::count(open, "question")),
+    };
+    let mut answer = Answer::new(json)
+        .text(format!("{}\n", outcome.head.id.short()))
+        .say(format!("Answered {} of handoff {}; {rest}.", outcome.question.name(), outcome.question.handoff.short()))
+        .stored(&outcome.stored);
+    for question in &outcome.open {
+        answer = answer.hint(question.command());
+    }
+    answer
+}
+
+/// Adds what receivers said to the answer of `show`: under `acknowledgements` and `questions`, and `in_text` as sections,
+/// when there is any.
+pub fn added(mut answer: Answer, received: &Received, in_text: bool) -> Answer {
+    let Received { accepts, questions } = received;
+    let list: Vec<Value> = accepts.iter().map(|(head, accept)| json!(AcceptView::of(head, accept))).collect();
+    answer.json.insert("acknowledgements".to_owned(), Value::Array(list));
+    answer.json.insert("questions".to_owned(), json!(questions.iter().map(QuestionView::from).collect::<Vec<_>>()));
+    if in_text && !accepts.is_empty() {
+        let entries: String = accepts.iter().map(|(head, accept)| entry(head, accept)).collect();
+        answer.text = format!("{}\n## Acknowledgements\n\n{entries}", answer.text);
+    }
+    if in_text && !questions.is_empty() {
+        let entries: String = questions.iter().map(question_lines).collect();
+        answer.text = format!("{}\n## Questions\n\n{entries}", answer.text);
+    }
+    answer
+}
+
+fn entry(head: &Head, accept: &Accept) -> String {
+    let mut lines = vec![format!(
+        "{} {} {}{}",
+        head.id.short(),
+        format::date(&head.at),
+        safe::words(&head.ai),
+        format::accepted(accept)
+    )];
+    let one = |title: &str, text: &Option<String>| text.iter().map(|text| format!("{title}: {text}")).collect();
+    let each = |title: &str, list: &[String]| list.iter().map(|text| format!("{title}: {text}")).collect();
+    let said: [Vec<String>; 4] = [
+        one("understood", &accept.understanding),
+        one("resolution", &accept.resolution),
+        one("instructions", &accept.instructions),
+        each("gap", &accept.gaps),
+    ];
+    lines.extend(said.iter().flatten().map(|text| format!("  - {}", safe::item(text).replace('\n', "\n  "))));
+    format!("- {}\n", lines.join("\n"))
+}

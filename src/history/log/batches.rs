@@ -1,0 +1,385 @@
+//! Commits on their way into the log: read by one thread, made into what is shown by several, shown in their order.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::history::log::{Annotated, Found, Reader, Wanted, empty};
+use empirica_notes::error::{Error, Result};
+use empirica_notes::git::Oid;
+use empirica_notes::git::history::Listed;
+use empirica_notes::git::objects::blobs::Objects;
+use empirica_notes::model::Shelf;
+use empirica_notes::store::standing_alone;
+
+/// Who wants no more commits than this needs no help.
+const PAGE: usize = 50;
+/// So many commits are shown one by one, before some go together.
+const ALONE: usize = 8;
+/// So many commits go to a helper at once, but none waits for others longer than this.
+const BATCH: usize = 16;
+const PATIENCE: Duration = Duration::from_millis(5);
+/// So many bytes of text a batch keeps room for.
+const ROOM: usize = 1 << 20;
+/// Who helps at most: the history is walked by one in any case.
+const HELPERS: usize = 3;
+
+/// What commits are made into, one behind the other.
+pub trait Sheet: Default + Send {
+    /// How much there is of it.
+    fn end(&self) -> usize;
+    /// Takes it all out.
+    fn clear(&mut self);
+    /// A part of it, by itself.
+    fn cut(&mut self, at: Range<usize>) -> Self;
+}
+
+impl Sheet for String {
+    fn end(&self) -> usize {
+        self.len()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+        // what one great commit took is not kept for all
+        self.shrink_to(ROOM);
+    }
+
+    fn cut(&mut self, at: Range<usize>) -> Self {
+        self[at].to_owned()
+    }
+}
+
+impl<T: Send + Default> Sheet for Vec<T> {
+    fn end(&self) -> usize {
+        self.len()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
+    fn cut(&mut self, at: Range<usize>) -> Self {
+        self[at].iter_mut().map(std::mem::take).collect()
+    }
+}
+
+/// Adds what is shown of a commit.
+pub type Make<'m, S> = dyn Fn(&Annotated, &mut S) -> Result<()> + Sync + 'm;
+
+/// Shows what was made of a commit: where it begins and ends. `None` says that the next one can be long in coming.
+pub type Show<'m, S> = dyn FnMut(Option<(&mut S, Range<usize>)>) -> Result<()> + 'm;
+
+/// Makes what is shown of the records that are wanted.
+pub(crate) struct Maker<'m, S> {
+    pub wanted: &'m Wanted,
+    pub make: &'m Make<'m, S>,
+}
+
+impl<S> Clone for Maker<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Maker<'_, S> {}
+
+impl<S: Sheet> Maker<'_, S> {
+    /// Makes what is shown of a commit, of at most so many records when these are limited.
+    fn run(self, annotated: &mut Annotated, most: usize, sheet: &mut S) -> Made {
+        for shelf in annotated.shelves() {
+            shelf.retain(|record| self.wanted.has(record));
+        }
+        if self.wanted.counts_records && annotated.count() > most {
+            annotated.newest(most);
+        }
+        if annotated.is_empty() {
+            return Made::Nothing;
+        }
+        match (self.make)(annotated, sheet) {
+            Ok(()) => Made::Shown(sheet.end(), if self.wanted.counts_records { annotated.count() } else { 1 }),
+            Err(error) => Made::Failed(error),
+        }
+    }
+}
+
+/// What a commit comes to.
+enum Made {
+    Nothing,
+    /// What ends here in the sheet, and begins where the one before it ends, and how much that is of what is limited.
+    Shown(usize, usize),
+    Failed(Error),
+    /// The store is needed after all.
+    Again,
+}
+
+/// Reads a blob into a buffer; returns whether it could.
+type Read<'r> = dyn Fn(Oid, &mut Vec<u8>) -> bool + 'r;
+
+/// Commits on their way, and what they come to. Who gave them away gets them back with what was allocated for them: that is
+/// slow to free for another thread.
+#[derive(Default)]
+struct Work<S> {
+    batch: Vec<Found>,
+    made: Vec<Made>,
+    sheet: S,
+}
+
+impl<S: Sheet> Work<S> {
+    /// Makes what is shown of the batch, as far as that can be done without the repository. `note` is room for one.
+    fn run(&mut self, read: &Read<'_>, note: &mut Vec<u8>, maker: Maker<'_, S>) {
+        for found in &mut self.batch {
+            self.made.push(match found {
+                Found::Settled(annotated) => maker.run(annotated, usize::MAX, &mut self.sheet),
+                Found::Stored(commit, notes) => match stored(commit, notes, read, note) {
+                    Ok(Some(mut annotated)) => maker.run(&mut annotated, usize::MAX, &mut self.sheet),
+                    Ok(None) => Made::Again,
+                    Err(error) => Made::Failed(error),
+                },
+            });
+        }
+    }
+}
+
+/// A commit with what stands in its notes; `None` when only the store knows what they come to.
+fn stored(commit: &Listed, notes: &[(Shelf, Oid)], read: &Read<'_>, note: &mut Vec<u8>) -> Result<Option<Annotated>> {
+    let mut annotated = empty(commit.read()?);
+    for (shelf, blob) in notes {
+        // what cannot be read says so when it is read once more
+        let records = if read(*blob, note) { standing_alone(commit.id, note) } else { None };
+        let Some(records) = records else { return Ok(None) };
+        *annotated.shelf(*shelf) = records;
+    }
+    Ok(Some(annotated))
+}
+
+/// How what was made is shown, of how many commits it was, and of how many it may be still.
+struct Showing<'m, S> {
+    maker: Maker<'m, S>,
+    show: &'m mut Show<'m, S>,
+    shown: usize,
+    left: usize,
+}
+
+impl<S: Sheet> Showing<'_, S> {
+    /// Shows what was made of a batch, in its order, and empties it.
+    fn finish(&mut self, reader: &mut Reader<'_>, work: &mut Work<S>) -> Result<()> {
+        let mut begin = 0;
+        for (found, of) in work.batch.iter_mut().zip(work.made.drain(..)) {
+            let end = match of {
+                Made::Shown(end, _) => end,
+                _ => begin,
+            };
+            let count = match of {
+                _ if self.left == 0 => break,
+                Made::Nothing => continue,
+                Made::Failed(error) => return Err(error),
+                Made::Shown(_, count) if count <= self.left => {
+                    (self.show)(Some((&mut work.sheet, begin..end)))?;
+                    count
+                }
+                // it was not made, or of more than is left to show
+                Made::Shown(..) | Made::Again => {
+                    let mut annotated = match found {
+                        Found::Stored(commit, _) => reader.settled(commit)?,
+                        Found::Settled(annotated) => std::mem::replace(annotated, empty(annotated.commit.clone())),
+                    };
+                    let mut own = S::default();
+                    match self.maker.run(&mut annotated, self.left, &mut own) {
+                        Made::Shown(end, count) => (self.show)(Some((&mut own, 0..end))).map(|()| count)?,
+                        Made::Failed(error) => return Err(error),
+                        Made::Nothing | Made::Again => continue,
+                    }
+                }
+            };
+            begin = end;
+            (self.left, self.shown) = (self.left - count, self.shown + 1);
+        }
+        work.batch.clear();
+        work.sheet.clear();
+        (self.show)(None)
+    }
+}
+
+/// A batch under way.
+enum Batch<S> {
+    Done(Work<S>),
+    /// With the number of its commits.
+    Away(Receiver<Work<S>>, usize),
+}
+
+type Job<S> = (Work<S>, Sender<Work<S>>);
+
+/// Shows the annotated commits of a history, `most` of them: this thread reads, others make what is shown; when they have enough
+/// to do, this one does, too.
+pub(crate) fn show<S: Sheet>(
+    reader: &mut Reader<'_>,
+    most: usize,
+    maker: Maker<'_, S>,
+    show: &mut Show<'_, S>,
+) -> Result<()> {
+    let others = std::thread::available_parallelism().map_or(1, usize::from).saturating_sub(1).min(HELPERS);
+    let helpers = if most > PAGE { others } else { 0 };
+    let (give, take) = channel::<Job<S>>();
+    let take = Mutex::new(take);
+    let (objects, stop) = (Objects::of(reader.context.repo), AtomicBool::new(false));
+    let lost = Mutex::new(Vec::new());
+    let shown = std::thread::scope(|scope| {
+        let begin = || std::thread::Builder::new().spawn_scoped(scope, || help(&take, &objects, &lost, &stop, maker));
+        let helpers = (0..helpers).filter(|_| begin().is_ok()).count();
+        let showing = Showing { maker, show, left: most, shown: 0 };
+        // the helpers end when this goes
+        let mut line = Line {
+            showing,
+            give,
+            take: &take,
+            helpers,
+            room: Vec::new(),
+            under_way: VecDeque::new(),
+            pending: 0,
+            idle: Vec::new(),
+        };
+        let shown = line.run(reader);
+        stop.store(true, Ordering::Relaxed);
+        shown
+    });
+    for blob in lost.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        // it is spoken of
+        reader.context.repo.note(blob);
+    }
+    shown
+}
+
+/// Does what it is given until nobody can give it anything any more, or nobody wants it.
+fn help<S: Sheet>(
+    take: &Mutex<Receiver<Job<S>>>,
+    objects: &Objects,
+    lost: &Mutex<Vec<Oid>>,
+    stop: &AtomicBool,
+    maker: Maker<'_, S>,
+) {
+    let next = || take.lock().ok()?.recv().ok();
+    let (blobs, mut room) = (objects.open(), Vec::new());
+    let read = |blob, note: &mut Vec<u8>| {
+        let is_here = blobs.as_ref().is_some_and(|blobs| blobs.read_into(blob, note));
+        if !is_here {
+            lost.lock().unwrap_or_else(PoisonError::into_inner).push(blob);
+        }
+        is_here
+    };
+    while let Some((mut work, reply)) = next().filter(|_| !stop.load(Ordering::Relaxed)) {
+        work.run(&read, &mut room, maker);
+        // nobody waits any more when the log was left
+        let _ = reply.send(work);
+    }
+}
+
+/// The commits under way, in their order.
+struct Line<'m, S> {
+    showing: Showing<'m, S>,
+    give: Sender<Job<S>>,
+    /// What was given, and nobody has begun.
+    take: &'m Mutex<Receiver<Job<S>>>,
+    helpers: usize,
+    /// Room for a note.
+    room: Vec<u8>,
+    under_way: VecDeque<Batch<S>>,
+    /// How many commits were read, and are not shown.
+    pending: usize,
+    /// What is used again.
+    idle: Vec<Work<S>>,
+}
+
+impl<S: Sheet> Line<'_, S> {
+    fn run(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+        let mut work: Work<S> = Work::default();
+        let (mut begun, mut ended, mut failed) = (Instant::now(), false, Ok(()));
+        while self.showing.left > 0 && !(ended && self.pending == 0) {
+            if !ended && self.pending < self.showing.left {
+                match reader.next() {
+                    Ok(None) => ended = true,
+                    // what was found before it is shown first
+                    Err(error) => (ended, failed) = (true, Err(error)),
+                    Ok(Some(None)) => {}
+                    Ok(Some(Some(found))) => {
+                        if work.batch.is_empty() {
+                            begun = Instant::now();
+                        }
+                        work.batch.push(found);
+                        self.pending += 1;
+                    }
+                }
+            }
+            // perhaps nothing more is needed
+            let is_all = ended || self.pending >= self.showing.left;
+            let alone = self.helpers == 0 || self.showing.shown < ALONE;
+            let is_full = alone || is_all || work.batch.len() >= BATCH || begun.elapsed() >= PATIENCE;
+            if is_full && !work.batch.is_empty() {
+                let mut full = std::mem::replace(&mut work, self.idle.pop().unwrap_or_default());
+                let away = self.under_way.iter().filter(|batch| matches!(batch, Batch::Away(..))).count();
+                self.under_way.push_back(if alone || away > 2 * self.helpers {
+                    full.run(&|blob, note| reader.read_into(blob, note), &mut self.room, self.showing.maker);
+                    Batch::Done(full)
+                } else {
+                    let ((reply, answer), commits) = (channel(), full.batch.len());
+                    // a helper that is gone has dropped the other end: then there is no answer either
+                    let _ = self.give.send((full, reply));
+                    Batch::Away(answer, commits)
+                });
+            }
+            // what waits is bounded: no more is read while the first one is not done
+            let must_wait = is_all || self.under_way.len() > 4 * (self.helpers + 1);
+            if must_wait {
+                self.take_back(reader);
+            }
+            if !self.show_ready(reader, must_wait)? {
+                return Ok(());
+            }
+        }
+        failed
+    }
+
+    /// Does what was given away, and nobody has begun.
+    fn take_back(&mut self, reader: &Reader<'_>) {
+        // who waits for something to do has the lock, and nothing is there
+        let given = || self.take.try_lock().ok()?.try_recv().ok();
+        if let Some((mut work, reply)) = given() {
+            work.run(&|blob, note| reader.read_into(blob, note), &mut self.room, self.showing.maker);
+            // it is waited for below
+            let _ = reply.send(work);
+        }
+    }
+
+    /// Shows what is done of the batches, in their order; waits for the first one if it must. Returns whether to go on.
+    fn show_ready(&mut self, reader: &mut Reader<'_>, mut must_wait: bool) -> Result<bool> {
+        while let Some(first) = self.under_way.pop_front() {
+            let (mut done, commits) = match first {
+                Batch::Done(done) => {
+                    let commits = done.batch.len();
+                    (done, commits)
+                }
+                Batch::Away(answer, commits) => match answer.try_recv() {
+                    Ok(done) => (done, commits),
+                    Err(TryRecvError::Empty) if !must_wait => {
+                        self.under_way.push_front(Batch::Away(answer, commits));
+                        return Ok(true);
+                    }
+                    // a helper that panicked: its panic goes on where the threads are joined
+                    Err(TryRecvError::Disconnected) => return Ok(false),
+                    Err(TryRecvError::Empty) => match answer.recv() {
+                        Ok(done) => (done, commits),
+                        Err(_) => return Ok(false),
+                    },
+                },
+            };
+            must_wait = false;
+            self.showing.finish(reader, &mut done)?;
+            self.pending -= commits;
+            self.idle.push(done);
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,353 @@
+//! One commit of the log with what stands on it.
+
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use crate::fold::handoff_report::duration;
+use crate::handoff::pack::{Detail, each_text, lists};
+use crate::handoff::view::{growth, json_of};
+use crate::history::log::Annotated;
+use crate::render::color::Paint;
+use crate::render::template::Templates;
+use crate::render::{format, safe};
+use empirica_notes::error::Result;
+use empirica_notes::model::{Body, Record};
+
+fn point_json(record: &Record) -> Value {
+    let mut json = json!({
+        "id": record.head.id, "kind": record.body.kind(), "session_id": record.head.session, "ai_id": record.head.ai,
+        "timestamp": record.head.at,
+    });
+    if let Value::Object(map) = &mut json {
+        map.extend(crate::checkpoint::view::brief_keys(&record.body));
+    }
+    json
+}
+
+/// Adds the commit as JSON; `checkpoints` and `journal` only when they were asked for.
+pub fn json_line(found: &Annotated, with_checkpoints: bool, with_journal: bool, out: &mut Vec<Value>) -> Result<()> {
+    let handoffs: Vec<Value> = found
+        .handoffs
+        .iter()
+        .filter_map(|record| match &record.body {
+            Body::Handoff(handoff) => Some(json_of(&record.head, handoff)),
+            _ => None,
+        })
+        .collect();
+    let of_kind = |fits: fn(&Body) -> bool| -> Vec<Value> {
+        found.handoffs.iter().filter(|record| fits(&record.body)).map(point_json).collect()
+    };
+    let mut json = json!({
+        "commit": found.commit.id.to_string(),
+        "subject": found.commit.subject,
+        "author": format!("{} <{}>", found.commit.author, found.commit.email),
+        "date": found.commit.date,
+        "handoffs": handoffs,
+        "digests": of_kind(|body| matches!(body, Body::Digest(_))),
+        "acknowledgements": of_kind(|body| matches!(body, Body::Accept(_))),
+    });
+    if with_checkpoints {
+        json["checkpoints"] = found.checkpoints.iter().map(point_json).collect();
+    }
+    if with_journal {
+        json["journal"] = found.journal.iter().map(point_json).collect();
+    }
+    out.push(json);
+    Ok(())
+}
+
+/// Adds the commit on a line, with a line for each handoff and a count of the rest.
+pub fn one_line(found: &Annotated, paint: Paint, text: &mut String) -> Result<()> {
+    text.push_str(&format!("{} {}\n", paint.commit(&found.commit.short), safe::line(&found.commit.subject)));
+    for record in &found.handoffs {
+        if let Body::Digest(digest) = &record.body {
+            text.push_str(&format!(
+                "  {} {}: digest{} ({})\n",
+                paint.heading(record.head.id.short()),
+                safe::line(&record.head.ai),
+                Some(safe::line(&digest.task))
+                    .filter(|task| !task.is_empty())
+                    .map_or(String::new(), |task| format!(" of {task}")),
+                crate::handoff::note::Lists::of(None, &[digest]).counts()
+            ));
+        }
+        if let Body::Accept(accept) = &record.body {
+            text.push_str(&format!(
+                "  {} {}: {}{}\n",
+                paint.heading(record.head.id.short()),
+                safe::line(&record.head.ai),
+                accept.of.short(),
+                format::accepted(accept)
+            ));
+        }
+        if let Body::Handoff(handoff) = &record.body {
+            text.push_str(&format!(
+                "  {} {}: {} ({}, {})\n",
+                paint.heading(record.head.id.short()),
+                safe::line(&record.head.ai),
+                safe::line(&handoff.task),
+                format::signed(growth(handoff)),
+                handoff.calibration_status.phrase()
+            ));
+        }
+    }
+    for (records, noun) in [(&found.checkpoints, "checkpoint"), (&found.journal, "journal record")] {
+        if !records.is_empty() {
+            text.push_str(&format!("  {}\n", format::count(records.len(), noun)));
+        }
+    }
+    Ok(())
+}
+
+/// The templates of the terminal, for several threads.
+pub struct Terminal<'t> {
+    templates: Mutex<&'t mut Templates>,
+    is_built_in: bool,
+}
+
+impl<'t> Terminal<'t> {
+    /// These templates.
+    pub fn new(templates: &'t mut Templates) -> Self {
+        Terminal { is_built_in: templates.is_built_in("log.txt"), templates: Mutex::new(templates) }
+    }
+}
+
+/// Adds the commit as `git log` shows it, with its records below.
+pub fn entry(found: &Annotated, paint: Paint, terminal: &Terminal<'_>, text: &mut String) -> Result<()> {
+    let commit = &found.commit;
+    text.push_str(&paint.commit(&format!("commit {}", commit.id)));
+    text.push('\n');
+    if commit.parents.len() > 1 {
+        text.push_str(&format!("Merge: {}\n", commit.parents.join(" ")));
+    }
+    text.push_str(&format!(
+        "Author: {} <{}>\nDate:   {}\n\n",
+        safe::line(&commit.author),
+        safe::line(&commit.email),
+        commit.shown_date
+    ));
+    for line in safe::clean(commit.message.trim_end()).split('\n') {
+        let begun = text.len();
+        text.push_str("    ");
+        text.push_str(line);
+        text.truncate(begun + text[begun..].trim_end().len());
+        text.push('\n');
+    }
+    let begun = text.len();
+    match terminal.is_built_in {
+        true => built_in(found, text),
+        false => text.push_str(&templated(found, terminal)?),
+    }
+    text.truncate(begun + text[begun..].trim_end().len());
+    if paint.on {
+        let records = text.split_off(begun);
+        text.push_str(&paint.text(&records));
+    }
+    text.push_str("\n\n");
+    Ok(())
+}
+
+/// What the built-in `log.txt` says, without what a template costs: a log can show a hundred thousand commits. A test holds
+/// that both say the same.
+fn built_in(found: &Annotated, out: &mut String) {
+    for record in &found.handoffs {
+        let Body::Handoff(handoff) = &record.body else { continue };
+        out.push_str(&format!(
+            "\nHandoff {} by {}, session {}, {}, {}{}",
+            record.head.id.short(),
+            safe::line(&record.head.ai),
+            session(record),
+            duration(handoff.duration_seconds),
+            handoff.calibration_status.phrase(),
+            task(&handoff.task),
+        ));
+        let mut within = "";
+        each_text(handoff, &mut |title, text| {
+            if title != within {
+                for part in ["\n    ", title, ":"] {
+                    out.push_str(part);
+                }
+                within = title;
+            }
+            out.push_str("\n      - ");
+            safe::add_indented(&text, 8, out);
+        });
+        out.push('\n');
+    }
+    for record in &found.handoffs {
+        let Body::Digest(digest) = &record.body else { continue };
+        out.push_str(&format!(
+            "\nDigest {} by {}, session {}{}",
+            record.head.id.short(),
+            safe::line(&record.head.ai),
+            session(record),
+            task(&digest.task)
+        ));
+        for entry in format::digest(digest) {
+            out.push_str(&format!("\n      - {}", safe::line(&entry)));
+        }
+        out.push('\n');
+    }
+    for record in found.handoffs.iter().filter(|record| matches!(record.body, Body::Accept(_))) {
+        let text = safe::indented(&format::said(record), 4);
+        out.push_str(&format!(
+            "\nAcknowledgement {} by {}: {text}\n",
+            record.head.id.short(),
+            safe::line(&record.head.ai)
+        ));
+    }
+    if !found.checkpoints.is_empty() {
+        out.push_str("\nCheckpoints:");
+        for record in &found.checkpoints {
+            let (short, what) = (record.head.id.short(), crate::history::show::record::point_name(record));
+            out.push_str(&format!("\n    {short} {what} by {}: {}", safe::line(&record.head.ai), format::said(record)));
+        }
+        out.push('\n');
+    }
+    if !found.journal.is_empty() {
+        out.push_str("\nJournal:");
+        for record in &found.journal {
+            let (short, kind) = (record.head.id.short(), record.body.kind().replace('_', " "));
+            let text = safe::indented(&format::said(record), 8);
+            out.push_str(&format!("\n    {short} {kind} by {}: {text}", safe::line(&record.head.ai)));
+        }
+        out.push('\n');
+    }
+}
+
+/// The short id of the session, as a template shows what can be missing.
+fn session(record: &Record) -> &str {
+    record.head.session.as_ref().map_or("None", |id| id.short())
+}
+
+/// The task on a line of its own, when there is one.
+fn task(text: &str) -> String {
+    Some(safe::line(text)).filter(|task| !task.is_empty()).map(|task| format!("\n    {task}")).unwrap_or_default()
+}
+
+/// The records as the user's own template shows them.
+fn templated(found: &Annotated, terminal: &Terminal<'_>) -> Result<String> {
+    let handoffs: Vec<Value> = found.handoffs.iter().filter_map(handoff_view).collect();
+    let digests: Vec<Value> = found.handoffs.iter().filter_map(digest_view).collect();
+    let accepts = found.handoffs.iter().filter(|record| matches!(record.body, Body::Accept(_)));
+    let accepts: Vec<Value> = accepts
+        .map(|record| json!({"short": record.head.id.short(), "ai": record.head.ai, "text": format::said(record)}))
+        .collect();
+    let checkpoints: Vec<Value> = found
+        .checkpoints
+        .iter()
+        .map(|record| {
+            let what = crate::history::show::record::point_name(record);
+            json!({"short": record.head.id.short(), "what": what, "ai": record.head.ai, "values": format::said(record)})
+        })
+        .collect();
+    let journal: Vec<Value> = found
+        .journal
+        .iter()
+        .map(|record| {
+            let kind = record.body.kind().replace('_', " ");
+            json!({"short": record.head.id.short(), "kind": kind, "ai": record.head.ai, "text": format::said(record)})
+        })
+        .collect();
+    let data = json!({
+        "handoffs": handoffs, "digests": digests, "acknowledgements": accepts, "checkpoints": checkpoints,
+        "journal": journal,
+    });
+    // what a thread left that panicked is shown by nobody
+    let mut templates = terminal.templates.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    templates.render("log.txt", data)
+}
+
+fn digest_view(record: &Record) -> Option<Value> {
+    let Body::Digest(digest) = &record.body else { return None };
+    Some(json!({
+        "short": record.head.id.short(),
+        "ai": record.head.ai,
+        "session": record.head.session.as_ref().map(|id| id.short()),
+        "task": digest.task,
+        "entries": format::digest(digest),
+    }))
+}
+
+fn handoff_view(record: &Record) -> Option<Value> {
+    let Body::Handoff(handoff) = &record.body else { return None };
+    // what is done shows in the commit itself
+    let shown = lists(handoff, Detail::Summary)
+        .into_iter()
+        .filter(|list| !list.entries.is_empty() && list.key != "accomplished");
+    let lists: Vec<Value> = shown
+        .map(|list| json!({"title": list.title, "entries": list.entries.iter().map(|e| &e.text).collect::<Vec<_>>()}))
+        .collect();
+    Some(json!({
+        "short": record.head.id.short(),
+        "ai": record.head.ai,
+        "session": record.head.session.as_ref().map(|id| id.short()),
+        "duration": duration(handoff.duration_seconds),
+        "calibration": handoff.calibration_status.phrase(),
+        "task": handoff.task,
+        "lists": lists,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use empirica_notes::format::record::decode;
+    use empirica_notes::git::history::Commit;
+    use empirica_notes::model::Id;
+
+    const WHOLE: &str = r#""kind":"handoff",@,"type":"epistemic","task":"a  b\n# c","duration_seconds":4000,"calibration_status":"well_calibrated","trajectory":[{"vector":"know","before":0.1,"after":0.5,"delta":0.4,"status":"improved"},{"vector":"do","before":0.1,"after":null,"delta":null,"status":"x"},{"vector":"overall_confidence","before":0.1,"after":0.3,"delta":-0.2,"status":"y"},{"vector":"know","before":0.1,"after":0.5,"delta":0.3,"status":"z"}],"accomplished":["done"],"findings":[{"text":"one\ntwo\n\n- three"},{"text":"<b>bold</b> `x"}],"gaps_filled":[{"gap":"g","before":"b","after":"one\ntwo\n\n- three","confidence_change":0.1},{"gap":"g","before":"b","after":"a","confidence_change":null},{"gap":"g","before":"b","after":"a","confidence_change":-0.25}],"unknowns":[{"id":"019ab000-0000-7000-8000-00000000000a","text":"why?"},{"text":" how? "}],"dead_ends":[{"approach":"a","why":"w"}],"mistakes":[{"text":"m","prevention":"p"},{"text":"1. n"}],"decisions":[{"text":"d","why":"w","alternatives":["x","y"]}],"evidence":[{"command":"cargo  test","exit":0},{"command":"false","exit":1}],"goals":[{"id":"019ab000-0000-7000-8000-00000000000a","text":"g","status":"done","priority":"low","evidence":"e"},{"id":"019ab000-0000-7000-8000-00000000000b","text":"h","status":"open","priority":"high","vector":"know"}],"context":"\ttab\r\nnext \u202e","next_steps":["  step  ","","- x"],"recommendations":["r"]"#;
+
+    fn records(bodies: &[&str]) -> Vec<Record> {
+        let record = |(n, body): (usize, &&str)| {
+            let id = Id::at(1_700_000_000_000 + n as u64);
+            let session = if n % 2 == 0 { "null" } else { r#""11111111-2222-4333-8444-555555555555""# };
+            let head = format!(
+                r#""session":{session},"ai":"ada\u001b[31m <b>","at":"2026-01-02T03:04:05.678Z","commit":null,"tree":null"#
+            );
+            decode(format!(r#"{{"v":1,"id":"{id}",{}}}"#, body.replacen('@', &head, 1)).as_bytes()).unwrap()
+        };
+        bodies.iter().enumerate().map(record).collect()
+    }
+
+    #[test]
+    fn the_built_in_log_says_what_its_template_says() {
+        let handoffs = [
+            r#""kind":"handoff",@,"type":"epistemic""#,
+            WHOLE,
+            r#""kind":"digest",@,"task":"t","upto":"019ab000-0000-7000-8000-00000000000a","findings":[{"text":"f\ng"}]"#,
+            r#""kind":"digest",@,"task":"","upto":"019ab000-0000-7000-8000-00000000000a""#,
+            r#""kind":"handoff",@,"type":"epistemic","task":"only","next_steps":[],"recommendations":["r","s"]"#,
+        ];
+        let checkpoints = [r#""kind":"assessment",@,"phase":"CHECK","round":2,"vectors":{"know":0.5}"#];
+        let journal =
+            [r#""kind":"finding",@,"text":"a\nb\n\nc \u0007""#, r#""kind":"dead_end",@,"approach":"x","why":"y""#];
+        let commit = Commit {
+            id: empirica_notes::git::parse_oid(&"1".repeat(40)).unwrap(),
+            short: String::new(),
+            parents: Vec::new(),
+            author: "A".to_owned(),
+            email: "a@b".to_owned(),
+            date: String::new(),
+            shown_date: "then".to_owned(),
+            subject: "s".to_owned(),
+            message: "s\n".to_owned(),
+        };
+        for which in 0..8 {
+            let kept = |bit: usize, bodies: &[&str]| if which >> bit & 1 == 1 { records(bodies) } else { Vec::new() };
+            let found = Annotated {
+                commit: commit.clone(),
+                handoffs: kept(0, &handoffs),
+                checkpoints: kept(1, &checkpoints),
+                journal: kept(2, &journal),
+            };
+            let mut templates = Templates::built_in();
+            let shown = templated(&found, &Terminal::new(&mut templates)).unwrap();
+            let mut built = String::new();
+            built_in(&found, &mut built);
+            assert_eq!(built.trim_end(), shown.trim_end());
+            assert!(which == 0 || !shown.trim().is_empty());
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! Who investigated what another session had investigated before: texts that are the same, or nearly.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
+
+use crate::text::similarity::is_dense;
+
+/// Nearly the same are texts whose words have at least this in common (Jaccard, 4/5): 9 shared ≥ 4 (a + b).
+const SHARED: usize = 9;
+const OF_BOTH: usize = 4;
+
+/// Something said, and by whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'t> {
+    /// Whose it is: the same number for the same session.
+    pub session: usize,
+    /// The text.
+    pub text: &'t str,
+}
+
+/// Something that was said before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Repeat {
+    /// Its place in what was given.
+    pub later: usize,
+    /// The first thing like it that another session said.
+    pub earlier: usize,
+    /// Shared words over all words of both, in [0.8, 1].
+    pub likeness: f64,
+}
+
+/// A text without case, white space and punctuation: its words, with a blank between any two.
+pub fn normal(text: &str) -> String {
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The words of a normal text, each once. Scripts without spaces give pairs of characters.
+fn words(normal: &str) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    for word in normal.split(' ').filter(|word| !word.is_empty()) {
+        let letters: Vec<char> = word.chars().collect();
+        match letters.len() > 1 && letters.iter().any(|c| is_dense(*c)) {
+            true => out.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>())),
+            false => drop(out.insert(word.to_owned())),
+        }
+    }
+    out
+}
+
+/// How many words two sets of these sizes must share.
+fn needed(a: usize, b: usize) -> usize {
+    (OF_BOTH * (a + b)).div_ceil(SHARED)
+}
+
+/// The sizes a set can have that is like one of this size.
+fn sizes(size: usize) -> std::ops::RangeInclusive<usize> {
+    (size * OF_BOTH).div_ceil(SHARED - OF_BOTH)..=size * (SHARED - OF_BOTH) / OF_BOTH
+}
+
+/// Texts that are equal in their normal form.
+struct Group {
+    /// The words as numbers, the rarest first.
+    words: Vec<u32>,
+    /// Who said it when: the first time of each session, in order.
+    said: Vec<usize>,
+}
+
+/// What of `said`, given in the order it was said, another session had said before: equal in the normal form, or with a
+/// Jaccard index of the words of 0.8 or more. Each is paired with the first such thing, so there are never more pairs
+/// than texts, in their order. What a session says again in the same words, and a text without a word, does not count.
+pub fn repeats(said: &[Said<'_>]) -> Vec<Repeat> {
+    let groups = groups(said);
+    let (session, mut out) = (|at: usize| said[at].session, Vec::new());
+    let index = index(&groups);
+    for (at, group) in groups.iter().enumerate() {
+        // the first two like it of different sessions: one of them is not of the session that repeats it
+        let (mut first, mut second) = (None::<(usize, usize)>, None::<(usize, usize)>);
+        for other in candidates(&index, at, group) {
+            let theirs = &groups[other];
+            if second.is_some_and(|(known, _)| theirs.said[0] >= known) {
+                break;
+            }
+            if shared(&group.words, &theirs.words) < needed(group.words.len(), theirs.words.len()) {
+                continue;
+            }
+            for said in theirs.said.iter().copied().take(2) {
+                match first {
+                    None => first = Some((said, other)),
+                    Some((known, _)) if session(known) == session(said) => {}
+                    Some(_) if second.is_none_or(|(known, _)| said < known) => second = Some((said, other)),
+                    Some(_) => {}
+                }
+            }
+        }
+        let own = group.said[0];
+        for later in group.said.iter().copied() {
+            let fits = |earlier: &usize| *earlier < later && session(*earlier) != session(later);
+            let near = [first, second].into_iter().flatten().filter(|(earlier, _)| fits(earlier)).min();
+            let same = Some(own).filter(fits);
+            match (near, same) {
+                (Some((earlier, other)), same) if same.is_none_or(|same| earlier < same) => {
+                    out.push(Repeat { later, earlier, likeness: likeness(&group.words, &groups[other].words) });
+                }
+                (_, Some(earlier)) => out.push(Repeat { later, earlier, likeness: 1.0 }),
+                _ => {}
+            }
+        }
+    }
+    out.sort_by_key(|repeat| repeat.later);
+    out
+}
+
+/// The texts by their normal form, in the order of who said it first.
+fn groups(said: &[Said<'_>]) -> Vec<Group> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let (mut normals, mut members): (Vec<String>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
+    let mut known: HashSet<(usize, usize)> = HashSet::new();
+    for (at, one) in said.iter().enumerate() {
+        let normal = normal(one.text);
+        if normal.is_empty() {
+            continue;
+        }
+        let place = *places.entry(normal).or_insert_with_key(|normal| {
+            normals.push(normal.clone());
+            members.push(Vec::new());
+            normals.len() - 1
+        });
+        if known.insert((place, one.session)) {
+            members[place].push(at);
+        }
+    }
+    let all: Vec<BTreeSet<String>> = normals.iter().map(|normal| words(normal)).collect();
+    let mut frequency: HashMap<&str, usize> = HashMap::new();
+    for word in all.iter().flatten() {
+        *frequency.entry(word).or_default() += 1;
+    }
+    let mut ordered: Vec<(usize, &str)> = frequency.iter().map(|(word, n)| (*n, *word)).collect();
+    ordered.sort_unstable();
+    let rank: HashMap<&str, u32> = ordered.iter().zip(0..).map(|((_, word), rank)| (*word, rank)).collect();
+    let numbered = |words: &BTreeSet<String>| {
+        let mut numbers: Vec<u32> = words.iter().filter_map(|word| rank.get(word.as_str()).copied()).collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    all.iter().zip(members).map(|(words, said)| Group { words: numbered(words), said }).collect()
+}
+
+/// How many words of a text are looked for together, and the sizes (of the larger one of two) for which that is so. Of
+/// few words there are few choices: more of them together are rarer, and so is what is compared in vain.
+const TOGETHER: [(usize, std::ops::RangeInclusive<usize>); 3] = [(4, 1..=24), (2, 25..=200), (1, 201..=usize::MAX)];
+
+/// Some of the rarest words of a group, as a hash: two groups that are alike have such words in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Sign {
+    hash: u64,
+    /// How many words the group has.
+    size: usize,
+    /// The place of the last of those words among them.
+    last: usize,
+    /// The group.
+    group: usize,
+}
+
+/// The signs of a group, for one row of [`TOGETHER`]. Of two groups that share `needed` words, the first few of these
+/// stand in the front of both: the rest must follow them.
+fn signs(row: &(usize, std::ops::RangeInclusive<usize>), group: usize, words: &[u32]) -> Vec<Sign> {
+    let (together, of) = (row.0.min(words.len()), &row.1);
+    let (smallest, largest) = sizes(words.len()).into_inner();
+    let mut out = Vec::new();
+    if together == 0 || words.len() > *of.end() || largest < *of.start() {
+        return out;
+    }
+    let front = words.len() - needed(words.len(), smallest).min(words.len()) + together;
+    let mut at: Vec<usize> = (0..together).collect();
+    loop {
+        // multiplied by an odd number and turned: what follows counts for all bits
+        let mix =
+            |hash: u64, at: &usize| (hash ^ u64::from(words[*at])).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        let hash = at.iter().fold(together as u64, mix);
+        out.push(Sign { hash, size: words.len(), last: at[together - 1], group });
+        // the next choice of so many places in the front
+        let Some(moved) = (0..together).rev().find(|n| at[*n] < front - together + n) else { return out };
+        at[moved] += 1;
+        (moved + 1..together).for_each(|n| at[n] = at[n - 1] + 1);
+    }
+}
+
+/// The signs of all groups that more than one has, in order, for each row of [`TOGETHER`].
+type Index = Vec<Vec<Sign>>;
+
+fn index(groups: &[Group]) -> Index {
+    let of_row = |row| {
+        let mut all: Vec<Sign> =
+            groups.iter().enumerate().flat_map(|(at, group)| signs(row, at, &group.words)).collect();
+        all.sort_unstable();
+        let shared = all.chunk_by(|a, b| a.hash == b.hash).filter(|run| run.len() > 1);
+        shared.flatten().copied().collect()
+    };
+    TOGETHER.iter().map(of_row).collect()
+}
+
+/// The groups before this one that may be like it, each once, in order.
+fn candidates<'i>(index: &'i Index, at: usize, group: &Group) -> impl Iterator<Item = usize> + use<'i> {
+    let size = group.words.len();
+    let mut heap: BinaryHeap<Reverse<(usize, &[Sign])>> = BinaryHeap::new();
+    for (row, all) in TOGETHER.iter().zip(index) {
+        for sign in signs(row, at, &group.words) {
+            let from = all.partition_point(|other| other.hash < sign.hash);
+            let run = &all[from..];
+            let run = &run[..run.partition_point(|other| other.hash == sign.hash)];
+            for list in run.chunk_by(|a, b| (a.size, a.last) == (b.size, b.last)) {
+                let Some((first, rest)) = list.split_first() else { continue };
+                let (together, larger) = (row.0.min(size), size.max(first.size));
+                let follow = (size - sign.last).min(first.size - first.last);
+                let is_like = sizes(size).contains(&first.size) && row.1.contains(&larger);
+                if is_like && first.group < at && follow + together > needed(size, first.size) {
+                    heap.push(Reverse((first.group, rest)));
+                }
+            }
+        }
+    }
+    let mut before = None;
+    std::iter::from_fn(move || {
+        while let Some(Reverse((other, rest))) = heap.pop() {
+            if let Some((next, rest)) = rest.split_first().filter(|(next, _)| next.group < at) {
+                heap.push(Reverse((next.group, rest)));
+            }
+            if before.replace(other) != Some(other) {
+                return Some(other);
+            }
+        }
+        None
+    })
+}
+
+/// How many numbers two sorted lists share.
+fn shared(a: &[u32], b: &[u32]) -> usize {
+    let (mut at, mut there, mut out) = (0, 0, 0);
+    while at < a.len() && there < b.len() {
+        match a[at].cmp(&b[there]) {
+            std::cmp::Ordering::Less => at += 1,
+            std::cmp::Ordering::Greater => there += 1,
+            std::cmp::Ordering::Equal => (at, there, out) = (at + 1, there + 1, out + 1),
+        }
+    }
+    out
+}
+
+fn likeness(a: &[u32], b: &[u32]) -> f64 {
+    let shared = shared(a, b);
+    shared as f64 / (a.len() + b.len() - shared) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The rule, said plainly: each text with all before it.
+    fn naive(said: &[Said<'_>]) -> Vec<(usize, usize)> {
+        let normals: Vec<String> = said.iter().map(|one| normal(one.text)).collect();
+        let sets: Vec<BTreeSet<String>> = normals.iter().map(|normal| words(normal)).collect();
+        let is_new = |at: usize| {
+            let again = |before: usize| said[before].session == said[at].session && normals[before] == normals[at];
+            !normals[at].is_empty() && !(0..at).any(again)
+        };
+        let alike = |a: usize, b: usize| {
+            let shared = sets[a].intersection(&sets[b]).count() as f64;
+            let all = sets[a].union(&sets[b]).count() as f64;
+            normals[a] == normals[b] || shared / all >= 0.8
+        };
+        let earlier = |at: usize| {
+            (0..at)
+                .filter(|before| is_new(*before))
+                .find(|before| said[*before].session != said[at].session && alike(*before, at))
+        };
+        (0..said.len()).filter(|at| is_new(*at)).filter_map(|at| Some((at, earlier(at)?))).collect()
+    }
+
+    fn found(texts: &[(usize, &str)]) -> Vec<(usize, usize)> {
+        let said: Vec<Said<'_>> = texts.iter().map(|(session, text)| Said { session: *session, text }).collect();
+        repeats(&said).into_iter().map(|repeat| (repeat.later, repeat.earlier)).collect()
+    }
+
+    #[test]
+    fn case_white_space_and_punctuation_do_not_count() {
+        assert_eq!(found(&[(0, "Which port?"), (1, " which\tPORT ")]), [(1, 0)]);
+        assert_eq!(found(&[(0, "Which port?"), (0, "which port")]), [], "one session");
+        assert_eq!(found(&[(0, "Which port?"), (1, "Which host?")]), []);
+        assert_eq!(found(&[(0, "???"), (1, "!!!"), (2, "")]), [], "no words");
+        assert_eq!(found(&[(0, "a b"), (1, "a b"), (2, "a b"), (1, "a b")]), [(1, 0), (2, 0)], "paired with the first");
+    }
+
+    #[test]
+    fn four_fifths_of_the_words_are_enough() {
+        assert_eq!(found(&[(0, "a b c d"), (1, "a b c d e")]), [(1, 0)], "4 of 5");
+        assert_eq!(found(&[(0, "a b c"), (1, "a b c d")]), [], "3 of 4");
+        assert_eq!(found(&[(0, "a b c d e f g h i"), (1, "i h g f e d c b x")]), [(1, 0)], "8 of 10");
+        assert_eq!(found(&[(0, "a b c d e f g h"), (1, "a b c d e f g x")]), [], "7 of 9");
+        let said = [Said { session: 0, text: "a b c d" }, Said { session: 1, text: "a b c d e" }];
+        assert_eq!(repeats(&said)[0].likeness, 0.8);
+    }
+
+    #[test]
+    fn scripts_without_spaces_have_pairs_of_characters() {
+        assert_eq!(found(&[(0, "认证令牌为什么过期"), (1, "认证令牌为什么过期了")]), [(1, 0)]);
+        assert_eq!(found(&[(0, "认证令牌为什么过期"), (1, "数据库连接池大小是多少")]), []);
+    }
+
+    #[test]
+    fn what_the_own_session_said_first_hides_nobody() {
+        let texts = [(0, "a b c d e"), (1, "a b c d"), (1, "a b c d e"), (0, "a b c d")];
+        assert_eq!(found(&texts), [(1, 0), (2, 0), (3, 1)]);
+    }
+
+    #[test]
+    fn many_texts_that_differ_in_a_word_are_not_compared_with_each_other() {
+        let texts: Vec<String> = (0..20_000).map(|n| format!("Why does the parser fail in case {n}?")).collect();
+        let said: Vec<Said<'_>> = texts.iter().enumerate().map(|(session, text)| Said { session, text }).collect();
+        assert_eq!(repeats(&said), []);
+        let all = groups(&said);
+        let index = index(&all);
+        let compared = |(at, group): (usize, &Group)| candidates(&index, at, group).count();
+        assert_eq!(all.iter().enumerate().map(compared).sum::<usize>(), 0);
+    }
+
+    fn texts(said: Vec<(usize, Vec<u16>)>) -> Vec<(usize, String)> {
+        let text = |words: Vec<u16>| words.iter().map(|word| format!("w{word}")).collect::<Vec<_>>().join(" ");
+        said.into_iter().map(|(session, words)| (session, text(words))).collect()
+    }
+
+    fn both(texts: &[(usize, String)]) -> [Vec<(usize, usize)>; 2] {
+        let said: Vec<Said<'_>> = texts.iter().map(|(session, text)| Said { session: *session, text }).collect();
+        [repeats(&said).into_iter().map(|repeat| (repeat.later, repeat.earlier)).collect(), naive(&said)]
+    }
+
+    proptest! {
+        #[test]
+        fn the_same_is_found_as_by_comparing_all_with_all(
+            said in prop::collection::vec((0usize..5, prop::collection::vec(0u16..9, 1..14)), 0..50)
+        ) {
+            let [found, naive] = both(&texts(said));
+            prop_assert_eq!(found, naive);
+        }
+
+        #[test]
+        fn the_same_is_found_in_texts_of_all_sizes(
+            size in prop::sample::select(vec![3u16, 12, 24, 28, 60, 200, 240]),
+            changed in prop::collection::vec((0usize..5, 0u16..60, prop::collection::vec(0u16..300, 0..60)), 2..12)
+        ) {
+            // words of one text, some at the end left out and some others put in
+            let said = changed.into_iter().map(|(session, less, more)| {
+                let most = usize::from(size / 5) + 1;
+                let kept = 0..size - less.min(size / 4);
+                (session, kept.chain(more.into_iter().take(most).map(|word| 1000 + word)).collect())
+            });
+            let [found, naive] = both(&texts(said.collect()));
+            prop_assert_eq!(found, naive);
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! How well handing over works: the facts of all sessions folded into numbers, by agent and over time.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use chrono::{DateTime, Datelike, Utc};
+
+use crate::fold::assessment::confidence::round4;
+use crate::fold::facts::{Facts, Given, Inquiry, Kind, Taken};
+use crate::history::metrics::duplicates::{Said, repeats};
+use empirica_notes::model::{Id, SessionId, Verdict};
+
+/// How time is divided, in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Period {
+    Day,
+    Week,
+    Month,
+}
+
+impl Period {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Period::Day => "day",
+            Period::Week => "week",
+            Period::Month => "month",
+        }
+    }
+
+    /// The one a time is in: `2026-01-31`, `2026-W05` (ISO 8601) or `2026-01`. Empty for a time no calendar knows.
+    pub fn of(self, ms: i64) -> String {
+        let Some(at) = DateTime::<Utc>::from_timestamp_millis(ms) else { return String::new() };
+        match self {
+            Period::Day => at.format("%Y-%m-%d").to_string(),
+            Period::Week => format!("{:04}-W{:02}", at.iso_week().year(), at.iso_week().week()),
+            Period::Month => at.format("%Y-%m").to_string(),
+        }
+    }
+}
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Only what the sessions of this agent did.
+    pub ai: Option<String>,
+    /// Only what was done then or later, milliseconds since 1970.
+    pub since_ms: Option<i64>,
+    /// Only what was done then or before.
+    pub until_ms: Option<i64>,
+    /// How time is divided.
+    pub by: Period,
+}
+
+impl Asked {
+    fn counts(&self, ai: &str, at_ms: i64) -> bool {
+        self.ai.as_ref().is_none_or(|asked| asked == ai)
+            && self.since_ms.is_none_or(|since| at_ms >= since)
+            && self.until_ms.is_none_or(|until| at_ms <= until)
+    }
+}
+
+/// So many of so many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub struct Ratio {
+    pub numerator: u64,
+    pub denominator: u64,
+}
+
+impl Ratio {
+    fn add(&mut self, holds: usize, of: usize) {
+        self.numerator += holds as u64;
+        self.denominator += of as u64;
+    }
+
+    /// In [0, 1], 4 decimals; `None` of none.
+    pub fn value(&self) -> Option<f64> {
+        (self.denominator > 0).then(|| round4(self.numerator as f64 / self.denominator as f64))
+    }
+}
+
+/// The numbers of some sessions. Each thing counts when it was made, for the agent of the session that made it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Tally {
+    /// Sessions that began.
+    pub sessions: u64,
+    /// Handoffs in force that were made.
+    pub handoffs: u64,
+    /// Of these sessions, from start to first journal entry, in milliseconds; those of which it is known.
+    pub first_entries: Vec<u64>,
+    /// Of the handoffs made, in force or not, those that were accepted without question or gap, of those accepted.
+    pub complete: Ratio,
+    /// Paths handed over that the receiver touched, of paths handed over; once for each receiver of each handoff made.
+    pub relevant: Ratio,
+    /// COMPLETE that was not reopened, of COMPLETE decided.
+    pub accurate: Ratio,
+    /// Unknowns and dead ends that an earlier session had, too.
+    pub duplicates: u64,
+}
+
+impl Tally {
+    /// The middle one of the times to the first entry (the mean of two), in seconds; `None` without any.
+    pub fn median_seconds(&self) -> Option<f64> {
+        let mut sorted = self.first_entries.clone();
+        sorted.sort_unstable();
+        let (low, high) = (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
+        Some((*low as f64 + *high as f64) / 2000.0)
+    }
+
+    /// The mean of them, in seconds, to the millisecond; `None` without any.
+    pub fn mean_seconds(&self) -> Option<f64> {
+        let n = self.first_entries.len();
+        let sum: u64 = self.first_entries.iter().sum();
+        (n > 0).then(|| (sum as f64 / n as f64).round() / 1000.0)
+    }
+}
+
+/// Something investigated, with whose it is.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
+pub struct Asker {
+    pub id: Id,
+    pub session: SessionId,
+    pub ai: String,
+    pub text: String,
+}
+
+/// Something that an earlier session had investigated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Duplicate {
+    /// A question or an approach that failed.
+    pub kind: Kind,
+    /// Shared words over all words, in [0.8, 1], 4 decimals.
+    pub likeness: f64,
+    /// Who asked first.
+    pub earlier: Asker,
+    /// Who asked again.
+    pub later: Asker,
+}
+
+/// A handoff in force.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
+pub struct Handed {
+    pub id: Id,
+    pub session: SessionId,
+    pub ai: String,
+    pub at_ms: i64,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metrics {
+    /// All that was asked for.
+    pub overall: Tally,
+    /// By agent, in order of their names.
+    pub agents: BTreeMap<String, Tally>,
+    /// Over time, oldest first; a period in which nothing was made is not there.
+    pub periods: BTreeMap<String, Tally>,
+    /// The duplicates, newest first.
+    pub duplicates: Vec<Duplicate>,
+    /// The handoffs in force, newest first.
+    pub handed: Vec<Handed>,
+}
+
+/// An acknowledgement by another session than the one that handed over.
+struct Receipt<'f> {
+    by: &'f Facts,
+    taken: &'f Taken,
+    /// Which session's handoffs it is about; a handoff nobody knows stands for itself.
+    about: &'f str,
+}
+
+/// The acknowledgements of all sessions in order, but for those by the session that handed over itself.
+fn receipts(all: &[Facts]) -> Vec<Receipt<'_>> {
+    let mut givers: HashMap<&Id, &SessionId> = HashMap::new();
+    for facts in all {
+        givers.extend(facts.handoffs.iter().map(|given| (&given.id, &facts.session)));
+    }
+    let mut out: Vec<Receipt<'_>> = Vec::new();
+    for by in all {
+        for taken in &by.accepts {
+            let from = givers.get(&taken.of).copied().or(taken.from.as_ref());
+            if from != Some(&by.session) {
+                out.push(Receipt { by, taken, about: from.map_or(taken.of.as_str(), SessionId::as_str) });
+            }
+        }
+    }
+    out.sort_by(|a, b| a.taken.id.cmp(&b.taken.id));
+    out
+}
+
+/// Who took up a handoff, each receiver once, and whether none of them had a question or missed something.
+fn received<'f>(receipts: &[&Receipt<'f>]) -> (Vec<&'f Facts>, bool) {
+    let mut known = BTreeSet::new();
+    let by = receipts.iter().map(|receipt| receipt.by);
+    let by: Vec<&Facts> = by.filter(|facts| known.insert(facts.session.as_str())).collect();
+    (by, receipts.iter().all(|receipt| receipt.taken.is_clear()))
+}
+
+/// Folds the facts of all sessions, in any order.
+pub fn metrics(all: &[Facts], asked: &Asked) -> Metrics {
+    let mut out = Metrics {
+        overall: Tally::default(),
+        agents: BTreeMap::new(),
+        periods: BTreeMap::new(),
+        duplicates: Vec::new(),
+        handed: Vec::new(),
+    };
+    let receipts = receipts(all);
+    let mut of_handoff: HashMap<&Id, Vec<&Receipt<'_>>> = HashMap::new();
+    // the last decision that something is not done, by whose handoffs it is about
+    let mut reopened: HashMap<&str, &Id> = HashMap::new();
+    for receipt in &receipts {
+        of_handoff.entry(&receipt.taken.of).or_default().push(receipt);
+        if receipt.taken.decision.is_some_and(|decision| decision != Verdict::Complete) {
+            reopened.insert(receipt.about, &receipt.taken.id);
+        }
+    }
+    for facts in all {
+        out.count(asked, &facts.ai, facts.began_ms, |tally| {
+            tally.sessions += 1;
+            tally.first_entries.extend(facts.to_first_entry_ms);
+        });
+        for given in &facts.handoffs {
+            let receipts = of_handoff.get(&given.id).map_or(&[][..], Vec::as_slice);
+            if out.count(asked, &facts.ai, given.at_ms, |tally| tally.hand_over(given, receipts)) && given.in_force {
+                let (session, ai) = (facts.session.clone(), facts.ai.clone());
+                out.handed.push(Handed { id: given.id.clone(), session, ai, at_ms: given.at_ms });
+            }
+        }
+    }
+    for receipt in receipts.iter().filter(|receipt| receipt.taken.decision == Some(Verdict::Complete)) {
+        let stays = reopened.get(receipt.about).is_none_or(|id| **id < receipt.taken.id);
+        out.count(asked, &receipt.by.ai, receipt.taken.at_ms, |tally| tally.accurate.add(usize::from(stays), 1));
+    }
+    for kind in [Kind::Unknown, Kind::DeadEnd] {
+        out.duplicates(all, kind, asked);
+    }
+    out.duplicates.sort_by(|a, b| b.later.id.cmp(&a.later.id));
+    out.handed.sort_by(|a, b| b.id.cmp(&a.id));
+    out
+}
+
+impl Tally {
+    fn hand_over(&mut self, given: &Given, receipts: &[&Receipt<'_>]) {
+        self.handoffs += u64::from(given.in_force);
+        if receipts.is_empty() {
+            return;
+        }
+        let (by, is_clear) = received(receipts);
+        self.complete.add(usize::from(is_clear), 1);
+        for facts in by {
+            self.relevant.add(given.paths.intersection(&facts.touched).count(), given.paths.len());
+        }
+    }
+}
+
+impl Metrics {
+    /// Counts something where it belongs; returns whether it was asked for.
+    fn count(&mut self, asked: &Asked, ai: &str, at_ms: i64, add: impl Fn(&mut Tally)) -> bool {
+        let counts = asked.counts(ai, at_ms);
+        if counts {
+            add(&mut self.overall);
+            if !self.agents.contains_key(ai) {
+                self.agents.insert(ai.to_owned(), Tally::default());
+            }
+            self.agents.get_mut(ai).into_iter().for_each(&add);
+            add(self.periods.entry(asked.by.of(at_ms)).or_default());
+        }
+        counts
+    }
+
+    fn duplicates(&mut self, all: &[Facts], kind: Kind, asked: &Asked) {
+        let mut said: Vec<(usize, &Inquiry)> = Vec::new();
+        for (session, facts) in all.iter().enumerate() {
+            said.extend(facts.inquiries.iter().filter(|i| i.kind == kind).map(|inquiry| (session, inquiry)));
+        }
+        said.sort_by(|a, b| a.1.id.cmp(&b.1.id));
+        let texts: Vec<Said<'_>> =
+            said.iter().map(|(session, inquiry)| Said { session: *session, text: &inquiry.text }).collect();
+        let asker = |(session, inquiry): (usize, &Inquiry)| Asker {
+            id: inquiry.id.clone(),
+            session: all[session].session.clone(),
+            ai: all[session].ai.clone(),
+            text: inquiry.text.clone(),
+        };
+        for repeat in repeats(&texts) {
+            let (session, inquiry) = said[repeat.later];
+            let at_ms = i64::try_from(inquiry.id.ms()).unwrap_or(i64::MAX);
+            if self.count(asked, &all[session].ai, at_ms, |tally| tally.duplicates += 1) {
+                let (earlier, later) = (asker(said[repeat.earlier]), asker(said[repeat.later]));
+                self.duplicates.push(Duplicate { kind, likeness: round4(repeat.likeness), earlier, later });
+            }
+        }
+    }
+}
+
+/// Somebody who took up a handoff.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
+pub struct Receiver {
+    pub session: SessionId,
+    pub ai: String,
+    /// From its start to its first journal entry, in milliseconds, if it is known.
+    pub to_first_entry_ms: Option<u64>,
+    /// The paths handed over, in order, and whether it touched them.
+    pub paths: Vec<(String, bool)>,
+}
+
+impl Receiver {
+    /// The paths it touched, of those handed over.
+    pub fn relevant(&self) -> Ratio {
+        let touched = self.paths.iter().filter(|(_, touched)| *touched).count();
+        Ratio { numerator: touched as u64, denominator: self.paths.len() as u64 }
+    }
+}
+
+/// What became of one handoff.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reception {
+    /// The sessions that took it up, in the order they did.
+    pub receivers: Vec<Receiver>,
+    /// Whether no acknowledgement has a question or gap; `None` before one accepted it.
+    pub is_complete: Option<bool>,
+}
+
+/// How a handoff was received. `all` has at least the sessions that gave and took it.
+pub fn reception(all: &[Facts], handoff: &Id) -> Reception {
+    let given = all.iter().flat_map(|facts| &facts.handoffs).find(|given| given.id == *handoff);
+    let receipts = receipts(all);
+    let of_it: Vec<&Receipt<'_>> = receipts.iter().filter(|receipt| receipt.taken.of == *handoff).collect();
+    let (Some(given), false) = (given, of_it.is_empty()) else { return Reception::default() };
+    let (by, is_clear) = received(&of_it);
+    let receiver = |facts: &Facts| Receiver {
+        session: facts.session.clone(),
+        ai: facts.ai.clone(),
+        to_first_entry_ms: facts.to_first_entry_ms,
+        paths: given.paths.iter().map(|path| (path.clone(), facts.touched.contains(path))).collect(),
+    };
+    Reception { receivers: by.into_iter().map(receiver).collect(), is_complete: Some(is_clear) }
+}

@@ -1,0 +1,6 @@
+//! The whole history: log, search, show, metrics.
+
+pub mod log;
+pub mod metrics;
+pub mod search;
+pub mod show;

@@ -1,0 +1,167 @@
+//! What is asked besides words: agent, session, time; of handoffs the task, the commits, a path, the type, the self-assessment.
+
+use std::collections::BTreeSet;
+
+use chrono::DateTime;
+use regex::Regex;
+
+use crate::context::Context;
+use crate::context::names;
+use crate::handoff::write::{Listed, listed};
+use crate::index::Index;
+use crate::index::{HandoffsWanted, Row};
+use empirica_notes::error::{Error, Result, option, text};
+use empirica_notes::git::history::dates;
+use empirica_notes::git::history::dates::Edge;
+use empirica_notes::git::history::range;
+use empirica_notes::git::objects::content::{from_here, inside};
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::handoff::Calibration;
+
+/// What is asked, as given. The agent and the session are those of the context.
+#[derive(Debug, Clone, Default)]
+pub struct Given {
+    /// A date as git takes it.
+    pub since: Option<String>,
+    /// A date as git takes it.
+    pub until: Option<String>,
+    /// A regular expression, matched without regard to case.
+    pub task: Option<String>,
+    /// Revisions and ranges as git takes them; none asks for no commits.
+    pub range: Vec<String>,
+    /// A file or folder, relative to the working folder.
+    pub path: Option<String>,
+    /// A type of handoff.
+    pub kind: Option<String>,
+    /// A self-assessment.
+    pub calibration: Option<Calibration>,
+}
+
+/// The same with names and dates resolved.
+#[derive(Debug, Default)]
+pub struct Filter {
+    /// Agent, session and time, which every record has, and what the index knows of handoffs.
+    pub(crate) wanted: HandoffsWanted,
+    pub(crate) task: Option<Regex>,
+    /// The commit the handoff is at home on is one of these.
+    pub(crate) commits: Option<BTreeSet<Oid>>,
+    /// Whether a file anywhere in the work tree is asked for.
+    pub(crate) is_root: bool,
+}
+
+impl Filter {
+    /// Resolves what is asked. What makes no sense or names nothing is an error.
+    pub fn resolve(context: &Context<'_>, given: &Given) -> Result<Self> {
+        // what needs no repository is looked at first
+        let task = given.task.as_deref().map(pattern).transpose()?;
+        let since = given.since.as_deref().map(|text| date(context, "--since", text, Edge::First)).transpose()?;
+        let until = given.until.as_deref().map(|text| date(context, "--until", text, Edge::Last)).transpose()?;
+        if let (Some(since), Some(until)) = (since, until)
+            && since > until
+        {
+            return Err(backwards(since, until));
+        }
+        let commits = if given.range.is_empty() { None } else { Some(range::commits(context.repo, &given.range)?) };
+        let session = context.asked.session.as_deref().map(|name| names::session(context, name)).transpose()?;
+        let path = given.path.as_deref().map(|text| path(context, text)).transpose()?;
+        let root = context.repo.work_tree();
+        // a file is named as in the work tree, or by its absolute path
+        let named = |path: &String| {
+            let absolute = root.as_ref().and_then(|root| root.join(path).to_str().map(str::to_owned));
+            std::iter::once(path.clone()).chain(absolute)
+        };
+        let wanted = HandoffsWanted {
+            ai: context.asked.ai.clone(),
+            session: session.map(|named| named.id),
+            since,
+            until,
+            task_id: None,
+            kind: given.kind.clone(),
+            calibration: given.calibration.map(|status| status.name().to_owned()),
+            paths: path.iter().filter(|path| !path.is_empty()).flat_map(named).collect(),
+        };
+        Ok(Filter { wanted, task, commits, is_root: path.is_some_and(|path| path.is_empty()) })
+    }
+
+    /// Whether it asks for what only handoffs have.
+    pub fn asks_handoffs(&self) -> bool {
+        let HandoffsWanted { kind, calibration, paths, .. } = &self.wanted;
+        self.task.is_some()
+            || self.commits.is_some()
+            || self.is_root
+            || !paths.is_empty()
+            || kind.is_some()
+            || calibration.is_some()
+    }
+
+    /// The handoffs in force that fit, newest first, `most` of them, and how many there are.
+    pub fn handoffs(&self, context: &Context<'_>, index: &Index<'_>, most: usize) -> Result<(Vec<Row>, usize)> {
+        let root = context.repo.work_tree();
+        let in_tree = |Listed { handoff, .. }: &Listed| {
+            let uncommitted = handoff.uncommitted.iter().map(|file| &file.path);
+            handoff.artifacts.iter().chain(uncommitted).any(|file| inside(root.as_deref(), file).is_some())
+        };
+        let mut fits = |row: &Row| -> Result<bool> {
+            if self.task.as_ref().is_some_and(|task| !task.is_match(&row.task)) {
+                return Ok(false);
+            }
+            // its home is one of the places it stands on
+            if let Some(commits) = &self.commits
+                && !index.stands_on(row, |on| commits.contains(&on))?
+            {
+                return Ok(false);
+            }
+            if self.commits.is_none() && !self.is_root {
+                return Ok(true);
+            }
+            let Some(whole) = listed(index, std::slice::from_ref(row))?.pop() else { return Ok(false) };
+            let home = whole.head.commit.as_deref().and_then(parse_oid);
+            let is_on = |commits: &BTreeSet<Oid>| home.is_some_and(|home| commits.contains(&home));
+            Ok(self.commits.as_ref().is_none_or(is_on) && (!self.is_root || in_tree(&whole)))
+        };
+        let asks_more = self.task.is_some() || self.commits.is_some() || self.is_root;
+        index.handoffs(&self.wanted, most, if asks_more { Some(&mut fits) } else { None })
+    }
+}
+
+fn pattern(text: &str) -> Result<regex::Regex> {
+    regex::RegexBuilder::new(text).case_insensitive(true).size_limit(1 << 20).build().map_err(|error| {
+        Error::usage(format!("'{text}' is not a regular expression that can be used"))
+            .provided(text)
+            .reason(text![option("--task"), " takes a regular expression"])
+            .suggest("Escape characters such as ( [ * + ? with a backslash to find them as they are.")
+            .alternative(regex::escape(text))
+            .caused_by(error)
+    })
+}
+
+fn path(context: &Context<'_>, text: &str) -> Result<String> {
+    from_here(context.repo.work_tree().as_deref(), context.repo.cwd(), text).ok_or_else(|| {
+        Error::usage(format!("'{text}' is no path in the work tree"))
+            .provided(text)
+            .reason("--path takes a file or folder of the repository, relative to the folder you are in")
+            .suggest("Give a path below the root of the repository; .git has none of its files.")
+    })
+}
+
+/// A date as it is asked for, in seconds since 1970: see [`dates::seconds`]. What makes no sense is a usage error that names
+/// the option.
+pub fn date(context: &Context<'_>, name: &'static str, text: &str, edge: Edge) -> Result<i64> {
+    let fixed = context.env.get("EMPIRICA_NOW").map(|_| context.env.now().timestamp());
+    dates::seconds(context.repo, text, edge, fixed)?.ok_or_else(|| {
+        Error::usage(text![format!("'{text}' is not a date that can be used for "), option(name)])
+            .provided(text)
+            .reason("it is neither an ISO date that exists, nor one of the forms git knows")
+            .suggest("Write 2026-01-31, 2026-01-31T12:00:00Z, \"7 days ago\", yesterday or \"last friday\".")
+            .alternative("7 days ago")
+            .alternative("2026-01-31")
+            .alternative("yesterday")
+    })
+}
+
+fn backwards(since: i64, until: i64) -> Error {
+    let shown = |seconds: i64| DateTime::from_timestamp(seconds, 0).map_or_else(String::new, |time| time.to_rfc3339());
+    Error::usage(text![option("--since"), " is later than ", option("--until")])
+        .reason(format!("nothing can be since {} and until {}", shown(since), shown(until)))
+        .suggest("Exchange the two, or leave one out.")
+}

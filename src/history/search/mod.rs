@@ -1,0 +1,326 @@
+//! Searching the records: by words, best first; by agent, session, time and what only handoffs have; sessions by likeness.
+
+pub mod filter;
+pub mod like;
+pub mod reports;
+pub mod view;
+
+use std::collections::BTreeMap;
+
+use chrono::DateTime;
+
+use crate::context::Context;
+use crate::context::names;
+use crate::fold::journal::answers;
+use crate::handoff::write::{Listed, listed};
+use crate::history::search::filter::{Filter, Given};
+use crate::history::search::like::{About, Alike};
+use crate::index::Index;
+use crate::index::{Found, HandoffsWanted, Row, Words, WordsAsked, searchable};
+use crate::text::passage::{Passage, passage};
+use crate::text::query;
+use crate::text::query::{Query, Term, findable};
+use crate::text::similarity;
+use crate::text::words::places;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::snapshot::{Related, SemanticContext, Snapshot};
+use empirica_notes::model::{Body, Id, Record, SessionId};
+
+/// How many characters of a text are shown where something was found in it.
+pub const PASSAGE: usize = 200;
+/// The kind that comes first for a plan.
+const FAILED: &str = "dead_end";
+const HANDOFF: &str = "handoff";
+/// How many records a search adds to a snapshot.
+const RELATED: usize = 5;
+/// By how many words a text is looked for, at most, and in how many records each of them may be.
+const WORDS: usize = 12;
+const RARE: usize = 2000;
+
+/// What is asked, of the agent and the session that the context was asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The query, in the language of [`terms::parse`]; its parts are joined by spaces.
+    pub words: Vec<String>,
+    /// Whether it is a plan: what failed comes first.
+    pub plan: bool,
+    /// Kinds, in the words of the `kind` key, in addition to those in the query; none asks for all.
+    pub kinds: Vec<&'static str>,
+    /// What is asked besides words.
+    pub filter: Given,
+    /// Whether handoffs are listed when there are no words.
+    pub handoffs: bool,
+    /// Whether the words are a text, a handoff or a session that sessions are compared with.
+    pub like: bool,
+    /// At most so many are listed; 0 lists none.
+    pub limit: usize,
+}
+
+/// A record that was found.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    /// The record, with the commit it is at home on.
+    pub record: Record,
+    /// Its BM25 score, the greater the better; `None` when no words were asked for.
+    pub score: Option<f64>,
+    /// The part of its text with the words.
+    pub passage: Passage,
+    /// For an unknown, its answer; `None` when it is open, and for other kinds.
+    pub answer: Option<String>,
+    /// How long ago it was made, in seconds, 0 or more; `None` when its time cannot be read.
+    pub age: Option<u64>,
+}
+
+/// What was found.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Outcome {
+    /// The query as it was said.
+    pub query: String,
+    pub plan: bool,
+    pub found: Listing,
+    /// How many fit, beyond the limit as well.
+    pub total_found: usize,
+    pub warnings: Vec<String>,
+}
+
+/// What a search lists.
+#[derive(Debug)]
+pub enum Listing {
+    /// Records, best first.
+    Hits {
+        /// The records.
+        hits: Vec<Hit>,
+        /// Whether nothing had all the words, and these have one of them.
+        widened: bool,
+    },
+    /// Handoffs, newest first.
+    Handoffs(Vec<Listed>),
+    /// Sessions that resemble something, the most alike first.
+    Alike(About, Vec<Alike>),
+}
+
+/// A query with all its names resolved.
+struct Asked {
+    words: Vec<Term>,
+    without: Vec<Term>,
+    kinds: Vec<&'static str>,
+    ais: Vec<String>,
+    sessions: Vec<SessionId>,
+    since: Option<i64>,
+    until: Option<i64>,
+    /// The handoffs that are wanted, when some are.
+    among: Option<Vec<Row>>,
+}
+
+impl Asked {
+    fn find(&self, index: &Index<'_>, words: &Words, kinds: &[&str], most: usize) -> Result<Found> {
+        index.search(&WordsAsked {
+            words: words.clone(),
+            without: &self.without,
+            kinds,
+            ais: &self.ais,
+            sessions: &self.sessions,
+            since: self.since,
+            until: self.until,
+            among: self.among.as_deref(),
+            most,
+        })
+    }
+
+    /// The best that fit, for a plan those first that failed, and how many fit.
+    fn page(&self, index: &Index<'_>, words: &Words, plan: bool, most: usize) -> Result<Found> {
+        let all = self.find(index, words, &self.kinds, most)?;
+        if !plan || !(self.kinds.is_empty() || self.kinds.contains(&FAILED)) {
+            return Ok(all);
+        }
+        let mut first = self.find(index, words, &[FAILED], most)?;
+        let failed: Vec<Id> = first.hits.iter().map(|(id, _)| id.clone()).collect();
+        first.hits.extend(all.hits.into_iter().filter(|(id, _)| !failed.contains(id)));
+        first.hits.truncate(most);
+        first.total = all.total;
+        Ok(first)
+    }
+}
+
+/// Finds sessions that are alike; handoffs that fit, when no words are given and only handoffs can fit; else the records in force
+/// that have all the words or, when none has, one of them in any form.
+pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
+    let query = request.words.join(" ");
+    let parsed = if request.like { Query::default() } else { query::parse(&query)? };
+    let warnings = context.store.settle();
+    let index = context.index()?;
+    let (found, total_found) = if request.like {
+        let (about, sessions, total) = like::run(context, &index, &query, request.limit)?;
+        (Listing::Alike(about, sessions), total)
+    } else {
+        let filter = Filter::resolve(context, &request.filter)?;
+        if filter.asks_handoffs() && request.kinds.iter().any(|kind| *kind != HANDOFF) {
+            return Err(Error::usage("only handoffs have a task, a type, files and a self-assessment")
+                .reason("another kind is asked for")
+                .suggest("Leave --kind out, or the filter that only handoffs have."));
+        }
+        if query.trim().is_empty() && (request.handoffs || filter.asks_handoffs()) {
+            let (rows, total) = filter.handoffs(context, &index, request.limit)?;
+            (Listing::Handoffs(listed(&index, &rows)?), total)
+        } else {
+            let mut asked = resolve(context, parsed, request, &filter)?;
+            if filter.asks_handoffs() {
+                asked.kinds = vec![HANDOFF];
+                asked.among = Some(filter.handoffs(context, &index, usize::MAX)?.0);
+            }
+            let (words, found, widened) = best(&index, &asked, request.plan, request.limit)?;
+            (Listing::Hits { hits: hits(context, &index, &found, &words)?, widened }, found.total)
+        }
+    };
+    Ok(Outcome { query, plan: request.plan, found, total_found, warnings })
+}
+
+fn resolve(context: &Context<'_>, query: Query, request: &Request, filter: &Filter) -> Result<Asked> {
+    let wanted = &filter.wanted;
+    let mut sessions: Vec<SessionId> = wanted.session.iter().cloned().collect();
+    for given in &query.sessions {
+        sessions.push(names::session(context, given)?.id);
+    }
+    let asked = Asked {
+        words: findable(query.wanted),
+        without: findable(query.unwanted),
+        kinds: [query.kinds, request.kinds.clone()].concat(),
+        ais: query.ais.into_iter().chain(wanted.ai.clone()).collect(),
+        sessions,
+        since: wanted.since,
+        until: wanted.until,
+        among: None,
+    };
+    let has_time = asked.since.is_some() || asked.until.is_some();
+    let is_filtered = has_time
+        || filter.asks_handoffs()
+        || !(asked.kinds.is_empty() && asked.ais.is_empty() && asked.sessions.is_empty());
+    if asked.words.is_empty() && !is_filtered {
+        let (what, why) = match request.words.concat().trim() {
+            "" => ("search for what?", "neither a word nor a filter was given"),
+            _ => (
+                "there is no word to search for",
+                "signs are not searched, and what must not be there finds nothing alone",
+            ),
+        };
+        return Err(Error::usage(what)
+            .provided(request.words.join(" "))
+            .reason(why)
+            .suggest("Give a word or several; a filter alone, as kind:deadend, lists the newest of those.")
+            .command(empirica("search").arg("flaky").arg("login"))
+            .command(empirica("search").arg("kind:deadend")));
+    }
+    Ok(asked)
+}
+
+/// What has all the words, or else one of them: with which words it was found, what, and whether it is the latter.
+fn best(index: &Index<'_>, asked: &Asked, plan: bool, most: usize) -> Result<(Words, Found, bool)> {
+    let words = Words::All(asked.words.clone());
+    let found = asked.page(index, &words, plan, most)?;
+    if found.total > 0 || asked.words.is_empty() {
+        return Ok((words, found, false));
+    }
+    let wider = Words::Any(wider(&asked.words));
+    let found = asked.page(index, &wider, plan, most)?;
+    let widened = found.total > 0;
+    Ok((wider, found, widened))
+}
+
+/// The words in any form: their stems, as beginnings. Words that say nothing count only when there are no others.
+fn wider(terms: &[Term]) -> Vec<Term> {
+    let text: Vec<&str> = terms.iter().map(|term| term.text.as_str()).collect();
+    let mut out: Vec<Term> = stems(&text.join(" "));
+    if out.is_empty() {
+        out = terms.iter().map(|term| Term { is_prefix: true, ..term.clone() }).collect();
+    }
+    out
+}
+
+/// The records of these kinds that have the rarest words of a text, and these words; none when no record has a word of it.
+pub(crate) fn by_rare_words(index: &Index<'_>, text: &str, kinds: &[&str], most: usize) -> Result<(Words, Found)> {
+    let words = index.rarest(stems(text), WORDS, RARE)?;
+    if words == Words::default() {
+        return Ok(Default::default());
+    }
+    let found = index.search(&WordsAsked { words: words.clone(), kinds, most, ..Default::default() })?;
+    Ok((words, found))
+}
+
+/// What a text is about: the stems of its words, as beginnings.
+fn stems(text: &str) -> Vec<Term> {
+    similarity::words(text).into_iter().map(|text| Term { text, is_prefix: true }).collect()
+}
+
+/// What a search adds to a snapshot. A query that is given is one of `search`; for a blank one, records are looked for that
+/// have the rarest words of what the session is about, without those that the snapshot itself quotes.
+pub(crate) fn semantic(context: &Context<'_>, snapshot: &Snapshot, given: &str) -> Result<SemanticContext> {
+    let index = context.index()?;
+    let (query, words, found) = if given.trim().is_empty() {
+        let (query, quoted) = about(snapshot);
+        let (words, mut found) = by_rare_words(&index, &query, &[], RELATED + quoted.len())?;
+        found.hits.retain(|(id, _)| !quoted.contains(&id));
+        found.hits.truncate(RELATED);
+        (query, words, found)
+    } else {
+        let request = Request { words: vec![given.to_owned()], ..Request::default() };
+        let wanted = HandoffsWanted { ai: context.asked.ai.clone(), ..Default::default() };
+        let filter = Filter { wanted, ..Filter::default() };
+        let asked = resolve(context, query::parse(given)?, &request, &filter)?;
+        let (words, found, _) = best(&index, &asked, false, RELATED)?;
+        (given.trim().to_owned(), words, found)
+    };
+    let hits = hits(context, &index, &found, &words)?;
+    let first = hits.first().and_then(|hit| hit.score);
+    let relevance = |hit: &Hit| match (hit.score, first) {
+        // as many digits as can be told apart; a match is never of no relevance
+        (Some(score), Some(first)) => ((score / first * 10_000.0).round() / 10_000.0).max(0.0001),
+        _ => 1.0,
+    };
+    let relevance_scores = hits.iter().map(relevance).collect();
+    let related = |Hit { record: Record { head, body }, passage, .. }| Related {
+        id: head.id,
+        kind: body.kind().to_owned(),
+        ai_id: head.ai,
+        timestamp: head.at,
+        commit: head.commit,
+        text: passage.text,
+    };
+    Ok(SemanticContext { query, results: hits.into_iter().map(related).collect(), relevance_scores })
+}
+
+/// What a session is about, in one text, and the records that this quotes.
+fn about(snapshot: &Snapshot) -> (String, Vec<&Id>) {
+    let crumbs = &snapshot.breadcrumbs;
+    let findings = crumbs.findings.recent.iter().map(|seen| (&seen.id, seen.finding.as_str()));
+    let open = crumbs.unknowns.recent.iter().filter(|seen| !seen.is_resolved);
+    let quoted: Vec<(&Id, &str)> = findings.chain(open.map(|seen| (&seen.id, seen.unknown.as_str()))).collect();
+    let goal = snapshot.goals.current.as_ref().map(|goal| goal.objective.as_str());
+    let texts = snapshot.session.task.as_deref().into_iter().chain(goal).chain(quoted.iter().map(|(_, text)| *text));
+    (texts.collect::<Vec<_>>().join("\n"), quoted.into_iter().map(|(id, _)| id).collect())
+}
+
+/// The records that were found, in order, with the part of each that has the words.
+fn hits(context: &Context<'_>, index: &Index<'_>, found: &Found, words: &Words) -> Result<Vec<Hit>> {
+    let scores: BTreeMap<&Id, Option<f64>> = found.hits.iter().map(|(id, score)| (id, *score)).collect();
+    let ids: Vec<Id> = found.hits.iter().map(|(id, _)| id.clone()).collect();
+    let records = index.placed(&ids)?;
+    let unknowns = records.iter().filter(|record| matches!(record.body, Body::Unknown(_))).map(|r| &r.head.id);
+    let resolving = index.naming(unknowns, &["resolve"])?;
+    let mut answers = answers(resolving.records());
+    let texts: Vec<String> =
+        records.iter().map(|r| searchable::parts(&r.body).unwrap_or_default().join(" · ")).collect();
+    let (Words::All(terms) | Words::Any(terms)) = words;
+    let now = context.store.now();
+    let hits = records.into_iter().zip(&texts).map(|(record, text)| {
+        let made = DateTime::parse_from_rfc3339(&record.head.at).ok();
+        Hit {
+            score: scores.get(&record.head.id).copied().flatten(),
+            passage: passage(text, &places(text, terms), PASSAGE),
+            answer: answers.remove(&record.head.id),
+            age: made.map(|made| u64::try_from((now - made.to_utc()).num_seconds()).unwrap_or(0)),
+            record,
+        }
+    });
+    Ok(hits.collect())
+}

@@ -1,0 +1,220 @@
+//! Handoffs that were found: a table, Markdown, or JSON, whole or a line for each report.
+
+use serde_json::{Value, json};
+
+use crate::fold::assessment::trajectory::alone;
+use crate::handoff::view::growth;
+use crate::handoff::write::Listed;
+use crate::history::show::short_commit;
+use crate::render::{format, safe};
+use crate::text::width::{cut, measure};
+use empirica_notes::error::empirica;
+
+/// The form of handoffs that were found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Format {
+    /// For people: columns, and the findings of each below it.
+    #[default]
+    Table,
+    /// For documents: a section for each.
+    Markdown,
+    /// For programs that read a line at a time: a report a line.
+    Lines,
+}
+
+/// How many findings of each handoff the table shows.
+const SHOWN: usize = 5;
+/// The widest an agent's name makes its column.
+const WIDEST: usize = 24;
+/// The room a task should have, in columns; others give way to it.
+const ROOM: usize = 24;
+/// What stands between columns.
+const GAP: &str = "  ";
+
+/// Their text, a table fitted to `width` columns (`None` cuts nothing), and their JSON.
+pub(crate) fn shown(reports: &[Listed], format: Format, width: Option<usize>) -> (String, Vec<Value>) {
+    let rows: Vec<Value> = reports.iter().map(report).collect();
+    let text = match format {
+        Format::Table => table(reports, width),
+        Format::Markdown => reports.iter().map(section).collect::<Vec<_>>().join("\n"),
+        Format::Lines => rows.iter().map(|row| safe::json(row) + "\n").collect(),
+    };
+    (text, rows)
+}
+
+/// A report as JSON.
+fn report(listed: &Listed) -> Value {
+    json!({
+        "handoff_id": listed.head.id,
+        "type": listed.handoff.kind,
+        "session_id": listed.head.session,
+        "ai_id": listed.head.ai,
+        "timestamp": listed.head.at,
+        "commit": listed.head.commit,
+        "task": listed.handoff.task,
+        "key_findings": listed.handoff.findings.iter().map(|f| &f.text).collect::<Vec<_>>(),
+        "remaining_unknowns": listed.handoff.unknowns.iter().map(|u| &u.text).collect::<Vec<_>>(),
+        "calibration_status": listed.handoff.calibration_status,
+        "epistemic_growth": growth(&listed.handoff),
+    })
+}
+
+fn grown(listed: &Listed) -> String {
+    let growth = growth(&listed.handoff);
+    match growth {
+        Some(_) => format::signed(growth) + &format::only(alone(&listed.handoff.trajectory)),
+        None => "unknown".to_owned(),
+    }
+}
+
+fn self_assessed(listed: &Listed) -> String {
+    listed.handoff.calibration_status.word().to_owned()
+}
+
+/// A report as a section of Markdown.
+fn section(listed: &Listed) -> String {
+    let (head, handoff) = (&listed.head, &listed.handoff);
+    let on = short_commit(head.commit.as_deref()).unwrap_or_else(|| "no commit".to_owned());
+    let mut text = format!(
+        "## Handoff {}: {}\n\n{} by {}, on {on}; growth {}, {}\n",
+        head.id.short(),
+        safe::words(&handoff.task),
+        format::date(&head.at),
+        safe::words(&head.ai),
+        grown(listed),
+        listed.handoff.calibration_status.phrase(),
+    );
+    if !handoff.findings.is_empty() {
+        text.push('\n');
+    }
+    for finding in &handoff.findings {
+        text.push_str(&format!("- {}\n", safe::item(&finding.text)));
+    }
+    text
+}
+
+/// A column: its title, what of a report stands in it, and when it gives way to the task: the greatest first, 0 never.
+struct Column {
+    title: &'static str,
+    cell: fn(&Listed) -> String,
+    gives_way: u8,
+}
+
+const COLUMNS: [Column; 5] = [
+    Column { title: "HANDOFF", cell: |listed| listed.head.id.short().to_owned(), gives_way: 0 },
+    Column { title: "TIME", cell: |listed| format::date(&listed.head.at), gives_way: 1 },
+    Column { title: "AGENT", cell: |listed| safe::line(&listed.head.ai), gives_way: 0 },
+    Column { title: "GROWTH", cell: grown, gives_way: 2 },
+    Column { title: "SELF-ASSESSMENT", cell: self_assessed, gives_way: 3 },
+];
+
+/// The reports in columns, the task last, and below each what was found. Nothing for no reports.
+fn table(reports: &[Listed], width: Option<usize>) -> String {
+    if reports.is_empty() {
+        return String::new();
+    }
+    let mut columns: Vec<(&Column, usize)> = COLUMNS
+        .iter()
+        .map(|column| {
+            let cells = reports.iter().map(|listed| measure(&(column.cell)(listed)));
+            (column, cells.chain([column.title.len()]).max().unwrap_or_default().min(WIDEST))
+        })
+        .collect();
+    let room = |columns: &[(&Column, usize)], width: usize| {
+        width.saturating_sub(columns.iter().map(|(_, wide)| wide + GAP.len()).sum::<usize>())
+    };
+    while width.is_some_and(|width| room(&columns, width) < ROOM) {
+        let least = columns.iter().enumerate().max_by_key(|(_, (column, _))| column.gives_way);
+        match least.filter(|(_, (column, _))| column.gives_way > 0).map(|(at, _)| at) {
+            Some(at) => drop(columns.remove(at)),
+            None => break,
+        }
+    }
+    let line = |cell: &dyn Fn(&Column) -> String, last: &str| {
+        let mut line = String::new();
+        for (column, wide) in &columns {
+            let cell = cell(column);
+            // in a terminal a long name is cut, elsewhere it stands out
+            let cell = if width.is_some() { cut(&cell, *wide) } else { cell };
+            let padding = wide.saturating_sub(measure(&cell));
+            line.push_str(&format!("{cell}{}{GAP}", " ".repeat(padding)));
+        }
+        line.push_str(last);
+        fitted(line.trim_end(), width)
+    };
+    let mut text = line(&|column| column.title.to_owned(), "TASK");
+    for listed in reports {
+        text.push_str(&line(&|column| (column.cell)(listed), &safe::line(&listed.handoff.task)));
+        for finding in listed.handoff.findings.iter().take(SHOWN) {
+            text.push_str(&fitted(&format!("  - {}", safe::line(&finding.text)), width));
+        }
+        if let more @ 1.. = listed.handoff.findings.len().saturating_sub(SHOWN) {
+            let command = format!("  {more} more: {}", empirica("show").arg(listed.head.id.short()));
+            text.push_str(&fitted(&command, width));
+        }
+    }
+    text
+}
+
+fn fitted(line: &str, width: Option<usize>) -> String {
+    width.map_or_else(|| line.to_owned(), |width| cut(line, width)) + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use empirica_notes::model::handoff::Item;
+    use empirica_notes::model::{Handoff, Head, Id};
+
+    fn listed(ai: &str, task: &str, findings: &[&str]) -> Listed {
+        let id = Id::parse("01a2004e-a732-738b-ae3d-eb67a874c4a9").expect("an id");
+        let at = "2026-03-01T12:00:00.338Z".to_owned();
+        let head = Head { v: 1, id, session: None, ai: ai.to_owned(), at, commit: None, tree: None };
+        let findings = findings.iter().map(|text| Item { id: None, text: (*text).to_owned() }).collect();
+        Listed { head, handoff: Handoff { task: task.to_owned(), findings, ..Handoff::default() } }
+    }
+
+    #[test]
+    fn columns_are_aligned_and_nothing_is_cut_without_a_width() {
+        let long = "long ".repeat(100);
+        let reports = [listed("ada", &long, &["one\n## two"]), listed("日本", "short", &[])];
+        let text = table(&reports, None);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        let task = lines[0].find("TASK").expect("a title");
+        assert_eq!(&lines[1][task..], long.trim_end());
+        assert_eq!(lines[2], "  - one ## two");
+        // two letters of three bytes and two columns each
+        assert_eq!(&lines[3][task + 2..], "short");
+        assert!(lines[1].contains("  unknown  "), "growth that is not known is said to be so: {text}");
+        assert_eq!(table(&[], Some(80)), "");
+    }
+
+    #[test]
+    fn a_table_fits_the_terminal_and_columns_give_way_to_the_task() {
+        let finding = "日本語 ".repeat(60);
+        let reports = [listed(&"a".repeat(300), &"task ".repeat(60), &[finding.as_str(); 7])];
+        for width in [0, 1, 5, 20, 40, 60, 80, 100, 120, 200] {
+            let text = table(&reports, Some(width));
+            for line in text.lines() {
+                assert!(measure(line) <= width, "{width}: {line:?}");
+            }
+            assert_eq!(text.lines().count(), 1 + 1 + SHOWN + 1, "{text}");
+        }
+        let titles = |width| table(&reports, Some(width)).lines().next().map(str::to_owned).unwrap_or_default();
+        assert!(titles(120).contains("SELF-ASSESSMENT"), "{}", titles(120));
+        assert!(!titles(100).contains("SELF-ASSESSMENT") && titles(100).contains("GROWTH"), "{}", titles(100));
+        assert!(!titles(90).contains("GROWTH") && titles(90).contains("TIME"), "{}", titles(90));
+        assert!(!titles(60).contains("TIME") && titles(60).contains("TASK"), "{}", titles(60));
+    }
+
+    #[test]
+    fn a_cut_line_says_so() {
+        assert_eq!(cut("abcdef", 6), "abcdef");
+        assert_eq!(cut("abcdef", 5), "abcd…");
+        assert_eq!(cut("日本語", 5), "日本…");
+        assert_eq!(cut("日本語", 4), "日…");
+        assert_eq!(cut("e\u{301}e\u{301}", 2), "e\u{301}e\u{301}");
+        assert_eq!(cut("ab", 0), "");
+    }
+}

@@ -1,0 +1,89 @@
+//! Who committed a record, and whether that is who committed the start of its session.
+
+use crate::context::Context;
+use empirica_notes::error::Result;
+use empirica_notes::model::{Body, Head, Id, Record, SessionId, Shelf};
+use empirica_notes::store::{Brought, Scan, Wanted};
+
+/// Who committed one record, and the start of its session.
+#[derive(Debug, Default)]
+#[allow(missing_docs)]
+pub struct Committed {
+    pub by: Option<Brought>,
+    pub start: Option<Brought>,
+}
+
+impl Committed {
+    /// Whether it is known that another than who committed the session's start committed it.
+    pub fn is_other(&self) -> bool {
+        matches!((&self.by, &self.start), (Some(by), Some(start)) if by.is_other(start))
+    }
+}
+
+/// The committers of a session's records.
+#[derive(Debug, Default)]
+#[allow(missing_docs)]
+pub struct Committers {
+    /// Each with the number of records, in the order of their first; those that are not known last.
+    pub all: Vec<(Option<Brought>, usize)>,
+    /// The records that another than who committed the session's start committed.
+    pub others: Vec<(Head, &'static str, Brought)>,
+}
+
+/// Who committed a record.
+pub fn of(context: &Context<'_>, id: &Id, session: Option<&SessionId>) -> Result<Committed> {
+    let mut scan = context.index()?.ids([id])?;
+    let mut start = None;
+    if let Some(session) = session {
+        let of_session = context.index()?.session(session)?;
+        start = of_session.records().find(|record| is_start(record, session)).map(|record| record.head.id.clone());
+        scan.merge(of_session);
+    }
+    let ids = || [Some(id), start.as_ref()].into_iter().flatten();
+    let wanted: Vec<Wanted> = ids().filter_map(|id| wanted(&scan, id)).collect();
+    let mut brought = context.store.origins(&wanted)?;
+    let start = start.and_then(|start| brought.get(&start).cloned());
+    Ok(Committed { by: brought.remove(id), start })
+}
+
+/// Who committed what a session said.
+pub fn of_session(context: &Context<'_>, session: &SessionId) -> Result<Committers> {
+    let scan = context.index()?.session(session)?;
+    let own = |record: &&Record| {
+        let follows = record.body.is_aside() || matches!(record.body, Body::Digest(_) | Body::Redacted(_));
+        record.head.session.as_ref() == Some(session) && !follows
+    };
+    let own: Vec<&Record> = scan.records().filter(own).collect();
+    let all: Vec<Wanted> = own.iter().filter_map(|record| wanted(&scan, &record.head.id)).collect();
+    let brought = context.store.origins(&all)?;
+    let start = own.iter().find(|record| is_start(record, session)).and_then(|record| brought.get(&record.head.id));
+    let mut out = Committers::default();
+    let mut unknown = 0;
+    for record in &own {
+        let Some(by) = brought.get(&record.head.id) else {
+            unknown += 1;
+            continue;
+        };
+        match out.all.iter_mut().find(|(known, _)| known.as_ref().is_some_and(|known| !known.is_other(by))) {
+            Some((_, count)) => *count += 1,
+            None => out.all.push((Some(by.clone()), 1)),
+        }
+        if start.is_some_and(|start| by.is_other(start)) {
+            out.others.push((record.head.clone(), record.body.kind(), by.clone()));
+        }
+    }
+    if unknown > 0 {
+        out.all.push((None, unknown));
+    }
+    Ok(out)
+}
+
+fn is_start(record: &Record, session: &SessionId) -> bool {
+    matches!(record.body, Body::SessionStart(_)) && record.head.session.as_ref() == Some(session)
+}
+
+fn wanted(scan: &Scan, id: &Id) -> Option<Wanted> {
+    let entry = scan.get(id)?;
+    let shelf = entry.record.body.shelf().unwrap_or(Shelf::Journal);
+    Some(Wanted { id: id.clone(), shelf, line: scan.line(id)?.to_vec(), on: entry.on.clone() })
+}

@@ -1,0 +1,173 @@
+//! One thing, whole: a handoff, a session, or what stands on a commit.
+
+pub mod committer;
+pub mod record;
+pub mod trust;
+pub mod view;
+
+use crate::context::Context;
+use crate::context::names;
+use crate::context::names::Thing;
+use crate::fold::session_state::Gathered;
+use crate::handoff::arrival;
+use crate::handoff::arrival::fold::Arrival;
+use crate::handoff::receive::accept;
+use crate::handoff::receive::accept::Received;
+use crate::handoff::sign;
+use crate::handoff::sign::Verification;
+use crate::handoff::write::{Listed, newest, of_session};
+use crate::history::show::committer::{Committed, Committers};
+use crate::index::HandoffsWanted;
+use crate::session::lifecycle::gather;
+use empirica_notes::error::{Error, Kind, Result, empirica, text};
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::{Body, Id, Record, Shelf};
+use empirica_notes::store::Homes;
+
+/// What was found.
+#[derive(Debug)]
+pub enum Shown {
+    /// A handoff, what became of it since, what its receivers said, and who vouches for it.
+    Handoff(Box<Listed>, Box<Arrival>, Received, Box<Trust>),
+    /// A session; with its handoff in force, when it has one, and who committed what it said.
+    Session(Box<Gathered>, Option<Box<Listed>>, Committers),
+    /// The records at home on a commit.
+    Commit {
+        /// Its id, hex.
+        commit: String,
+        /// Its subject.
+        subject: String,
+        /// The records in force, oldest first.
+        records: Vec<Record>,
+    },
+    /// Any other record, who committed it, and whether it was taken back.
+    Record(Box<Record>, Committed, bool),
+}
+
+/// Who vouches for a handoff.
+#[derive(Debug)]
+pub struct Trust {
+    /// Who committed it.
+    pub committed: Committed,
+    /// What its signatures are worth, when that was asked for.
+    pub verification: Option<Verification>,
+}
+
+/// Finds `given`: a session alias, a handoff's or other record's id, or a revision. Without it, the newest handoff.
+/// Different kinds of the same name are an error unless one is meant exactly. With `verify`, the signatures of the handoff are
+/// checked; nothing else has any.
+pub fn run(context: &Context<'_>, given: Option<&str>, verify: bool) -> Result<(Shown, Vec<String>)> {
+    let (mut shown, warnings) = found(context, given)?;
+    if verify {
+        let Shown::Handoff(listed, _, _, trust) = &mut shown else {
+            return Err(Error::refused("only a handoff is signed")
+                .reason("what was named is a session, a commit or another record")
+                .suggest("Name a handoff of the list.")
+                .command(empirica("handoff list")));
+        };
+        trust.verification = Some(sign::verify(context, &listed.head.id)?);
+    }
+    Ok((shown, warnings))
+}
+
+fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<String>)> {
+    let mut warnings = context.store.settle();
+    let Some(given) = given else {
+        return match newest(&context.index()?, &HandoffsWanted::default())? {
+            Some(listed) => Ok((handoff(context, listed, &mut warnings)?, warnings)),
+            None => Err(Error::not_found("no handoff is stored here")
+                .reason("no session has handed over here yet")
+                .suggest(text!["See which sessions there are; a session hands over with ", empirica("handoff"), "."])
+                .command(empirica("session list"))),
+        };
+    };
+    let thing = names::thing(context, given, "record", &Shelf::ALL, |_| true);
+    let mut retracted = false;
+    let thing = thing.or_else(|error| {
+        let record = names::retracted(context, given, error)?;
+        retracted = true;
+        Ok::<_, Error>(Thing::Record(Box::new(record)))
+    });
+    let as_commit = context.repo.resolve_commit(given);
+    let told = |commit: Oid| {
+        format!("commit {}: {}", commit.to_hex_with_len(8), context.repo.subject(commit).unwrap_or_default())
+    };
+    let thing = match (thing, as_commit) {
+        (Ok(thing), Some(commit)) if thing.is_abbreviated(given) => {
+            let error = names::ambiguous(given, &[thing.told()]).alternative(thing.id());
+            let error = names::also(error, &told(commit), &commit.to_string());
+            return Err(error.command(empirica("show").arg(thing.id())));
+        }
+        (Err(error), Some(commit)) if error.kind() == Kind::Refused => {
+            return Err(names::also(error, &told(commit), &commit.to_string()));
+        }
+        (thing, _) => thing,
+    };
+    let shown = match (thing, as_commit) {
+        (Ok(Thing::Session(named)), _) => {
+            let gathered = gather(context, &named.id)?;
+            let own = of_session(context, &named.id)?;
+            let committers = committer::of_session(context, &named.id)?;
+            Shown::Session(Box::new(gathered), own.map(Box::new), committers)
+        }
+        (Ok(Thing::Record(record)), _) => match &record.body {
+            Body::Handoff(_) if !retracted => {
+                let placed = context.index()?.placed(std::slice::from_ref(&record.head.id))?.pop();
+                let Record { head, body: Body::Handoff(written) } = placed.unwrap_or(*record) else {
+                    return Err(nothing(given));
+                };
+                handoff(context, Listed { head, handoff: *written }, &mut warnings)?
+            }
+            _ => {
+                let committed = committer::of(context, &record.head.id, record.head.session.as_ref())?;
+                Shown::Record(record, committed, retracted)
+            }
+        },
+        (Err(_), Some(commit)) => {
+            let index = context.index()?;
+            let mut here = index.on(commit)?;
+            let ids: Vec<Id> = here.records().map(|record| record.head.id.clone()).collect();
+            let of_handoffs = here.records().filter(|record| matches!(record.body, Body::Handoff(_)));
+            let aside = index.aside(of_handoffs.map(|record| &record.head.id))?;
+            here.merge(index.naming(&ids, &["attach"])?);
+            let homes = Homes::new(&here);
+            let said = here.entries().filter(|entry| entry.on.contains(&commit));
+            let said = said.filter(|e| !e.record.body.is_aside());
+            let said = said.filter(|e| !aside.contains(&e.record.head.id));
+            let said = said.filter(|e| homes.of(&context.store, e) == commit);
+            let records = said.map(|e| homes.placed(&context.store, e)).collect();
+            Shown::Commit {
+                subject: context.repo.subject(commit).unwrap_or_default(),
+                commit: commit.to_string(),
+                records,
+            }
+        }
+        (Err(error), None) if error.kind() == Kind::Refused => return Err(error),
+        (Err(_), None) => return Err(nothing(given)),
+    };
+    Ok((shown, warnings))
+}
+
+/// A handoff with what became of it and who took it up.
+fn handoff(context: &Context<'_>, listed: Listed, warnings: &mut Vec<String>) -> Result<Shown> {
+    let (arrivals, troubles) = arrival::of(context, &[&listed])?;
+    warnings.extend(troubles);
+    let arrival = arrivals.into_iter().next().ok_or_else(|| nothing(listed.head.id.short()))?;
+    let received = accept::of(context, &listed.head.id)?;
+    let committed = committer::of(context, &listed.head.id, listed.head.session.as_ref())?;
+    let trust = Trust { committed, verification: None };
+    Ok(Shown::Handoff(Box::new(listed), Box::new(arrival), received, Box::new(trust)))
+}
+
+fn nothing(given: &str) -> Error {
+    Error::not_found(format!("'{given}' is no handoff, session or commit"))
+        .provided(given)
+        .reason("no stored id begins or ends with it, and git knows no such revision")
+        .suggest("Use an id from the list.")
+        .command(empirica("log").flag("--journal"))
+}
+
+/// The commit of a record, as git shows it short; `None` for an unborn HEAD.
+pub fn short_commit(record_commit: Option<&str>) -> Option<String> {
+    record_commit.and_then(parse_oid).map(|id| id.to_hex_with_len(8).to_string())
+}

@@ -1,0 +1,159 @@
+//! Who vouches for a record: who committed it, and what its signatures are worth.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::handoff::sign::{Checked, Outcome, State, Verification};
+use crate::history::show::committer::{Committed, Committers};
+use crate::render::answer::Answer;
+use crate::render::safe;
+use empirica_notes::error::{Error, empirica};
+use empirica_notes::model::Id;
+use empirica_notes::store::Brought;
+
+fn name(by: &Brought) -> String {
+    safe::words(&format!("{} <{}>", by.name, by.email)).replace("\\<", "<")
+}
+
+/// Who committed a record.
+#[derive(Serialize, JsonSchema)]
+pub struct CommittedView<'a> {
+    /// Who brought it into the notes; null when that is not known.
+    committed_by: Option<&'a Brought>,
+    /// Whether it is known that another than who committed the start of its session committed it.
+    committed_by_other: bool,
+}
+
+/// Adds to the answer of `show` who committed what is shown, and a line `in_text`.
+pub fn committed(answer: Answer, committed: &Committed, in_text: bool) -> Answer {
+    let view = CommittedView { committed_by: committed.by.as_ref(), committed_by_other: committed.is_other() };
+    let mut answer = answer.with(view);
+    let Some(by) = committed.by.as_ref().filter(|_| in_text) else { return answer };
+    answer.text.push_str(&format!("\nCommitted by {}.\n", name(by)));
+    if let Some(start) = committed.start.as_ref().filter(|_| committed.is_other()) {
+        answer.text.push_str(&format!("That is not who committed the start of its session: {}.\n", name(start)));
+    }
+    answer
+}
+
+/// Who committed what a session said.
+#[derive(Serialize, JsonSchema)]
+pub struct CommittersView<'a> {
+    /// The committers, in the order of their first records; those that are not known last.
+    committers: Vec<CommitterCountView<'a>>,
+    /// The records that another than who committed the start of the session committed.
+    committed_by_others: Vec<StrangeView<'a>>,
+}
+
+/// A committer of records of a session.
+#[derive(Serialize, JsonSchema)]
+struct CommitterCountView<'a> {
+    /// The name; null for records of which the committer is not known.
+    name: Option<&'a str>,
+    /// The address; null likewise.
+    email: Option<&'a str>,
+    /// How many records.
+    records: usize,
+}
+
+/// A record that another than who committed the start of its session committed.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CommittedByOtherView")]
+struct StrangeView<'a> {
+    /// The record.
+    id: &'a Id,
+    /// Its kind.
+    kind: &'a str,
+    /// Its agent, as claimed.
+    ai_id: &'a str,
+    /// Who committed it.
+    committed_by: &'a Brought,
+}
+
+/// Adds to the answer about a session who committed what it said; in the text only where these are several.
+pub fn session(answer: Answer, committers: &Committers) -> Answer {
+    let all = committers.all.iter().map(|(by, records)| {
+        let (name, email) = by.as_ref().map(|by| (by.name.as_str(), by.email.as_str())).unzip();
+        CommitterCountView { name, email, records: *records }
+    });
+    let others = committers.others.iter();
+    let others = others.map(|(head, kind, by)| StrangeView { id: &head.id, kind, ai_id: &head.ai, committed_by: by });
+    let mut answer = answer.with(CommittersView { committers: all.collect(), committed_by_others: others.collect() });
+    if !committers.others.is_empty() {
+        answer.text.push_str("\nNot committed by who committed the start of the session:\n");
+    }
+    for (head, kind, by) in &committers.others {
+        let what = format!("{} {}", head.id.short(), kind.replace('_', " "));
+        answer.text.push_str(&format!("  {what} by {}, committed by {}\n", safe::words(&head.ai), name(by)));
+    }
+    answer
+}
+
+/// The answer of `handoff sign`.
+pub fn signed(outcome: &Outcome) -> Answer {
+    Answer::new(json!({"handoff_id": outcome.of, "signature_id": outcome.signature_id, "sha256": outcome.sha256}))
+        .text(format!("{}\n", outcome.signature_id.short()))
+        .say(format!("Signed handoff {}.", outcome.of.short()))
+        .hint(empirica("show").arg(outcome.of.short()).flag("--verify"))
+        .stored(&outcome.stored)
+}
+
+/// Adds to the answer of `show` what the signatures are worth, under `verification` and as the end of the text. It fails unless one is
+/// good.
+pub fn verified(mut answer: Answer, verification: &Verification) -> Answer {
+    let one = |checked: &Checked| {
+        json!({
+            "signature_id": checked.head.id, "ai_id": checked.head.ai, "timestamp": checked.head.at,
+            "state": checked.state.name(), "signer": checked.git.signer, "key": checked.git.key,
+            "fingerprint": checked.git.fingerprint, "git": checked.git.words,
+        })
+    };
+    let all: Vec<Value> = verification.signatures.iter().map(one).collect();
+    answer.json.insert("verification".to_owned(), json!({"state": verification.state.name(), "signatures": all}));
+    for checked in &verification.signatures {
+        answer.text.push_str(&format!("\nSignature {}: {}\n", checked.head.id.short(), told(checked)));
+    }
+    if verification.state != State::Good {
+        let id = verification.of.short();
+        let error = Error::refused(format!("the handoff {id} has no good signature")).reason(reason(verification));
+        answer.failed = Some(match verification.state {
+            State::UnknownKey => error
+                .suggest("If you know the key, tell git so: import it, or add it to the file of allowed signers.")
+                .command("git config --get gpg.ssh.allowedSignersFile || true"),
+            State::Unsigned => {
+                error.suggest("Who made it can sign it still.").command(empirica("handoff sign").arg(id))
+            }
+            _ => {
+                error.suggest("Do not rely on it before its author has confirmed it.").command(empirica("show").arg(id))
+            }
+        });
+    }
+    answer
+}
+
+fn told(checked: &Checked) -> String {
+    let signer = checked.git.signer.as_ref().map(|signer| format!(" by {}", safe::words(signer)));
+    let key = checked.git.fingerprint.as_ref().or(checked.git.key.as_ref());
+    let key = key.map(|key| format!(", key {}", safe::words(key)));
+    format!("{}{}{}", meaning(checked.state), signer.unwrap_or_default(), key.unwrap_or_default())
+}
+
+fn meaning(state: State) -> &'static str {
+    match state {
+        State::Good => "good",
+        State::UnknownKey => "its key is not known or not trusted here",
+        State::Expired => "it or its key has expired or was revoked",
+        State::OtherText => "it is of another text than this handoff as it is stored",
+        State::Bad => "bad: it does not fit what it signs",
+        State::Unsigned => "there is none",
+    }
+}
+
+fn reason(verification: &Verification) -> String {
+    let words = verification.signatures.first().map(|best| best.git.words.lines().collect::<Vec<_>>().join("; "));
+    match words.filter(|words| !words.is_empty()) {
+        Some(words) => format!("{}; git says: {}", meaning(verification.state), safe::line(&words)),
+        None => meaning(verification.state).to_owned(),
+    }
+}

@@ -1,0 +1,133 @@
+//! The answer of `show`: a handoff, a session, a record, or what stands on a commit.
+
+use serde_json::{Value, json};
+
+use crate::handoff::view::{compact, json_of, markdown, template};
+use crate::handoff::write::Listed;
+use crate::handoff::{arrival, receive};
+use crate::history::show::Shown;
+use crate::history::show::{record, trust};
+use crate::render::answer::Answer;
+use crate::render::template::Templates;
+use crate::render::{format, safe};
+use crate::session;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::{Body, Record};
+
+/// How `show` is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Format {
+    Markdown,
+    Json,
+    Compact,
+}
+
+/// The answer of `show`. `compact` is for handoffs only; a session's is that of its handoff.
+pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
+    let one = |listed: &Listed, terminal: &mut Templates| -> Result<Answer> {
+        let record = Record { head: listed.head.clone(), body: Body::Handoff(Box::new(listed.handoff.clone())) };
+        let json = json_of(&listed.head, &listed.handoff);
+        Ok(match format {
+            Format::Compact => {
+                let json = compact(&listed.head, &listed.handoff);
+                let text = safe::json(&json) + "\n";
+                Answer::new(json).text(text)
+            }
+            Format::Json => {
+                let text = safe::json(&json) + "\n";
+                Answer::new(json).text(text)
+            }
+            Format::Markdown => Answer::new(json).text(markdown(terminal, &record)?).paged(),
+        })
+    };
+    match (shown, format) {
+        (Shown::Handoff(listed, arrival, received, vouched), _) => {
+            let answer = one(listed, terminal)?.warn(warnings);
+            // the user's own template says what the user wants
+            let is_ours = terminal.is_built_in(template(&listed.handoff));
+            Ok(match format {
+                Format::Compact => answer,
+                _ => {
+                    let answer =
+                        receive::view::added(arrival::view::added(answer, arrival, is_ours), received, is_ours);
+                    let answer = trust::committed(answer, &vouched.committed, is_ours);
+                    let answer = match &vouched.verification {
+                        Some(verification) => trust::verified(answer, verification),
+                        None => answer,
+                    };
+                    as_text(answer, format)?
+                }
+            })
+        }
+        (Shown::Session(_, Some(listed), _), Format::Compact) => Ok(one(listed, terminal)?.warn(warnings)),
+        (Shown::Session(_, None, _), Format::Compact) => Err(no_compact("the session has no handoff")),
+        (Shown::Session(gathered, _, committers), _) => {
+            as_text(trust::session(session::view::show(gathered, warnings, terminal)?, committers), format)
+        }
+        (Shown::Record(record, committed, retracted), Format::Markdown | Format::Json) => {
+            let mut answer = trust::committed(record::shown(record, warnings), committed, true);
+            if *retracted {
+                answer.json.insert("retracted".to_owned(), json!(true));
+                answer.text.insert_str(0, "Taken back by its session; only show shows it.\n");
+            }
+            as_text(answer, format)
+        }
+        (Shown::Commit { commit, subject, records }, Format::Markdown | Format::Json) => {
+            as_text(commit_answer(commit, subject, records, warnings, terminal)?, format)
+        }
+        _ => Err(no_compact("only a handoff has a compact form")),
+    }
+}
+
+fn no_compact(why: &str) -> Error {
+    Error::usage("there is no compact form of this")
+        .reason(why)
+        .suggest("Name a handoff, or leave --format out.")
+        .command(empirica("handoff list"))
+}
+
+/// With `--format json` the text is the document.
+fn as_text(mut answer: Answer, format: Format) -> Result<Answer> {
+    if format == Format::Json {
+        answer.text = safe::json(&Value::Object(answer.json.clone())) + "\n";
+        answer = answer.data();
+    }
+    Ok(answer)
+}
+
+fn commit_answer(
+    commit: &str,
+    subject: &str,
+    records: &[Record],
+    warnings: Vec<String>,
+    terminal: &mut Templates,
+) -> Result<Answer> {
+    let mut text = format!("commit {commit}\n    {}\n", safe::line(subject));
+    for record in records {
+        match &record.body {
+            Body::Handoff(_) => text.push_str(&format!("\n{}", markdown(terminal, record)?)),
+            _ => text.push_str(&format!(
+                "\n{} {} by {}: {}\n",
+                record.head.id.short(),
+                record.body.kind().replace('_', " "),
+                safe::line(&record.head.ai),
+                safe::indented(&format::said(record), 4)
+            )),
+        }
+    }
+    let handoffs: Vec<Value> = records
+        .iter()
+        .filter_map(|record| match &record.body {
+            Body::Handoff(handoff) => Some(json_of(&record.head, handoff)),
+            _ => None,
+        })
+        .collect();
+    let others: Vec<Value> =
+        records.iter().filter(|r| !matches!(r.body, Body::Handoff(_))).map(record::point_json).collect();
+    let answer = Answer::new(json!({"commit": commit, "subject": subject, "handoffs": handoffs, "records": others}))
+        .text(text)
+        .warn(warnings)
+        .paged();
+    Ok(if records.is_empty() { answer.say("Nothing is stored on this commit.") } else { answer })
+}

@@ -1,0 +1,94 @@
+//! What a hook of an agent puts before its model.
+
+use crate::assess::gate::Gate;
+use crate::assess::view::drift_line;
+use crate::checkpoint::compaction;
+use crate::handoff::arrival;
+use crate::handoff::arrival::fold::remaining;
+use crate::handoff::pack::Detail;
+use crate::hooks::agent::{Inject, Start};
+use crate::render::budget::{Form, LEAST, List, Order, Press, keep, most, ordered, press};
+use crate::render::safe;
+use crate::render::template::Templates;
+use crate::session::bootstrap::sections;
+use crate::session::{bootstrap, resume};
+use empirica_notes::error::{Result, empirica};
+
+/// The text; empty when there is nothing to say.
+pub fn text(inject: &Inject, templates: &mut Templates) -> Result<String> {
+    Ok(match inject {
+        Inject::Start(start) => begun(start, templates)?,
+        Inject::Compacted(taken, outcome, gate) => {
+            let block = compaction::view::answer(taken, outcome, compaction::view::BUDGET, Form::Text, templates)?.text;
+            format!("git empirica: session {} goes on.\n{}\n{block}", taken.session_id, drift(gate))
+        }
+        Inject::Unsafe(id, gate) => format!(
+            "git empirica: the last CHECK of session {id} was not safe to act on. {}\nBefore acting: what really changed is logged as \
+             findings or evidence, and another CHECK is made.\n",
+            drift(gate).trim_end()
+        ),
+    })
+}
+
+/// What a session begins with: as much of the most useful as its budget has room for, and how much there is beside it. Empty when there
+/// is nothing.
+fn begun(start: &Start, templates: &mut Templates) -> Result<String> {
+    let steps = start.handed.iter().flat_map(|(listed, arrival)| remaining(&listed.handoff, arrival).next_steps);
+    let mut lists = sections::start(&start.project.overview, steps.collect());
+    let has_moved = start.gate.as_ref().is_some_and(|gate| !drift(gate).is_empty());
+    if lists.iter().all(|list| list.entries.is_empty()) && start.handed.is_none() && !has_moved {
+        return Ok(String::new());
+    }
+    let room = start.budget - start.budget / 25 - 2.min(start.budget);
+    let every = ordered(&lists);
+    // what cannot be there in any form need not be tried
+    keep(&mut lists, &every[..every.len().min(room / LEAST)]);
+    let fits = |text: &String| bootstrap::view::cost(text) <= room;
+    let whole = Some(assembled(start, &lists, false, "")).filter(fits);
+    if let Some(whole) = whole.filter(|_| lists.iter().all(|list| list.omitted == 0)) {
+        return Ok(whole);
+    }
+    let command = bootstrap::view::command_for_all(&start.project, templates)?.to_string();
+    let attempt = |kept: &[Order]| {
+        let mut shown = lists.clone();
+        keep(&mut shown, kept);
+        let less = press(&mut shown, Press::Texts((room / 16).max(24)), Form::Text);
+        Ok(Some(assembled(start, &shown, less, &command)).filter(fits))
+    };
+    Ok(most(&ordered(&lists), 0, attempt)?.unwrap_or_default())
+}
+
+fn assembled(start: &Start, lists: &[List], shortened: bool, command: &str) -> String {
+    let word = if start.gate.is_some() { "goes on" } else { "has begun" };
+    let mut out = format!("git empirica: session {} {word}.\n", start.session.short());
+    out.extend(start.gate.as_ref().map(drift));
+    let since = start.handed.as_ref().map(|(listed, arrival)| {
+        let (ai, id) = (sections::name(&listed.head.ai), listed.head.id.short());
+        let task = safe::words(&resume::view::shortened(&listed.handoff.task));
+        out.push_str(&format!("Last handed over by {ai}: {task} ({})\n", empirica("show").arg(id)));
+        arrival::view::packed(arrival, Detail::Summary, Press::Musts(24, 16), Form::Text).text
+    });
+    let mut left = Vec::new();
+    for list in lists {
+        if !list.entries.is_empty() {
+            let entries: String = list.entries.iter().map(|entry| format!("- {}\n", entry.text)).collect();
+            out.push_str(&format!("\n{}:\n{entries}", list.title));
+        }
+        left.extend((list.omitted > 0).then(|| format!("{} ({})", list.title.to_lowercase(), list.omitted)));
+    }
+    out.extend(since.filter(|since| !since.is_empty()).map(|since| format!("\n{since}\n")));
+    left.extend(shortened.then(|| "the rest of shortened texts".to_owned()));
+    if !left.is_empty() {
+        out.push_str(&format!("\nLeft out: {}. All of it: {command}\n", left.join(", ")));
+    }
+    out
+}
+
+/// How confidence moved, in a line; empty when there is nothing to compare.
+fn drift(gate: &Gate) -> String {
+    if gate.drift.analyzed < 2 {
+        return String::new();
+    }
+    let advice = gate.recommendation.map(|word| format!(" Recommendation: {}.", word.replace('_', " ")));
+    format!("{}.{}\n", safe::line(&drift_line(&gate.drift)), advice.unwrap_or_default())
+}

@@ -1,0 +1,99 @@
+//! After a commit: handoffs written for its work are attached to it, and what was said since is told in a digest.
+
+use std::collections::BTreeSet;
+
+use crate::context::Context;
+use crate::context::active::{Active, remembered};
+use crate::hooks::digest::digest;
+use crate::hooks::{in_one_line, troubles};
+use empirica_notes::error::Result;
+use empirica_notes::git::history::head_move::{HeadMove, touched};
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::{Body, Id, Record};
+use empirica_notes::store::When;
+
+/// Attaches and tells. Returns what went wrong without losing anything.
+pub(crate) fn run(context: &Context<'_>) -> Result<Vec<String>> {
+    let store = &context.store;
+    let active = remembered(context);
+    let pending = store.pending();
+    let waiting = store.unflushed();
+    if active.is_empty() && pending.is_empty() && waiting == 0 && !store.has_unborn() {
+        return Ok(Vec::new());
+    }
+    let moved = HeadMove::last(context.repo);
+    if moved.in_sequence {
+        // one of many picks: what waits is written at the end of all, once
+        return Ok(Vec::new());
+    }
+    let mut said = store.settle();
+    if let Some(head) = store.head().commit.filter(|_| moved.is_own_commit(context.env.get("GIT_REFLOG_ACTION"))) {
+        let here = |on: &str| moved.parent.is_some() && parse_oid(on) == moved.parent;
+        let mut pending: Vec<_> = pending.into_iter().filter(|pending| here(&pending.on)).collect();
+        let mut touched_paths = BTreeSet::new();
+        if let Some(parent) = moved.parent.filter(|_| pending.iter().any(|pending| !pending.paths.is_empty())) {
+            touched_paths = touched(context.repo, parent, head)?;
+        }
+        // what was handed over before anything was changed goes to the session's next commit, and to no other
+        let committing = context.open(&active).ok().flatten().map(|session| session.id);
+        pending.retain(|pending| match pending.paths.is_empty() {
+            true => committing.is_some() && pending.session == committing,
+            false => pending.is_touched(&touched_paths),
+        });
+        if wants_digest(context) {
+            // a handoff that stays where it is tells nobody at the commit that its session makes next
+            let is_told = |session: &Active, id: &Id| {
+                let is_own = committing.as_ref() == Some(&session.id) && !moved.is_amend();
+                !is_own || pending.iter().any(|pending| pending.id == *id)
+            };
+            match digests(context, &active, moved.parent, &is_told) {
+                Ok(digests) if !digests.is_empty() => said.extend(troubles(store.append(digests, When::Later)?)),
+                Ok(_) => {}
+                Err(error) => said.push(in_one_line(&error)),
+            }
+        }
+        if let Some(parent) = moved.parent.filter(|_| !pending.is_empty()) {
+            said.extend(troubles(store.attach_pending(&pending, parent, head)?));
+            let once = pending.into_iter().filter(|pending| pending.paths.is_empty()).map(|pending| pending.id);
+            let once: BTreeSet<Id> = once.collect();
+            if !once.is_empty() {
+                store.forget_pending(&once);
+            }
+        }
+    }
+    if store.unflushed() > 0 {
+        let flushed = store.flush();
+        said.extend(flushed.warnings);
+        said.extend(flushed.degraded.iter().map(in_one_line));
+    }
+    Ok(said)
+}
+
+/// `empirica.digest`; when it is not set, unless only handoffs shall leave this clone.
+fn wants_digest(context: &Context<'_>) -> bool {
+    let only_handoffs = || context.repo.config("empirica.sync").is_some_and(|sync| sync == "handoffs");
+    context.repo.config_bool("empirica.digest").unwrap_or_else(|| !only_handoffs())
+}
+
+/// A digest of each active session that has something to tell, beside the handoffs that `is_told` says come to this commit.
+fn digests(
+    context: &Context<'_>,
+    active: &[Active],
+    parent: Option<Oid>,
+    is_told: &dyn Fn(&Active, &Id) -> bool,
+) -> Result<Vec<Record>> {
+    let mut out = Vec::new();
+    for session in active {
+        let scan = context.store.session_near(&session.id, parent)?;
+        let records: Vec<&Record> = scan.records().collect();
+        let attached: BTreeSet<&Id> = records
+            .iter()
+            .filter_map(|record| if let Body::Attach(attach) = &record.body { Some(&attach.of) } else { None })
+            .flatten()
+            .collect();
+        let digest = digest(&records, &session.id, |id| attached.contains(id) || is_told(session, id));
+        let body = digest.map(|digest| Body::Digest(Box::new(digest)));
+        out.extend(body.map(|body| context.store.new_record(&session.id, &session.ai, body)));
+    }
+    Ok(out)
+}

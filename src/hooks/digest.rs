@@ -1,0 +1,128 @@
+//! A digest out of what a session said since it last reported.
+
+use crate::fold::session_state::Gathered;
+use crate::handoff::build::next_steps::unfinished;
+use empirica_notes::model::digest::Reply;
+use empirica_notes::model::handoff::Assessed;
+use empirica_notes::model::{Body, Digest, Id, Record, SessionId};
+
+/// The digest of what `session` said since its last digest, or since a handoff that `is_told` says went to a commit, out of
+/// records in order of id; `None` when that is nothing.
+pub fn digest(records: &[&Record], session: &SessionId, is_told: impl Fn(&Id) -> bool) -> Option<Digest> {
+    let own = |record: &&&Record| record.head.session.as_ref() == Some(session);
+    let reported = records.iter().filter(own).filter_map(|record| match &record.body {
+        Body::Handoff(_) if is_told(&record.head.id) => Some(&record.head.id),
+        Body::Digest(digest) => Some(&digest.upto),
+        _ => None,
+    });
+    let since: Option<&Id> = reported.max();
+    let new = || records.iter().copied().filter(|record| since.is_none_or(|id| record.head.id > *id));
+    let upto = new().filter(|record| own(&record)).map(|record| record.head.id.clone()).max()?;
+    let all = Gathered::collect(records.iter().copied(), session)?;
+    let said = Gathered::collect(new(), session)?;
+    let question = |of: &Id| {
+        records.iter().find_map(|record| match &record.body {
+            Body::Unknown(unknown) if record.head.id == *of => Some(unknown.text.clone()),
+            _ => None,
+        })
+    };
+    let answers = new().filter(|record| own(&record)).filter_map(|record| match &record.body {
+        Body::Resolve(resolve) => {
+            Some(Reply { question: question(&resolve.of).unwrap_or_default(), answer: resolve.text.clone() })
+        }
+        _ => None,
+    });
+    // why it was so sure is told by the assessment itself
+    let assessments = said.assessed().into_iter().map(|assessed| Assessed { reasoning: None, ..assessed });
+    let digest = Digest {
+        task: all.session.task.unwrap_or_default(),
+        upto,
+        answers: answers.collect(),
+        assessments: assessments.collect(),
+        next_steps: unfinished(&all.goals).collect(),
+        findings: said.findings,
+        decisions: said.decisions,
+        evidence: said.evidence,
+        unknowns: said.unknowns,
+        dead_ends: said.dead_ends,
+        mistakes: said.mistakes,
+    };
+    let is_empty = digest.findings.is_empty()
+        && digest.decisions.is_empty()
+        && digest.evidence.is_empty()
+        && digest.unknowns.is_empty()
+        && digest.answers.is_empty()
+        && digest.dead_ends.is_empty()
+        && digest.mistakes.is_empty()
+        && digest.assessments.is_empty();
+    (!is_empty).then_some(digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use empirica_notes::model::Head;
+    use empirica_notes::model::journal::{Finding, Resolve, Source, Unknown};
+
+    fn session() -> SessionId {
+        SessionId::parse("11111111-2222-4333-8444-555555555555").unwrap()
+    }
+
+    fn record(n: u64, body: Body) -> Record {
+        let head = Head {
+            v: 1,
+            id: Id::parse(&format!("00000000-0000-7000-8000-0000{n:08x}")).unwrap(),
+            session: Some(session()),
+            ai: "a".into(),
+            at: String::new(),
+            commit: None,
+            tree: None,
+        };
+        Record { head, body }
+    }
+
+    fn finding(n: u64, text: &str) -> Record {
+        record(n, Body::Finding(Finding { text: text.into(), impact: None, memory: None, led_from: None }))
+    }
+
+    #[test]
+    fn a_digest_goes_on_where_the_last_one_ended() {
+        let one = finding(1, "one");
+        let first = digest(&[&one], &session(), |_| true).unwrap();
+        assert_eq!((first.findings.len(), &first.upto), (1, &one.head.id));
+        let told = record(2, Body::Digest(Box::new(first)));
+        assert_eq!(digest(&[&one, &told], &session(), |_| true), None);
+        let late = finding(3, "late");
+        let second = digest(&[&one, &told, &late], &session(), |_| true).unwrap();
+        assert_eq!(second.findings[0].text, "late");
+        assert_eq!(second.findings.len(), 1);
+    }
+
+    #[test]
+    fn a_handoff_that_stays_behind_tells_the_next_commit_nothing() {
+        let one = finding(1, "one");
+        let handoff = record(2, Body::Handoff(Box::default()));
+        assert_eq!(digest(&[&one, &handoff], &session(), |_| true), None);
+        assert_eq!(digest(&[&one, &handoff], &session(), |_| false).unwrap().findings[0].text, "one");
+    }
+
+    #[test]
+    fn an_answer_comes_with_the_question_that_an_earlier_digest_told() {
+        let unknown = record(1, Body::Unknown(Unknown { text: "why?".into(), led_from: None }));
+        let first = digest(&[&unknown], &session(), |_| true).unwrap();
+        assert_eq!(first.unknowns[0].text, "why?");
+        let told = record(2, Body::Digest(Box::new(first)));
+        let answer =
+            record(3, Body::Resolve(Resolve { of: unknown.head.id.clone(), text: "so".into(), concerns: Vec::new() }));
+        let second = digest(&[&unknown, &told, &answer], &session(), |_| true).unwrap();
+        assert_eq!(second.answers, [Reply { question: "why?".into(), answer: "so".into() }]);
+        assert!(second.unknowns.is_empty());
+    }
+
+    #[test]
+    fn what_tells_a_reviewer_nothing_makes_no_digest() {
+        let source = record(1, Body::Source(Source { location: "docs".into(), led_from: None }));
+        assert_eq!(digest(&[&source], &session(), |_| true), None);
+        assert_eq!(digest(&[], &session(), |_| true), None);
+    }
+}

@@ -1,0 +1,130 @@
+//! The hooks: what happens at git's own commit, merge, rewrite and push. They never fail, and they wait for nobody.
+
+pub mod agent;
+mod commit;
+pub mod digest;
+mod rewrite;
+
+use crate::context::Asked;
+use crate::context::Context;
+use crate::sync;
+use empirica_notes::env::Env;
+use empirica_notes::error::{Error, Result};
+use empirica_notes::git::Repository;
+use empirica_notes::store::{Render, Written};
+
+/// The hooks we have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Name {
+    PostCommit,
+    PostApplypatch,
+    PostMerge,
+    PostRewrite,
+    PrePush,
+}
+
+impl Name {
+    /// Git's name for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Name::PostCommit => "post-commit",
+            Name::PostApplypatch => "post-applypatch",
+            Name::PostMerge => "post-merge",
+            Name::PostRewrite => "post-rewrite",
+            Name::PrePush => "pre-push",
+        }
+    }
+
+    /// Whether git tells it something on standard input.
+    pub fn reads_input(self) -> bool {
+        matches!(self, Name::PostRewrite | Name::PrePush)
+    }
+}
+
+/// What git tells a hook.
+#[derive(Debug, Clone)]
+pub struct Called {
+    /// Which one.
+    pub name: Name,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its standard input; empty for those that have none.
+    pub input: Vec<u8>,
+}
+
+/// What is left to say after a hook.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// For the user, a sentence each; usually nothing.
+    pub said: Vec<String>,
+    /// What went wrong, likewise.
+    pub warnings: Vec<String>,
+    /// Whether git shall not go on: only before a push, and only when `empirica.strict` says so.
+    pub stops: bool,
+}
+
+/// Does what a hook is for. Whatever goes wrong is written down; the records are safe in any case.
+pub fn run(env: &Env, repo: &Repository, render: &dyn Render, called: &Called) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut context = match Context::new(env, repo, render, Asked::default()) {
+        Ok(context) => context,
+        Err(error) => {
+            outcome.warnings.push(in_one_line(&error));
+            return outcome;
+        }
+    };
+    context.store.hurry();
+    let done = match called.name {
+        Name::PostCommit => commit::run(&context),
+        Name::PostApplypatch | Name::PostMerge => arrived(&context),
+        Name::PostRewrite => rewrite::run(&context, &called.input),
+        Name::PrePush => Ok(before_push(&context, called, &mut outcome)),
+    };
+    match done {
+        Ok(troubles) => troubles.iter().for_each(|trouble| context.store.trouble(called.name.as_str(), trouble)),
+        Err(error) => {
+            let text = in_one_line(&error);
+            context.store.trouble(called.name.as_str(), &text);
+            outcome.warnings.push(text);
+        }
+    }
+    outcome
+}
+
+/// Before a push: the notes go where the push goes, when there is something new.
+fn before_push(context: &Context<'_>, called: &Called, outcome: &mut Outcome) -> Vec<String> {
+    let argument = |n: usize| called.arguments.get(n).map_or("", String::as_str);
+    let input = String::from_utf8_lossy(&called.input);
+    let lines: Vec<String> = input.lines().map(str::to_owned).collect();
+    let came = sync::run::before_push(context, argument(0), argument(1), &lines);
+    outcome.said.extend(came.said);
+    outcome.warnings.extend(came.warnings);
+    outcome.stops = came.blocks;
+    let Some(error) = came.failed else { return Vec::new() };
+    let text = in_one_line(&error);
+    outcome.warnings.push(format!("the notes were not synced: {text}"));
+    vec![text]
+}
+
+/// After a merge or a patch: what came with it is taken in, what waits is written.
+fn arrived(context: &Context<'_>) -> Result<Vec<String>> {
+    let mut troubles = context.store.settle();
+    if context.store.unflushed() > 0 {
+        let flushed = context.store.flush();
+        troubles.extend(flushed.warnings);
+        troubles.extend(flushed.degraded.iter().map(in_one_line));
+    }
+    Ok(troubles)
+}
+
+/// What an append left to say, for the log of troubles.
+fn troubles(written: Written) -> Vec<String> {
+    written.degraded.iter().map(in_one_line).chain(written.warnings).collect()
+}
+
+/// What went wrong, why, and the command that helps.
+fn in_one_line(error: &Error) -> String {
+    let command = error.commands().first().map(|command| format!(" ({command})"));
+    format!("{}{}", error.with_reason(), command.unwrap_or_default())
+}

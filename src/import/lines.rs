@@ -1,0 +1,173 @@
+//! Out and in, for backups and tests: everything that is stored, a line each; and such lines taken in, all or nothing.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead};
+
+use crate::context::Context;
+use crate::context::stored::Stored;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::format::portable;
+use empirica_notes::format::portable::{Portable, Read};
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::Shelf;
+use empirica_notes::store::{Epoch, Out, Storage, Waiting};
+
+/// How many wrong lines an error tells of.
+const TOLD: usize = 3;
+
+/// What an export left to say.
+#[derive(Debug, Default)]
+pub struct Exported {
+    /// How many lines were written.
+    pub lines: usize,
+    /// What the user should know, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// What an import did.
+#[derive(Debug)]
+pub struct Imported {
+    /// How many lines there were; blank ones are none.
+    pub read: usize,
+    /// How many of them were not here before.
+    pub new: usize,
+    /// How many were here before, or came several times.
+    pub known: usize,
+    /// How many stand under an id that was redacted here, and were left out.
+    pub left_out: usize,
+    /// The new ones by the kind they say they are of; `None` for lines that are no records.
+    pub kinds: BTreeMap<Option<String>, usize>,
+    /// How many commits that lines stand on are not here.
+    pub missing_commits: usize,
+    /// How many lines hold what would be replaced if it were stored anew; `None` when `empirica.redact` is off.
+    pub secrets: Option<usize>,
+    /// What storing left to say.
+    pub stored: Stored,
+}
+
+/// Hands out every stored line as a line of JSON with its LF, sorted, so that clones with the same records give the same
+/// bytes.
+pub fn export(context: &Context<'_>, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<Exported> {
+    let mut exported = Exported { lines: 0, warnings: context.store.settle() };
+    let mut commit = (None, String::new());
+    context.store.export(&mut |out| {
+        let (shelf, on, line) = match out {
+            Out::Epoch(shelf, epoch) => return each(&(portable::write_epoch(shelf, &epoch) + "\n")),
+            Out::Line(shelf, on, line) => (shelf, on, line),
+        };
+        if commit.0 != Some(on) {
+            commit = (Some(on), on.to_string());
+        }
+        exported.lines += 1;
+        each(&(portable::write(&commit.1, shelf, line) + "\n"))
+    })?;
+    Ok(exported)
+}
+
+/// Takes in the lines of `input`, which the user knows as `name`. When one of them is wrong, nothing is stored. `told` hears
+/// how many notes are done, of how many.
+pub fn import(
+    context: &Context<'_>,
+    input: &mut dyn BufRead,
+    name: &str,
+    told: &mut dyn FnMut(usize, usize),
+) -> Result<Imported> {
+    let (given, epochs) = read(context, input, name)?;
+    let read = given.len();
+    let mut missing: BTreeMap<Oid, bool> = BTreeMap::new();
+    let empty = context.repo.empty_tree();
+    for line in &given {
+        missing.entry(line.on).or_insert_with(|| line.on != empty && !context.repo.has_object(line.on));
+    }
+    let looks = context.store.looks_for_secrets();
+    let secrets = looks.then(|| given.iter().filter(|line| context.store.holds_secret(&line.line)).count());
+    let allowed = given.iter().filter(|line| looks && context.store.says_allowed(&line.line)).count();
+    let allowed = (allowed > 0).then(|| {
+        format!(
+            "{allowed} of these lines say that a secret in them was allowed: they leave with the next sync as they are"
+        )
+    });
+    let imported = context.store.import_with(given, &epochs, told)?;
+    let new = imported.new.values().sum();
+    let missing_commits = missing.into_values().filter(|missing| *missing).count();
+    let mut stored = Stored { warnings: imported.warnings, ..Default::default() };
+    if let Some(allowed) = allowed {
+        stored.warnings.push(allowed);
+    }
+    stored.storage = (new > 0).then_some(Storage::GitNotes);
+    Ok(Imported {
+        read,
+        new,
+        known: imported.known,
+        left_out: imported.left_out,
+        kinds: imported.new,
+        missing_commits,
+        secrets,
+        stored,
+    })
+}
+
+/// All lines, and what was redacted by shelf, or an error that tells of the first that are wrong.
+fn read(context: &Context<'_>, input: &mut dyn BufRead, name: &str) -> Result<(Vec<Waiting>, BTreeMap<Shelf, String>)> {
+    let mut out = Vec::new();
+    let mut epochs: BTreeMap<Shelf, String> = BTreeMap::new();
+    let (mut wrong, mut first) = (Vec::new(), 0);
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        if input.read_until(b'\n', &mut line).map_err(|error| unread(name, error))? == 0 {
+            break;
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let read = portable::read(&line).and_then(|read| match read {
+            Read::Epoch(shelf, epoch) => {
+                // of several all holds
+                let known = epochs.entry(shelf).or_default();
+                *known = Epoch::parse(known.as_bytes()).united(&Epoch::parse(epoch.as_bytes())).text();
+                Ok(None)
+            }
+            Read::Line(line) => waiting(context, line).map(Some),
+        });
+        match read {
+            Ok(waiting) => out.extend(waiting),
+            Err(what) => {
+                first = if wrong.is_empty() { number } else { first };
+                wrong.push(format!("line {number}: {what}"));
+            }
+        }
+    }
+    if wrong.is_empty() {
+        return Ok((out, epochs));
+    }
+    let more = wrong.len().saturating_sub(TOLD);
+    wrong.truncate(TOLD);
+    if more > 0 {
+        wrong.push(format!("{more} more are wrong"));
+    }
+    Err(Error::usage(format!("line {first} of {name} cannot be imported"))
+        .reason(wrong.join("; "))
+        .suggest(
+            "Mend or remove these lines, then import again: nothing was stored. A line says what export --jsonl writes.",
+        )
+        .command(empirica("export").flag("--jsonl")))
+}
+
+fn waiting(context: &Context<'_>, read: Portable) -> Result<Waiting, String> {
+    let digits = context.repo.hex_len();
+    let on = parse_oid(&read.commit).filter(|_| read.commit.len() == digits);
+    let on = on.ok_or_else(|| format!("the commit is not {digits} hex digits, as object ids are here"))?;
+    let line = portable::canonical(&read.line).unwrap_or(read.line);
+    Ok(Waiting { shelf: read.shelf, on, line })
+}
+
+/// The error of an input that cannot be read.
+pub fn unread(name: &str, error: io::Error) -> Error {
+    let out = Error::usage(format!("{name} cannot be read"));
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => out.about_path(std::path::Path::new(name), &error),
+        _ => out.suggest("Name a file that export --jsonl wrote, or - for standard input."),
+    }
+    .caused_by(error)
+}

@@ -1,0 +1,155 @@
+//! Out, for people: what each session handed over as a file below the folder of its agent.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::context::Context;
+use crate::handoff::write::{Listed, whole};
+use crate::index::HandoffsWanted;
+use empirica_notes::error::{Error, Result, quote};
+use empirica_notes::model::Id;
+use empirica_notes::model::hash::fnv;
+
+/// How many handoffs are read at once.
+const BATCH: usize = 200;
+/// The most characters of an agent's name that its folder has.
+const LONGEST: usize = 60;
+/// Names that mean something else on some systems.
+const RESERVED: [&str; 22] = [
+    "con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "lpt1", "lpt2",
+    "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
+];
+
+/// What a session's two files hold.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// For people.
+    pub markdown: String,
+    /// For programs.
+    pub json: String,
+}
+
+/// What was written.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The folder.
+    pub folder: PathBuf,
+    /// How many sessions have files now.
+    pub sessions: usize,
+    /// How many handoffs these hold.
+    pub handoffs: usize,
+    /// How many files are new or changed; the others were as they are.
+    pub written: usize,
+    /// How many sessions handed nothing over, and have no file.
+    pub without_handoff: usize,
+    /// The agents whose folders have other names than they.
+    pub renamed: BTreeMap<String, String>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Writes `FOLDER/<ai>/<session>.md` and `.json` for each session with a handoff in force, with all of its handoffs, oldest
+/// first. `folder` is relative to where the command runs, and is made. Files that are there are replaced, when they differ; others
+/// stay. A name of an agent leads nowhere else: see `folder_names`. A link in the place of an agent's folder is an error.
+pub fn run(
+    context: &Context<'_>,
+    folder: &Path,
+    render: &mut dyn FnMut(&[Listed]) -> Result<Page>,
+    told: &mut dyn FnMut(usize, usize),
+) -> Result<Outcome> {
+    let mut outcome = Outcome { warnings: context.store.settle(), ..Default::default() };
+    let target = context.env.cwd.join(folder);
+    std::fs::create_dir_all(&target).map_err(|error| unwritable(folder, &target, error))?;
+    let index = context.index()?;
+    let (rows, _) = index.handoffs(&HandoffsWanted::default(), usize::MAX, None)?;
+    let ids: Vec<Id> = rows.into_iter().map(|row| row.id).collect();
+    let mut sessions: BTreeMap<(String, String), Vec<Id>> = BTreeMap::new();
+    let mut owners: BTreeMap<String, String> = BTreeMap::new();
+    // newest first: the agent of a session's newest handoff is the one it is filed under
+    for batch in ids.chunks(BATCH) {
+        for listed in whole(&index, batch)? {
+            let session = listed.head.session.map_or_else(|| listed.head.id.to_string(), |id| id.to_string());
+            let ai = owners.entry(session.clone()).or_insert(listed.head.ai).clone();
+            sessions.entry((ai, session)).or_default().push(listed.head.id);
+        }
+    }
+    let names = folder_names(sessions.keys().map(|(ai, _)| ai.as_str()));
+    outcome.renamed =
+        names.iter().filter(|(ai, name)| ai != name).map(|(ai, name)| (ai.clone(), name.clone())).collect();
+    outcome.sessions = sessions.len();
+    outcome.handoffs = ids.len();
+    outcome.without_handoff = index.count_sessions()?.saturating_sub(sessions.len());
+    for (done, ((ai, session), mut ids)) in sessions.into_iter().enumerate() {
+        ids.sort();
+        let page = render(&whole(&index, &ids)?)?;
+        let below = target.join(&names[&ai]);
+        if std::fs::symlink_metadata(&below).is_ok_and(|there| there.is_symlink()) {
+            return Err(Error::refused(format!("{} is a link", below.display()))
+                .reason("what an agent is called must not lead out of the folder")
+                .suggest("Remove the link, or name another folder.")
+                .command(format!("rm {}", quote(&below.to_string_lossy()))));
+        }
+        for (ending, text) in [("md", &page.markdown), ("json", &page.json)] {
+            let file = below.join(format!("{session}.{ending}"));
+            let is_same = std::fs::symlink_metadata(&file).is_ok_and(|there| there.is_file())
+                && std::fs::read(&file).is_ok_and(|there| there == text.as_bytes());
+            if !is_same {
+                context.store.replace_file(&file, text).map_err(|error| unwritable(folder, &file, error))?;
+                outcome.written += 1;
+            }
+        }
+        told(done + 1, outcome.sessions);
+    }
+    outcome.folder = folder.to_owned();
+    Ok(outcome)
+}
+
+fn unwritable(folder: &Path, path: &Path, error: std::io::Error) -> Error {
+    Error::refused(format!("the handoffs cannot be written to {}", folder.display())).on_path(path, error)
+}
+
+/// The name of each agent's folder: its own, with `-` for every character but ASCII letters, digits, `.`, `_` and `-`, none of
+/// `.` and `-` at its beginning, and at most 60 characters. A name that is none, is another than the agent's, means something else on some
+/// systems, or differs from another agent's in case only, gets `~` and 8 hex digits behind it, of the agent's name.
+fn folder_names<'a>(agents: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
+    let agents: BTreeSet<&str> = agents.collect();
+    let mut folded: BTreeMap<String, usize> = BTreeMap::new();
+    for ai in &agents {
+        *folded.entry(ai.to_lowercase()).or_default() += 1;
+    }
+    let name = |ai: &str| {
+        let kept = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+        let cleaned: String = ai.chars().map(kept).collect();
+        let cleaned: String = cleaned.trim_start_matches(['.', '-']).chars().take(LONGEST).collect();
+        let cleaned = cleaned.trim_end_matches('.');
+        let stem = cleaned.split('.').next().unwrap_or_default().to_ascii_lowercase();
+        let is_own = cleaned == ai && !cleaned.is_empty() && !RESERVED.contains(&stem.as_str());
+        match is_own && folded.get(&ai.to_lowercase()) == Some(&1) {
+            true => cleaned.to_owned(),
+            false => format!("{cleaned}~{:08x}", fnv(ai.as_bytes()) & 0xffff_ffff),
+        }
+    };
+    agents.into_iter().map(|ai| (ai.to_owned(), name(ai))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_the_agents_name_where_that_is_one() {
+        let agents = ["claude", "gpt-5.1", "Ada", "ada", "../x", "a/b", "", ".git", "-rf", "con", "NUL.txt", "x.", "é"];
+        let long = "l".repeat(300);
+        let names = folder_names(agents.iter().copied().chain([long.as_str()]));
+        assert_eq!((names["claude"].as_str(), names["gpt-5.1"].as_str()), ("claude", "gpt-5.1"));
+        let mut seen = BTreeSet::new();
+        for (ai, name) in &names {
+            assert!(seen.insert(name.to_lowercase()), "{ai}: {name} twice");
+            let fine = |c: char| c.is_ascii_alphanumeric() || "._-~".contains(c);
+            assert!(name.chars().all(fine) && !name.is_empty() && name.len() <= 70, "{ai}: {name}");
+            assert!(!name.starts_with(['.', '-']) && !name.ends_with('.'), "{ai}: {name}");
+            assert!(*ai == "claude" || *ai == "gpt-5.1" || name.contains('~'), "{ai}: {name}");
+        }
+        assert!(names["../x"].starts_with("x~") || names["../x"].starts_with("-x~") || names["../x"].contains("x~"));
+    }
+}

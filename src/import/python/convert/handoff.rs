@@ -1,0 +1,83 @@
+//! Handoffs: the short keys of the payload as a report. What was written again is a report of its own.
+
+use serde_json::Value;
+
+use crate::fold::assessment::trajectory::{OVERALL, word};
+use crate::import::python::convert::read::{at, flag, text, texts};
+use crate::import::python::convert::{Draft, Entry, Notes};
+use empirica_notes::model::handoff::{Calibration, Gap, Handoff, Item, ToolUse, Trajectory};
+use empirica_notes::model::{Body, Vector};
+
+/// One report for each entry.
+pub fn handoffs(notes: &Notes<'_>) -> Vec<Draft> {
+    let each = notes.entries.iter().enumerate();
+    each.map(|(at, entry)| notes.draft(at, entry.ms, "handoff", Body::Handoff(Box::new(report(entry))))).collect()
+}
+
+fn report(entry: &Entry<'_>) -> Handoff {
+    let value = &entry.value;
+    let seconds = value.get("dur").and_then(Value::as_f64).filter(|dur| (0.0..1e9).contains(dur)).unwrap_or(0.0) as u64;
+    let items = |key| texts(value.get(key)).into_iter().map(|text| Item { id: None, text }).collect();
+    let calibration = calibration(text(value, "cal").unwrap_or_default());
+    let artifacts = texts(value.get("artifacts"));
+    let tools = texts(value.get("tools")).into_iter().filter(|tool| tool != "N/A");
+    Handoff {
+        kind: "epistemic".to_owned(),
+        task: text(value, "task").unwrap_or("not said").to_owned(),
+        started_at: at(entry.ms.saturating_sub(seconds * 1000)),
+        duration_seconds: seconds,
+        session_status: if flag(value, "active") { "active" } else { "ended" }.to_owned(),
+        trajectory: trajectory(value.get("deltas"), calibration),
+        calibration_status: calibration,
+        findings: items("findings"),
+        unknowns: items("unknowns"),
+        gaps_filled: gaps(value.get("gaps")),
+        tools: tools.map(|tool| ToolUse { tool, count: 1 }).collect(),
+        context: text(value, "next").unwrap_or_default().to_owned(),
+        recommendations: texts(value.get("recommend")),
+        named_artifacts: artifacts.clone(),
+        artifacts,
+        ..Default::default()
+    }
+}
+
+/// Its word; older ones say only how well, not in which direction it was wrong.
+fn calibration(said: &str) -> Calibration {
+    match said {
+        "well_calibrated" | "good" => Calibration::WellCalibrated,
+        "overconfident" => Calibration::Overconfident,
+        "underconfident" => Calibration::Underconfident,
+        _ => Calibration::NotAssessable,
+    }
+}
+
+/// The changes that are told; the values before and after are not.
+fn trajectory(deltas: Option<&Value>, calibration: Calibration) -> Vec<Trajectory> {
+    let told = |name: &str| deltas?.get(name)?.as_f64();
+    let row = |name: &str, delta: f64, status: &str| Trajectory {
+        vector: name.to_owned(),
+        before: None,
+        after: None,
+        delta: Some(delta),
+        status: status.to_owned(),
+    };
+    let known = Vector::ALL.into_iter().filter_map(|vector| {
+        let delta = told(vector.name()).filter(|delta| delta.abs() <= 1.0)?;
+        Some(row(vector.name(), delta, word(vector, delta)))
+    });
+    let overall = told(OVERALL).filter(|delta| delta.abs() <= 1.0).map(|delta| row(OVERALL, delta, calibration.name()));
+    known.chain(overall).collect()
+}
+
+fn gaps(value: Option<&Value>) -> Vec<Gap> {
+    let list = value.and_then(Value::as_array).into_iter().flatten();
+    let of = |gap: &Value| {
+        Some(Gap {
+            gap: text(gap, "g")?.to_owned(),
+            before: text(gap, "b").unwrap_or_default().to_owned(),
+            after: text(gap, "a").unwrap_or_default().to_owned(),
+            confidence_change: gap.get("c").and_then(Value::as_f64).filter(|change| change.abs() <= 1.0),
+        })
+    };
+    list.filter_map(of).collect()
+}

@@ -1,0 +1,299 @@
+//! What the Python tool keeps in its notes, as records: a pure function of what it wrote, so that every clone makes the same.
+
+mod artefacts;
+mod assess;
+mod derive;
+mod family;
+mod goals;
+mod handoff;
+mod other;
+mod read;
+mod sessions;
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Map, Value, json};
+
+pub use crate::import::python::convert::derive::id as derived_id;
+pub use crate::import::python::convert::family::{PREFIXES, is_ours};
+pub use crate::import::python::convert::read::at;
+pub use crate::import::python::convert::sessions::{PLACE, UNKNOWN};
+
+use crate::import::python::convert::family::{Family, family};
+use crate::import::python::convert::sessions::Sessions;
+use empirica_notes::model::record::VERSION;
+use empirica_notes::model::{Body, Head, Id, SessionId};
+
+/// The word for the tool in the key `foreign`.
+pub const TOOL: &str = "empirica-python";
+
+/// One payload as it was found.
+#[derive(Debug, Clone)]
+pub struct Original {
+    /// The full name of the ref.
+    pub name: String,
+    /// The annotated object, hex.
+    pub commit: String,
+    /// When the tip of the ref was made, in seconds since 1970: for payloads that name no time.
+    pub seconds: i64,
+    /// Its bytes.
+    pub content: Vec<u8>,
+}
+
+/// A record made of an original.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub struct Line {
+    pub head: Head,
+    pub body: Body,
+    /// Where it comes from, and what was said there: the key `foreign`.
+    pub foreign: Value,
+}
+
+/// Something that was not understood, and why.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Refused {
+    /// The full name of the ref.
+    pub name: String,
+    /// Why, in a sentence without its content.
+    pub reason: String,
+}
+
+/// What originals came to.
+#[derive(Debug, Default)]
+pub struct Converted {
+    /// The records.
+    pub lines: Vec<Line>,
+    /// What was not understood.
+    pub refused: Vec<Refused>,
+    /// How many originals were understood, by the folder of their refs.
+    pub from: BTreeMap<String, usize>,
+    /// How many sessions they tell of.
+    pub sessions: usize,
+}
+
+/// One payload, read.
+struct Entry<'o> {
+    original: &'o Original,
+    /// What it says; a string when it is no JSON.
+    value: Value,
+    /// As it is kept.
+    kept: Value,
+    /// When it was said, in milliseconds.
+    ms: u64,
+    /// The newest time it names.
+    newest: u64,
+    /// What the time is, when it is not said whole: `naive` or `missing`.
+    clock: Option<&'static str>,
+}
+
+/// The payloads of one ref, oldest first; at least one.
+struct Notes<'o> {
+    name: &'o str,
+    family: Family<'o>,
+    entries: Vec<Entry<'o>>,
+}
+
+/// A record to be made of one of the entries of a ref.
+struct Draft {
+    id: Id,
+    ms: u64,
+    entry: usize,
+    body: Body,
+    /// The session, as the tool calls it, where the entry itself does not say it.
+    session: Option<String>,
+}
+
+impl Notes<'_> {
+    /// A draft; `role` tells it from the others of the same entry. Of what is one thing, however often it is written again, it does
+    /// not matter in which entry it stands: whoever imports it later makes the same.
+    fn draft(&self, entry: usize, ms: u64, role: &str, body: Body) -> Draft {
+        let commit = self.entries[entry].original.commit.as_str();
+        let of_entry = if self.family.is_one_thing() { "" } else { commit };
+        Draft { id: derive::id(ms, &[self.name, role, of_entry]), ms, entry, body, session: None }
+    }
+
+    /// The newest entry, with its place.
+    fn newest(&self) -> (usize, &Entry<'_>) {
+        let at = self.entries.len() - 1;
+        (at, &self.entries[at])
+    }
+}
+
+/// Goals by the id the tool has for them: their record, its time, and their session.
+type Goals = HashMap<String, (Id, u64, Option<String>)>;
+
+/// Makes records of originals, in whatever order they come.
+pub fn convert(originals: &[Original]) -> Converted {
+    let mut by_ref: BTreeMap<&str, Vec<&Original>> = BTreeMap::new();
+    for original in originals {
+        by_ref.entry(&original.name).or_default().push(original);
+    }
+    let (mut out, mut made, mut goals) = (Converted::default(), Vec::new(), Goals::new());
+    // goals come before tasks, by their names
+    for (name, originals) in by_ref {
+        let found = match family(name) {
+            Ok(found) => found,
+            Err(reason) => {
+                out.refused.push(Refused { name: name.to_owned(), reason });
+                continue;
+            }
+        };
+        let mut entries = Vec::new();
+        for original in originals {
+            let read = entry(original, &found).and_then(|entry| match artefacts::lacking(&found, &entry.value) {
+                Some(reason) => Err(reason),
+                None => Ok(entry),
+            });
+            match read {
+                Ok(entry) => entries.push(entry),
+                Err(reason) => {
+                    let reason = format!("{reason} (the note of {})", original.commit.get(..8).unwrap_or_default());
+                    out.refused.push(Refused { name: name.to_owned(), reason });
+                }
+            }
+        }
+        // of one time, what is settled comes after what is not
+        let order = |entry: &Entry<'_>| (entry.newest, artefacts::is_settled(&entry.value), entry.ms);
+        entries.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.original.commit.cmp(&b.original.commit)));
+        if entries.is_empty() {
+            continue;
+        }
+        let notes = Notes { name, family: found, entries };
+        match drafts(&notes, &mut goals) {
+            Ok(drafts) => {
+                *out.from.entry(notes.family.folder.to_owned()).or_default() += notes.entries.len();
+                made.push((notes, drafts));
+            }
+            Err(reason) => out.refused.push(Refused { name: name.to_owned(), reason }),
+        }
+    }
+    let mut sessions = Sessions::default();
+    for (notes, drafts) in &made {
+        drafts.iter().for_each(|draft| sessions.see(notes, draft));
+    }
+    out.sessions = sessions.len();
+    for (notes, drafts) in made {
+        let mut seen = vec![false; notes.entries.len()];
+        for draft in drafts {
+            let first = !std::mem::replace(&mut seen[draft.entry], true);
+            out.lines.push(line(&notes, draft, first, &sessions));
+        }
+    }
+    out.lines.extend(sessions.lines());
+    out.lines.sort_by(|a, b| (&a.head.id, &a.head.commit).cmp(&(&b.head.id, &b.head.commit)));
+    out.refused.sort();
+    out
+}
+
+/// How much later than the ref was written a time may be, in milliseconds: a year.
+const AHEAD_MS: u64 = 366 * 24 * 60 * 60 * 1000;
+
+/// Reads one payload.
+fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<Entry<'o>, String> {
+    let text = std::str::from_utf8(&original.content).map_err(|_| "it is not UTF-8".to_owned())?;
+    let text = text.trim_end_matches('\n');
+    let value = match family.is_text() {
+        true if !text.trim().is_empty() => Value::from(text),
+        true => return Err("it is empty".to_owned()),
+        false => match read::json(text) {
+            Some(value @ Value::Object(_)) => value,
+            Some(_) => return Err("it is no JSON object".to_owned()),
+            None => return Err("it is no JSON that can be read here".to_owned()),
+        },
+    };
+    let strict = family.is_text() || serde_json::from_str::<Value>(text).is_ok() && read::is_kept_whole(text, &value);
+    let kept = if strict { value.clone() } else { Value::from(text) };
+    let said = ["created_at", "timestamp", "ts", "signed_at"].iter().find_map(|key| read::moment(value.get(key)?));
+    let tip = u64::try_from(original.seconds).unwrap_or(0).saturating_mul(1000);
+    // what was to be long after it was written was never so
+    let is_past = |ms: &u64| tip == 0 || *ms <= tip.saturating_add(AHEAD_MS);
+    let said = said.filter(|moment| is_past(&moment.ms));
+    let newest = times(&value).into_iter().filter(is_past).chain(said.map(|moment| moment.ms)).max();
+    let (ms, clock) = match (said, newest) {
+        (Some(moment), _) => (moment.ms, moment.naive.then_some("naive")),
+        (None, Some(newest)) => (newest, None),
+        (None, None) => (tip, Some("missing")),
+    };
+    Ok(Entry { original, value, kept, ms, newest: newest.unwrap_or(ms), clock })
+}
+
+/// The times at which a payload says that something became of what it is about.
+fn times(value: &Value) -> Vec<u64> {
+    let keys =
+        ["resolved_at", "resolved_timestamp", "completed_timestamp", "completed_at", "archived_at", "state_updated_at"];
+    let data = value.get("goal_data").unwrap_or(&Value::Null);
+    let here = keys.iter().flat_map(|key| [value.get(key), data.get(key)]).flatten();
+    let lineage = value.get("lineage").and_then(Value::as_array).into_iter().flatten();
+    let lineage = lineage.filter_map(|step| step.get("timestamp"));
+    here.chain(lineage).filter_map(read::moment).map(|moment| moment.ms).collect()
+}
+
+/// The records of one ref. Each entry is kept in one of them at least.
+fn drafts(notes: &Notes<'_>, goals: &mut Goals) -> Result<Vec<Draft>, String> {
+    let mut out = match notes.family.folder {
+        "session" | "checkpoints" => assess::points(notes),
+        "cascades" => assess::cascade(notes),
+        "handoff" => handoff::handoffs(notes),
+        "goals" => goals::goal(notes, goals)?,
+        "tasks" => goals::tasks(notes, goals)?,
+        "messages" => other::messages(notes)?,
+        "signatures" => other::signatures(notes),
+        "archive" => other::archived(notes),
+        _ => artefacts::artefact(notes)?,
+    };
+    // one thing is said once, from the oldest that says it
+    let mut seen = std::collections::HashSet::new();
+    out.retain(|draft| seen.insert(draft.id.clone()));
+    let begun = out.first().map(|draft| draft.ms);
+    for (at, entry) in notes.entries.iter().enumerate() {
+        if out.iter().all(|draft| draft.entry != at) {
+            let ms = if entry.clock == Some("missing") { begun.unwrap_or(entry.newest) } else { entry.newest };
+            let (id, body) = again(notes.name, ms, &entry.kept);
+            out.push(Draft { id, ms, entry: at, body, session: None });
+        }
+    }
+    Ok(out)
+}
+
+/// What stands for a payload that adds nothing to what is said, but is kept: what was written again.
+fn again(name: &str, ms: u64, kept: &Value) -> (Id, Body) {
+    let folder = family(name).map_or("notes", |family| family.folder);
+    let id = derive::id(ms, &[name, "again", &kept.to_string()]);
+    (id, other::done("edit", format!("Wrote again in {folder}: {}", other::gist(kept))))
+}
+
+/// The record that keeps the payload of `line`, a record that is here with another payload already; `None` when it has
+/// none.
+pub fn kept_again(line: &Line) -> Option<Line> {
+    let name = line.foreign.get("ref")?.as_str()?;
+    let (id, body) = again(name, line.head.id.ms(), line.foreign.get("original")?);
+    Some(Line { head: Head { id, ..line.head.clone() }, body, foreign: line.foreign.clone() })
+}
+
+/// The record of a draft. The first of an entry holds all of it.
+fn line(notes: &Notes<'_>, draft: Draft, first: bool, sessions: &Sessions) -> Line {
+    let entry = &notes.entries[draft.entry];
+    let mut foreign = Map::new();
+    foreign.insert("tool".to_owned(), json!(TOOL));
+    foreign.insert("ref".to_owned(), json!(notes.name));
+    foreign.insert("commit".to_owned(), json!(entry.original.commit));
+    if let Some(clock) = entry.clock {
+        foreign.insert("time".to_owned(), json!(clock));
+    }
+    if first {
+        foreign.insert("original".to_owned(), entry.kept.clone());
+    }
+    let session = sessions::of(notes, &draft);
+    let ai = sessions::ai(&entry.value).map(str::to_owned);
+    let ai = ai.or_else(|| sessions.ai(session.as_ref()?)).unwrap_or_else(|| sessions::UNKNOWN.to_owned());
+    Line {
+        head: head(draft.id, draft.ms, session, ai, &entry.original.commit),
+        body: draft.body,
+        foreign: Value::Object(foreign),
+    }
+}
+
+fn head(id: Id, ms: u64, session: Option<SessionId>, ai: String, commit: &str) -> Head {
+    Head { v: VERSION, id, session, ai, at: at(ms), commit: Some(commit.to_owned()), tree: None }
+}

@@ -1,0 +1,114 @@
+//! The sessions of the Python tool: it keeps none of its own, so each begins and ends with what was said in it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::import::python::convert::{Draft, Line, Notes, TOOL, derive, head, read};
+use empirica_notes::model::session::{SessionEnd, SessionStart};
+use empirica_notes::model::{Body, SessionId};
+
+/// Who is not named.
+///
+/// It sorts before other names: of two versions of a record the one that names somebody counts.
+pub const UNKNOWN: &str = "(unknown)";
+/// The worktree and the place of all of them, so that none is taken for one of this clone.
+pub const PLACE: &str = "imported";
+
+/// What is known of one session.
+struct Gathered {
+    external: Option<String>,
+    /// Who, by how good a witness says so, and since when.
+    ai: Option<(u8, u64, String)>,
+    first: (u64, String),
+    last: (u64, String),
+}
+
+/// The sessions that originals tell of.
+#[derive(Default)]
+pub struct Sessions(BTreeMap<SessionId, Gathered>);
+
+/// Who says it, when that is said.
+pub fn ai(value: &Value) -> Option<&str> {
+    let from = value.get("from").unwrap_or(&Value::Null);
+    read::text(value, "ai_id").or_else(|| read::text(value, "ai")).or_else(|| read::text(from, "ai_id"))
+}
+
+/// How the tool calls the session of a draft.
+fn called<'d>(notes: &'d Notes<'_>, draft: &'d Draft) -> Option<&'d str> {
+    let value = &notes.entries[draft.entry].value;
+    let said = || read::text(value, "session_id").or_else(|| read::text(value.get("from")?, "session_id"));
+    draft.session.as_deref().or(notes.family.session).or_else(said)
+}
+
+/// The session of a draft. What names none belongs to one that holds all such things of that agent; a message to none.
+pub fn of(notes: &Notes<'_>, draft: &Draft) -> Option<SessionId> {
+    match called(notes, draft) {
+        Some(name) => Some(derive::session(name)),
+        None if notes.family.folder == "messages" => None,
+        None => Some(derive::session(&format!("\u{0}{}", ai(&notes.entries[draft.entry].value).unwrap_or(UNKNOWN)))),
+    }
+}
+
+impl Sessions {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Takes in what a draft tells of its session.
+    pub fn see(&mut self, notes: &Notes<'_>, draft: &Draft) {
+        let Some(id) = of(notes, draft) else { return };
+        let entry = &notes.entries[draft.entry];
+        let moment = (draft.ms, entry.original.commit.clone());
+        let external = called(notes, draft).filter(|name| id.as_str() != name.to_ascii_lowercase());
+        let known = self.0.entry(id).or_insert_with(|| Gathered {
+            external: external.map(str::to_owned),
+            ai: None,
+            first: moment.clone(),
+            last: moment.clone(),
+        });
+        known.first = known.first.clone().min(moment.clone());
+        known.last = known.last.clone().max(moment);
+        // goals name the program that set them
+        let rank = match notes.family.folder {
+            "handoff" => 0,
+            "goals" | "tasks" => 2,
+            _ => 1,
+        };
+        let said = ai(&entry.value).map(|ai| (rank, draft.ms, ai.to_owned()));
+        known.ai = match (known.ai.take(), said) {
+            (Some(known), Some(said)) => Some(known.min(said)),
+            (known, said) => known.or(said),
+        };
+    }
+
+    /// Who worked in it.
+    pub fn ai(&self, id: &SessionId) -> Option<String> {
+        Some(self.0.get(id)?.ai.as_ref()?.2.clone())
+    }
+
+    /// Their beginnings and ends.
+    pub fn lines(&self) -> Vec<Line> {
+        let mut out = Vec::new();
+        for (id, known) in &self.0 {
+            let ai = known.ai.as_ref().map_or(UNKNOWN, |ai| &ai.2);
+            let start = Body::SessionStart(SessionStart {
+                task: None,
+                kind: None,
+                external_id: known.external.clone(),
+                worktree: PLACE.to_owned(),
+                place: PLACE.to_owned(),
+                from: None,
+                from_handoff: None,
+            });
+            let end = Body::SessionEnd(SessionEnd { reason: Some("imported".to_owned()) });
+            for (role, (ms, commit), body) in [("start", &known.first, start), ("end", &known.last, end)] {
+                let made = derive::id(*ms, &["session", id.as_str(), role]);
+                let foreign = json!({"tool": TOOL, "session": known.external.as_deref().unwrap_or(id.as_str())});
+                out.push(Line { head: head(made, *ms, Some(id.clone()), ai.to_owned(), commit), body, foreign });
+            }
+        }
+        out
+    }
+}

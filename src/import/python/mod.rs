@@ -1,0 +1,216 @@
+//! In from the Python tool: its notes become records, on the commits they annotate; they themselves stay as they are.
+
+pub mod convert;
+mod nearest;
+mod originals;
+pub mod view;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::context::Context;
+use crate::context::stored::Stored;
+use crate::import::python::convert::{Line, Original, PREFIXES, Refused};
+use crate::import::python::nearest::Nearest;
+use crate::import::python::originals::{Given, Originals};
+use empirica_notes::error::Result;
+use empirica_notes::git::notes::foreign;
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::{Body, SessionId, Shelf};
+use empirica_notes::store::{Storage, Waiting};
+use empirica_secrets::Replaced;
+
+/// Refs of the Python tool's hooks: they hold nothing that an agent said.
+const ASIDE: [&str; 2] = ["refs/notes/breadcrumbs", "refs/notes/empirica-precompact"];
+
+/// Something that stands on a commit that is not here, and where it is found.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moved {
+    /// The ref it comes from.
+    pub name: String,
+    /// The commit it annotates.
+    pub commit: Oid,
+    /// The commit where it is found; `None` while HEAD has none.
+    pub to: Option<Oid>,
+}
+
+/// What an import came to.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Nothing was stored.
+    pub dry_run: bool,
+    /// How many refs of the Python tool there are.
+    pub refs: usize,
+    /// How many payloads they hold.
+    pub originals: usize,
+    /// How many of these were understood.
+    pub read: usize,
+    /// Those by the folder of their refs.
+    pub from: BTreeMap<String, usize>,
+    /// How many sessions they tell of.
+    pub sessions: usize,
+    /// How many records were not here.
+    pub new: usize,
+    /// How many were.
+    pub known: usize,
+    /// How many were redacted here.
+    pub left_out: usize,
+    /// The new ones by kind.
+    pub kinds: BTreeMap<Option<String>, usize>,
+    /// What stands on commits that are not here.
+    pub moved: Vec<Moved>,
+    /// What was not understood.
+    pub not_understood: Vec<Refused>,
+    /// How many secrets were replaced in new and known records; `None` when `empirica.redact` is off.
+    pub secrets: Option<usize>,
+    /// What storing left to say.
+    pub stored: Stored,
+}
+
+/// Imports. `told` hears how many refs are read, then how many notes are written, of how many.
+pub fn run(context: &Context<'_>, dry_run: bool, told: &mut dyn FnMut(usize, usize)) -> Result<Outcome> {
+    let mut outcome = Outcome { dry_run, ..Default::default() };
+    let originals = read(context, &mut outcome, told)?;
+    outcome.originals = originals.len();
+    let converted = convert::convert(&originals);
+    outcome.from = converted.from;
+    outcome.read = outcome.from.values().sum();
+    outcome.sessions = converted.sessions;
+    outcome.not_understood.extend(converted.refused);
+    outcome.not_understood.sort();
+    if !dry_run && !converted.lines.is_empty() {
+        outcome.stored.warnings = context.store.settle();
+    }
+    let here = Originals { store: &context.store };
+    let mut redacted = Vec::new();
+    let mut given = Vec::new();
+    let native = native(context)?;
+    let begins = |body: &Body| matches!(body, Body::SessionStart(_) | Body::SessionEnd(_));
+    for line in &converted.lines {
+        let Some(on) = line.head.commit.as_deref().and_then(parse_oid) else { continue };
+        // a session of ours begins and ends with what we say of it
+        if begins(&line.body) && line.head.session.as_ref().is_some_and(|session| native.contains(session)) {
+            continue;
+        }
+        let shelf = line.body.shelf().unwrap_or(Shelf::Journal);
+        let stored = here.foreign_line(&line.head, &line.body, line.foreign.clone(), &mut redacted)?;
+        given.push(Given { line: line.clone(), waiting: Waiting { shelf, on, line: stored } });
+    }
+    let survey = here.survey(given, &mut redacted)?;
+    outcome.new = survey.new.values().sum();
+    (outcome.kinds, outcome.known, outcome.left_out) = (survey.new, survey.known, survey.left_out);
+    outcome.secrets = context.store.looks_for_secrets().then_some(redacted.len());
+    if outcome.new > 0 {
+        tell_secrets(&redacted, &mut outcome.stored);
+    }
+    let mut given = survey.given;
+    let copies = moved(context, &converted.lines, &given, &mut outcome)?;
+    given.extend(copies);
+    if !dry_run && !given.is_empty() {
+        let imported = context.store.import(given, told)?;
+        outcome.stored.warnings.extend(imported.warnings);
+        outcome.stored.storage = (outcome.new > 0).then_some(Storage::GitNotes);
+    }
+    Ok(outcome)
+}
+
+/// The sessions that no import began.
+fn native(context: &Context<'_>) -> Result<BTreeSet<SessionId>> {
+    let journal = context.store.scan(Shelf::Journal)?;
+    let native = journal.records().filter(|record| match &record.body {
+        Body::SessionStart(start) => start.worktree != convert::PLACE,
+        _ => false,
+    });
+    Ok(native.filter_map(|record| record.head.session.clone()).collect())
+}
+
+/// All payloads of the Python tool. What holds none is said.
+fn read(context: &Context<'_>, outcome: &mut Outcome, told: &mut dyn FnMut(usize, usize)) -> Result<Vec<Original>> {
+    let mut refs = Vec::new();
+    for prefix in PREFIXES {
+        refs.extend(context.repo.list_refs(prefix)?.into_iter().filter(|(name, _)| !convert::is_ours(name)));
+    }
+    let mut out = Vec::new();
+    outcome.refs = refs.len();
+    for (at, (name, tip)) in refs.iter().enumerate() {
+        let found = foreign::read(context.repo, *tip)?;
+        let mut refuse = |reason: &str| {
+            outcome.not_understood.push(Refused { name: name.clone(), reason: reason.to_owned() });
+        };
+        match (found.readable, found.notes.is_empty()) {
+            (false, _) => refuse("its notes cannot be read here"),
+            (true, true) => refuse("its tree holds no note"),
+            _ => {}
+        }
+        for (on, content) in found.notes {
+            match content {
+                Some(content) => {
+                    let (name, commit) = (name.clone(), on.to_string());
+                    out.push(Original { name, commit, seconds: found.seconds, content });
+                }
+                None => refuse("what its note holds is not here"),
+            }
+        }
+        told(at + 1, refs.len());
+    }
+    for name in ASIDE {
+        if context.repo.find_ref(name)?.is_some() {
+            let reason = "it holds what hooks of the Python tool noted for themselves".to_owned();
+            outcome.not_understood.push(Refused { name: name.to_owned(), reason });
+        }
+    }
+    Ok(out)
+}
+
+/// Copies for what stands on commits that are not here, so that it is found; says of each where.
+fn moved(context: &Context<'_>, lines: &[Line], given: &[Waiting], outcome: &mut Outcome) -> Result<Vec<Waiting>> {
+    let mut missing: BTreeMap<Oid, Vec<&Waiting>> = BTreeMap::new();
+    for waiting in given.iter().filter(|waiting| !context.repo.has_object(waiting.on)) {
+        missing.entry(waiting.on).or_default().push(waiting);
+    }
+    if missing.is_empty() {
+        return Ok(Vec::new());
+    }
+    let nearest = Nearest::new(context, lines, missing.keys().copied())?;
+    let mut places = BTreeMap::new();
+    let mut out = Vec::new();
+    for (from, waiting) in missing {
+        let attached = Originals { store: &context.store }.attached_from(from)?;
+        let to = attached.values().next().copied().or_else(|| nearest.to(from));
+        places.insert(from, to);
+        let Some(to) = to else { continue };
+        let is_new = |waiting: &&Waiting| {
+            let id = empirica_notes::format::lines::id(&waiting.line);
+            id.is_none_or(|id| attached.keys().all(|known| known.as_str() != id))
+        };
+        let new: Vec<&Waiting> = waiting.into_iter().filter(is_new).collect();
+        out.extend(Originals { store: &context.store }.copies(&new, to, &convert::derived_id)?);
+    }
+    let mut moved = BTreeSet::new();
+    for line in lines {
+        let commit = line.head.commit.as_deref().and_then(parse_oid);
+        let name = line.foreign.get("ref").and_then(serde_json::Value::as_str);
+        if let (Some(commit), Some(name)) = (commit, name)
+            && let Some(to) = places.get(&commit)
+        {
+            moved.insert(Moved { name: name.to_owned(), commit, to: *to });
+        }
+    }
+    outcome.moved = moved.into_iter().collect();
+    Ok(out)
+}
+
+/// Says which secrets were replaced, each field and rule once.
+fn tell_secrets(redacted: &[Replaced], stored: &mut Stored) {
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for replaced in redacted {
+        let known = counts.entry((&replaced.field, replaced.rule)).or_default();
+        *known += 1;
+        if *known == 1 {
+            stored.redacted.push(replaced.clone());
+        }
+    }
+    for ((field, rule), count) in counts {
+        let what = if count == 1 { "a secret was".to_owned() } else { format!("{count} secrets were") };
+        stored.warnings.push(format!("{field}: {what} replaced by [redacted:{rule}]; if it was real, change it"));
+    }
+}

@@ -1,0 +1,71 @@
+//! The commit that is nearest to one that is not here: what took its place, what its session worked on, what HEAD had then.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::context::Context;
+use crate::import::python::convert::Line;
+use empirica_notes::error::Result;
+use empirica_notes::git::notes::foreign;
+use empirica_notes::git::rewrites::{Fate, Sought, find};
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::SessionId;
+
+/// Where what stands on missing commits is nearest to.
+pub struct Nearest<'l> {
+    replaced: BTreeMap<Oid, Oid>,
+    /// What each session says on commits that are here, by time.
+    of_session: HashMap<&'l SessionId, Vec<(u64, Oid)>>,
+    /// The first thing that is said on each missing commit.
+    first: BTreeMap<Oid, (u64, Option<&'l SessionId>)>,
+    /// HEAD's history, by time in seconds.
+    history: Vec<(i64, Oid)>,
+}
+
+impl<'l> Nearest<'l> {
+    /// Finds out what there is to choose from.
+    pub fn new(context: &Context<'_>, lines: &'l [Line], missing: impl Iterator<Item = Oid>) -> Result<Self> {
+        let history = foreign::dated_history(context.repo);
+        let missing: BTreeMap<Oid, Sought> = missing.map(|id| (id, Sought::default())).collect();
+        let mut replaced = BTreeMap::new();
+        if !history.is_empty() {
+            for (id, fate) in find(context.repo, &missing)?.fates {
+                if let Fate::Replaced(_, to) = fate
+                    && let [only] = to.as_slice()
+                {
+                    replaced.insert(id, *only);
+                }
+            }
+        }
+        let mut out = Nearest { replaced, of_session: HashMap::new(), first: BTreeMap::new(), history };
+        let mut here: HashMap<Oid, bool> = HashMap::new();
+        for line in lines {
+            let Some(on) = line.head.commit.as_deref().and_then(parse_oid) else { continue };
+            let said = (line.head.id.ms(), line.head.session.as_ref());
+            if missing.contains_key(&on) {
+                let first = out.first.entry(on).or_insert(said);
+                *first = (*first).min(said);
+            } else if let Some(session) = said.1
+                && *here.entry(on).or_insert_with(|| context.repo.is_commit(on))
+            {
+                out.of_session.entry(session).or_default().push((said.0, on));
+            }
+        }
+        Ok(out)
+    }
+
+    /// The nearest; `None` while HEAD has no commit.
+    pub fn to(&self, from: Oid) -> Option<Oid> {
+        let oldest = self.history.first()?;
+        if let Some(to) = self.replaced.get(&from) {
+            return Some(*to);
+        }
+        let (ms, session) = *self.first.get(&from)?;
+        let others = session.and_then(|session| self.of_session.get(session));
+        if let Some((_, to)) = others.into_iter().flatten().min_by_key(|(other, to)| (other.abs_diff(ms), *to)) {
+            return Some(*to);
+        }
+        let seconds = i64::try_from(ms / 1000).unwrap_or(i64::MAX);
+        let before = self.history.iter().rev().find(|(time, _)| *time <= seconds);
+        Some(before.unwrap_or(oldest).1)
+    }
+}

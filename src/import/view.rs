@@ -1,0 +1,107 @@
+//! The answers of `import` and `export --markdown`, and what the files of the latter hold.
+
+use serde_json::{Value, json};
+
+use crate::handoff::view::{compact, markdown};
+use crate::handoff::write::Listed;
+use crate::import::lines::Imported;
+use crate::import::markdown::{Outcome, Page};
+use crate::render::answer::Answer;
+use crate::render::template::Templates;
+use crate::render::{format, safe};
+use empirica_notes::error::Result;
+use empirica_notes::model::{Body, Record};
+
+/// From how many new lines on it is said how to pack what they came to.
+const MANY: usize = 10_000;
+
+/// The answer of `import`.
+pub fn imported(outcome: &Imported) -> Answer {
+    let kinds: Vec<Value> = outcome.kinds.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
+    let json = json!({
+        "read": outcome.read,
+        "new": outcome.new,
+        "known": outcome.known,
+        "left_out": outcome.left_out,
+        "kinds": kinds,
+        "missing_commits": outcome.missing_commits,
+        "secrets": outcome.secrets,
+    });
+    let word = |kind: &Option<String>| match kind {
+        Some(kind) => safe::line(&kind.replace('_', " ")),
+        None => "no record".to_owned(),
+    };
+    let mut text =
+        format!("{} read: {} new, {} known.\n", format::count(outcome.read, "line"), outcome.new, outcome.known);
+    if !outcome.kinds.is_empty() {
+        let kinds: Vec<String> = outcome.kinds.iter().map(|(kind, count)| format!("{} {count}", word(kind))).collect();
+        text.push_str(&format!("  new: {}\n", kinds.join(", ")));
+    }
+    let mut answer = Answer::new(json).text(text).stored(&outcome.stored);
+    if outcome.left_out > 0 {
+        let lines = format::count(outcome.left_out, "line");
+        answer.warnings.push(format!("{lines} left out: what they say was redacted here").into());
+    }
+    if outcome.missing_commits > 0 {
+        let commits = format::count(outcome.missing_commits, "commit");
+        answer.warnings.push(format!(
+            "not here: {commits} that records stand on; the records are stored, and stand there once they are fetched"
+        ).into());
+    }
+    if let Some(secrets @ 1..) = outcome.secrets {
+        let lines = format::count(secrets, "line");
+        answer.warnings.push(format!("what is imported seems to hold a secret in {lines}; stored as it is").into());
+    }
+    if outcome.new >= MANY {
+        answer = answer.hint("git gc packs the many objects this made.");
+    }
+    answer
+}
+
+/// The two files of a session: its handoffs with the built-in template, one below the other, and in
+/// their compact form.
+pub fn page(handoffs: &[Listed]) -> Result<Page> {
+    let mut templates = Templates::built_in();
+    let mut texts = Vec::new();
+    for listed in handoffs {
+        let record = Record { head: listed.head.clone(), body: Body::Handoff(Box::new(listed.handoff.clone())) };
+        texts.push(markdown(&mut templates, &record)?.trim_end().to_owned());
+    }
+    let newest = handoffs.last().map(|listed| &listed.head);
+    let json = json!({
+        "session_id": newest.and_then(|head| head.session.as_ref()),
+        "ai_id": newest.map(|head| &head.ai),
+        "handoffs": handoffs.iter().map(|listed| compact(&listed.head, &listed.handoff)).collect::<Vec<_>>(),
+    });
+    Ok(Page { markdown: texts.join("\n\n") + "\n", json: safe::json(&json) + "\n" })
+}
+
+/// The answer of `export --markdown`.
+pub fn exported(outcome: &Outcome) -> Answer {
+    let folder = outcome.folder.to_string_lossy();
+    let renamed: Vec<Value> = outcome.renamed.iter().map(|(ai, name)| json!({"ai_id": ai, "folder": name})).collect();
+    let json = json!({
+        "folder": folder,
+        "sessions": outcome.sessions,
+        "handoffs": outcome.handoffs,
+        "files_written": outcome.written,
+        "sessions_without_handoff": outcome.without_handoff,
+        "renamed": renamed,
+    });
+    let mut text = format!(
+        "{}, {} in {}: {} written\n",
+        format::count(outcome.sessions, "session"),
+        format::count(outcome.handoffs, "handoff"),
+        safe::line(&folder),
+        format::count(outcome.written, "file"),
+    );
+    for (ai, name) in &outcome.renamed {
+        text.push_str(&format!("  {}: {name}\n", safe::line(ai)));
+    }
+    let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    if outcome.without_handoff > 0 {
+        let sessions = format::count(outcome.without_handoff, "session");
+        answer = answer.say(format!("{sessions} handed nothing over and have no file."));
+    }
+    answer
+}

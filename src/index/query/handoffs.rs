@@ -1,0 +1,198 @@
+//! Questions to the index about handoffs.
+
+use std::collections::BTreeSet;
+
+use rusqlite::ToSql;
+
+use crate::index::{Fault, Index, query, schema};
+use empirica_notes::error::Result;
+use empirica_notes::git::Oid;
+use empirica_notes::model::{Id, Record, SessionId};
+use empirica_notes::store::Homes;
+
+/// Which handoffs are wanted; what is `None` or empty is not asked about.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Those of this agent.
+    pub ai: Option<String>,
+    /// Those of this session.
+    pub session: Option<SessionId>,
+    /// Those made at this time or later, in seconds since 1970.
+    pub since: Option<i64>,
+    /// Those made at this time or earlier, in seconds since 1970.
+    pub until: Option<i64>,
+    /// Those of this task.
+    pub task_id: Option<String>,
+    /// Those of this type.
+    pub kind: Option<String>,
+    /// Those of this calibration status, in the word used in JSON.
+    pub calibration: Option<String>,
+    /// Those that name one of these paths, or one below it.
+    pub paths: Vec<String>,
+}
+
+/// A handoff as the index has it.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub struct Row {
+    pub(crate) r: i64,
+    pub id: Id,
+    pub task: String,
+}
+
+/// Whether a handoff is one that is asked for.
+pub type Fits<'f> = &'f mut dyn FnMut(&Row) -> Result<bool>;
+
+impl Index<'_> {
+    /// The handoffs in force that are wanted, newest first. Those of which `fits` says no do not count. Returns so many of
+    /// them as `most` allows, and how many there are.
+    pub fn handoffs(&self, wanted: &Wanted, most: usize, fits: Option<Fits<'_>>) -> Result<(Vec<Row>, usize)> {
+        let Some(fits) = fits else {
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            let found = self.rows(wanted, Some(most), &mut |_| Ok(true))?;
+            return Ok((found, self.fitting(wanted)?));
+        };
+        let (mut found, mut count) = (Vec::new(), 0);
+        self.rows(wanted, None, &mut |row| {
+            if fits(row)? {
+                count += 1;
+                if found.len() < most {
+                    found.push(row.clone());
+                }
+            }
+            Ok(false)
+        })?;
+        Ok((found, count))
+    }
+
+    fn first(&self, sql: &str, values: &[Box<dyn ToSql>]) -> Result<usize> {
+        let values: Vec<&dyn ToSql> = values.iter().map(|value| &**value as &dyn ToSql).collect();
+        Ok(self.fine(query::rows(&self.opened.db, sql, &values))?.first().map_or(0, |count| *count as usize))
+    }
+
+    /// How many are wanted.
+    fn fitting(&self, wanted: &Wanted) -> Result<usize> {
+        const TOLD: &str = "SELECT ifnull(sum(n), 0) FROM tally WHERE kind = 'handoff' AND aside = 0";
+        match &wanted.ai {
+            Some(ai) if wanted.is_told() => self.first(&format!("{TOLD} AND ai = ?"), &[Box::new(ai.clone())]),
+            None if wanted.is_told() => self.first(TOLD, &[]),
+            _ => {
+                let (rest, values) = wanted.sql();
+                self.first(&format!("SELECT count(*) FROM handoff_reports h WHERE {rest}"), &values)
+            }
+        }
+    }
+
+    /// Those that are wanted, newest first.
+    fn rows(&self, wanted: &Wanted, most: Option<i64>, keep: Fits<'_>) -> Result<Vec<Row>> {
+        let (rest, values) = wanted.sql();
+        let values: Vec<&dyn ToSql> = values.iter().map(|value| &**value as &dyn ToSql).collect();
+        let most = most.unwrap_or(-1);
+        let sql = format!(
+            "SELECT h.r, h.id, h.task_summary FROM handoff_reports h WHERE {rest} ORDER BY h.id DESC LIMIT {most}"
+        );
+        let mut read = || -> Result<Vec<Row>, Fault> {
+            let mut find = self.opened.db.prepare_cached(&sql)?;
+            let mut rows = find.query(&*values)?;
+            let mut out = Vec::new();
+            while let Some(row) = rows.next()? {
+                let Some(id) = Id::parse(&schema::text(&row.get::<_, Vec<u8>>(1)?)) else { continue };
+                let row = Row { r: row.get(0)?, id, task: row.get(2)? };
+                if keep(&row)? {
+                    out.push(row);
+                }
+            }
+            Ok(out)
+        };
+        self.fine(read())
+    }
+
+    /// The tasks and their handoffs, those that a newer one took the place of as well, oldest first within each: of all
+    /// tasks, in the order of their ids, or of one.
+    pub fn of_tasks(&self, task: Option<&str>) -> Result<Vec<(String, Id)>> {
+        let read = || -> Result<Vec<(String, Id)>, Fault> {
+            let all = "SELECT task_id, id FROM handoff_reports WHERE task_id IS NOT NULL AND (?1 IS NULL) ORDER BY task_id, id";
+            let one = "SELECT task_id, id FROM handoff_reports WHERE task_id = ?1 ORDER BY id";
+            let mut find = self.opened.db.prepare_cached(if task.is_some() { one } else { all })?;
+            let found = find.query_map([task], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)))?;
+            let found: Vec<(String, Vec<u8>)> = found.collect::<rusqlite::Result<_>>()?;
+            Ok(found.into_iter().filter_map(|(task, id)| Some((task, Id::parse(&schema::text(&id))?))).collect())
+        };
+        self.fine(read())
+    }
+
+    /// Whether a handoff stands on one of these objects.
+    pub fn stands_on(&self, row: &Row, any: impl Fn(Oid) -> bool) -> Result<bool> {
+        Ok(self.fine(query::places(&self.opened.db, row.r))?.into_iter().any(any))
+    }
+
+    /// Those of these handoffs that a newer one has taken the place of.
+    pub fn aside<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<BTreeSet<Id>> {
+        let mut out = BTreeSet::new();
+        for id in ids {
+            let find = "SELECT r FROM record WHERE id = ? AND aside = 1";
+            let found = self.fine(query::rows(&self.opened.db, find, &[&schema::id(id)]))?;
+            out.extend(found.first().map(|_| id.clone()));
+        }
+        Ok(out)
+    }
+
+    /// The records of these ids as views show them, each with the commit it is at home on, in the order given. One that is
+    /// not stored is left out.
+    pub fn placed(&self, ids: &[Id]) -> Result<Vec<Record>> {
+        let mut scan = self.ids(ids)?;
+        scan.merge(self.naming(ids, &["attach"])?);
+        let homes = Homes::new(&scan);
+        Ok(ids.iter().filter_map(|id| Some(homes.placed(self.store, scan.get(id)?))).collect())
+    }
+}
+
+impl Wanted {
+    fn has_time(&self) -> bool {
+        self.since.is_some() || self.until.is_some()
+    }
+
+    /// Whether what is counted all the time tells how many there are: at most an agent is asked about.
+    fn is_told(&self) -> bool {
+        let Wanted { ai: _, session, since: _, until: _, task_id, kind, calibration, paths } = self;
+        session.is_none()
+            && !self.has_time()
+            && task_id.is_none()
+            && kind.is_none()
+            && calibration.is_none()
+            && paths.is_empty()
+    }
+
+    /// The condition on `handoff_reports h`, and its values. Those of a time are found in the order of all.
+    fn sql(&self) -> (String, Vec<Box<dyn ToSql>>) {
+        fn value<T: ToSql + 'static>(value: T) -> Vec<Box<dyn ToSql>> {
+            vec![Box::new(value)]
+        }
+        // those of one session or task are few: they are found by it, not in the order of all
+        let mut all: Vec<&str> =
+            vec![if self.session.is_some() || self.task_id.is_some() { "+h.aside = 0" } else { "h.aside = 0" }];
+        let mut values: Vec<Box<dyn ToSql>> = Vec::new();
+        let mut and = |condition: &'static str, given: Option<Vec<Box<dyn ToSql>>>| {
+            if let Some(given) = given {
+                all.push(condition);
+                values.extend(given);
+            }
+        };
+        and("h.ai_id = ?", self.ai.clone().map(value));
+        and("h.session_id = ?", self.session.as_ref().map(|id| value(schema::session(id))));
+        and("+h.timestamp >= ?", self.since.map(value));
+        and("+h.timestamp <= ?", self.until.map(value));
+        and("h.task_id = ?", self.task_id.clone().map(value));
+        and("h.type = ?", self.kind.clone().map(value));
+        and("h.calibration_status = ?", self.calibration.clone().map(value));
+        // what is below a folder lies between its name with a slash and with what comes after a slash
+        let around = |path: &String| [path.clone(), format!("{path}/"), format!("{path}0")].map(value);
+        let one = "SELECT r FROM path WHERE path = ? UNION SELECT r FROM path WHERE path >= ? AND path < ?";
+        let paths = format!("h.r IN ({})", vec![one; self.paths.len()].join(" UNION "));
+        if !self.paths.is_empty() {
+            all.push(&paths);
+            values.extend(self.paths.iter().flat_map(around).flatten());
+        }
+        (all.join(" AND "), values)
+    }
+}

@@ -1,0 +1,274 @@
+//! Questions to the index whose answer is records: which, by SQL; what they say, from their notes.
+
+pub mod handoffs;
+pub mod search;
+pub mod sessions;
+pub mod totals;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use rusqlite::{Connection, ToSql, params};
+
+use crate::index::schema;
+use crate::index::texts::Texts;
+use crate::index::{Fault, Index};
+use empirica_notes::error::Result;
+use empirica_notes::format;
+use empirica_notes::format::lines;
+use empirica_notes::git::Oid;
+use empirica_notes::model::{Body, Id, Record, SessionId};
+use empirica_notes::store::{Entry, Scan};
+
+/// Everything a session said, what that is about, and everything that is about either, or about a step of a goal among it: who
+/// finished the step may not have known whose the goal is. In this order of joins, whatever the
+/// planner thinks: the session's own come first, and are few.
+const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?1 UNION SELECT r FROM concerns WHERE s = ?1), \
+    about(id) AS (SELECT o.id FROM own CROSS JOIN record o ON o.r = own.r UNION \
+    SELECT x.id FROM own CROSS JOIN names x ON x.r = own.r), \
+    near(r) AS (SELECT o.r FROM about CROSS JOIN record o ON o.id = about.id UNION \
+    SELECT x.r FROM about CROSS JOIN names x ON x.id = about.id), \
+    step(id) AS (SELECT o.id FROM near CROSS JOIN record o ON o.r = near.r WHERE o.kind = 'subtask') \
+    SELECT r FROM near UNION SELECT x.r FROM step CROSS JOIN names x ON x.id = step.id)";
+
+/// A record that was found, not read yet.
+pub struct Found {
+    r: i64,
+    /// Its id.
+    pub id: String,
+    note: i64,
+    /// Stands for its line.
+    pub version: i64,
+    doubled: bool,
+    /// Whether it was taken back.
+    pub retracted: bool,
+}
+
+/// The records of which a condition on the table `record` holds; what orders and limits them may follow it.
+pub fn found(db: &Connection, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<Found>, Fault> {
+    let mut find =
+        db.prepare_cached(&format!("SELECT r, id, note, doubled, version, kind FROM record WHERE {condition}"))?;
+    let rows = find.query_map(values, |row| {
+        let id = schema::text(row.get_ref(1)?.as_blob().unwrap_or_default());
+        let retracted = row.get_ref(5)?.as_bytes() == Ok(schema::RETRACTED.as_bytes());
+        Ok(Found { r: row.get(0)?, id, note: row.get(2)?, doubled: row.get(3)?, version: row.get(4)?, retracted })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What was found, by the note it is read from: each is read once.
+pub fn by_note(found: Vec<Found>) -> BTreeMap<i64, Vec<Found>> {
+    let mut out: BTreeMap<i64, Vec<Found>> = BTreeMap::new();
+    for one in found {
+        out.entry(one.note).or_default().push(one);
+    }
+    out
+}
+
+/// What the records say that were found in a note, each with its line.
+pub fn said<'f>(text: &[u8], wanted: &'f [Found]) -> Vec<(&'f Found, Vec<u8>, Record)> {
+    let ids: HashSet<&str> = wanted.iter().map(|one| one.id.as_str()).collect();
+    let mut lines_of: HashMap<&str, &[u8]> = HashMap::new();
+    for line in lines::split(text) {
+        let Some(id) = lines::id(line).filter(|id| ids.contains(id)) else { continue };
+        let known = lines_of.entry(id).or_insert(line);
+        // canonical notes have the greatest last; others may not, and lines nobody understands do not count
+        if line > *known && (format::record::decode(line).is_some() || format::record::decode(known).is_none()) {
+            *known = line;
+        }
+    }
+    let read = |one: &'f Found| {
+        let line = lines_of.get(one.id.as_str())?;
+        Some((one, line.to_vec(), format::record::decode(line)?))
+    };
+    wanted.iter().filter_map(read).collect()
+}
+
+/// What the records say, with where they stand.
+fn taken(db: &Connection, texts: &Texts<'_>, found: Vec<Found>) -> Result<Scan, Fault> {
+    let mut out = Scan::default();
+    for (note, wanted) in by_note(found) {
+        let text = texts.get(db, note)?;
+        for (one, line, record) in said(&text, &wanted) {
+            if one.doubled {
+                out.doubled.insert(record.head.id.clone());
+            }
+            if one.retracted {
+                out.retracted.insert(record.head.id.clone());
+            }
+            let on = places(db, one.r)?;
+            out.put(line, Entry { record, on });
+        }
+    }
+    Ok(out)
+}
+
+/// The objects a record stands on.
+pub fn places(db: &Connection, r: i64) -> Result<BTreeSet<Oid>, Fault> {
+    let find = "SELECT target FROM note WHERE n IN (SELECT note FROM record WHERE r = ?1 UNION ALL SELECT n FROM stands WHERE r = ?1)";
+    let mut find = db.prepare_cached(find)?;
+    let mut rows = find.query([r])?;
+    let mut out = BTreeSet::new();
+    while let Some(row) = rows.next()? {
+        out.extend(Oid::try_from(row.get_ref(0)?.as_blob().unwrap_or_default()).ok());
+    }
+    Ok(out)
+}
+
+/// The numbers that a statement gives in its first column.
+pub fn rows(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<i64>, Fault> {
+    let mut find = db.prepare_cached(sql)?;
+    let found = find.query_map(values, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    Ok(found)
+}
+
+/// Everything of the session in a row, as [`OF_SESSION`] says.
+pub fn of_session(db: &Connection, s: i64) -> Result<Vec<Found>, Fault> {
+    found(db, OF_SESSION, &[&s])
+}
+
+/// Which records of some kinds.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Only<'a> {
+    /// Those of this session; all when `None`.
+    pub session: Option<&'a SessionId>,
+    /// So many of each kind, the newest by id; all when `None`.
+    pub newest: Option<usize>,
+}
+
+impl Index<'_> {
+    fn found(&self, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<Found>> {
+        self.fine(found(&self.opened.db, condition, values))
+    }
+
+    fn take(&self, found: Vec<Found>) -> Result<Scan> {
+        let texts = Texts::new(self.store.repo());
+        self.fine(taken(&self.opened.db, &texts, found))
+    }
+
+    /// The records of some kinds, in the words of their `kind` key.
+    pub fn kinds(&self, kinds: &[&str], only: Only<'_>) -> Result<Scan> {
+        let newest = only.newest.map_or(-1, |newest| newest as i64);
+        let session = only.session.map(schema::session);
+        let mut all = Vec::new();
+        for kind in kinds {
+            all.extend(match &session {
+                None => self.found("kind = ? ORDER BY id DESC LIMIT ?", params![kind, newest])?,
+                Some(session) => self.found(
+                    "+kind = ? AND s = (SELECT s FROM session WHERE id = ?) ORDER BY id DESC LIMIT ?",
+                    params![kind, session, newest],
+                )?,
+            });
+        }
+        self.take(all)
+    }
+
+    /// Everything a session said, everything that is about what it said, and what that is about.
+    pub fn session(&self, id: &SessionId) -> Result<Scan> {
+        let row = self.fine(rows(&self.opened.db, "SELECT s FROM session WHERE id = ?", &[&schema::session(id)]))?;
+        match row.first() {
+            Some(s) => self.take(self.found(OF_SESSION, &[s])?),
+            None => Ok(Scan::default()),
+        }
+    }
+
+    /// The records of these ids.
+    pub fn ids<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Scan> {
+        let mut all = Vec::new();
+        for id in ids.into_iter().collect::<BTreeSet<_>>() {
+            all.extend(self.found("id = ?", &[&schema::id(id)])?);
+        }
+        self.take(all)
+    }
+
+    /// The records of some kinds that name one of these ids: what resolves, ends, attaches or takes the place of it.
+    pub fn naming<'i>(&self, ids: impl IntoIterator<Item = &'i Id>, kinds: &[&str]) -> Result<Scan> {
+        let mut all = BTreeMap::new();
+        for id in ids {
+            for kind in kinds {
+                let naming = "r IN (SELECT r FROM names WHERE id = ?) AND +kind = ?";
+                let found = self.found(naming, params![schema::id(id), kind])?;
+                all.extend(found.into_iter().map(|one| (one.r, one)));
+            }
+        }
+        self.take(all.into_values().collect())
+    }
+
+    /// The records whose id may begin or end with `given`, or whose short form may begin with it: lower-case hex digits and
+    /// hyphens. None that does is missing.
+    pub fn ids_like(&self, given: &str) -> Result<Scan> {
+        let digits: String = given.chars().filter(|c| *c != '-').collect();
+        let (least, most) = schema::around(&digits);
+        let mut all = self.found("id BETWEEN ? AND ?", params![least, most])?;
+        if let Some((least, most)) = schema::range(&digits, 8) {
+            all.extend(self.found("short BETWEEN ? AND ?", &[&least, &most])?);
+        }
+        let end: String = digits.chars().rev().take(schema::TAIL).collect();
+        if let Some((least, most)) = schema::range(&end, schema::TAIL) {
+            all.extend(self.found("tail BETWEEN ? AND ?", &[&least, &most])?);
+        }
+        let distinct: BTreeMap<i64, Found> = all.into_iter().map(|one| (one.r, one)).collect();
+        self.take(distinct.into_values().collect())
+    }
+
+    /// The newest findings that were said to be that for longer memory, in the word of `finding --as`; `most` of them.
+    pub fn memory(&self, word: &str, most: usize) -> Result<Scan> {
+        let said = "r IN (SELECT r FROM memory WHERE word = ?) ORDER BY id DESC LIMIT ?";
+        self.take(self.found(said, params![word, most as i64])?)
+    }
+
+    /// Whether another record is about it.
+    pub fn is_named(&self, id: &Id) -> Result<bool> {
+        let found = rows(&self.opened.db, "SELECT r FROM names WHERE id = ?", &[&schema::id(id)]);
+        Ok(!self.fine(found)?.is_empty())
+    }
+
+    /// Whether a record of this id is stored.
+    pub fn has(&self, id: &Id) -> Result<bool> {
+        let found = rows(&self.opened.db, "SELECT r FROM record WHERE id = ?", &[&schema::id(id)]);
+        Ok(!self.fine(found)?.is_empty())
+    }
+
+    /// Goals by their ids or those of their steps, with everything that was said of them and the ends of their sessions.
+    pub fn goals<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Scan> {
+        let mut out = self.ids(ids)?;
+        let above: Vec<Id> =
+            out.records().filter(|record| record.body.kind() == "subtask").flat_map(Record::names).cloned().collect();
+        out.merge(self.ids(&above)?);
+        // what is said of a goal, then of its steps
+        for _ in 0..2 {
+            let known: Vec<Id> = out.records().map(|record| record.head.id.clone()).collect();
+            out.merge(self.naming(&known, &["subtask", "goal_done", "goal_drop", "goal_take"])?);
+        }
+        // a suggested one closes with its session
+        let suggested = |record: &Record| matches!(&record.body, Body::Goal(goal) if goal.vector.is_some());
+        let sessions: BTreeSet<SessionId> =
+            out.records().filter(|record| suggested(record)).filter_map(|record| record.head.session.clone()).collect();
+        for session in &sessions {
+            out.merge(self.kinds(&["session_end"], Only { session: Some(session), newest: None })?);
+        }
+        Ok(out)
+    }
+
+    /// The newest checkpoints that an agent's sessions of these places, one or two, took; `most` of them.
+    pub fn checkpoints_at(&self, ai: &str, places: &[String], most: usize) -> Result<Scan> {
+        let taken = "+kind = 'checkpoint' AND s IN (SELECT s FROM session WHERE ai = ? AND place IN (?, ?)) ORDER BY id DESC LIMIT ?";
+        self.take(self.found(taken, params![ai, places.first(), places.last(), most as i64])?)
+    }
+
+    /// The records that stand on an object.
+    pub fn on(&self, target: Oid) -> Result<Scan> {
+        let on = "r IN (SELECT r FROM record WHERE note IN (SELECT n FROM note WHERE target = ?1) \
+                  UNION SELECT r FROM stands WHERE n IN (SELECT n FROM note WHERE target = ?1))";
+        self.take(self.found(on, &[&target.as_bytes()])?)
+    }
+
+    /// The ids of which two different versions are stored, oldest first.
+    pub fn doubled(&self) -> Result<Vec<Id>> {
+        let read = || -> Result<Vec<Id>, Fault> {
+            let mut find = self.opened.db.prepare_cached("SELECT id FROM record WHERE doubled = 1 ORDER BY id")?;
+            let found: Vec<Vec<u8>> = find.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            Ok(found.iter().filter_map(|id| Id::parse(&schema::text(id))).collect())
+        };
+        self.fine(read())
+    }
+}

@@ -1,0 +1,219 @@
+//! Questions to the index about words: which records have them, best first.
+
+use rusqlite::{Connection, params_from_iter};
+
+use crate::index::query::handoffs::Row;
+use crate::index::{Fault, Index, schema, searchable};
+use crate::text::query::Term;
+use crate::text::words;
+use empirica_notes::error::Result;
+use empirica_notes::model::{Id, SessionId};
+
+/// Which words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Words {
+    /// All of them; none asks for no words.
+    All(Vec<Term>),
+    /// One of them at least.
+    Any(Vec<Term>),
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Words::All(Vec::new())
+    }
+}
+
+/// What is asked; what is empty is not asked about.
+#[derive(Debug, Clone, Default)]
+pub struct Asked<'a> {
+    /// What must be there. Nothing has a term without a word.
+    pub words: Words,
+    /// What must not be there.
+    pub without: &'a [Term],
+    /// The kinds, in the words of the `kind` key.
+    pub kinds: &'a [&'a str],
+    /// The agents of the records.
+    pub ais: &'a [String],
+    /// The sessions of the records.
+    pub sessions: &'a [SessionId],
+    /// Made in this second or later, since 1970, by their ids.
+    pub since: Option<i64>,
+    /// Made in this second or earlier, since 1970, by their ids.
+    pub until: Option<i64>,
+    /// One of these handoffs.
+    pub among: Option<&'a [Row]>,
+    /// At most so many.
+    pub most: usize,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    /// The records, best first, of equals the newest first; the newest first when no words are asked for. With each its BM25
+    /// score, greater than 0, the greater the better; `None` when no words are asked for.
+    pub hits: Vec<(Id, Option<f64>)>,
+    /// How many there are, beyond the limit as well.
+    pub total: usize,
+}
+
+impl Words {
+    /// The words as a query of FTS5; `None` when no record can have them. Its tokens are letters, digits and marks in quotes,
+    /// so nothing in them is syntax.
+    fn query(&self) -> Option<String> {
+        let (terms, operator) = match self {
+            Words::All(terms) => (terms, " AND "),
+            Words::Any(terms) => (terms, " OR "),
+        };
+        let phrases: Vec<String> = terms.iter().filter_map(phrase).collect();
+        let is_possible = matches!(self, Words::Any(_)) || phrases.len() == terms.len();
+        (is_possible && !phrases.is_empty()).then(|| phrases.join(operator))
+    }
+}
+
+/// A term as a phrase of FTS5; `None` when it has no word.
+fn phrase(term: &Term) -> Option<String> {
+    let words = words::words(&term.text).join(" ");
+    (!words.is_empty()).then(|| format!("\"{words}\"{}", if term.is_prefix { " *" } else { "" }))
+}
+
+/// How many records have a term; `cap` and one more when there are more.
+fn count(db: &Connection, term: &Term, cap: usize) -> Result<usize, Fault> {
+    let Some(phrase) = phrase(term) else { return Ok(0) };
+    let mut find = db.prepare_cached("SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)")?;
+    Ok(find.query_row((phrase, cap as i64 + 1), |row| row.get::<_, i64>(0))? as usize)
+}
+
+/// The records in force that have the words, best first.
+fn ranked(db: &Connection, asked: &Asked<'_>) -> Result<Found, Fault> {
+    let Some(query) = asked.words.query() else { return Ok(Found::default()) };
+    let (filter, mut values) = asked.filter();
+    values.insert(0, query);
+    // the total is in each row, so one is read at least
+    let most = i64::try_from(asked.most.max(1)).unwrap_or(i64::MAX);
+    let mut find = db.prepare_cached(&format!(
+        "SELECT o.id, -words.rank AS score, count(*) OVER () FROM words CROSS JOIN record o ON o.r = words.rowid \
+         WHERE words MATCH ? AND o.aside = 0{filter} ORDER BY score DESC, o.id DESC LIMIT {most}"
+    ))?;
+    let mut rows = find.query(params_from_iter(&values))?;
+    let mut found = Found::default();
+    while let Some(row) = rows.next()? {
+        found.total = row.get::<_, i64>(2)? as usize;
+        found.hits.extend(Id::parse(&schema::text(&row.get::<_, [u8; 16]>(0)?)).zip(Some(Some(row.get(1)?))));
+    }
+    found.hits.truncate(asked.most);
+    Ok(found)
+}
+
+impl Index<'_> {
+    /// Of these terms the rarest that are there at all: `most` of them, in `cap` records each at most. When all that are
+    /// there are in more, those are given, and none tells records apart alone.
+    pub fn rarest(&self, terms: Vec<Term>, most: usize, cap: usize) -> Result<Words> {
+        let read = || -> Result<Words, Fault> {
+            let mut counted: Vec<(usize, Term)> = Vec::new();
+            for term in terms {
+                counted.push((count(&self.opened.db, &term, cap)?, term));
+            }
+            counted.retain(|(count, _)| *count > 0);
+            counted.sort();
+            let rare: Vec<Term> = counted.iter().filter(|(n, _)| *n <= cap).map(|(_, t)| t.clone()).collect();
+            if rare.is_empty() {
+                return Ok(Words::All(counted.into_iter().map(|(_, term)| term).take(most).collect()));
+            }
+            Ok(Words::Any(rare.into_iter().take(most).collect()))
+        };
+        self.fine(read())
+    }
+
+    /// The records in force that have the words.
+    pub fn search(&self, asked: &Asked<'_>) -> Result<Found> {
+        let (Words::All(terms) | Words::Any(terms)) = &asked.words;
+        self.fine(if terms.is_empty() { self.newest(asked) } else { ranked(&self.opened.db, asked) })
+    }
+
+    fn newest(&self, asked: &Asked<'_>) -> Result<Found, Fault> {
+        let db = &self.opened.db;
+        let (filter, mut values) = asked.filter();
+        let (mut total, mut hits) = (0, Vec::new());
+        let most = i64::try_from(asked.most).unwrap_or(i64::MAX);
+        let is_told = asked.without.is_empty()
+            && asked.sessions.is_empty()
+            && asked.since.is_none()
+            && asked.until.is_none()
+            && asked.among.is_none();
+        let kinds: Vec<&str> = if asked.kinds.is_empty() { searchable::KINDS.to_vec() } else { asked.kinds.to_vec() };
+        for kind in searchable::KINDS.iter().filter(|kind| kinds.contains(kind)) {
+            values.insert(0, (*kind).to_owned());
+            let rest = format!("FROM record o WHERE o.kind = ? AND o.aside = 0{filter}");
+            let mut find = db.prepare_cached(&format!("SELECT o.id {rest} ORDER BY o.id DESC LIMIT {most}"))?;
+            let mut rows = find.query(params_from_iter(&values))?;
+            while let Some(row) = rows.next()? {
+                hits.extend(Id::parse(&schema::text(&row.get::<_, [u8; 16]>(0)?)));
+            }
+            let count = match is_told {
+                true => format!("SELECT ifnull(sum(n), 0) FROM tally o WHERE o.kind = ? AND o.aside = 0{filter}"),
+                false => format!("SELECT count(*) {rest}"),
+            };
+            let mut find = db.prepare_cached(&count)?;
+            total += find.query_row(params_from_iter(&values), |row| row.get::<_, i64>(0))? as usize;
+            values.remove(0);
+        }
+        hits.sort_by(|a, b| b.cmp(a));
+        hits.truncate(asked.most);
+        Ok(Found { hits: hits.into_iter().map(|id| (id, None)).collect(), total })
+    }
+}
+
+/// The rows of handoffs, in order.
+fn rows(handoffs: &[Row]) -> Vec<i64> {
+    let mut rows: Vec<i64> = handoffs.iter().map(|row| row.r).collect();
+    rows.sort_unstable();
+    rows
+}
+
+impl Asked<'_> {
+    /// How the ids begin that were made at a second or later: they begin with their milliseconds in 48 bits.
+    fn beginning(second: i64) -> Vec<u8> {
+        let millis = u64::try_from(second.saturating_mul(1000)).unwrap_or(0).min((1 << 48) - 1);
+        millis.to_be_bytes()[2..].to_vec()
+    }
+
+    fn begins(&self) -> Option<Vec<u8>> {
+        self.since.map(Self::beginning)
+    }
+
+    fn ends(&self) -> Option<Vec<u8>> {
+        self.until.map(|until| Self::beginning(until.saturating_add(1)))
+    }
+
+    /// The conditions on `record o`, and their values: a list each, as JSON, so that none is too long.
+    fn filter(&self) -> (String, Vec<String>) {
+        let (mut sql, mut values) = (String::new(), Vec::new());
+        let mut list = |condition: &str, all: Vec<String>| {
+            if !all.is_empty() {
+                sql.push_str(&format!(" AND {condition}"));
+                values.push(serde_json::Value::from(all).to_string());
+            }
+        };
+        list("o.kind IN (SELECT value FROM json_each(?))", self.kinds.iter().map(|kind| (*kind).to_owned()).collect());
+        list("o.ai IN (SELECT value FROM json_each(?))", self.ais.to_vec());
+        let hex = |id: &SessionId| id.as_str().replace('-', "");
+        list(
+            "o.s IN (SELECT s FROM session JOIN json_each(?) ON session.id = unhex(value))",
+            self.sessions.iter().map(hex).collect(),
+        );
+        let bytes = |id: Vec<u8>| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        for (condition, value) in [
+            ("o.id >= unhex(?)", self.begins().map(bytes)),
+            ("o.id < unhex(?)", self.ends().map(bytes)),
+            ("o.r NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", Words::Any(self.without.to_vec()).query()),
+            ("o.r IN (SELECT value FROM json_each(?))", self.among.map(|all| serde_json::json!(rows(all)).to_string())),
+        ] {
+            if let Some(value) = value {
+                sql.push_str(&format!(" AND {condition}"));
+                values.push(value);
+            }
+        }
+        (sql, values)
+    }
+}

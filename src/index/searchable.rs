@@ -1,0 +1,56 @@
+//! The texts of records that can be searched.
+
+use crate::text::words;
+use empirica_notes::model::Body;
+
+/// The kinds of records that can be searched, in the words of the `kind` key.
+pub const KINDS: [&str; 6] = ["finding", "unknown", "dead_end", "decision", "mistake", "handoff"];
+
+/// The text of a record that is searched, its parts on lines of their own; `None` for a kind that is not.
+pub fn of(body: &Body) -> Option<String> {
+    Some(parts(body)?.join("\n"))
+}
+
+/// The words of that text as they are compared, each with a space behind it.
+pub fn compared(body: &Body) -> Option<String> {
+    let mut out = String::new();
+    for part in parts(body)? {
+        words::each(part, |word, _, _| {
+            out.push_str(word);
+            out.push(' ');
+        });
+    }
+    Some(out)
+}
+
+/// The parts of a record's text, the most telling first, none empty; `None` for a kind that is not searched. What a handoff
+/// quotes of the journal belongs to it: it stands alone.
+pub fn parts(body: &Body) -> Option<Vec<&str>> {
+    let mut out: Vec<&str> = Vec::new();
+    match body {
+        Body::Finding(said) => out.push(&said.text),
+        Body::Unknown(said) => out.push(&said.text),
+        Body::DeadEnd(said) => out.extend([said.approach.as_str(), &said.why]),
+        Body::Decision(said) => {
+            out.extend([said.text.as_str(), &said.why]);
+            out.extend(said.alternatives.iter().map(String::as_str));
+        }
+        Body::Mistake(said) => {
+            out.push(&said.text);
+            out.extend(said.prevention.as_deref());
+        }
+        Body::Handoff(h) => {
+            out.extend([h.task.as_str(), &h.context]);
+            out.extend(h.findings.iter().chain(&h.unknowns).map(|item| item.text.as_str()));
+            out.extend(h.dead_ends.iter().flat_map(|failure| [failure.approach.as_str(), &failure.why]));
+            for choice in &h.decisions {
+                out.extend([choice.text.as_str(), &choice.why]);
+            }
+            out.extend(h.mistakes.iter().map(|slip| slip.text.as_str()));
+            out.extend(h.accomplished.iter().chain(&h.next_steps).map(String::as_str));
+        }
+        _ => return None,
+    }
+    out.retain(|part| !part.trim().is_empty());
+    Some(out)
+}

@@ -1,0 +1,208 @@
+//! What follows from the records of a session, by the folds that everybody reads them with: its row, and which of its
+//! handoffs are in force.
+
+use std::collections::{BTreeSet, HashMap};
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::fold::journal::answers;
+use crate::fold::journal::goals;
+use crate::fold::journal::sessions;
+use crate::fold::session_state::Gathered;
+use crate::fold::session_summary::{kept, learned};
+use crate::index::Fault;
+use crate::index::query;
+use crate::index::query::Found;
+use crate::index::schema;
+use crate::index::texts::{Kept, Place, Texts, place};
+use crate::index::update::parsed::Line;
+use empirica_notes::git::Repository;
+use empirica_notes::model::goal::GoalStatus;
+use empirica_notes::model::session::Session;
+use empirica_notes::model::superseded::superseded;
+use empirica_notes::model::{Body, Id, Record, SessionId, Vector};
+
+/// A session, and where its records are.
+struct Asked {
+    s: i64,
+    id: SessionId,
+    notes: Vec<(i64, Place, Vec<Found>)>,
+}
+
+/// What follows from the records of a session.
+struct Follows {
+    s: i64,
+    /// `None` when nothing is left of its own; who concerned it may be there still.
+    row: Option<Row>,
+}
+
+struct Row {
+    session: Session,
+    newest: Option<Id>,
+    kept: Option<String>,
+    know: Option<f64>,
+    uncertainty: Option<f64>,
+    /// Its unknowns and goals, and whether they are closed.
+    closed: Vec<(Id, bool)>,
+    /// Its handoffs, and whether they are put aside.
+    aside: Vec<(Id, bool)>,
+}
+
+/// Makes the rows of these sessions anew. `tell` is told of every one. Where all is new, nothing was put aside or closed before.
+pub fn sessions_anew(
+    db: &Connection,
+    repo: &Repository,
+    touched: &BTreeSet<i64>,
+    kept: &Kept,
+    is_new: bool,
+    tell: &mut dyn FnMut(),
+) -> Result<(), Fault> {
+    let texts = Texts::new(repo);
+    let mut places = Places { db, kept, known: HashMap::new() };
+    touched.iter().try_for_each(|s| {
+        tell();
+        write(db, &follows(&texts, &places.asked(*s)?)?, is_new)
+    })
+}
+
+/// Where notes are, looked up once.
+struct Places<'p> {
+    db: &'p Connection,
+    kept: &'p Kept,
+    known: HashMap<i64, Place>,
+}
+
+impl Places<'_> {
+    fn place(&mut self, n: i64) -> Result<Place, Fault> {
+        if let Some(place) = self.known.get(&n) {
+            return Ok(place.clone());
+        }
+        let found = match self.kept.get(n) {
+            Some(lines) => Place::Lines(lines),
+            None => place(self.db, n)?,
+        };
+        self.known.insert(n, found.clone());
+        Ok(found)
+    }
+
+    fn asked(&mut self, s: i64) -> Result<Asked, Fault> {
+        let find = "SELECT id FROM session WHERE s = ?";
+        let row: Vec<u8> = self.db.prepare_cached(find)?.query_row([s], |row| row.get(0))?;
+        // what is kept was one
+        let id = SessionId::parse(&schema::text(&row)).ok_or(Fault::Lost)?;
+        let found = query::of_session(self.db, s)?.into_iter().filter(|found| !found.retracted);
+        let notes = query::by_note(found.collect());
+        let notes = notes.into_iter().map(|(n, found)| Ok((n, self.place(n)?, found))).collect::<Result<_, Fault>>()?;
+        Ok(Asked { s, id, notes })
+    }
+}
+
+/// What follows from the records of a session; no database is needed for it.
+fn follows(texts: &Texts<'_>, asked: &Asked) -> Result<Follows, Fault> {
+    let Asked { s, id, notes } = asked;
+    let s = *s;
+    let mut read: Vec<Record> = Vec::new();
+    for (n, place, found) in notes {
+        if !matches!(place, Place::Lines(_)) {
+            let text = texts.at(*n, place)?;
+            read.extend(query::said(&text, found).into_iter().map(|(_, _, record)| record));
+        }
+    }
+    let known = notes.iter().flat_map(|(_, place, found)| {
+        let lines: &[Line] = if let Place::Lines(lines) = place { lines } else { &[] };
+        found.iter().filter_map(move |one| Some(&Line::find(lines, &one.id, one.version)?.record))
+    });
+    let mut records: Vec<&Record> = known.chain(&read).collect();
+    records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
+    let all = || records.iter().copied();
+    let own = || all().filter(|record| record.head.session.as_ref() == Some(id));
+    let Some(session) = sessions(own()).remove(id) else { return Ok(Follows { s, row: None }) };
+    let aside = superseded(all());
+    let gathered = Gathered::collect(all(), id);
+    let learned = |vector| gathered.as_ref().and_then(|gathered| learned(gathered, vector));
+    let answered = answers(all());
+    let open: BTreeSet<Id> = goals(all())
+        .into_iter()
+        .filter(|owned| owned.goal.status == GoalStatus::Open)
+        .map(|owned| owned.goal.id)
+        .collect();
+    let closed = own().filter_map(|record| match &record.body {
+        Body::Unknown(_) => Some((record.head.id.clone(), answered.contains_key(&record.head.id))),
+        Body::Goal(_) => Some((record.head.id.clone(), !open.contains(&record.head.id))),
+        _ => None,
+    });
+    let handoffs = own().filter(|record| matches!(record.body, Body::Handoff(_)));
+    let row = Row {
+        newest: own().next_back().map(|record| record.head.id.clone()),
+        // what is kept is made of numbers and texts: it can be written
+        kept: gathered.as_ref().and_then(|gathered| serde_json::to_string(&kept(gathered, &aside)).ok()),
+        know: learned(Vector::Know),
+        uncertainty: learned(Vector::Uncertainty),
+        closed: closed.collect(),
+        aside: handoffs.map(|record| (record.head.id.clone(), aside.contains(&record.head.id))).collect(),
+        session,
+    };
+    Ok(Follows { s, row: Some(row) })
+}
+
+fn write(db: &Connection, follows: &Follows, is_new: bool) -> Result<(), Fault> {
+    let s = follows.s;
+    let Some(Row { session, newest, kept, know, uncertainty, closed, aside }) = &follows.row else {
+        db.prepare_cached(
+            "UPDATE session SET began = NULL, newest = NULL, ai = NULL, started_at = NULL, ended_at = NULL, task = NULL, \
+             kind = NULL, external_id = NULL, head = NULL, worktree = NULL, place = NULL, origin = NULL, origin_handoff = NULL, kept = NULL, know = NULL, uncertainty = NULL WHERE s = ?",
+        )?
+        .execute([s])?;
+        return Ok(());
+    };
+    db.prepare_cached(
+        "UPDATE session SET began = ?, newest = ?, ai = ?, started_at = ?, ended_at = ?, task = ?, kind = ?, \
+         external_id = ?, head = ?, worktree = ?, place = ?, origin = ?, origin_handoff = ?, kept = ?, know = ?, uncertainty = ? WHERE s = ?",
+    )?
+    .execute(params![
+        schema::id(&session.began),
+        newest.as_ref().map(schema::id),
+        session.ai,
+        session.started_at,
+        session.ended_at,
+        session.task,
+        session.kind,
+        session.external_id,
+        session.commit,
+        session.worktree,
+        session.place,
+        session.from.as_ref().map(schema::session),
+        session.from_handoff.as_ref().map(schema::id),
+        kept,
+        know,
+        uncertainty,
+        s
+    ])?;
+    for (id, closed) in closed.iter().filter(|(_, closed)| *closed || !is_new) {
+        let set = "UPDATE record SET closed = ?1 WHERE id = ?2 AND closed <> ?1";
+        db.prepare_cached(set)?.execute(params![closed, schema::id(id)])?;
+    }
+    aside.iter().try_for_each(|(id, aside)| put_aside(db, &schema::id(id), *aside, is_new))
+}
+
+/// The same for handoffs that no session wrote: one is put aside by a record only.
+pub fn sessionless(db: &Connection) -> Result<(), Fault> {
+    let find = "SELECT o.id, EXISTS(SELECT 1 FROM names x JOIN record b ON b.r = x.r WHERE x.id = o.id AND b.kind = 'supersede') \
+                FROM handoff_reports o WHERE o.session_id IS NULL";
+    let mut find = db.prepare_cached(find)?;
+    let all: Vec<(Vec<u8>, bool)> =
+        find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    all.iter().try_for_each(|(id, aside)| put_aside(db, id, *aside, false))
+}
+
+fn put_aside(db: &Connection, id: &[u8], aside: bool, is_new: bool) -> Result<(), Fault> {
+    if is_new && !aside {
+        return Ok(());
+    }
+    let set = "UPDATE record SET aside = ?1 WHERE id = ?2 AND aside <> ?1 RETURNING r";
+    let changed: Option<i64> = db.prepare_cached(set)?.query_row(params![aside, id], |row| row.get(0)).optional()?;
+    if let Some(r) = changed {
+        db.prepare_cached("UPDATE handoff_reports SET aside = ? WHERE r = ?")?.execute(params![aside, r])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,355 @@
+//! Notes into rows: what came is put in, what went is taken out, line by line.
+
+pub mod derive;
+pub mod parsed;
+pub mod rows;
+pub mod wanted;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::index::Fault;
+use crate::index::schema;
+use crate::index::texts::{Kept, Texts};
+use crate::index::update::parsed::{Line, Note};
+use crate::index::update::wanted::{Beside, Wanted};
+use empirica_notes::format;
+use empirica_notes::format::lines;
+use empirica_notes::git::notes::difference;
+use empirica_notes::git::{Oid, Repository, notes};
+use empirica_notes::model::{Id, SessionId};
+
+/// A row of a note, and its blob; `None` for what is beside our refs.
+type NoteRow = (i64, Option<Vec<u8>>);
+
+/// Puts notes into an index.
+pub struct Filler<'f> {
+    pub(crate) db: &'f Connection,
+    repo: &'f Repository,
+    texts: &'f Texts<'f>,
+    /// The sessions whose rows no longer follow from their records, by row.
+    pub touched: BTreeSet<i64>,
+    /// Whether a handoff of no session, or what puts one aside, came or went.
+    pub sessionless: bool,
+    /// Whether all is new: then every session is touched anyway.
+    pub(crate) is_new: bool,
+    /// What is put in later, while all is new and there are no indexes.
+    pub(crate) bulk: Option<Bulk>,
+    /// Blobs of notes that are not here.
+    pub lacking: Vec<Oid>,
+    /// The first notes that were read.
+    pub kept: Kept,
+    pub(crate) sessions: HashMap<SessionId, i64>,
+    /// The last ids of records and notes.
+    pub(crate) last: (i64, i64),
+}
+
+/// What a database without indexes lacks while it is filled. In order, rows are put in faster.
+#[derive(Default)]
+pub(crate) struct Bulk {
+    /// The records by id: their rows and versions.
+    pub(crate) known: HashMap<[u8; 16], (i64, i64)>,
+    /// The rows of `names` and `concerns`.
+    pub(crate) names: Vec<([u8; 16], i64)>,
+    pub(crate) concerns: Vec<(i64, i64)>,
+    /// Records of which different versions were met.
+    differ: BTreeMap<i64, Id>,
+    /// Those that were taken back.
+    pub(crate) retracted: BTreeSet<Id>,
+    /// How many records there are of a kind, by agent.
+    pub(crate) tally: BTreeMap<&'static str, HashMap<String, i64>>,
+}
+
+/// From how many notes that differ on it may be better to make all anew.
+const MANY: usize = 500;
+
+/// What a note row holds.
+enum Content {
+    Blob(Oid),
+    Text(Vec<u8>),
+}
+
+impl<'f> Filler<'f> {
+    /// Over a database that has the tables; with `is_new`, nothing in them, and no indexes.
+    pub fn new(db: &'f Connection, repo: &'f Repository, texts: &'f Texts<'f>, is_new: bool) -> Result<Self, Fault> {
+        let last = |table: &str, column: &str| {
+            db.query_row(&format!("SELECT coalesce(max({column}), 0) FROM {table}"), [], |row| row.get::<_, i64>(0))
+        };
+        let last = (last("record", "r")?, last("note", "n")?);
+        Ok(Filler {
+            db,
+            repo,
+            texts,
+            touched: BTreeSet::new(),
+            sessionless: false,
+            is_new,
+            bulk: is_new.then(Bulk::default),
+            lacking: Vec::new(),
+            kept: Kept::default(),
+            sessions: HashMap::new(),
+            last,
+        })
+    }
+
+    /// Brings the notes of a shelf from one tree to another. `tell` is told of every note.
+    pub fn shelf(&mut self, shelf: usize, old: Oid, new: Oid, tell: &mut dyn FnMut()) -> Result<(), Fault> {
+        let repo = self.repo;
+        if old == repo.empty_tree() {
+            let (targets, blobs): (Vec<Oid>, Vec<Oid>) = notes::entries(repo, new)?.notes.into_iter().unzip();
+            self.is_worth(blobs.len())?;
+            return parsed::each(repo, &blobs, &mut |at, note| {
+                let n = self.note(shelf, targets[at], &Content::Blob(blobs[at]), false)?;
+                tell();
+                match note {
+                    None => self.lacking.push(blobs[at]),
+                    Some(Note::Text(text)) => self.lines_came(n, &text)?,
+                    Some(Note::Lines(lines, bytes)) => {
+                        lines.iter().try_for_each(|line| self.line_came(n, line))?;
+                        return Ok(self.kept.keep(n, lines, bytes));
+                    }
+                }
+                Ok(None)
+            });
+        }
+        let found = match new == repo.empty_tree() {
+            true => notes::entries(repo, old)?
+                .notes
+                .into_iter()
+                .map(|(target, blob)| (target, [vec![blob], vec![]]))
+                .collect(),
+            false => difference::differences(repo, old, new)?.notes,
+        };
+        self.is_worth(found.len())?;
+        for (target, [_, mut new]) in found {
+            new.dedup();
+            let known = self.known(shelf, target, false)?;
+            let mut gone: Vec<i64> = Vec::new();
+            for (n, blob) in known {
+                match new.iter().position(|id| blob.as_deref() == Some(id.as_bytes())) {
+                    Some(at) => drop(new.swap_remove(at)),
+                    None => gone.push(n),
+                }
+            }
+            for blob in new {
+                match gone.pop() {
+                    Some(n) => self.replace(n, Content::Blob(blob))?,
+                    None => self.add(shelf, target, Content::Blob(blob), false)?,
+                }
+            }
+            for n in gone {
+                self.remove(n)?;
+            }
+            tell();
+        }
+        Ok(())
+    }
+
+    /// [`Fault::Lost`] when so many notes differ that all are put in faster anew.
+    fn is_worth(&self, differ: usize) -> Result<(), Fault> {
+        if self.is_new || differ < MANY {
+            return Ok(());
+        }
+        let held: i64 = self.db.query_row("SELECT count(*) FROM note", [], |row| row.get(0))?;
+        if differ as i64 > held / 8 { Err(Fault::Lost) } else { Ok(()) }
+    }
+
+    /// Brings the notes beside ours to those given.
+    pub fn beside(&mut self, all: Vec<Beside>) -> Result<(), Fault> {
+        let mut gone: BTreeMap<(usize, Vec<u8>), i64> = BTreeMap::new();
+        let find = "SELECT n, shelf, target FROM note WHERE beside = 1";
+        let mut find = self.db.prepare(find)?;
+        let mut rows = find.query([])?;
+        while let Some(row) = rows.next()? {
+            gone.insert((row.get::<_, i64>(1)? as usize, row.get(2)?), row.get(0)?);
+        }
+        drop(rows);
+        for Beside { shelf, target, text } in all {
+            match gone.remove(&(shelf, target.as_bytes().to_vec())) {
+                Some(n) => self.replace(n, Content::Text(text))?,
+                None => self.add(shelf, target, Content::Text(text), true)?,
+            }
+        }
+        gone.into_values().try_for_each(|n| self.remove(n))
+    }
+
+    fn known(&self, shelf: usize, target: Oid, beside: bool) -> Result<Vec<NoteRow>, Fault> {
+        let find = "SELECT n, blob FROM note WHERE target = ? AND shelf = ? AND beside = ?";
+        let mut find = self.db.prepare_cached(find)?;
+        let rows =
+            find.query_map(params![target.as_bytes(), shelf as i64, beside], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn add(&mut self, shelf: usize, target: Oid, content: Content, beside: bool) -> Result<(), Fault> {
+        let n = self.note(shelf, target, &content, beside)?;
+        let text = self.remembered(n, content)?;
+        self.lines_came(n, &text)
+    }
+
+    fn lines_came(&mut self, n: i64, text: &[u8]) -> Result<(), Fault> {
+        lines::split(text).filter_map(Line::read).try_for_each(|line| self.line_came(n, &line))
+    }
+
+    /// Adds the row of a note, and gives its number.
+    fn note(&mut self, shelf: usize, target: Oid, content: &Content, beside: bool) -> Result<i64, Fault> {
+        self.last.1 += 1;
+        let n = self.last.1;
+        let (blob, text) = match content {
+            Content::Blob(id) => (Some(id.as_bytes()), None),
+            Content::Text(text) => (None, Some(text)),
+        };
+        let add = "INSERT INTO note(n, shelf, target, blob, text, beside) VALUES(?, ?, ?, ?, ?, ?)";
+        self.db.prepare_cached(add)?.execute(params![n, shelf as i64, target.as_bytes(), blob, text, beside])?;
+        Ok(n)
+    }
+
+    fn remembered(&mut self, n: i64, content: Content) -> Result<Arc<Vec<u8>>, Fault> {
+        let text = match content {
+            Content::Blob(id) => self.repo.read_blob(id).ok().flatten().unwrap_or_else(|| {
+                self.lacking.push(id);
+                Vec::new()
+            }),
+            Content::Text(text) => text,
+        };
+        Ok(self.texts.remember(n, text))
+    }
+
+    fn replace(&mut self, n: i64, content: Content) -> Result<(), Fault> {
+        let old = self.texts.whole(self.db, n)?;
+        self.texts.forget(n);
+        let (blob, text) = match &content {
+            Content::Blob(id) => (Some(id.as_bytes()), None),
+            Content::Text(text) => (None, Some(text)),
+        };
+        let set = "UPDATE note SET blob = ?, text = ? WHERE n = ?";
+        self.db.prepare_cached(set)?.execute(params![blob, text, n])?;
+        let new = self.remembered(n, content)?;
+        let before: BTreeSet<&[u8]> = lines::split(&old).collect();
+        let after: BTreeSet<&[u8]> = lines::split(&new).collect();
+        self.lines_went(before.difference(&after).copied())?;
+        for line in after.difference(&before) {
+            if let Some(line) = Line::read(line) {
+                self.line_came(n, &line)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, n: i64) -> Result<(), Fault> {
+        let old = self.texts.whole(self.db, n)?;
+        self.texts.remember(n, Vec::new());
+        self.db.prepare_cached("UPDATE note SET blob = NULL, text = NULL WHERE n = ?")?.execute([n])?;
+        self.lines_went(lines::split(&old))?;
+        self.texts.forget(n);
+        self.db.prepare_cached("DELETE FROM note WHERE n = ?")?.execute([n])?;
+        Ok(())
+    }
+
+    fn line_came(&mut self, n: i64, line: &Line) -> Result<(), Fault> {
+        let id = &line.record.head.id;
+        let Some((r, version)) = self.record(id)? else { return self.insert(n, line) };
+        let add = "INSERT OR IGNORE INTO stands(r, n) SELECT r, ?2 FROM record WHERE r = ?1 AND note <> ?2";
+        let added = self.db.prepare_cached(add)?.execute([r, n])?;
+        let differs = version != line.version;
+        match &mut self.bulk {
+            Some(bulk) if differs => drop(bulk.differ.insert(r, id.clone())),
+            None if differs => self.look_again(r, id)?,
+            None if added > 0 => self.touch(r)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The row of a record, and its version.
+    pub(crate) fn record(&self, id: &Id) -> Result<Option<(i64, i64)>, Fault> {
+        let id = schema::id(id);
+        if let Some(bulk) = &self.bulk {
+            return Ok(bulk.known.get(&id).copied());
+        }
+        let mut find = self.db.prepare_cached("SELECT r, version FROM record WHERE id = ?")?;
+        Ok(find.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+    }
+
+    /// Puts in what was kept back while all was new; the indexes are made by `index` when the tables they are over are whole.
+    pub fn settle(&mut self, index: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
+        let Some(Bulk { mut names, mut concerns, differ, retracted, known, tally }) = self.bulk.take() else {
+            return Ok(());
+        };
+        drop(known);
+        names.sort_unstable();
+        for row in &names {
+            self.db
+                .prepare_cached("INSERT OR IGNORE INTO names(id, r) VALUES(?, ?)")?
+                .execute(params![row.0, row.1])?;
+        }
+        concerns.sort_unstable();
+        for row in &concerns {
+            self.db
+                .prepare_cached("INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)")?
+                .execute(params![row.0, row.1])?;
+        }
+        for (kind, ais) in tally {
+            for (ai, n) in ais {
+                self.db.prepare_cached("INSERT INTO tally VALUES(?, ?, 0, 0, ?)")?.execute(params![kind, ai, n])?;
+            }
+        }
+        index()?;
+        differ.iter().try_for_each(|(r, id)| self.look_again(*r, id))?;
+        retracted.iter().try_for_each(|id| self.stands_again(id))
+    }
+
+    /// Takes out lines that a note held.
+    fn lines_went<'l>(&mut self, all: impl Iterator<Item = &'l [u8]>) -> Result<(), Fault> {
+        let ids: BTreeSet<Id> = all.filter_map(|line| lines::id(line).and_then(Id::parse)).collect();
+        for id in ids {
+            if let Some((r, _)) = self.record(&id)? {
+                self.look_again(r, &id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at all notes a record stands on: which still hold it, in which versions.
+    pub(crate) fn look_again(&mut self, r: i64, id: &Id) -> Result<(), Fault> {
+        let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM stands WHERE r = ?1";
+        let mut find = self.db.prepare_cached(find)?;
+        let places: Vec<i64> = find.query_map([r], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        drop(find);
+        let mut versions: BTreeMap<Vec<u8>, i64> = BTreeMap::new();
+        let mut left = Vec::new();
+        for n in places {
+            let text = self.texts.get(self.db, n)?;
+            let own = lines::split(&text).filter(|line| lines::id(line) == Some(id.as_str()));
+            let own: Vec<&[u8]> = own.filter(|line| format::record::decode(line).is_some()).collect();
+            if !own.is_empty() {
+                left.push(n);
+                versions.extend(own.into_iter().map(|line| (line.to_vec(), n)));
+            }
+        }
+        self.delete(r)?;
+        let doubled = versions.len() > 1;
+        let Some((line, n)) = versions.pop_last() else { return Ok(()) };
+        let Some(line) = Line::read(&line) else { return Ok(()) };
+        self.insert(n, &line)?;
+        let r = self.last.0;
+        for n in left.into_iter().filter(|other| *other != n) {
+            self.db.prepare_cached("INSERT OR IGNORE INTO stands(r, n) VALUES(?, ?)")?.execute([r, n])?;
+        }
+        if doubled {
+            self.db.prepare_cached("UPDATE record SET doubled = 1 WHERE r = ?")?.execute([r])?;
+        }
+        Ok(())
+    }
+}
+
+/// Brings a database from what it holds to what it must hold: the trees it holds, in the order of the shelves.
+pub fn bring(filler: &mut Filler<'_>, held: [Oid; 3], wanted: &Wanted, tell: &mut dyn FnMut()) -> Result<(), Fault> {
+    for (shelf, (old, new)) in held.into_iter().zip(wanted.trees).enumerate() {
+        if old != new {
+            filler.shelf(shelf, old, new, tell)?;
+        }
+    }
+    Ok(())
+}

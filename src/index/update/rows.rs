@@ -1,0 +1,201 @@
+//! One record into rows, and out of them.
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::index::update::Filler;
+use crate::index::update::parsed::Line;
+use crate::index::{Fault, schema, searchable};
+use empirica_notes::git::objects::content::inside;
+use empirica_notes::model::journal::Finding;
+use empirica_notes::model::{Body, Handoff, Id, Record, SessionId};
+
+impl Filler<'_> {
+    /// Has the rows made anew of all sessions that a record changes the view of: those that [`ask::of_session`] would give it
+    /// to. So also who names it, or names what it names: of two that took a goal, one has it.
+    ///
+    /// [`ask::of_session`]: crate::index::query::of_session
+    pub(crate) fn touch(&mut self, r: i64) -> Result<(), Fault> {
+        if self.is_new {
+            return Ok(());
+        }
+        let find = "WITH about(r) AS (SELECT ?1 UNION SELECT o.r FROM names x JOIN record o ON o.id = x.id WHERE x.r = ?1 \
+                    UNION SELECT x.r FROM record o JOIN names x ON x.id = o.id WHERE o.r = ?1 \
+                    UNION SELECT y.r FROM names x JOIN names y ON y.id = x.id WHERE x.r = ?1) \
+                    SELECT s FROM record WHERE r IN about AND s IS NOT NULL UNION SELECT s FROM concerns WHERE r IN about";
+        let mut find = self.db.prepare_cached(find)?;
+        let mut rows = find.query([r])?;
+        while let Some(row) = rows.next()? {
+            self.touched.insert(row.get(0)?);
+        }
+        Ok(())
+    }
+
+    /// Takes out a record.
+    pub(crate) fn delete(&mut self, r: i64) -> Result<(), Fault> {
+        self.touch(r)?;
+        let kind: Option<(String, Option<i64>)> = self
+            .db
+            .prepare_cached("SELECT kind, s FROM record WHERE r = ?")?
+            .query_row([r], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let mut named: Vec<Vec<u8>> = Vec::new();
+        if let Some((kind, s)) = kind {
+            if kind == "retract" {
+                let mut find = self.db.prepare_cached("SELECT id FROM names WHERE r = ?")?;
+                named = find.query_map([r], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            }
+            self.sessionless |= kind == "supersede" || (kind == "handoff" && s.is_none());
+            if searchable::KINDS.contains(&kind.as_str()) {
+                self.db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([r])?;
+            }
+        }
+        for table in ["stands", "concerns", "names", "record", "handoff_reports", "path", "memory"] {
+            self.db.prepare_cached(&format!("DELETE FROM {table} WHERE r = ?"))?.execute([r])?;
+        }
+        named.iter().filter_map(|id| Id::parse(&schema::text(id))).try_for_each(|id| self.stands_again(&id))
+    }
+
+    /// Puts in a record anew that was taken back, or is no longer.
+    pub(crate) fn stands_again(&mut self, id: &Id) -> Result<(), Fault> {
+        let known = self.record(id)?;
+        known.map_or(Ok(()), |(r, _)| self.look_again(r, id))
+    }
+
+    fn is_retracted(&self, id: &[u8; 16]) -> Result<bool, Fault> {
+        // while all is new, what takes back is looked at in the end
+        if self.bulk.is_some() {
+            return Ok(false);
+        }
+        let find = "SELECT 1 FROM names x JOIN record o ON o.r = x.r WHERE x.id = ? AND o.kind = 'retract'";
+        Ok(self.db.prepare_cached(find)?.exists([id])?)
+    }
+
+    fn session(&mut self, id: &SessionId) -> Result<i64, Fault> {
+        if let Some(s) = self.sessions.get(id) {
+            return Ok(*s);
+        }
+        let kept = schema::session(id);
+        let known: Option<i64> = match self.bulk {
+            // all that are there were met
+            Some(_) => None,
+            None => {
+                let mut find = self.db.prepare_cached("SELECT s FROM session WHERE id = ?")?;
+                find.query_row([kept], |row| row.get(0)).optional()?
+            }
+        };
+        let s = match known {
+            Some(s) => s,
+            None => {
+                self.db.prepare_cached("INSERT INTO session(id) VALUES(?)")?.execute([kept])?;
+                self.db.last_insert_rowid()
+            }
+        };
+        self.sessions.insert(id.clone(), s);
+        Ok(s)
+    }
+
+    pub(crate) fn insert(&mut self, n: i64, line: &Line) -> Result<(), Fault> {
+        let Line { version, record, words } = line;
+        self.last.0 += 1;
+        let (r, head) = (self.last.0, &record.head);
+        let id = schema::id(&head.id);
+        let is_retracted = self.is_retracted(&id)?;
+        let kind = if is_retracted { schema::RETRACTED } else { record.body.kind() };
+        let s = head.session.as_ref().map(|session| self.session(session)).transpose()?;
+        let add =
+            "INSERT INTO record(r, id, short, tail, kind, ai, s, note, version) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        self.db.prepare_cached(add)?.execute(params![
+            r,
+            id,
+            schema::short(&id),
+            schema::tail(&id),
+            kind,
+            head.ai,
+            s,
+            n,
+            version
+        ])?;
+        if let Some(bulk) = &mut self.bulk {
+            bulk.known.insert(id, (r, *version));
+            let ais = bulk.tally.entry(kind).or_default();
+            match ais.get_mut(&head.ai) {
+                Some(n) => *n += 1,
+                None => drop(ais.insert(head.ai.clone(), 1)),
+            }
+        }
+        self.touched.extend(s);
+        for session in record.concerns().filter(|session| Some(*session) != head.session.as_ref()) {
+            let s = self.session(session)?;
+            match &mut self.bulk {
+                Some(bulk) => bulk.concerns.push((s, r)),
+                None => {
+                    let add = "INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)";
+                    self.db.prepare_cached(add)?.execute([s, r])?;
+                }
+            }
+            self.touched.insert(s);
+        }
+        for named in record.names() {
+            match &mut self.bulk {
+                Some(bulk) => bulk.names.push((schema::id(named), r)),
+                None => {
+                    let add = "INSERT OR IGNORE INTO names(id, r) VALUES(?, ?)";
+                    self.db.prepare_cached(add)?.execute(params![schema::id(named), r])?;
+                }
+            }
+        }
+        self.touch(r)?;
+        if is_retracted {
+            return Ok(());
+        }
+        if let Some(text) = words {
+            self.db.prepare_cached("INSERT INTO words(rowid, text) VALUES(?, ?)")?.execute(params![r, text])?;
+        }
+        match &record.body {
+            Body::Handoff(handoff) => {
+                self.sessionless |= s.is_none();
+                self.handoff(r, record, handoff)
+            }
+            Body::Finding(Finding { memory: Some(word), .. }) => {
+                self.db.prepare_cached("INSERT INTO memory(word, r) VALUES(?, ?)")?.execute(params![word, r])?;
+                Ok(())
+            }
+            Body::Supersede(_) => {
+                self.sessionless = true;
+                Ok(())
+            }
+            Body::Retract(retract) => match &mut self.bulk {
+                Some(bulk) => {
+                    bulk.retracted.extend(retract.of.iter().cloned());
+                    Ok(())
+                }
+                None => retract.of.iter().try_for_each(|id| self.stands_again(id)),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn handoff(&mut self, r: i64, record: &Record, handoff: &Handoff) -> Result<(), Fault> {
+        let head = &record.head;
+        let add = "INSERT INTO handoff_reports(r, id, session_id, ai_id, timestamp, task_id, task_summary, calibration_status, type) \
+                   VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        self.db.prepare_cached(add)?.execute(params![
+            r,
+            schema::id(&head.id),
+            head.session.as_ref().map(schema::session),
+            head.ai,
+            chrono::DateTime::parse_from_rfc3339(&head.at).ok().map(|time| time.timestamp()),
+            handoff.task_id,
+            handoff.task,
+            handoff.calibration_status.name(),
+            handoff.kind,
+        ])?;
+        let uncommitted = handoff.uncommitted.iter().map(|file| &file.path);
+        for path in handoff.artifacts.iter().chain(uncommitted) {
+            // an absolute one is looked for as it is: where the work tree is may change
+            let path = inside(None, path).unwrap_or_else(|| path.clone());
+            self.db.prepare_cached("INSERT OR IGNORE INTO path(path, r) VALUES(?, ?)")?.execute(params![path, r])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! Fitting lists into a budget of tokens: what matters most stays, what does not fit is counted.
+
+use serde_json::{Value, json};
+
+use crate::render::safe;
+use crate::text::tokens;
+use empirica_notes::error::Result;
+
+/// The fewest tokens an entry takes: its dash, its id, a word.
+pub(crate) const LEAST: usize = 4;
+
+/// One entry of a list.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// As text, safe to show.
+    pub text: String,
+    /// As JSON.
+    pub json: Value,
+    /// As JSON with its texts only, for when the whole does not fit.
+    pub(crate) brief: Option<Value>,
+    /// Whether a rule added it, not the agent.
+    pub by_rule: bool,
+    /// Whether it stays when everything else has gone.
+    pub must: bool,
+    /// The higher, the sooner it goes.
+    pub(crate) rank: usize,
+}
+
+/// A list of entries of one kind.
+#[derive(Debug, Clone)]
+pub struct List {
+    /// The key in JSON.
+    pub key: &'static str,
+    /// The title in text.
+    pub title: &'static str,
+    /// The entries, most important first.
+    pub entries: Vec<Entry>,
+    /// How many entries were left out.
+    pub omitted: usize,
+}
+
+/// How a pack is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Form {
+    Text,
+    Json,
+}
+
+pub(crate) fn entry(text: String, json: Value) -> Entry {
+    Entry { text, json, brief: None, by_rule: false, must: false, rank: 0 }
+}
+
+pub(crate) fn plain(text: &str) -> Entry {
+    entry(safe::item(text).into_owned(), json!(text))
+}
+
+pub(crate) fn must(mut entry: Entry) -> Entry {
+    entry.must = true;
+    entry
+}
+
+pub(crate) fn brief(mut entry: Entry, brief: Value) -> Entry {
+    entry.brief = Some(brief);
+    entry
+}
+
+pub(crate) fn list(key: &'static str, title: &'static str, entries: Vec<Entry>) -> List {
+    List { key, title, entries, omitted: 0 }
+}
+
+/// How hard lists are pressed to fit. Each step gives up more than the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Press {
+    /// Everything, whole.
+    Nothing,
+    /// JSON entries with their texts only.
+    Brief,
+    /// And no text longer than so many tokens.
+    Texts(usize),
+    /// And the entries that must stay shorter still, but for the first of each list.
+    Musts(usize, usize),
+}
+
+/// Shortens the entries of the lists. Returns whether anything is less than it was.
+pub fn press(lists: &mut [List], how: Press, form: Form) -> bool {
+    let mut less = false;
+    let (longest, later) = match how {
+        Press::Nothing => return false,
+        Press::Brief => (usize::MAX, usize::MAX),
+        Press::Texts(longest) => (longest, longest),
+        Press::Musts(first, later) => (first, later),
+    };
+    for list in lists {
+        for (at, entry) in list.entries.iter_mut().enumerate() {
+            let most = if at == 0 { longest } else { later };
+            if shorten(&mut entry.text, most) {
+                entry.text = safe::mended(&entry.text);
+                less |= form == Form::Text;
+            }
+            if let Some(brief) = entry.brief.take() {
+                less |= form == Form::Json && brief != entry.json;
+                entry.json = brief;
+            }
+            less |= shorten_in(&mut entry.json, most) && form == Form::Json;
+        }
+    }
+    less
+}
+
+fn shorten(text: &mut String, most: usize) -> bool {
+    // a token is a byte at least
+    if text.len() <= most {
+        return false;
+    }
+    let (kept, cut) = tokens::truncate_to(text, most);
+    if cut {
+        *text = format!("{}…", kept.trim_end());
+    }
+    cut
+}
+
+/// Shortens every text in a document to so many tokens. Returns whether any was longer.
+pub fn shorten_in(json: &mut Value, most: usize) -> bool {
+    match json {
+        Value::String(text) => shorten(text, most),
+        Value::Array(list) => list.iter_mut().fold(false, |less, value| shorten_in(value, most) | less),
+        Value::Object(map) => map.values_mut().fold(false, |less, value| shorten_in(value, most) | less),
+        _ => false,
+    }
+}
+
+/// An entry's place in the order of what matters: those that must stay first.
+pub type Order = (bool, usize);
+
+fn order(entry: &Entry) -> Order {
+    (!entry.must, entry.rank)
+}
+
+/// The entries in the order of what matters most.
+pub fn ordered(lists: &[List]) -> Vec<Order> {
+    let mut out: Vec<Order> = lists.iter().flat_map(|list| &list.entries).map(order).collect();
+    out.sort_unstable();
+    out
+}
+
+/// Keeps these entries, given in their order, and counts the others.
+pub fn keep(lists: &mut [List], kept: &[Order]) {
+    for list in lists {
+        let before = list.entries.len();
+        list.entries.retain(|entry| kept.binary_search(&order(entry)).is_ok());
+        list.omitted += before - list.entries.len();
+    }
+}
+
+/// How many entries after the first that does not fit are tried.
+const AFTER: usize = 32;
+
+/// The attempt that keeps most of what matters most: as many of the first entries as fit, from `low` on, then what
+/// still fits of the next ones.
+pub fn most<T>(
+    every: &[Order],
+    mut low: usize,
+    mut attempt: impl FnMut(&[Order]) -> Result<Option<T>>,
+) -> Result<Option<T>> {
+    let mut best = attempt(&every[..low])?;
+    let mut high = every.len();
+    while best.is_some() && low < high {
+        let middle = (low + high).div_ceil(2);
+        match attempt(&every[..middle])? {
+            Some(shown) => (best, low) = (Some(shown), middle),
+            None => high = middle - 1,
+        }
+    }
+    if best.is_some() {
+        let mut kept = every[..low].to_vec();
+        for more in every.iter().skip(low + 1).take(AFTER) {
+            kept.push(*more);
+            match attempt(&kept)? {
+                Some(shown) => best = Some(shown),
+                None => drop(kept.pop()),
+            }
+        }
+    }
+    Ok(best)
+}

@@ -1,0 +1,11 @@
+//! Shared by all views: answers, safe text, formats, templates, colors, budgets.
+
+pub mod answer;
+pub mod budget;
+pub mod color;
+pub mod fill;
+pub mod format;
+pub mod pairs;
+pub mod safe;
+pub mod sparkline;
+pub mod template;

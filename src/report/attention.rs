@@ -1,0 +1,93 @@
+//! What needs attention on the page: open questions, failed checks, stale or unclaimed work, unfinished goals.
+
+use std::collections::BTreeSet;
+
+use crate::context::Context;
+use crate::fold::journal::Owned;
+use crate::handoff::arrival;
+use crate::handoff::arrival::fold::Stale;
+use crate::index::Index;
+use crate::report::gather::placed;
+use crate::task::handoffs::text;
+use crate::{handoff, task};
+use empirica_notes::error::Result;
+use empirica_notes::model::goal::{GoalState, GoalStatus};
+use empirica_notes::model::{Body, Handoff, Head, Id, Record};
+
+/// The newest handoffs whose evidence is compared with the code.
+const CHECKED: usize = 8;
+
+/// What somebody should look at. Records have the commit they are at home on; each list is newest first.
+#[derive(Debug, Default)]
+pub struct Attention {
+    /// Questions nobody has answered.
+    pub unknowns: Vec<Record>,
+    /// Checks whose last run failed.
+    pub failed: Vec<Record>,
+    /// Handoffs that leave work and that no session took up.
+    pub unclaimed: Vec<Record>,
+    /// How many there are beyond those.
+    pub unclaimed_more: usize,
+    /// Checks that passed before the code changed, with the handoff that has them.
+    pub stale: Vec<(Head, Stale)>,
+    /// Goals not reached.
+    pub goals: Vec<(Head, GoalState)>,
+    /// How many there are beyond those.
+    pub goals_more: usize,
+}
+
+/// Checks whose last run failed, newest first.
+pub fn failed(index: &Index<'_>, own: &[&Record]) -> Result<Vec<Record>> {
+    let mut seen = BTreeSet::new();
+    let last = own.iter().rev().filter_map(|record| match &record.body {
+        Body::Evidence(run) => seen.insert(&run.command).then_some((&record.head.id, run.exit)),
+        _ => None,
+    });
+    placed(index, last.filter(|(_, exit)| *exit != 0).map(|(id, _)| id))
+}
+
+/// The handoffs that leave work and that nobody took up, newest first; of a task the newest.
+pub fn unclaimed<'r>(handoffs: &[&'r Record], records: &[&Record], claimed: &BTreeSet<&Id>) -> Vec<&'r Id> {
+    let accepted = task::list::taken_up(records.iter().copied());
+    let mut tasks = BTreeSet::new();
+    let waits = handoffs.iter().filter(|record| {
+        let Body::Handoff(handoff) = &record.body else { return false };
+        let is_newest = handoff.task_id.as_ref().is_none_or(|task| tasks.insert(task));
+        let id = &record.head.id;
+        is_newest && leaves_work(handoff) && !claimed.contains(id) && !accepted.contains(id)
+    });
+    waits.map(|record| &record.head.id).collect()
+}
+
+fn leaves_work(handoff: &Handoff) -> bool {
+    let goals = || handoff.goals.iter().any(|goal| goal.status == GoalStatus::Open && !goal.is_idle_suggestion());
+    match text(handoff, "/manager_decision") {
+        Some("COMPLETE") => false,
+        _ if handoff.kind == "escalation" || handoff.to.is_some() => true,
+        _ => !handoff.unknowns.is_empty() || !handoff.next_steps.is_empty() || goals(),
+    }
+}
+
+/// Checks of the newest handoffs that passed before the code changed; of each command only the newest run counts.
+pub fn stale(context: &Context<'_>, index: &Index<'_>, handoffs: &[&Record]) -> Result<Vec<(Head, Stale)>> {
+    let has_checks = |record: &&&Record| matches!(&record.body, Body::Handoff(h) if !h.evidence.is_empty());
+    let ids: Vec<Id> = handoffs.iter().filter(has_checks).take(CHECKED).map(|r| r.head.id.clone()).collect();
+    let listed = handoff::write::whole(index, &ids)?;
+    let (arrivals, _) = arrival::of(context, &listed.iter().collect::<Vec<_>>())?;
+    let (mut seen, mut out) = (BTreeSet::new(), Vec::new());
+    for (listed, arrival) in listed.iter().zip(arrivals) {
+        let stale = arrival.stale_evidence.into_iter().flatten().filter(|stale| !seen.contains(&stale.command));
+        out.extend(stale.map(|stale| (listed.head.clone(), stale)));
+        seen.extend(listed.handoff.evidence.iter().map(|proof| proof.command.clone()));
+    }
+    Ok(out)
+}
+
+/// The goals that are open, given newest first, but for suggestions nobody went about.
+pub fn goals<'o>(index: &Index<'_>, open: impl Iterator<Item = &'o Owned>) -> Result<(Vec<(Head, GoalState)>, usize)> {
+    let open: Vec<&GoalState> = open.map(|owned| &owned.goal).filter(|goal| !goal.is_idle_suggestion()).collect();
+    let heads = placed(index, open.iter().map(|goal| &goal.id))?.into_iter().map(|record| record.head);
+    let shown: Vec<_> = heads.zip(&open).map(|(head, goal)| (head, (*goal).clone())).collect();
+    let more = open.len() - shown.len();
+    Ok((shown, more))
+}

@@ -1,0 +1,119 @@
+//! One session of the page: how it went, what it said.
+
+use serde_json::{Value, json};
+
+use crate::fold::assessment::confidence::{overall, series};
+use crate::fold::assessment::trajectory::NOTHING_SHARED;
+use crate::fold::handoff_report::duration;
+use crate::fold::session_state::Gathered;
+use crate::render::{format, safe};
+use crate::report::gather::Told;
+use crate::report::page::trajectory::cells;
+use crate::report::page::{Entries, said};
+use crate::session::lifecycle::seconds_between;
+use crate::text::shorten::short;
+use empirica_notes::model::SessionId;
+use empirica_notes::model::goal::GoalState;
+use empirica_notes::model::handoff::Calibration;
+
+/// The most entries of a list.
+const ENTRIES: usize = 40;
+
+/// What stands for the task of a session that has none.
+pub const NO_TASK: &str = "no task was named";
+
+/// A session, as the template has it.
+pub fn session(told: &Told, page: &Entries<'_>) -> Value {
+    let gathered = &told.gathered;
+    let session = &gathered.session;
+    let last = session.ended_at.as_deref().unwrap_or(&gathered.last_at);
+    let lasted = duration(seconds_between(&session.started_at, last));
+    let outcome = told.entry.ending.outcome().map(|reached| {
+        let word = if reached { "reached what it set out for" } else { "did not reach what it set out for" };
+        format!("{word}: {}", told.entry.ending.why())
+    });
+    let is_assessable = told.calibration.status != Calibration::NotAssessable;
+    let assessments: Vec<Value> = gathered
+        .assessments
+        .iter()
+        .take(ENTRIES)
+        .map(|(head, a)| {
+            json!({
+                "phase": a.phase.name(), "round": a.round, "at": format::date(&head.at),
+                "overall": overall(&a.vectors).map(|value| format!("{value:.2}")),
+                "confidence": a.confidence.map(|value| format!("{value:.2}")),
+                "reasoning": a.reasoning.as_deref().map(said),
+            })
+        })
+        .collect();
+    let link = |id: &SessionId| json!({"id": id, "is_here": page.has(id)});
+    let continued = page.continued.get(&session.id).into_iter().flatten().map(|id| link(id));
+    let assessed = is_assessable.then(|| told.calibration.status.phrase());
+    let sure = [sure(gathered), assessed].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    json!({
+        "id": session.id,
+        "when": format::date(&session.started_at),
+        "ai": safe::line(&session.ai),
+        "task": session.task.as_deref().map_or_else(|| NO_TASK.to_owned(), |task| short(&safe::line(task), 160)),
+        "sure": sure,
+        "is_active": session.is_active(),
+        "lasted": if session.is_active() { format!("active, last record after {lasted}") } else { format!("lasted {lasted}") },
+        "kind": session.kind.as_deref().map(safe::line),
+        "from": session.from.as_ref().map(link),
+        "continued": continued.collect::<Vec<_>>(),
+        "outcome": outcome,
+        "why": is_assessable.then(|| told.calibration.why.clone()),
+        "lists": lists(gathered),
+        "assessments": assessments,
+        "assessments_gone": gathered.assessments.len().saturating_sub(ENTRIES),
+        "cells": cells(gathered),
+    })
+}
+
+/// Overall confidence at both ends, in a few characters; nothing for who gave none.
+fn sure(gathered: &Gathered) -> Option<String> {
+    let vectors = || gathered.assessments.iter().map(|(_, a)| &a.vectors);
+    let given: Vec<f64> = series(vectors()).into_iter().flatten().collect();
+    match given.as_slice() {
+        [] => vectors().any(|vectors| overall(vectors).is_some()).then(|| NOTHING_SHARED.to_owned()),
+        [only] => Some(format!("{only:.2}")),
+        [first, .., last] => Some(format!("{first:.2} → {last:.2}")),
+    }
+}
+
+type Entry<'t> = (&'t str, Option<String>);
+
+fn lists(gathered: &Gathered) -> Vec<Value> {
+    let plain = |text| (text, None);
+    let goal = |goal: &GoalState| {
+        let steps = goal.progress().map(|steps| format!(", {steps}")).unwrap_or_default();
+        Some(format!("{}{steps}", goal.status.name()))
+    };
+    let handed = gathered.handoffs.iter().map(|(_, handoff)| {
+        let told = [handoff.to.as_ref().map(|to| format!("for {to}")), Some(handoff.context.clone())];
+        let told: Vec<String> = told.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+        (handoff.task.as_str(), Some(told.join("\n")))
+    });
+    [
+        list("Goals", gathered.goals.iter().map(|g| (g.text.as_str(), goal(g)))),
+        list("Findings", gathered.findings.iter().map(|item| plain(item.text.as_str()))),
+        list("Open questions", gathered.unknowns.iter().map(|item| plain(item.text.as_str()))),
+        list("Answered questions", gathered.answered.iter().map(|a| (a.question.as_str(), Some(a.answer.clone())))),
+        list("Dead ends", gathered.dead_ends.iter().map(|d| (d.approach.as_str(), Some(d.why.clone())))),
+        list("Decisions", gathered.decisions.iter().map(|d| (d.text.as_str(), Some(d.why.clone())))),
+        list("Mistakes", gathered.mistakes.iter().map(|m| (m.text.as_str(), m.prevention.clone()))),
+        list("Handed over", handed),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn list<'t>(title: &str, entries: impl ExactSizeIterator<Item = Entry<'t>>) -> Option<Value> {
+    let gone = entries.len().saturating_sub(ENTRIES);
+    let entries: Vec<Value> = entries
+        .take(ENTRIES)
+        .map(|(text, more)| json!({"text": said(text), "more": more.as_deref().map(said).filter(|more| !more.is_empty())}))
+        .collect();
+    (!entries.is_empty()).then(|| json!({"title": title, "entries": entries, "gone": gone}))
+}

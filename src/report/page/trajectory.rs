@@ -1,0 +1,164 @@
+//! Trajectories: how each vector of a session went, and how sure all sessions were before and after.
+
+use serde::Serialize;
+
+use crate::fold::assessment::confidence::{alone, series};
+use crate::fold::session_state::Gathered;
+use crate::render::format;
+use crate::report::gather::Told;
+use crate::report::page::svg::{at, line, number, picture, scrolling};
+use empirica_notes::model::Vector;
+use empirica_notes::model::vectors::Tier;
+
+/// The most values that are told one by one.
+const VALUES: usize = 5;
+/// The most sessions in the picture of all, the newest.
+const SESSIONS: usize = 80;
+/// The most points of a line.
+const POINTS: usize = 60;
+
+/// One small picture: a vector of a session.
+#[derive(Debug, Serialize)]
+pub struct Cell {
+    /// The vector.
+    pub name: String,
+    /// Its tier: how it is drawn.
+    pub tier: &'static str,
+    /// The line, as a path.
+    pub path: String,
+    /// Its values in words.
+    pub values: String,
+    /// By how much it changed; empty with one value.
+    pub change: String,
+    /// Whether that is for the better: `better`, `worse` or empty.
+    pub turn: &'static str,
+}
+
+/// The word of a vector's tier.
+fn tier(vector: Vector) -> &'static str {
+    match vector.tier() {
+        Some(Tier::Foundation) => "foundation",
+        Some(Tier::Comprehension) => "comprehension",
+        Some(Tier::Execution) => "execution",
+        Some(Tier::Engagement) => "engagement",
+        None => "uncertainty",
+    }
+}
+
+/// A picture for overall confidence and each vector that was given, in the order of the tiers.
+pub fn cells(session: &Gathered) -> Vec<Cell> {
+    let assessments = || session.assessments.iter().map(|(_, assessment)| assessment);
+    let all = series(assessments().map(|a| &a.vectors));
+    let mut vectors = Vector::ALL;
+    // uncertainty stays last, engagement goes before it
+    vectors.sort_by_key(|vector| {
+        ["foundation", "comprehension", "execution", "engagement"].iter().position(|t| *t == tier(*vector)).unwrap_or(4)
+    });
+    let of = |vector| assessments().map(|a| a.vectors.get(vector)).collect::<Vec<_>>();
+    let cells = vectors
+        .into_iter()
+        .filter_map(|vector| cell(vector.name(), tier(vector), vector.less_is_better(), &of(vector)));
+    let name = format!("overall confidence{}", format::only(alone(assessments().map(|a| &a.vectors))));
+    cell(&name, "overall", false, &all).into_iter().chain(cells).collect()
+}
+
+fn cell(name: &str, tier: &'static str, less_is_better: bool, values: &[Option<f64>]) -> Option<Cell> {
+    let given: Vec<f64> = values.iter().copied().flatten().collect();
+    let (first, last) = (*given.first()?, *given.last()?);
+    let told: Vec<String> = given.iter().map(|value| format!("{value:.2}")).collect();
+    let values_told = if told.len() <= VALUES {
+        told.join(" → ")
+    } else {
+        format!("{first:.2} → {} more → {last:.2}", told.len() - 2)
+    };
+    let change = if given.len() > 1 { format::signed(Some(last - first)) } else { String::new() };
+    let turn = match (last - first, less_is_better) {
+        (d, _) if d.abs() < 0.005 => "",
+        (d, less) if (d > 0.0) != less => "better",
+        _ => "worse",
+    };
+    Some(Cell { name: name.to_owned(), tier, path: path(values), values: values_told, change, turn })
+}
+
+/// A line through what was given, in a box of 120 by 40; it ends in a point.
+fn path(values: &[Option<f64>]) -> String {
+    let last = values.len().saturating_sub(1);
+    let places: Vec<usize> = if values.len() <= POINTS {
+        (0..values.len()).collect()
+    } else {
+        (0..POINTS).map(|at| at * last / (POINTS - 1)).collect()
+    };
+    let point = |place: usize| {
+        let x = if last == 0 { 60.0 } else { 4.0 + 112.0 * place as f64 / last as f64 };
+        Some(format!("{} {}", number(x), number(36.0 - 32.0 * values[place]?)))
+    };
+    let points: Vec<String> = places.into_iter().filter_map(point).collect();
+    match points.as_slice() {
+        [] => String::new(),
+        [only] => format!("M{only}h.01"),
+        several => format!("M{}", several.join("L")),
+    }
+}
+
+/// How sure the newest sessions were when they began and when they ended: an arrow each, oldest at the left. With how many
+/// that were assessed are left out; `None` without any.
+pub fn all(sessions: &[Told]) -> Option<(String, usize)> {
+    let ends = |told: &Told| {
+        let all = series(told.gathered.assessments.iter().map(|(_, a)| &a.vectors));
+        let given: Vec<f64> = all.into_iter().flatten().collect();
+        Some((told.gathered.session.id.clone(), *given.first()?, *given.last()?, given.len()))
+    };
+    let mut assessed: Vec<_> = sessions.iter().filter_map(ends).collect();
+    let left_out = assessed.len().saturating_sub(SESSIONS);
+    assessed.truncate(SESSIONS);
+    assessed.reverse();
+    if assessed.is_empty() {
+        return None;
+    }
+    let step = (1012.0 / assessed.len() as f64).clamp(12.5, 180.0);
+    let (left, top, height) = (44.0, 14.0, 190.0);
+    let right = left + step * assessed.len() as f64;
+    let width = right + 40.0;
+    let y = |value: f64| top + (1.0 - value) * height;
+    let mut body = String::new();
+    for quarter in 0..=4 {
+        let value = f64::from(quarter) / 4.0;
+        body.push_str(&line("grid", (left, y(value)), (right, y(value))));
+        body.push_str(&at("axis", 6.0, y(value) + 4.0, &format!("{value:.2}")));
+        body.push_str(&at("axis", right + 8.0, y(value) + 4.0, &format!("{value:.2}")));
+    }
+    let (mut rose, mut fell) = (0, 0);
+    for (place, (id, first, last, count)) in assessed.iter().enumerate() {
+        let x = left + step * (place as f64 + 0.5);
+        let (class, tip) = match last - first {
+            d if d >= 0.005 => ("rose", "M-5 6L0-2L5 6z"),
+            d if d <= -0.005 => ("fell", "M-5-6L0 2L5-6z"),
+            _ => ("same", "M-5-1.5H5V1.5H-5z"),
+        };
+        rose += usize::from(class == "rose");
+        fell += usize::from(class == "fell");
+        let way = if *count > 1 { line("way", (x, y(*first)), (x, y(*last))) } else { String::new() };
+        let [px, py, from] = [x, y(*last), y(*first)].map(number);
+        let begin = if *count > 1 {
+            format!("<circle class=\"begin\" cx=\"{px}\" cy=\"{from}\" r=\"3.5\"/>")
+        } else {
+            String::new()
+        };
+        body.push_str(&format!(
+            "<g class=\"{class}\" data-session=\"s-{}\"><title>{first:.2} → {last:.2}</title>{way}{begin}<path class=\"tip\" transform=\"translate({px} {py})\" d=\"{tip}\"/></g>",
+            id.as_str()
+        ));
+    }
+    let description = format!(
+        "Overall confidence from 0 to 1 of {} sessions, oldest at the left: from the first assessment to the last it rose in {rose} and fell in {fell}. The list of sessions gives each value.",
+        assessed.len()
+    );
+    let drawn = picture(
+        "growth",
+        "How sure sessions were, before and after",
+        &description,
+        (width, top + height + 14.0),
+        &body,
+    );
+    Some((scrolling("growth", "Confidence before and after each session", &drawn), left_out))
+}

@@ -1,0 +1,339 @@
+//! The answer of `bootstrap`: the project within a budget of tokens.
+
+use serde_json::{Map, Value, json};
+
+use crate::render::answer::Answer;
+use crate::render::budget::{Entry, Form, LEAST, List, Order, Press, keep, most, ordered, press};
+use crate::render::template::Templates;
+use crate::render::{format, safe};
+use crate::session::bootstrap::Outcome;
+use crate::session::bootstrap::sections;
+use crate::session::bootstrap::sections::lists;
+use crate::text::tokens;
+use empirica_notes::error::{Command, Result, Shell, Text, blank, empirica, text};
+
+/// The tokens of the answer where nothing else is said.
+pub const BUDGET: u32 = 1000;
+/// What to say when there is nothing to know yet.
+fn nothing() -> Text {
+    text![
+        "Nothing is stored here yet. The first record begins a session: ",
+        empirica("finding").arg(blank("<what you learned>")),
+        ". Others' records come with: ",
+        empirica("sync")
+    ]
+}
+
+/// The project as it fits.
+#[derive(Debug)]
+pub struct Fitted {
+    /// Markdown that ends with a line feed; empty in the form of JSON.
+    pub text: String,
+    /// The keys of the document but for `ok`, `token_count` and warnings.
+    pub json: Map<String, Value>,
+    /// The command that shows all of it.
+    pub command: Command,
+}
+
+/// Fits the project into a budget and answers: for text the text, for JSON the whole document.
+pub fn answer(outcome: &Outcome, budget: usize, form: Form, terminal: &mut Templates) -> Result<Answer> {
+    let document = |json: Map<String, Value>| Answer::new(Value::Object(json)).warn(outcome.warnings.clone()).counted();
+    let frame = match form {
+        Form::Text => 0,
+        Form::Json => cost(&safe::json(&document(Map::new()).document(&Shell).into())),
+    };
+    // short texts can take a little more than estimated
+    let room = (budget - budget / 25 - 2).saturating_sub(frame);
+    let fitted = within(outcome, room, frame, form, terminal)?;
+    let answer = document(fitted.json).text(fitted.text);
+    Ok(answer.remedy("/message", nothing()).remedy("/omitted/command", fitted.command))
+}
+
+/// Fits the project into a budget, to be a part of another answer. Nothing is there for which there is no room at all;
+/// below about 60 tokens that can be everything but the counts.
+pub fn fitted(outcome: &Outcome, budget: usize, form: Form, terminal: &mut Templates) -> Result<Fitted> {
+    within(outcome, budget.saturating_sub(budget / 25 + 2), 0, form, terminal)
+}
+
+/// What a text takes. The estimate can be a tenth too low for other scripts than Latin ones.
+pub(crate) fn cost(text: &str) -> usize {
+    tokens::estimate(text) + text.chars().filter(|c| *c as u32 >= 0x370).count() / 10
+}
+
+/// A whole answer's budget for what takes `spent` tokens beside `frame` tokens, in round numbers.
+fn enough(spent: usize, frame: usize) -> usize {
+    let least = (spent + frame + 40) * 25 / 24 + 1;
+    least.next_multiple_of(100)
+}
+
+/// How what was left out is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// How much of each list.
+    Lists,
+    /// How much in all.
+    Sum,
+}
+
+/// What is the same in every attempt to fit.
+struct Fit<'o> {
+    outcome: &'o Outcome,
+    form: Form,
+    room: usize,
+    /// The command that shows all of it.
+    command: Command,
+}
+
+fn within(outcome: &Outcome, room: usize, frame: usize, form: Form, terminal: &mut Templates) -> Result<Fitted> {
+    let mut all = lists(&outcome.overview, &outcome.memory, form);
+    let mut fit = Fit { outcome, form, room, command: empirica("status") };
+    let whole = fit.assembled(&all, false, false, Told::Lists, terminal)?;
+    let spent = fit.measured(&whole);
+    if spent <= room {
+        return Ok(whole);
+    }
+    fit.command = command(outcome, enough(spent, frame), form);
+    // what cannot be there in any form need not be tried
+    let every = ordered(&all);
+    keep(&mut all, &every[..every.len().min(room / LEAST)]);
+    let every = ordered(&all);
+    let musts = every.iter().filter(|(may_go, _)| !may_go).count();
+    let longest = (room / 24).max(32);
+
+    for how in [Press::Brief, Press::Texts(longest)] {
+        let complete = all.iter().all(|list| list.omitted == 0);
+        if complete && let Some(shown) = fit.attempt(&all, how, &every, Told::Lists, terminal)? {
+            return Ok(shown);
+        }
+    }
+    for how in [Press::Texts(longest), Press::Musts(longest, 24), Press::Musts(24, 16)] {
+        if fit.attempt(&all, how, &every[..musts], Told::Lists, terminal)?.is_some() {
+            let best = most(&every, musts, |kept| fit.attempt(&all, how, kept, Told::Lists, terminal))?;
+            return Ok(best.unwrap_or(whole));
+        }
+    }
+    // rather an entry more than every list named
+    let (first, tight) = (&every[..musts], Press::Musts(16, 12));
+    if let Some(shown) = most(first, musts.min(3), |kept| fit.attempt(&all, tight, kept, Told::Lists, terminal))? {
+        return Ok(shown);
+    }
+    for how in [tight, Press::Musts(10, 8)] {
+        if let Some(shown) = most(first, musts.min(1), |kept| fit.attempt(&all, how, kept, Told::Sum, terminal))? {
+            return Ok(shown);
+        }
+    }
+    keep(&mut all, &[]);
+    fit.assembled(&all, false, true, Told::Sum, terminal)
+}
+
+/// The command that shows all of the project.
+pub fn command_for_all(outcome: &Outcome, terminal: &mut Templates) -> Result<Command> {
+    let all = lists(&outcome.overview, &outcome.memory, Form::Text);
+    let fit = Fit { outcome, form: Form::Text, room: usize::MAX, command: empirica("status") };
+    let whole = fit.assembled(&all, false, false, Told::Lists, terminal)?;
+    Ok(command(outcome, enough(fit.measured(&whole), 0), Form::Text))
+}
+
+/// The command that shows the project within `budget` tokens, seen by whom it was asked for.
+fn command(outcome: &Outcome, budget: usize, form: Form) -> Command {
+    let own = outcome.overview.own.as_ref().filter(|_| outcome.named);
+    let command = empirica("status").option("--budget", budget.to_string());
+    let command = own.into_iter().fold(command, |command, (id, _)| command.option("--session", id.short()));
+    if form == Form::Json { command.flag("--json") } else { command }
+}
+
+impl Fit<'_> {
+    /// The project with these entries, so pressed; `None` when there is no room for it.
+    fn attempt(
+        &self,
+        all: &[List],
+        how: Press,
+        kept: &[Order],
+        told: Told,
+        terminal: &mut Templates,
+    ) -> Result<Option<Fitted>> {
+        let mut lists = all.to_vec();
+        keep(&mut lists, kept);
+        let less = press(&mut lists, how, self.form);
+        let shown = self.assembled(&lists, less, true, told, terminal)?;
+        Ok((self.measured(&shown) <= self.room).then_some(shown))
+    }
+
+    fn measured(&self, fitted: &Fitted) -> usize {
+        match self.form {
+            Form::Text => cost(&fitted.text),
+            Form::Json => cost(&safe::json(&Value::Object(fitted.json.clone()))),
+        }
+    }
+
+    fn assembled(
+        &self,
+        lists: &[List],
+        shortened: bool,
+        brief: bool,
+        told: Told,
+        terminal: &mut Templates,
+    ) -> Result<Fitted> {
+        let overview = &self.outcome.overview;
+        let mut json = Map::new();
+        let project = json!({
+            "sessions": overview.sessions,
+            "active_sessions": overview.active_sessions.len(),
+            "agents": overview.agents,
+        });
+        json.insert("project".to_owned(), project);
+        if !brief {
+            json.insert("own_session_id".to_owned(), json!(overview.own.as_ref().map(|(id, _)| id)));
+        }
+        let message = (overview.sessions == 0).then(nothing);
+        json.extend(message.as_ref().map(|message| ("message".to_owned(), json!(message))));
+        // an empty list says that there is nothing; one that is left out is named below
+        let is_told = |list: &&List| !list.entries.is_empty() || (list.omitted == 0 && told == Told::Lists);
+        for list in lists.iter().filter(is_told) {
+            let value = match list.key {
+                "working_memory" | "long_term_memory" => sections::memory_json(list),
+                _ => list.entries.iter().map(|entry| entry.json.clone()).collect(),
+            };
+            json.insert(list.key.to_owned(), value);
+        }
+        let left = self.left_out(lists, shortened, told, &mut json);
+        let text = match self.form {
+            Form::Text => self.text(lists, message.as_ref(), &left, told, terminal)?,
+            Form::Json => String::new(),
+        };
+        Ok(Fitted { text, json, command: self.command.clone() })
+    }
+
+    /// What is said of what is not there: in JSON under `omitted`, and in text.
+    fn left_out(&self, lists: &[List], shortened: bool, told: Told, json: &mut Map<String, Value>) -> String {
+        let (mut omitted, mut left) = (Map::new(), Vec::new());
+        match told {
+            Told::Lists => {
+                for list in lists.iter().filter(|list| list.omitted > 0) {
+                    omitted.insert(list.key.to_owned(), json!(list.omitted));
+                    left.push(format!("{} ({})", list.title.to_lowercase(), list.omitted));
+                }
+            }
+            Told::Sum => {
+                let sum: usize = lists.iter().map(|list| list.omitted).sum();
+                omitted.insert("entries".to_owned(), json!(sum));
+                left.push(if sum == 1 { "1 entry".to_owned() } else { format!("{sum} entries") });
+            }
+        }
+        if shortened {
+            omitted.insert("shortened".to_owned(), json!(true));
+            left.extend((told == Told::Lists).then(|| "the rest of shortened texts".to_owned()));
+        }
+        if left.is_empty() {
+            return String::new();
+        }
+        omitted.insert("command".to_owned(), json!(self.command));
+        json.insert("omitted".to_owned(), Value::Object(omitted));
+        format!("Left out: {}. All of it: {}", left.join(", "), self.command)
+    }
+
+    fn text(
+        &self,
+        lists: &[List],
+        message: Option<&Text>,
+        left: &str,
+        told: Told,
+        terminal: &mut Templates,
+    ) -> Result<String> {
+        let overview = &self.outcome.overview;
+        let counts = [
+            format::count(overview.agents, "agent"),
+            format::count(overview.sessions, "session"),
+            format!("{} active", overview.active_sessions.len()),
+        ];
+        let shown = lists.iter().filter(|list| !list.entries.is_empty());
+        let texts = |entries: &[Entry]| entries.iter().map(|entry| entry.text.clone()).collect::<Vec<_>>();
+        let view = json!({
+            "counts": counts.join(", "),
+            "own": overview.own.as_ref().filter(|_| told == Told::Lists).map(|(id, ai)| json!({"short": id.short(), "ai": sections::name(ai)})),
+            "message": message,
+            "lists": shown.map(|list| json!({"title": list.title, "entries": texts(&list.entries)})).collect::<Vec<_>>(),
+            "omitted_text": left,
+        });
+        Ok(terminal.render("bootstrap.md", view)?.trim_end().to_owned() + "\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::bootstrap::overview::{Noted, Overview};
+    use empirica_notes::model::journal::Mistake;
+    use empirica_notes::model::{Head, Id};
+
+    fn outcome(mistakes: u64) -> Outcome {
+        let mistake = |n: u64| Noted {
+            head: Head {
+                v: 1,
+                id: Id::at(1_700_000_000_000 + n),
+                session: None,
+                ai: "ada".to_owned(),
+                at: "2026-03-01T12:00:00.000Z".to_owned(),
+                commit: None,
+                tree: None,
+            },
+            body: Mistake { text: format!("Forgot the index of table {n}"), prevention: None, led_from: None },
+            own: false,
+            count: 1,
+        };
+        let mistakes = (0..mistakes).map(mistake).collect();
+        let overview = Overview { sessions: 1, agents: 1, mistakes, ..Default::default() };
+        Outcome {
+            overview,
+            memory: Default::default(),
+            named: false,
+            warnings: vec!["a warning that is the other answer's affair".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_part_of_another_answer_keeps_to_its_own_budget_in_both_forms() {
+        let mut terminal = Templates::built_in();
+        for mistakes in [0, 3, 200] {
+            let outcome = outcome(mistakes);
+            for budget in [80, 200, 800] {
+                let text = fitted(&outcome, budget, Form::Text, &mut terminal).unwrap().text;
+                assert!(
+                    text.starts_with("# Project: 1 agent, 1 session, 0 active\n") && text.ends_with('\n'),
+                    "{text}"
+                );
+                assert!(tokens::estimate(&text) <= budget, "{budget}: {text}");
+                let shown = text.matches("Forgot the index").count() as u64;
+                assert!(shown == mistakes || (shown > 0 && text.contains("Left out: ")), "{budget}: {text}");
+                let json = Value::Object(fitted(&outcome, budget, Form::Json, &mut terminal).unwrap().json);
+                assert!(tokens::estimate(&json.to_string()) <= budget, "{budget}: {json}");
+                assert!(json["ok"].is_null() && json["warnings"].is_null() && json["token_count"].is_null(), "{json}");
+                let shown = json["mistakes"].as_array().map_or(0, |list| list.len() as u64);
+                let left = json["omitted"]["mistakes"].as_u64().or(json["omitted"]["entries"].as_u64()).unwrap_or(0);
+                assert_eq!(shown + left, mistakes, "{budget}: {json}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_any_room_the_counts_and_the_command_are_left() {
+        let mut terminal = Templates::built_in();
+        let text = fitted(&outcome(200), 0, Form::Text, &mut terminal).unwrap().text;
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "# Project: 1 agent, 1 session, 0 active");
+        assert!(lines[2].starts_with("Left out: 200 entries. All of it: git empirica status --budget "), "{text}");
+        assert_eq!(lines.len(), 3);
+    }
+
+    #[test]
+    fn a_budget_that_is_enough_is_a_round_number_above_what_is_spent() {
+        for (spent, frame) in [(0, 0), (1000, 20), (12_345, 30)] {
+            let budget = enough(spent, frame);
+            let room = budget - budget / 25 - 2 - frame;
+            assert!(
+                budget.is_multiple_of(100) && room >= spent + 20 && budget < (spent + frame) * 11 / 10 + 200,
+                "{budget}"
+            );
+        }
+    }
+}

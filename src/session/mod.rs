@@ -1,0 +1,8 @@
+//! Sessions: begin, end, list, resume, and where each stands.
+
+pub mod bootstrap;
+pub mod collect;
+pub mod lifecycle;
+pub mod resume;
+pub mod status;
+pub mod view;

@@ -1,0 +1,403 @@
+//! The answers about sessions.
+
+use std::collections::BTreeMap;
+
+use minijinja::{Value as Text, context};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::checkpoint::view::brief_keys;
+use crate::fold::assessment::confidence::{alone, overall};
+use crate::fold::assessment::trajectory::OVERALL;
+use crate::fold::collected::Known;
+use crate::fold::handoff_report::{Said, Work, duration, report};
+use crate::fold::session_state::{Answered, Gathered};
+use crate::handoff::pack::{Detail, lists};
+use crate::render::answer::Answer;
+use crate::render::sparkline;
+use crate::render::template::Templates;
+use crate::render::{format, safe};
+use crate::session::lifecycle::{Ended, Listed, Started, seconds_between};
+use empirica_notes::error::{Result, blank, empirica, text};
+use empirica_notes::model::goal::GoalState;
+use empirica_notes::model::handoff::{Choice, Failure, Item, Proof, Slip, ToolUse};
+use empirica_notes::model::session::Session;
+use empirica_notes::model::{Assessment, Body, Head, Id, Phase, SessionId, Vectors};
+use empirica_transcripts::model::ToolSummary;
+
+/// The answer of `session start`.
+pub fn started(outcome: &Started) -> Answer {
+    let word = if outcome.resumed { "goes on" } else { "started" };
+    let mut answer = Answer::new(outcome)
+        .text(format!("{}\n", outcome.session_id))
+        .say(format!("Session {} of {} {word}.", outcome.session_id.short(), safe::line(&outcome.ai_id)))
+        .stored(&outcome.stored);
+    if let Some(from) = &outcome.continues {
+        let written = if from.is_written { ", whose context was handed over just now" } else { "" };
+        answer = answer
+            .say(format!("It continues {}'s session {}{written}.", safe::line(&from.ai_id), from.session_id.short()))
+            .hint(text!["read it: ", empirica("show").arg(from.handoff_id.short())]);
+    }
+    if let Some((first, more)) = outcome.others.split_first() {
+        let others = match more.len() {
+            0 => format!("{}'s session {} is", safe::line(&first.ai), first.id.short()),
+            more => format!("{}'s session {} and {more} more are", safe::line(&first.ai), first.id.short()),
+        };
+        answer = answer.warn([text![
+            format!("{others} still active in this worktree; end what is over: "),
+            empirica("session end").option("--session", first.id.short())
+        ]]);
+    }
+    if outcome.others.iter().any(|other| other.ai != outcome.ai_id) {
+        answer = answer.hint(format!(
+            "say who you are in every command: export EMPIRICA_AI={}",
+            empirica_notes::git::repository::quote(&outcome.ai_id)
+        ));
+    }
+    answer.hint_once(
+        &outcome.session_id,
+        "log",
+        text!["log what you learn as you go: ", empirica("finding").arg(blank("<what you learned>"))],
+    )
+}
+
+/// The session that ended.
+#[derive(Serialize, JsonSchema)]
+pub struct EndedView<'a> {
+    /// The session.
+    session_id: &'a SessionId,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it ended.
+    ended_at: &'a str,
+    /// How long it was, in words: `2 h 5 min`.
+    duration: String,
+    /// The same in seconds.
+    duration_seconds: u64,
+    /// Whether a handoff of it is stored.
+    handoff: bool,
+}
+
+/// The answer of `session end`.
+pub fn ended(outcome: &Ended) -> Answer {
+    let view = EndedView {
+        session_id: &outcome.session_id,
+        ai_id: &outcome.ai_id,
+        ended_at: &outcome.ended_at,
+        duration: duration(outcome.duration_seconds),
+        duration_seconds: outcome.duration_seconds,
+        handoff: outcome.has_handoff,
+    };
+    let answer = Answer::new(view)
+        .text(format!("Session {} ended after {}.\n", outcome.session_id.short(), duration(outcome.duration_seconds)))
+        .stored(&outcome.stored);
+    if outcome.has_handoff || !outcome.said_something {
+        return answer;
+    }
+    answer.hint(text![
+        "it wrote no handoff; write one now: ",
+        empirica("handoff").option("--session", outcome.session_id.short())
+    ])
+}
+
+/// A session.
+#[derive(Serialize, JsonSchema)]
+pub struct SessionView<'a> {
+    /// The session.
+    session_id: &'a SessionId,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it began.
+    started_at: &'a str,
+    /// When it ended; null while it is active.
+    ended_at: Option<&'a str>,
+    /// Whether it has not ended.
+    active: bool,
+    /// What it set out to do.
+    task: Option<&'a str>,
+    /// The sort of work, in the user's words.
+    #[serde(rename = "type")]
+    kind: Option<&'a str>,
+    /// The id by which the agent's own tool knows it.
+    external_id: Option<&'a str>,
+    /// HEAD when it began.
+    commit: Option<&'a str>,
+    /// The worktree it began in.
+    worktree: Option<&'a str>,
+    /// The session it continues.
+    from: Option<&'a SessionId>,
+    /// The handoff it continues from.
+    from_handoff: Option<&'a Id>,
+}
+
+impl<'a> From<&'a Session> for SessionView<'a> {
+    fn from(session: &'a Session) -> Self {
+        SessionView {
+            session_id: &session.id,
+            ai_id: &session.ai,
+            started_at: &session.started_at,
+            ended_at: session.ended_at.as_deref(),
+            active: session.is_active(),
+            task: session.task.as_deref(),
+            kind: session.kind.as_deref(),
+            external_id: session.external_id.as_deref(),
+            commit: session.commit.as_deref(),
+            worktree: session.worktree.as_deref(),
+            from: session.from.as_ref(),
+            from_handoff: session.from_handoff.as_ref(),
+        }
+    }
+}
+
+/// The sessions that are stored.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionListView")]
+pub struct ListView<'a> {
+    /// The sessions, newest first.
+    sessions: Vec<SessionView<'a>>,
+    /// How many they are.
+    total_sessions: usize,
+}
+
+/// The answer of `session list`.
+pub fn list(listed: &Listed) -> Answer {
+    let line = |s: &Session| {
+        format!(
+            "{} {} {:<7} {:<12} {}\n",
+            s.id.short(),
+            format::date(&s.started_at),
+            if s.is_active() { "active" } else { "ended" },
+            safe::line(&s.ai),
+            safe::line(s.task.as_deref().unwrap_or(""))
+        )
+    };
+    let sessions: Vec<SessionView<'_>> = listed.sessions.iter().map(SessionView::from).collect();
+    let answer = Answer::new(ListView { total_sessions: sessions.len(), sessions })
+        .text(listed.sessions.iter().map(line).collect::<String>())
+        .warn(listed.warnings.clone())
+        .paged();
+    if listed.sessions.is_empty() {
+        answer.say("No session is stored here.").hint(text!["start one: ", crate::context::names::start_command(None)])
+    } else {
+        answer
+    }
+}
+
+/// An assessment of the session.
+#[derive(Serialize, JsonSchema)]
+struct AssessmentView<'a> {
+    /// The assessment.
+    checkpoint_id: &'a Id,
+    /// When in the workflow.
+    phase: Phase,
+    /// Which one of its phase, from 1.
+    round: u32,
+    /// When.
+    at: &'a str,
+    /// Its values.
+    vectors: &'a Vectors,
+    /// Null when it gave only uncertainty.
+    overall_confidence: Option<f64>,
+    /// The confidence it claims to act with.
+    confidence: Option<f64>,
+    /// Why it is so.
+    reasoning: Option<&'a str>,
+    /// The task as the agent saw it then.
+    task: Option<&'a str>,
+    /// The iteration of the investigation, from 1.
+    cycle: Option<u32>,
+    /// The depth of the scope, from 0 to 1.
+    scope: Option<f64>,
+    /// Labels.
+    tags: &'a [String],
+    /// What else the agent wanted kept, under its own keys.
+    meta: &'a BTreeMap<String, String>,
+}
+
+impl<'a> From<&'a (Head, Assessment)> for AssessmentView<'a> {
+    fn from((head, a): &'a (Head, Assessment)) -> Self {
+        AssessmentView {
+            checkpoint_id: &head.id,
+            phase: a.phase,
+            round: a.round,
+            at: &head.at,
+            vectors: &a.vectors,
+            overall_confidence: overall(&a.vectors),
+            confidence: a.confidence,
+            reasoning: a.reasoning.as_deref(),
+            task: a.task.as_deref(),
+            cycle: a.cycle,
+            scope: a.scope,
+            tags: &a.tags,
+            meta: &a.meta,
+        }
+    }
+}
+
+/// A checkpoint of the session.
+#[derive(Serialize, JsonSchema)]
+struct CheckpointView<'a> {
+    /// The checkpoint.
+    checkpoint_id: &'a Id,
+    /// When.
+    at: &'a str,
+    /// Its record, without `git_state` and `snapshot`.
+    checkpoint: Map<String, Value>,
+}
+
+/// A session that continues this one.
+#[derive(Serialize, JsonSchema)]
+struct ContinuationView<'a> {
+    /// The session.
+    session_id: Option<&'a SessionId>,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it began.
+    started_at: &'a str,
+}
+
+/// All that a session logged.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownView<'a> {
+    #[serde(flatten)]
+    session: SessionView<'a>,
+    /// How long it was, or is so far, in words: `2 h 5 min`.
+    duration: &'a str,
+    /// The same in seconds.
+    duration_seconds: u64,
+    /// Its assessments, oldest first.
+    assessments: Vec<AssessmentView<'a>>,
+    /// Its checkpoints, oldest first.
+    checkpoints: Vec<CheckpointView<'a>>,
+    /// Its handoffs, superseded ones too.
+    handoffs: Vec<&'a Id>,
+    /// Its findings.
+    findings: &'a [Item],
+    /// Its open questions.
+    unknowns: &'a [Item],
+    /// Its questions that were answered.
+    resolved: &'a [Answered],
+    /// What was tried and failed.
+    dead_ends: &'a [Failure],
+    /// What was decided.
+    decisions: &'a [Choice],
+    /// What was done wrong.
+    mistakes: &'a [Slip],
+    /// The last run of each check.
+    evidence: &'a [Proof],
+    /// The documents and pages that were consulted.
+    sources: &'a [String],
+    /// How often each category of tools was used, most used first.
+    tools: &'a [ToolUse],
+    /// The use of tools, as its agent's transcripts tell, or as it logged when that is more.
+    tool_summaries: &'a [ToolSummary],
+    /// What was collected of each of its transcripts.
+    transcripts: &'a [Known],
+    /// The sessions that continue it.
+    continued_by: Vec<ContinuationView<'a>>,
+    /// Its goals.
+    goals: &'a [GoalState],
+}
+
+/// The lines that draw how each vector went, in columns; none without an assessment.
+fn trajectory(gathered: &Gathered) -> Vec<String> {
+    let rows = sparkline::rows(gathered.assessments.iter().map(|(_, assessment)| assessment));
+    let alone = format::only(alone(gathered.assessments.iter().map(|(_, assessment)| &assessment.vectors)));
+    let name = |row: &sparkline::Row| row.name.replace("overall_confidence", "overall");
+    let marks = rows.iter().map(|row| row.line.chars().count()).max().unwrap_or(0);
+    let line = |row: sparkline::Row| match row.last {
+        Some(last) => {
+            let change = format::signed(Some(last - row.first));
+            let alone = if row.name == OVERALL { alone.as_str() } else { "" };
+            format!("{:<11} {:.2} {:<marks$} {last:.2}  {change}{alone}", name(&row), row.first, row.line)
+        }
+        None => format!("{:<11} {:.2}", name(&row), row.first),
+    };
+    rows.into_iter().map(line).collect()
+}
+
+/// The answer of `session show`.
+pub fn show(gathered: &Gathered, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
+    let session = &gathered.session;
+    let last = session.ended_at.as_deref().unwrap_or(&gathered.last_at);
+    let seconds = seconds_between(&session.started_at, last);
+    let at = chrono::DateTime::parse_from_rfc3339(last).map(|t| t.with_timezone(&chrono::Utc)).unwrap_or_default();
+    let handoff = report(gathered, Work::default(), Said::default(), at);
+    let long = duration(seconds);
+    let view = ShownView {
+        session: SessionView::from(session),
+        duration: &long,
+        duration_seconds: seconds,
+        assessments: gathered.assessments.iter().map(AssessmentView::from).collect(),
+        checkpoints: gathered
+            .checkpoints
+            .iter()
+            .map(|(head, checkpoint)| CheckpointView {
+                checkpoint_id: &head.id,
+                at: &head.at,
+                checkpoint: brief_keys(&Body::Checkpoint(Box::new(checkpoint.clone()))),
+            })
+            .collect(),
+        handoffs: gathered.handoffs.iter().map(|(head, _)| &head.id).collect(),
+        findings: &gathered.findings,
+        unknowns: &gathered.unknowns,
+        resolved: &gathered.answered,
+        dead_ends: &gathered.dead_ends,
+        decisions: &gathered.decisions,
+        mistakes: &gathered.mistakes,
+        evidence: &gathered.evidence,
+        sources: &gathered.sources,
+        tools: &gathered.tools,
+        tool_summaries: &gathered.activity,
+        transcripts: &gathered.transcripts,
+        continued_by: gathered
+            .continued_by
+            .iter()
+            .map(|head| ContinuationView { session_id: head.session.as_ref(), ai_id: &head.ai, started_at: &head.at })
+            .collect(),
+        goals: &gathered.goals,
+    };
+    let numbered =
+        |item: &Item| item.id.as_ref().map_or_else(|| item.text.clone(), |id| format!("{} {}", id.short(), item.text));
+    let text_lists: Vec<Text> = lists(&handoff, Detail::Detailed)
+        .into_iter()
+        .filter(|list| !list.entries.is_empty() && list.key != "next_steps")
+        .map(|list| {
+            let entries: Vec<String> = match list.key {
+                "remaining_unknowns" => gathered.unknowns.iter().map(numbered).collect(),
+                "key_findings" => gathered.findings.iter().map(numbered).collect(),
+                "goals" => {
+                    gathered.goals.iter().map(|g| format!("{} {}: {}", g.id.short(), g.status.name(), g.text)).collect()
+                }
+                _ => list.entries.iter().map(|entry| entry.text.clone()).collect(),
+            };
+            context! { title => list.title, entries }
+        })
+        .collect();
+    let rows = gathered.assessments.iter().map(|(head, a)| {
+        context! {
+            phase => a.phase.name(),
+            round => a.round,
+            at => &head.at,
+            overall => overall(&a.vectors),
+            values => format::vectors(&a.vectors),
+            reasoning => a.reasoning.as_deref(),
+        }
+    });
+    let data = context! {
+        id => session.id.as_str(),
+        ai => &session.ai,
+        started_at => &session.started_at,
+        ended_at => session.ended_at.as_deref(),
+        duration => &long,
+        task => session.task.as_deref(),
+        kind => session.kind.as_deref(),
+        handoff => gathered.handoffs.last().map(|(head, _)| head.id.short()),
+        trajectory => trajectory(gathered),
+        assessments => rows.collect::<Vec<_>>(),
+        lists => text_lists,
+    };
+    let text = terminal.render("session.txt", data)?.trim().to_owned() + "\n";
+    Ok(Answer::new(view).text(text).warn(warnings).paged())
+}

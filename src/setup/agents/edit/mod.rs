@@ -1,0 +1,266 @@
+//! Entries of ours in configuration files of others: put in where they belong, taken out again to the byte.
+
+pub mod json;
+#[cfg(test)]
+mod tests;
+pub mod toml;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What every command line of ours in a hook has in it.
+pub const MARK: &str = "git-empirica hook agent ";
+
+/// Why a text cannot be edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// It is not what it should be: what, and in which line, counted from 1.
+    Syntax {
+        /// The line; 0 when it is not known.
+        line: usize,
+        /// What is wrong there, without a final stop.
+        what: String,
+    },
+    /// Something else stands where an entry belongs.
+    Shape {
+        /// The keys that lead there, with dots between them; empty for the whole document.
+        at: String,
+        /// What it should be: `an object` or `a list`.
+        wanted: &'static str,
+    },
+}
+
+/// Where an entry is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spot {
+    /// The keys that lead there. Of a list, those that lead to the list.
+    pub path: Vec<String>,
+    /// Whether it is one of a list.
+    pub list: bool,
+}
+
+impl Spot {
+    /// The value of a key.
+    pub fn key(path: &[&str]) -> Self {
+        Spot { path: path.iter().map(|key| (*key).to_owned()).collect(), list: false }
+    }
+
+    /// One of a list.
+    pub fn list(path: &[&str]) -> Self {
+        Spot { list: true, ..Spot::key(path) }
+    }
+}
+
+/// An entry that was put in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Where it is.
+    #[serde(flatten)]
+    pub spot: Spot,
+    /// How many of the objects and lists around it were made for it, the innermost first.
+    #[serde(default)]
+    pub made: usize,
+    /// What stood there before; empty when nothing did.
+    pub was: String,
+    /// What was put there, with the white space and commas around it.
+    pub now: String,
+    /// Whether it was there, and only its command line was brought up to date.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reworded: bool,
+}
+
+/// A form of configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// JSON, with comments and trailing commas.
+    Json,
+    /// TOML.
+    Toml,
+}
+
+impl Form {
+    /// The form of a file, by its name.
+    pub fn of(name: &str) -> Self {
+        if name.ends_with(".toml") { Form::Toml } else { Form::Json }
+    }
+
+    /// What a text says; an empty one is an empty object.
+    pub fn read(self, text: &str) -> Result<Value, Fault> {
+        match self {
+            Form::Json => json::read(text),
+            Form::Toml => toml::read(text),
+        }
+    }
+
+    /// Puts a value in; what is there in its place already is a fault. Returns the text and what was done.
+    pub fn put(self, text: &str, spot: &Spot, value: &Value) -> Result<(String, Entry), Fault> {
+        let (out, made) = match self {
+            Form::Json => json::put(text, spot, value)?,
+            Form::Toml => toml::put(text, spot, value)?,
+        };
+        let (was, now) = difference(text, &out);
+        let (was, now) = (was.to_owned(), now.to_owned());
+        Ok((out, Entry { spot: spot.clone(), made, was, now, reworded: false }))
+    }
+
+    /// Takes an entry out; `None` when nothing of ours is there any more. What can be put back to the byte is, and whatever is
+    /// done, everything else still says what it said. An entry that was edited so that this cannot be is a fault.
+    pub fn take(self, text: &str, entry: &Entry) -> Result<Option<String>, Fault> {
+        let now = self.read(text)?;
+        if entry.reworded {
+            return Ok(text.contains(&entry.now).then(|| text.replace(&entry.now, &entry.was)));
+        }
+        let wanted = without(&now, entry);
+        let edited = || Fault::Syntax { line: 0, what: format!("{} was edited by hand", entry.spot.path.join(".")) };
+        if wanted == now {
+            return if is_edited(&now, entry) { Err(edited()) } else { Ok(None) };
+        }
+        let fits = |text: &String| self.read(text).is_ok_and(|found| found == wanted);
+        if let Some(text) = undone(text, entry).filter(fits) {
+            return Ok(Some(text));
+        }
+        let taken = match self {
+            Form::Json => json::take(text, &now, &wanted)?,
+            Form::Toml => None,
+        };
+        taken.filter(fits).map(Some).ok_or_else(edited)
+    }
+}
+
+/// Two texts without what both begin and end with.
+fn difference<'t>(was: &'t str, now: &'t str) -> (&'t str, &'t str) {
+    let same = |(was, now): &(char, char)| was == now;
+    let start = was.chars().zip(now.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+    let (was, now) = (&was[start..], &now[start..]);
+    let end = was.chars().rev().zip(now.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum::<usize>();
+    (&was[..was.len() - end], &now[..now.len() - end])
+}
+
+/// Replaces a command line of ours by another one, wherever it stands. `None` when it stands nowhere.
+pub fn reword(text: &str, spot: &Spot, was: &str, now: &str) -> Option<(String, Entry)> {
+    let quoted = |text: &str| Value::from(text).to_string();
+    replaced(text, spot, quoted(was), quoted(now))
+}
+
+/// Has a server of ours list all tools, where it lists those of a day's work. `None` where that is not written as we write it.
+pub fn list_all_tools(text: &str, spot: &Spot) -> Option<(String, Entry)> {
+    const OPTION: &str = "\"--tools\",";
+    let at = text.find(OPTION)?;
+    let rest = &text[at + OPTION.len()..];
+    let blank = rest.len() - rest.trim_start().len();
+    rest.trim_start().strip_prefix("\"core\"")?;
+    let between = [OPTION, &rest[..blank]].concat();
+    replaced(text, spot, format!("{between}\"core\""), format!("{between}\"all\""))
+}
+
+fn replaced(text: &str, spot: &Spot, was: String, now: String) -> Option<(String, Entry)> {
+    let entry = Entry { spot: spot.clone(), made: 0, was: was.clone(), now: now.clone(), reworded: true };
+    text.contains(&was).then(|| (text.replace(&was, &now), entry))
+}
+
+/// The text with what was put there as it was before, when it stands there once and as it was put.
+fn undone(text: &str, entry: &Entry) -> Option<String> {
+    let lf = |text: &str| text.replace("\r\n", "\n");
+    let crlf = |text: &str| lf(text).replace('\n', "\r\n");
+    let pairs = [
+        (entry.now.clone(), entry.was.clone()),
+        (lf(&entry.now), lf(&entry.was)),
+        (crlf(&entry.now), crlf(&entry.was)),
+    ];
+    let (now, was) = pairs.into_iter().find(|(now, _)| !now.is_empty() && text.matches(now.as_str()).count() == 1)?;
+    Some(text.replacen(&now, &was, 1))
+}
+
+/// Whether a text is a command line as we write it, and nothing that somebody built around one.
+pub fn is_our_line(text: &str) -> bool {
+    let bare = [" || true", " || exit 0"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
+    let bare = bare.strip_suffix(" 2>/dev/null").unwrap_or(bare);
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ' ');
+    bare == "git-empirica" || bare.strip_prefix(MARK).is_some_and(|rest| rest.chars().all(is_word))
+}
+
+/// Whether a hook is ours, or a group has one of ours in it.
+fn is_ours(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_our_line(text),
+        Value::Array(list) => list.iter().any(is_ours),
+        Value::Object(map) => map.values().any(is_ours),
+        _ => false,
+    }
+}
+
+/// Whether a server is ours, with nothing that somebody added to it.
+fn is_our_server(value: &Value) -> bool {
+    let Value::Object(map) = value else { return false };
+    // a command with its arguments in one list, or beside it
+    let lists = [map.get("command"), map.get("args")].into_iter().flatten();
+    let words: Vec<_> = lists.flat_map(|value| value.as_array().cloned().unwrap_or(vec![value.clone()])).collect();
+    let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+    let is_ours = matches!(
+        words[..],
+        ["git-empirica"] | ["git-empirica", "mcp"] | ["git-empirica", "mcp", "--tools", "core" | "all"]
+    );
+    let known = ["command", "args", "type", "enabled"];
+    is_ours && map.keys().all(|key| known.contains(&key.as_str()))
+}
+
+/// Whether something is in an entry's place that is ours no longer, or not as it was put.
+fn is_edited(document: &Value, entry: &Entry) -> bool {
+    let mut document = document.clone();
+    let path: Vec<&str> = entry.spot.path.iter().map(String::as_str).collect();
+    match at(&mut document, &path) {
+        Some(list) if entry.spot.list => list.to_string().contains(MARK.trim_end()),
+        Some(_) => path.last() != Some(&"version"),
+        None => false,
+    }
+}
+
+/// A document without an entry, and without what was made around it and is empty now.
+fn without(document: &Value, entry: &Entry) -> Value {
+    let mut out = document.clone();
+    let path: Vec<&str> = entry.spot.path.iter().map(String::as_str).collect();
+    if entry.spot.list {
+        let Some(Value::Array(list)) = at(&mut out, &path) else { return out };
+        let Some(place) = list.iter().rposition(is_ours) else { return out };
+        // a user's own hook may stand beside ours in a group
+        let inner = list[place].get_mut("hooks").and_then(Value::as_array_mut).filter(|inner| inner.len() > 1);
+        match inner {
+            Some(inner) => {
+                if let Some(place) = inner.iter().rposition(is_ours) {
+                    inner.remove(place);
+                }
+            }
+            None => drop(list.remove(place)),
+        }
+    } else {
+        let Some((key, above)) = path.split_last() else { return out };
+        let Some(Value::Object(map)) = at(&mut out, above) else { return out };
+        // a version is needed for as long as there are hooks
+        let hooks = map.get("hooks").is_some_and(|hooks| hooks.as_object().is_none_or(|hooks| !hooks.is_empty()));
+        let goes = map.get(*key).is_some_and(|value| match *key {
+            "version" => !hooks,
+            _ => is_our_server(value),
+        });
+        if goes {
+            map.shift_remove(*key);
+        }
+    }
+    let depth = if entry.spot.list { path.len() } else { path.len().saturating_sub(1) };
+    for depth in (0..=depth).rev().take(entry.made) {
+        let empty = at(&mut out, &path[..depth]).is_some_and(|value| match value {
+            Value::Object(map) => map.is_empty(),
+            Value::Array(list) => list.is_empty(),
+            _ => false,
+        });
+        let (true, Some((key, above))) = (empty, path[..depth].split_last()) else { break };
+        if let Some(Value::Object(map)) = at(&mut out, above) {
+            map.shift_remove(*key);
+        }
+    }
+    out
+}
+
+/// The value that keys lead to.
+fn at<'v>(value: &'v mut Value, path: &[&str]) -> Option<&'v mut Value> {
+    path.iter().try_fold(value, |value, key| value.get_mut(*key))
+}

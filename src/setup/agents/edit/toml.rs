@@ -1,0 +1,56 @@
+//! TOML: adding a table.
+
+use serde_json::Value;
+use toml_edit::{Document, Item, Table, TableLike};
+
+use crate::setup::agents::edit::{Fault, Spot};
+
+fn parsed(text: &str) -> Result<Document<&str>, Fault> {
+    Document::parse(text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start.min(text.len()));
+        let line = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
+        Fault::Syntax { line, what: error.message().lines().collect::<Vec<_>>().join(", ") }
+    })
+}
+
+/// The value of a text.
+pub fn read(text: &str) -> Result<Value, Fault> {
+    parsed(text)?;
+    toml_edit::de::from_str(text).map_err(|error| Fault::Syntax { line: 0, what: error.message().to_owned() })
+}
+
+/// The text with an object added as a table, or as an inline table inside of one; and the number of tables made around it.
+pub fn put(text: &str, spot: &Spot, value: &Value) -> Result<(String, usize), Fault> {
+    let shape = |depth: usize| Fault::Shape { at: spot.path[..depth].join("."), wanted: "an object" };
+    let levels = spot.path.len();
+    let Some((key, above)) = spot.path.split_last() else { return Err(shape(0)) };
+    let mut document = parsed(text)?.into_mut();
+    let mut new = toml_edit::ser::to_document(value).map_err(|_| shape(levels))?.into_table();
+    if !text.trim_start_matches('\u{feff}').is_empty() {
+        new.decor_mut().set_prefix("\n");
+    }
+    let (mut table, mut made, mut inline): (&mut dyn TableLike, _, _) = (document.as_table_mut(), 0, false);
+    for (depth, key) in above.iter().enumerate() {
+        let item = table.entry(key).or_insert_with(|| {
+            made += 1;
+            let mut table = Table::new();
+            table.set_implicit(true);
+            Item::Table(table)
+        });
+        inline = item.is_inline_table();
+        table = item.as_table_like_mut().ok_or_else(|| shape(depth + 1))?;
+    }
+    let item = if inline { Item::Value(new.into_inline_table().into()) } else { Item::Table(new) };
+    if table.insert(key, item).is_some() {
+        return Err(shape(levels));
+    }
+    let out = document.to_string();
+    let out = if text.contains("\r\n") { out.replace("\r\n", "\n").replace('\n', "\r\n") } else { out };
+    // whatever the form, nothing but the entry may be different
+    let mut wanted = read(text)?;
+    let place = above.iter().try_fold(&mut wanted, |place, key| {
+        place.as_object_mut().map(|map| map.entry(key.clone()).or_insert_with(|| Value::Object(Default::default())))
+    });
+    place.and_then(Value::as_object_mut).map(|map| map.insert(key.clone(), value.clone()));
+    if read(&out) == Ok(wanted) { Ok((out, made)) } else { Err(shape(levels)) }
+}

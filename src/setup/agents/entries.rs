@@ -1,0 +1,235 @@
+//! The files of a project that tell an agent which hooks to run, which MCP server to start, which plugin to load.
+
+use empirica_transcripts::model::Agent;
+
+/// What an agent is told, and where.
+#[derive(Debug, Clone, Copy)]
+pub struct AgentFiles {
+    /// Its program.
+    pub program: &'static str,
+    /// Files and folders, from the top of the work tree, that only its users have.
+    pub traces: &'static [&'static str],
+    /// Its hooks; `None` for an agent that has a plugin instead.
+    pub hooks: Option<Hooks>,
+    /// Our plugin for it.
+    pub plugin: Option<Plugin>,
+    /// The MCP server.
+    pub server: Server,
+    /// What its user has to do before it uses all this, in a sentence.
+    pub then: &'static str,
+}
+
+/// The hooks of an agent.
+#[derive(Debug, Clone, Copy)]
+pub struct Hooks {
+    /// The file, from the top of the work tree.
+    pub file: &'static str,
+    /// Whether the file needs `"version": 1`.
+    pub versioned: bool,
+    /// Whether a list of hooks stands in a group: `{"hooks": [{…}]}`.
+    pub grouped: bool,
+    /// Whether a hook says of itself that it is a command: `"type": "command"`.
+    pub typed: bool,
+    /// The key of the command line.
+    pub command: &'static str,
+    /// The key of the time it may take.
+    pub timeout: &'static str,
+    /// How many of its units of time a second has.
+    pub second: u64,
+    /// The events, as the agent calls them, and how many seconds each may take.
+    pub events: &'static [(&'static str, u64)],
+}
+
+/// A file that is ours alone.
+#[derive(Debug, Clone, Copy)]
+pub struct Plugin {
+    /// Its path from the top of the work tree.
+    pub file: &'static str,
+    /// What is in it.
+    pub content: &'static str,
+}
+
+/// Where an MCP server is entered.
+#[derive(Debug, Clone, Copy)]
+pub struct Server {
+    /// The files it may stand in, from the top of the work tree; the first is made when there is none.
+    pub files: &'static [&'static str],
+    /// The key that servers stand under.
+    pub key: &'static str,
+    /// Whether the command and its arguments are one list, of a server that is local.
+    pub joined: bool,
+    /// What a file that is made begins with.
+    pub schema: Option<&'static str>,
+}
+
+/// The name that our MCP server has in those files.
+pub const SERVER: &str = "empirica";
+
+/// How the program is called as a server that lists the tools of a day's work, or `all` of them.
+pub fn server_arguments(all: bool) -> [&'static str; 3] {
+    ["mcp", "--tools", if all { "all" } else { "core" }]
+}
+
+const JSON_SERVERS: Server = Server { files: &[".mcp.json"], key: "mcpServers", joined: false, schema: None };
+
+/// What an agent is told, and where.
+pub fn files(agent: Agent) -> AgentFiles {
+    let grouped = Hooks {
+        file: "",
+        versioned: false,
+        grouped: true,
+        typed: true,
+        command: "command",
+        timeout: "timeout",
+        second: 1,
+        events: &[],
+    };
+    match agent {
+        Agent::ClaudeCode => AgentFiles {
+            program: "claude",
+            traces: &[".claude", "CLAUDE.md"],
+            hooks: Some(Hooks {
+                file: ".claude/settings.json",
+                events: &[
+                    ("SessionStart", 10),
+                    ("UserPromptSubmit", 5),
+                    ("PreCompact", 5),
+                    ("PostToolUseFailure", 5),
+                    ("Stop", 10),
+                    ("SessionEnd", 10),
+                ],
+                ..grouped
+            }),
+            plugin: None,
+            server: JSON_SERVERS,
+            then: "Claude Code asks once whether it may use the server of .mcp.json",
+        },
+        Agent::Codex => AgentFiles {
+            program: "codex",
+            traces: &[".codex"],
+            hooks: Some(Hooks {
+                file: ".codex/hooks.json",
+                events: &[
+                    ("SessionStart", 10),
+                    ("UserPromptSubmit", 5),
+                    ("PreCompact", 5),
+                    ("PostToolUse", 5),
+                    ("Stop", 10),
+                    // it warns of more
+                    ("SessionEnd", 3),
+                ],
+                ..grouped
+            }),
+            plugin: None,
+            server: Server { files: &[".codex/config.toml"], key: "mcp_servers", ..JSON_SERVERS },
+            then: "Codex CLI runs hooks of a trusted project once you have reviewed them with /hooks",
+        },
+        Agent::Gemini => AgentFiles {
+            program: "gemini",
+            traces: &[".gemini", "GEMINI.md"],
+            hooks: Some(Hooks {
+                file: ".gemini/settings.json",
+                second: 1_000,
+                events: &[
+                    ("SessionStart", 10),
+                    ("BeforeAgent", 5),
+                    ("PreCompress", 5),
+                    ("AfterTool", 5),
+                    ("AfterAgent", 10),
+                    ("SessionEnd", 10),
+                ],
+                ..grouped
+            }),
+            plugin: None,
+            server: Server { files: &[".gemini/settings.json"], ..JSON_SERVERS },
+            then: "Gemini CLI reads the settings of folders that you trust",
+        },
+        Agent::Cursor => AgentFiles {
+            program: "cursor-agent",
+            traces: &[".cursor", ".cursorrules"],
+            hooks: Some(Hooks {
+                file: ".cursor/hooks.json",
+                versioned: true,
+                grouped: false,
+                typed: false,
+                events: &[
+                    ("sessionStart", 10),
+                    ("beforeSubmitPrompt", 5),
+                    ("preCompact", 5),
+                    ("postToolUseFailure", 5),
+                    ("stop", 10),
+                    ("sessionEnd", 10),
+                ],
+                ..grouped
+            }),
+            plugin: None,
+            server: Server { files: &[".cursor/mcp.json"], ..JSON_SERVERS },
+            then: "Cursor starts the server empirica once you have switched it on in its settings",
+        },
+        Agent::OpenCode => AgentFiles {
+            program: "opencode",
+            traces: &[".opencode", "opencode.json", "opencode.jsonc"],
+            hooks: None,
+            plugin: Some(Plugin {
+                file: ".opencode/plugins/git-empirica.ts",
+                content: include_str!("../../../hooks/opencode-plugin.ts"),
+            }),
+            server: Server {
+                files: &["opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"],
+                key: "mcp",
+                joined: true,
+                schema: Some("https://opencode.ai/config.json"),
+            },
+            then: "OpenCode loads plugins when it starts",
+        },
+        Agent::Copilot => AgentFiles {
+            program: "copilot",
+            traces: &[".github/copilot-instructions.md", ".github/hooks/git-empirica.json", "COPILOT_CLAUDE.md"],
+            hooks: Some(Hooks {
+                file: ".github/hooks/git-empirica.json",
+                versioned: true,
+                grouped: false,
+                command: "bash",
+                timeout: "timeoutSec",
+                events: &[
+                    ("sessionStart", 10),
+                    ("userPromptSubmitted", 5),
+                    ("preCompact", 5),
+                    ("postToolUseFailure", 5),
+                    ("agentStop", 10),
+                    ("sessionEnd", 10),
+                ],
+                ..grouped
+            }),
+            plugin: None,
+            server: JSON_SERVERS,
+            then: "Copilot CLI runs the hooks of folders that you trust; its cloud agent those of the default branch",
+        },
+    }
+}
+
+/// The command line of a hook. It says nothing and does not fail where the program is not installed: exit codes mean to block
+/// something, and Gemini CLI takes for an answer what stands on standard error.
+pub fn command(agent: Agent, event: &str) -> String {
+    format!("git-empirica hook agent {} {event} 2>/dev/null || true", agent.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_agent_has_hooks_or_a_plugin_and_a_server() {
+        for agent in Agent::ALL {
+            let files = files(agent);
+            assert!(files.hooks.is_some() != files.plugin.is_some(), "{agent:?}");
+            assert!(!files.server.files.is_empty() && !files.then.is_empty(), "{agent:?}");
+            assert!(!files.program.is_empty() && !files.traces.is_empty(), "{agent:?}");
+            for (event, seconds) in files.hooks.iter().flat_map(|hooks| hooks.events) {
+                assert!((1..=10).contains(seconds), "{agent:?} {event}");
+            }
+            let events = files.hooks.map_or(6, |hooks| hooks.events.len());
+            assert_eq!(events, 6, "{agent:?}: start, prompt, compaction, failure, stop, end");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What agents are told about the program, kept current in the files they read.
+
+use std::path::PathBuf;
+
+use crate::setup::agents::files;
+use crate::setup::agents::files::Site;
+use crate::setup::agents::marked;
+use crate::setup::agents::readers::{FILES, File, Reader};
+use crate::setup::record::{Edited, Put, Record, hash};
+use crate::setup::steps::Step;
+use empirica_notes::error::{Error, Result};
+use empirica_notes::git::Repository;
+
+/// What was written, or would be.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// Nothing was done.
+    pub dry_run: bool,
+    /// The changes, in their order; empty when there was nothing to do.
+    pub steps: Vec<Step>,
+    /// The files that say what they should.
+    pub current: Vec<PathBuf>,
+}
+
+/// Renders the text for a file; the general one without.
+pub type Render<'a> = &'a mut dyn FnMut(Option<File>) -> Result<String>;
+
+/// Brings the block in the files up to date: in that of `reader`, which is made when it is not there; without one in those of the
+/// eight that are there, and where there is none in the first of them. With `dry_run` nothing is changed.
+///
+/// Everything is read and planned before anything is written.
+pub fn write(repo: &Repository, reader: Option<Reader>, dry_run: bool, render: Render<'_>) -> Result<Written> {
+    let site = Site::new(repo)?;
+    let common = repo.common_dir();
+    let before = Record::load(&common)?.unwrap_or_default();
+    let mut record = before.clone();
+    let mut out = Written { dry_run, ..Default::default() };
+    let there = |file: &&File| std::fs::symlink_metadata(site.top.join(file.path)).is_ok();
+    let wanted = match reader {
+        Some(reader) => vec![reader.file()],
+        None => FILES.iter().filter(there).copied().collect(),
+    };
+    let wanted = if wanted.is_empty() { vec![FILES[0]] } else { wanted };
+    let mut done = Vec::new();
+    for file in wanted {
+        let located = site.locate(file.path)?;
+        if located.inode.is_some() && done.contains(&located.inode) {
+            continue;
+        }
+        done.push(located.inode);
+        // who reads a file by another name is not to find it in words for one agent
+        let shared = |other: &File| {
+            located.inode.is_some() && site.locate(other.path).is_ok_and(|other| other.inode == located.inode)
+        };
+        let names = FILES.iter().filter(|other| shared(other)).count();
+        let body = render((names < 2).then_some(file))?;
+        if marked::find(&body).is_ok_and(|found| found.is_none()) {
+            let text = site.read(&located)?;
+            let put = marked::put(text.as_deref().unwrap_or_default(), &body)
+                .map_err(|broken| files::broken(&located.path, &broken))?;
+            if text.as_ref() == Some(&put.text) {
+                out.current.push(located.path);
+                continue;
+            }
+            note(&mut record, &site, &located, &put);
+            out.steps.extend(site.write(&located, put.text));
+        } else {
+            return Err(Error::refused("the template instructions.md has the marks of a block")
+                .reason(format!("{} and {} are put around what it says", marked::BEGIN, marked::END))
+                .suggest("Take them out of the template in the folder that empirica.templateDir names."));
+        }
+    }
+    if !dry_run && !out.steps.is_empty() {
+        record.save(repo)?;
+        out.steps.iter().try_for_each(|step| step.make(repo))?;
+    }
+    Ok(out)
+}
+
+/// Writes down what is put into a file; what stood there before our first block stays known.
+fn note(record: &mut Record, site: &Site, located: &files::Located, put: &marked::Put) {
+    let block = marked::find(&put.text).ok().flatten().map(|range| marked::plain(&put.text[range])).unwrap_or_default();
+    let (before, after, former) = (put.before, put.after, put.former.clone());
+    let mut edited = Edited::at(site, located, Put::Block { hash: hash(block.as_bytes()), before, after, former });
+    let known = record.files.iter_mut().find(|known| known.same_place(&edited));
+    match known {
+        // our own block is no former one
+        Some(known) if put.former.is_some() => {
+            if let Put::Block { hash: now, .. } = &mut known.put {
+                *now = hash(block.as_bytes());
+            }
+        }
+        Some(known) => std::mem::swap(known, &mut edited),
+        None => record.files.push(edited),
+    }
+}

@@ -1,0 +1,292 @@
+//! Which entries the files of agents lack, so that an agent runs our hooks and starts our MCP server.
+
+pub mod edit;
+pub mod entries;
+pub mod files;
+pub mod instructions;
+pub mod marked;
+pub mod readers;
+pub mod view;
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+use crate::setup::agents::edit::{Entry, Form, MARK, Spot};
+use crate::setup::agents::entries::{AgentFiles, Hooks, Plugin, SERVER, Server};
+use crate::setup::agents::files::{Located, Site, faulty};
+use crate::setup::git_hooks::Trouble;
+use crate::setup::git_hooks::scripts::shell_path;
+use crate::setup::record::{Edited, Put, Record, hash};
+use crate::setup::steps::Step;
+use empirica_notes::env::Env;
+use empirica_notes::error::{Result, empirica};
+use empirica_notes::git::Repository;
+use empirica_transcripts::model::Agent;
+
+/// What every file that is ours alone begins with.
+const OURS: &str = "// git-empirica: ";
+
+/// What is to be done to the files of agents.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// What brings it there; empty when all is there.
+    pub steps: Vec<Step>,
+    /// What stays as it is and should be known.
+    pub troubles: Vec<Trouble>,
+}
+
+/// A file as it will be.
+struct Draft {
+    located: Located,
+    /// What it began with, or is now.
+    was: String,
+    now: String,
+    entries: Vec<Entry>,
+}
+
+impl Draft {
+    fn form(&self) -> Form {
+        Form::of(&self.located.name.to_string_lossy())
+    }
+
+    fn read(&self) -> Result<Value> {
+        self.form().read(&self.now).map_err(|fault| faulty(&self.located.path, &fault))
+    }
+
+    fn put(&mut self, spot: &Spot, value: &Value) -> Result<()> {
+        let put = self.form().put(&self.now, spot, value);
+        let (now, entry) = put.map_err(|fault| faulty(&self.located.path, &fault))?;
+        self.now = now;
+        self.entries.push(entry);
+        Ok(())
+    }
+}
+
+struct Planning<'a> {
+    site: &'a Site,
+    all_tools: bool,
+    drafts: Vec<Draft>,
+    plan: Plan,
+}
+
+/// The agents used here: by what is in the work tree, and by their programs. None where there is no work tree.
+pub fn used(env: &Env, repo: &Repository) -> Vec<Agent> {
+    let Some(top) = repo.work_tree() else { return Vec::new() };
+    let is_used = |agent: &Agent| {
+        let AgentFiles { program, traces, .. } = entries::files(*agent);
+        traces.iter().any(|name| top.join(name).exists()) || env.find_program(program).is_some()
+    };
+    Agent::ALL.into_iter().filter(is_used).collect()
+}
+
+/// What is to be done so that `agents` run our hooks and start our MCP server, and notes it in the record; with `all_tools` the server
+/// lists all its tools. Everything is read and understood before anything is written: a file that cannot be is an error.
+pub fn plan(repo: &Repository, agents: &[Agent], all_tools: bool, record: &mut Record) -> Result<Plan> {
+    if agents.is_empty() {
+        return Ok(Plan::default());
+    }
+    let site = Site::new(repo)?;
+    let mut planning = Planning { site: &site, all_tools, drafts: Vec::new(), plan: Plan::default() };
+    let mut plugins = Vec::new();
+    for agent in agents {
+        let files = entries::files(*agent);
+        if let Some(hooks) = &files.hooks {
+            planning.hooks(*agent, hooks)?;
+        }
+        plugins.extend(files.plugin);
+        planning.server(&files.server)?;
+    }
+    for plugin in plugins {
+        planning.plugin(&plugin, record)?;
+    }
+    let Planning { drafts, mut plan, .. } = planning;
+    for draft in drafts.into_iter().filter(|draft| !draft.entries.is_empty()) {
+        let began = draft.located.inode.is_none().then_some(draft.was);
+        note(record, &site, &draft.located, Put::Entries { entries: draft.entries, began });
+        plan.steps.extend(site.write(&draft.located, draft.now));
+    }
+    let mut made: Vec<PathBuf> = Vec::new();
+    plan.steps.retain(|step| match step {
+        Step::Folder(path) if made.contains(path) => false,
+        Step::Folder(path) => {
+            made.push(path.clone());
+            true
+        }
+        _ => true,
+    });
+    Ok(plan)
+}
+
+impl Planning<'_> {
+    /// The draft of a file; one that is not there begins as `began`.
+    fn draft(&mut self, file: &str, began: impl FnOnce() -> String) -> Result<&mut Draft> {
+        let located = self.site.locate(file)?;
+        let known = self.drafts.iter().position(|draft| draft.located.path == located.path);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let was = self.site.read(&located)?.unwrap_or_else(began);
+                self.drafts.push(Draft { located, now: was.clone(), was, entries: Vec::new() });
+                self.drafts.len() - 1
+            }
+        };
+        Ok(&mut self.drafts[at])
+    }
+
+    fn hooks(&mut self, agent: Agent, hooks: &Hooks) -> Result<()> {
+        let first = if hooks.versioned { json!({"version": 1}) } else { json!({}) };
+        let draft = self.draft(hooks.file, || beginning(&first))?;
+        if hooks.versioned && draft.read()?.get("version").is_none() {
+            draft.put(&Spot::key(&["version"]), &json!(1))?;
+        }
+        for (event, seconds) in hooks.events {
+            let spot = Spot::list(&["hooks", event]);
+            let command = entries::command(agent, event);
+            let document = draft.read()?;
+            let mut lines = Vec::new();
+            texts(document.get("hooks").and_then(|hooks| hooks.get(*event)).unwrap_or(&Value::Null), &mut lines);
+            let ours = format!("{MARK}{} ", agent.name());
+            let older: Vec<&str> = lines.into_iter().filter(|line| line.contains(&ours)).collect();
+            if older.is_empty() {
+                draft.put(&spot, &hook(hooks, &command, *seconds))?;
+            }
+            for was in older.iter().filter(|was| **was != command && edit::is_our_line(was)) {
+                if let Some((now, entry)) = edit::reword(&draft.now, &spot, was, &command) {
+                    draft.now = now;
+                    draft.entries.push(entry);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn server(&mut self, server: &Server) -> Result<()> {
+        let (path, mut file) = ([server.key, SERVER], None);
+        let (spot, all_tools) = (Spot::key(&path), self.all_tools);
+        for name in server.files {
+            if self.site.locate(name)?.inode.is_none()
+                && self.drafts.iter().all(|d| d.located.name != PathBuf::from(name))
+            {
+                continue;
+            }
+            let draft = self.draft(name, String::new)?;
+            let document = draft.read()?;
+            let entered = path.iter().try_fold(&document, |value, key| value.get(*key));
+            if let Some(entered) = entered {
+                let mut words = Vec::new();
+                texts(entered, &mut words);
+                let why = match edit::list_all_tools(&draft.now, &spot) {
+                    _ if !runs_us(entered) => "runs another command",
+                    _ if !all_tools || !words.contains(&"core") => return Ok(()),
+                    Some((now, entry)) => {
+                        draft.now = now;
+                        draft.entries.push(entry);
+                        return Ok(());
+                    }
+                    None => "lists the core tools in words of its own",
+                };
+                let what = format!("the MCP server {SERVER} of {} {why}; it is kept", draft.located.path.display());
+                self.plan.troubles.push(Trouble { what, commands: Vec::new() });
+                return Ok(());
+            }
+            file = file.or(Some(*name));
+        }
+        let name = file.or(server.files.first().copied()).unwrap_or_default();
+        let first = match server.schema {
+            _ if Form::of(name) == Form::Toml => None,
+            Some(schema) => Some(json!({"$schema": schema})),
+            None => Some(json!({})),
+        };
+        let arguments = entries::server_arguments(all_tools);
+        let value = if server.joined {
+            let command: Vec<&str> = ["git-empirica"].into_iter().chain(arguments).collect();
+            json!({"type": "local", "command": command, "enabled": true})
+        } else {
+            json!({"command": "git-empirica", "args": arguments})
+        };
+        let draft = self.draft(name, || first.as_ref().map(beginning).unwrap_or_default())?;
+        draft.put(&spot, &value)
+    }
+
+    fn plugin(&mut self, plugin: &Plugin, record: &mut Record) -> Result<()> {
+        let located = self.site.locate(plugin.file)?;
+        let now = self.site.read(&located)?;
+        let place = Edited::at(self.site, &located, Put::Whole { hash: hash(plugin.content.as_bytes()), former: None });
+        let known = record.files.iter().find(|known| known.same_place(&place));
+        let written = known.and_then(|known| match &known.put {
+            Put::Whole { hash, former } => Some((hash, former)),
+            _ => None,
+        });
+        let former = match (&now, written) {
+            (Some(now), _) if now == plugin.content => return Ok(()),
+            (None, _) => None,
+            (Some(now), Some((written, former))) if hash(now.as_bytes()) == *written => former.clone(),
+            // what a colleague's version wrote
+            (Some(now), None) if now.starts_with(OURS) => Some(now.clone()),
+            (Some(now), _) => {
+                let why = if now.starts_with(OURS) { "is ours and was edited by hand" } else { "is not ours" };
+                let path = shell_path(&located.path);
+                self.plan.troubles.push(Trouble {
+                    what: format!("{} {why}; it is kept as it is", located.path.display()),
+                    commands: vec![
+                        format!("mv {path} {path}.old && {}", empirica("init").option("--agents", "opencode")).into(),
+                    ],
+                });
+                return Ok(());
+            }
+        };
+        note(record, self.site, &located, Put::Whole { hash: hash(plugin.content.as_bytes()), former });
+        self.plan.steps.extend(self.site.write(&located, plugin.content.to_owned()));
+        Ok(())
+    }
+}
+
+/// A hook as an agent reads it.
+fn hook(hooks: &Hooks, command: &str, seconds: u64) -> Value {
+    let mut hook = Map::new();
+    if hooks.typed {
+        hook.insert("type".to_owned(), json!("command"));
+    }
+    hook.insert(hooks.command.to_owned(), json!(command));
+    hook.insert(hooks.timeout.to_owned(), json!(seconds * hooks.second));
+    if hooks.grouped { json!({"hooks": [hook]}) } else { Value::Object(hook) }
+}
+
+/// What a file that is made begins with.
+fn beginning(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// The texts in a value, at every depth.
+fn texts<'v>(value: &'v Value, out: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => out.push(text),
+        Value::Array(list) => list.iter().for_each(|value| texts(value, out)),
+        Value::Object(map) => map.values().for_each(|value| texts(value, out)),
+        _ => {}
+    }
+}
+
+/// Whether an MCP server is this program, wherever it is installed.
+fn runs_us(server: &Value) -> bool {
+    let command = match server.get("command") {
+        Some(Value::Array(words)) => words.first().and_then(Value::as_str),
+        Some(command) => command.as_str(),
+        None => None,
+    };
+    command.is_some_and(|command| command.rsplit('/').next() == Some("git-empirica"))
+}
+
+/// Writes down what is put into a file, beside what was put there before.
+fn note(record: &mut Record, site: &Site, located: &Located, put: Put) {
+    let edited = Edited::at(site, located, put);
+    match record.files.iter_mut().find(|known| known.same_place(&edited)) {
+        None => record.files.push(edited),
+        Some(known) if located.inode.is_none() => *known = edited,
+        Some(known) => match (&mut known.put, edited.put) {
+            (Put::Entries { entries, .. }, Put::Entries { entries: more, .. }) => entries.extend(more),
+            (known, put) => *known = put,
+        },
+    }
+}

@@ -1,0 +1,59 @@
+//! Taking back what `init` and `instructions --write` did: exactly what they wrote down, and only where it is still as written.
+
+use crate::setup::agents::files;
+use crate::setup::git_hooks::take_back;
+use crate::setup::init::Outcome;
+use crate::setup::record;
+use crate::setup::record::{Added, Record};
+use crate::setup::remotes;
+use crate::setup::steps::Step;
+use empirica_notes::error::{Error, Result};
+use empirica_notes::git::Repository;
+use empirica_notes::git::repository::config;
+use empirica_notes::git::repository::config::File;
+
+/// Takes the set-up back; without one there is nothing to do. The notes and the log stay. With `dry_run` nothing is
+/// changed.
+pub fn run(repo: &Repository, dry_run: bool) -> Result<Outcome> {
+    let common = repo.common_dir();
+    let Some(record) = Record::load(&common)? else { return Ok(Outcome { dry_run, ..Default::default() }) };
+    let mut outcome = Outcome { dry_run, ..Default::default() };
+    for hooks in record.hooks.iter().rev() {
+        take_back(repo, hooks, &mut outcome.steps, &mut outcome.troubles)?;
+    }
+    // the last one added goes first: an event of a hook before its command
+    for added in record.config.iter().rev() {
+        outcome.steps.extend(unset(repo, added)?);
+    }
+    for edited in record.files.iter().rev() {
+        files::take_back(repo, edited, &mut outcome.steps, &mut outcome.troubles);
+    }
+    let steps = &outcome.steps;
+    let again = |at: usize| matches!(steps[at], Step::RemoveFolder(_)) && steps[at + 1..].contains(&steps[at]);
+    outcome.steps = (0..steps.len()).filter(|at| !again(*at)).map(|at| steps[at].clone()).collect();
+    let file = record::path(&common);
+    outcome.steps.push(Step::Remove(file));
+    if !dry_run {
+        outcome.steps.iter().try_for_each(|step| step.make(repo))?;
+        // the folder of the store, when nothing was ever stored
+        Step::RemoveFolder(common.join("empirica")).make(repo)?;
+    }
+    Ok(outcome)
+}
+
+/// The steps that remove a value, where it still stands; that of a remote is found under its new name, too.
+fn unset(repo: &Repository, added: &Added) -> Result<Vec<Step>> {
+    let stands = |key: &str| Ok::<_, Error>(config::own(repo.cwd(), &File::Local, key)?.contains(&added.value));
+    let mut keys = vec![added.key.clone()];
+    if added.key.starts_with("remote.") {
+        let others = remotes::list(repo.cwd())?.into_iter().map(|remote| format!("remote.{}.fetch", remote.name));
+        keys.extend(others.filter(|key| *key != added.key));
+    }
+    let mut out = Vec::new();
+    for key in keys {
+        if stands(&key)? {
+            out.push(Step::Unset { key, value: added.value.clone() });
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,264 @@
+//! The refs and the store: names in each other's way, what cannot be read, what waits, what others do not have yet.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::context::Context;
+use crate::setup::doctor::Check;
+use crate::setup::git_hooks::scripts::shell_path;
+use crate::sync::run::{Leaves, destinations};
+use empirica_notes::error::empirica;
+use empirica_notes::git::history::reach::walked;
+use empirica_notes::git::refs::locks;
+use empirica_notes::git::refs::{damaged_packed_refs, deletion};
+use empirica_notes::git::remotes::kept_under;
+use empirica_notes::git::repository::quote;
+use empirica_notes::git::{Oid, Repository};
+use empirica_notes::store::{PREFIX, own_refs};
+
+/// A ref is locked for milliseconds; a lock this old was left by a process that died.
+const STALE: Duration = Duration::from_secs(60);
+
+/// Whether anything of ours is stored in refs here.
+pub fn any(context: &Context<'_>) -> bool {
+    let found = |name: &String| !matches!(context.repo.find_ref(name), Ok(None));
+    own_refs().iter().any(found)
+}
+
+/// Checks.
+pub fn checks(context: &Context<'_>) -> Vec<Check> {
+    let packed = damaged_packed_refs(&context.repo.common_dir());
+    let mut refs: Vec<Check> = packed.iter().map(|error| Check::failed("refs", error)).collect();
+    refs.extend(conflicts(context.repo));
+    refs.extend(broken(context));
+    refs.extend(refused(context));
+    if refs.is_empty() {
+        refs.push(Check::right("refs", "every ref of ours can be read and written"));
+    }
+    refs.push(damaged(context));
+    refs.extend(damaged_history(context));
+    refs.extend(locks(context.repo));
+    refs.push(waiting(context));
+    refs.push(unsynced(context));
+    refs.push(writable(context));
+    refs.extend(troubles(context));
+    refs
+}
+
+/// What went wrong in hooks, the last of it. It is over: what could not be written then was written since, or waits.
+fn troubles(context: &Context<'_>) -> Option<Check> {
+    let all = context.store.troubles();
+    let last = all.last()?;
+    Some(Check::right(
+        "troubles",
+        format!("hooks wrote down {} of what went wrong; the last: {last}", words(all.len())),
+    ))
+}
+
+fn words(lines: usize) -> String {
+    if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
+}
+
+/// Refs that stand where ours need a folder, or below where ours need a name. They are other programs': renamed.
+fn conflicts(repo: &Repository) -> Vec<Check> {
+    let base = PREFIX.trim_end_matches('/');
+    let mut wrong: Vec<String> = [base.to_owned(), format!("{base}/data"), format!("{base}/remotes")]
+        .into_iter()
+        .filter(|name| !matches!(repo.find_ref(name), Ok(None)))
+        .collect();
+    for name in own_refs() {
+        let below = repo.list_refs(&format!("{name}/")).unwrap_or_default();
+        wrong.extend(below.into_iter().map(|(name, _)| name));
+    }
+    let aside = |name: &String| {
+        let to = format!("refs/notes/aside-empirica{}", name.trim_start_matches(base));
+        let to = if to.ends_with("empirica") { format!("{to}/notes") } else { to };
+        let quoted = quote(name);
+        let what = format!("the ref {name} stands where our refs need the name");
+        let keep = format!("git update-ref {} {quoted}", quote(&to));
+        Check::wrong("refs", what).command(format!("{keep} && git update-ref -d {quoted}"))
+    };
+    wrong.iter().map(aside).collect()
+}
+
+/// Refs that cannot be read, and those that are gone although we remember them.
+fn broken(context: &Context<'_>) -> Vec<Check> {
+    let repo = context.repo;
+    let remembered = context.store.remembered();
+    let mut out = Vec::new();
+    let common = repo.common_dir();
+    // by their files: a listing passes over those that cannot be read
+    let remotes = common.join(format!("{PREFIX}remotes"));
+    let tracking = files(&common).into_iter().filter(|path| path.starts_with(&remotes) && !is_lock(path));
+    let tracking = tracking.filter_map(|path| Some(path.strip_prefix(&common).ok()?.to_string_lossy().into_owned()));
+    for name in own_refs().into_iter().chain(tracking) {
+        let own = !name.starts_with(&format!("{PREFIX}remotes/"));
+        let mend = if own { format!(" && {}", empirica("flush")) } else { String::new() };
+        match repo.find_ref(&name) {
+            Ok(None) if remembered.get(&name).is_some_and(|id| repo.has_object(*id)) => {
+                let what = format!("the ref {name} is gone; what it held is remembered");
+                out.push(Check::wrong("refs", what).command(empirica("flush")));
+            }
+            Ok(None) => {}
+            Ok(Some(id)) if context.store.is_readable(id) => {}
+            Ok(Some(id)) => {
+                let what = format!("the ref {name} names {id}, which is no notes commit here, or is damaged");
+                let check = put_aside(repo, [id].into_iter()).fold(Check::wrong("refs", what), Check::command);
+                out.push(if own { anew(repo, check) } else { check.command(deletion(&repo.common_dir(), &name)) });
+            }
+            Err(error) => {
+                let causes: String = error.causes().iter().map(|cause| format!(": {cause}")).collect();
+                let check = Check::wrong("refs", format!("{error}{causes}"));
+                out.push(check.command(format!("{}{mend}", deletion(&repo.common_dir(), &name))));
+            }
+        }
+    }
+    out
+}
+
+/// Refs of ours that a reference-transaction hook does not let us write.
+fn refused(context: &Context<'_>) -> Option<Check> {
+    let repo = context.repo;
+    let why = |name: &String| repo.hook_refuses(name, repo.find_ref(name).ok()??);
+    let (name, words) = own_refs().into_iter().find_map(|name| why(&name).map(|words| (name, words)))?;
+    let what =
+        format!("a reference-transaction hook refuses to have {name} changed ({words}): records wait until it lets us");
+    Some(Check::wrong("refs", what).command("git rev-parse --git-path hooks/reference-transaction"))
+}
+
+/// The files of our refs, their locks too.
+fn files(common: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut folders = vec![common.join(PREFIX)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok()) {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                _ => found.push(entry.path()),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn is_lock(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "lock")
+}
+
+/// Locks on our refs: those that nobody holds any more, and those that are held now.
+fn locks(repo: &Repository) -> Vec<Check> {
+    let own = files(&repo.common_dir()).into_iter().filter(|path| is_lock(path));
+    let found = own.chain(repo.ref_locks(&[])).filter_map(|path| Some((locks::age(&path)?, path)));
+    let check = |(age, path): (Duration, PathBuf)| {
+        let remedy = format!("rm -f {}", shell_path(&path));
+        let path = path.display();
+        if age > STALE {
+            let what =
+                format!("{path} was left by a process that died, {} ago: nothing is written there", locks::long(age));
+            return Check::wrong("locks", what).command(remedy);
+        }
+        let what =
+            format!("{path} is held since {}; if no git is running, it was left by one that died", locks::long(age));
+        Check::right("locks", what).command(remedy)
+    };
+    let all: Vec<Check> = found.map(check).collect();
+    if all.is_empty() { vec![Check::right("locks", "no lock is on refs of ours")] } else { all }
+}
+
+/// Objects of our notes that cannot be read. A loose one that is damaged is in the way of the whole one, so it is put aside; what a
+/// remote has then comes back, and of the rest what is left here.
+fn damaged(context: &Context<'_>) -> Check {
+    let all = context.store.damaged();
+    let Some((name, id, why)) = all.first() else { return Check::right("objects", "every note can be read") };
+    let others = if all.len() > 1 { format!(", and {} more", all.len() - 1) } else { String::new() };
+    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+    let check = Check::wrong("objects", format!("{id} of {name} cannot be read{others}{why}"));
+    let check = put_aside(context.repo, all.iter().map(|(_, id, _)| *id)).fold(check, Check::command);
+    anew(context.repo, check)
+}
+
+/// Refs whose history cannot be walked to its end, though the tip can be read: what does not travel to a remote that lacks it.
+fn damaged_history(context: &Context<'_>) -> Vec<Check> {
+    let repo = context.repo;
+    let tips = own_refs().into_iter().filter_map(|name| Some((repo.find_ref(&name).ok()??, name)));
+    let broken = tips.filter(|(tip, _)| context.store.is_readable(*tip)).filter_map(|(tip, name)| {
+        let error = walked(repo, tip).err()?;
+        let what = format!("the history of {name} cannot be walked to its end: {error}");
+        Some(anew(repo, Check::wrong("objects", what)))
+    });
+    broken.collect()
+}
+
+/// The commands that put the files of damaged objects aside: whole ones can come in their place then.
+fn put_aside(repo: &Repository, ids: impl Iterator<Item = Oid>) -> impl Iterator<Item = String> {
+    let (objects, aside) = (repo.objects(), repo.common_dir());
+    let files = ids.take(16).map(move |id| {
+        let hex = id.to_string();
+        (objects.join(&hex[..2]).join(&hex[2..]), aside.join(format!("damaged-{hex}")))
+    });
+    files
+        .filter(|(file, _)| file.exists())
+        .map(|(file, aside)| format!("mv {} {}", shell_path(&file), shell_path(&aside)))
+}
+
+/// The commands that write the notes anew from what is left, and fetch what a remote has.
+fn anew(repo: &Repository, check: Check) -> Check {
+    let check = check.command(empirica("flush").flag("--without-damaged"));
+    if destinations(repo).is_empty() { check } else { check.command(empirica("sync")) }
+}
+
+/// Records in the log are safe and read by everyone here; they travel once they are flushed.
+fn waiting(context: &Context<'_>) -> Check {
+    match context.store.unflushed() {
+        0 => Check::right("log", "no record waits in the log"),
+        1 => Check::right("log", "1 record waits in the log, to be written with the next ones")
+            .command(empirica("flush")),
+        many => {
+            let what = format!("{many} records wait in the log, to be written with the next ones");
+            Check::right("log", what).command(empirica("flush"))
+        }
+    }
+}
+
+/// Whether the remote had what we have when it was last asked. It is no fault: records travel with the next push.
+fn unsynced(context: &Context<'_>) -> Check {
+    let repo = context.repo;
+    let leaves = match Leaves::configured(repo) {
+        Ok(Leaves::Nothing) => return Check::right("sync", "empirica.sync keeps the records here"),
+        Ok(leaves) => leaves,
+        // said where the settings are looked at
+        Err(_) => return Check::right("sync", "what may leave is not known"),
+    };
+    let remotes = destinations(repo);
+    let differs = |remote: &&String| {
+        let standings = context.store.standing(&kept_under(repo, remote), None).unwrap_or_default();
+        standings.iter().any(|ours| ours.ours.is_some() && !ours.equal && leaves.may(&ours.name))
+    };
+    match (remotes.iter().find(differs), remotes.first()) {
+        (Some(remote), _) => {
+            let what = format!("records here and on {remote} differ, as far as is known");
+            Check::right("sync", what).command(empirica("sync"))
+        }
+        (None, Some(remote)) => Check::right("sync", format!("{remote} has all records, as far as is known")),
+        (None, None) => Check::right("sync", "there is no remote to send records to"),
+    }
+}
+
+fn writable(context: &Context<'_>) -> Check {
+    match context.store.probe() {
+        Ok(()) => match context.store.unwritable() {
+            None => Check::right("store", "records can be written"),
+            Some(error) => Check::failed("store", &error),
+        },
+        Err((folder, error)) => {
+            let check = Check::wrong("store", format!("{} cannot be written: {error}", folder.display()));
+            let path = shell_path(&folder);
+            if folder.is_dir() {
+                check.command(format!("chmod u+rwx {path}"))
+            } else {
+                check.command(format!("mv {path} {path}.old"))
+            }
+        }
+    }
+}

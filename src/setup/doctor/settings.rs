@@ -1,0 +1,151 @@
+//! The configuration: what could overwrite notes, what could copy them wrongly, and values that cannot be used.
+
+use std::path::Path;
+
+use crate::context::Context;
+use crate::setup::doctor::Check;
+use crate::setup::remotes;
+use crate::setup::remotes::sides;
+use crate::setup::settings::{choice, matches};
+use crate::sync::run::Leaves;
+use empirica_notes::git::Repository;
+use empirica_notes::git::remotes::place;
+use empirica_notes::git::repository::config;
+use empirica_notes::git::repository::config::{File, Value};
+use empirica_notes::git::repository::quote;
+use empirica_notes::store::{PREFIX, own_refs, parse_duration};
+
+/// Checks; what others' settings do to notes only where there are `ours`.
+pub fn checks(context: &Context<'_>, ours: bool) -> Vec<Check> {
+    let mut out = Vec::new();
+    let mut all = |found: empirica_notes::error::Result<Vec<Check>>, check: &'static str, right: &str| match found {
+        Ok(found) if found.is_empty() => out.push(Check::right(check, right)),
+        Ok(found) => out.extend(found),
+        Err(error) => out.push(Check::failed(check, &error)),
+    };
+    if ours {
+        all(refspecs(context), "refspecs", "no refspec overwrites notes");
+        all(rewrites(context), "rewrite", "git itself copies none of our notes");
+    }
+    all(values(context), "config", "every empirica.* value can be used");
+    all(identity(context), "identity", "records say who wrote them");
+    if !context.store.looks_for_secrets() {
+        let off = "empirica.redact is off: secrets are neither replaced before storing nor held back from leaving";
+        out.push(Check::right("secrets", off).command("git config empirica.redact true"));
+    }
+    out
+}
+
+/// The command that removes a value where it stands.
+pub fn unset(repo: &Repository, value: &Value) -> String {
+    let own = config::own(repo.cwd(), &File::Local, &value.key).unwrap_or_default();
+    let file = match value.origin.strip_prefix("file:") {
+        _ if value.scope == "local" && own.contains(&value.value) => String::new(),
+        Some(path) => {
+            let top = repo.work_tree().unwrap_or_else(|| repo.git_dir());
+            format!("--file {} ", quote(&top.join(path).to_string_lossy()))
+        }
+        None => format!("--{} ", value.scope),
+    };
+    format!("git config {file}--fixed-value --unset-all {} {}", quote(&value.key), quote(&value.value))
+}
+
+/// Refspecs that set our refs to what the other side has, whatever that lacks.
+fn refspecs(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> {
+    let values = config::matching(context.repo.cwd(), r"^remote\..*\.(fetch|push)$")?;
+    let mut out = Vec::new();
+    for value in &values {
+        let fetch = value.key.ends_with(".fetch");
+        let Some((from, to)) = sides(&value.value) else { continue };
+        // one that mirrors is spoken of apart
+        if (from, to) == ("refs/*", "refs/*") || (!fetch && !value.value.starts_with('+')) {
+            continue;
+        }
+        let excluded = |other: &Value| other.key == value.key && other.value == format!("^{PREFIX}*");
+        let overwrites = own_refs().iter().any(|name| glob(to, name)) && !values.iter().any(excluded);
+        let nests = glob(from, &format!("{PREFIX}remotes/x/handoffs")) && to.starts_with(PREFIX);
+        let what = match (overwrites, fetch, nests) {
+            (true, true, _) => "overwrites our notes with every fetch",
+            (true, false, _) => "overwrites the notes of the other side with every push",
+            (false, _, true) => "copies what was fetched once more with every round",
+            _ => continue,
+        };
+        let what = format!("{} = {} {what}", value.key, value.value);
+        out.push(Check::wrong("refspecs", what).command(unset(context.repo, value)));
+    }
+    Ok(out)
+}
+
+/// Whether a side of a refspec takes in a ref; a refspec has one `*` at most.
+fn glob(side: &str, name: &str) -> bool {
+    match side.split_once('*') {
+        Some((before, after)) => {
+            name.len() >= before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
+        }
+        None => side == name,
+    }
+}
+
+/// Settings by which git copies our notes itself, without compare-and-swap and by modes that shred them.
+fn rewrites(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> {
+    let values = config::matching(context.repo.cwd(), r"^notes\.rewriteref$")?;
+    let ours = |value: &&Value| own_refs().iter().any(|name| matches(&value.value, name));
+    let wrong = values.iter().filter(ours).map(|value| {
+        let what = format!("notes.rewriteRef = {}: git copies our notes beside us, and can lose some", value.value);
+        Check::wrong("rewrite", what).command(unset(context.repo, value))
+    });
+    Ok(wrong.collect())
+}
+
+fn values(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> {
+    let cwd = context.repo.cwd();
+    let remotes = remotes::list(cwd)?;
+    let templates = config::paths(cwd, r"^empirica\.templatedir$")?;
+    let mut out = Vec::new();
+    for value in config::matching(cwd, r"^empirica\.")? {
+        let text = value.value.as_str();
+        let wanted = match value.key.as_str() {
+            "empirica.locktimeout" | "empirica.synctimeout" if parse_duration(text).is_none() => {
+                "a duration such as 300ms, 10s or 2m"
+            }
+            "empirica.sync" if Leaves::configured(context.repo).is_err() => "all, handoffs or off",
+            "empirica.strict" | "empirica.digest" | "empirica.index" | "empirica.redact" if !is_bool(text) => {
+                "true or false"
+            }
+            "empirica.startbudget" if text.parse::<usize>().is_err() => "a number of tokens, 0 for nothing",
+            "empirica.note" if !["short", "full"].contains(&text) => "short or full",
+            "empirica.remote" if place(context.repo, text).is_err() => "the name of a remote",
+            "empirica.ai" if text.trim().is_empty() => "a name",
+            "empirica.templatedir" if !templates.iter().any(|path| Path::new(&path.value).is_dir()) => "a folder",
+            _ => continue,
+        };
+        let mut check = Check::wrong("config", format!("{} is '{text}' and must be {wanted}", value.key));
+        let another = choice(context.repo, &remotes).filter(|_| value.key == "empirica.remote");
+        check = match another {
+            Some(name) if value.scope == "local" => {
+                check.command(format!("git config empirica.remote {}", quote(&name)))
+            }
+            _ => check.command(unset(context.repo, &value)),
+        };
+        out.push(check);
+    }
+    Ok(out)
+}
+
+/// Whether git takes it as a boolean.
+fn is_bool(text: &str) -> bool {
+    let word = text.to_ascii_lowercase();
+    ["true", "false", "yes", "no", "on", "off", ""].contains(&word.as_str()) || word.parse::<i64>().is_ok()
+}
+
+fn identity(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> {
+    let set = |key: &str| context.repo.config(key).is_some_and(|value| !value.trim().is_empty());
+    if context.named_ai().is_some() || set("empirica.ai") || set("user.name") {
+        return Ok(Vec::new());
+    }
+    Ok(vec![
+        Check::wrong("identity", "records will say 'unknown': neither user.name, empirica.ai nor EMPIRICA_AI is set")
+            .command("git config user.name \"Your Name\"")
+            .command("git config user.email \"you@example.com\""),
+    ])
+}

@@ -1,0 +1,217 @@
+//! The values that `init` adds to the repository's configuration, and only where they are not there yet.
+
+use crate::setup::git_hooks::Trouble;
+use crate::setup::git_hooks::scripts;
+use crate::setup::record::{Added, How, Record};
+use crate::setup::remotes;
+use crate::setup::remotes::Remote;
+use crate::setup::steps::Step;
+use empirica_notes::error::{Result, empirica};
+use empirica_notes::git::Repository;
+use empirica_notes::git::remotes::preferred;
+use empirica_notes::git::repository::config;
+use empirica_notes::git::repository::config::{File, Value};
+use empirica_notes::store::MARKDOWN_REF;
+
+/// What `notes.displayRef` gets. A glob: of a plain name that does not exist yet, git warns at every `git log`.
+pub const DISPLAY: &str = "refs/notes/empirica/handoffs*";
+
+/// What is to be done to the configuration.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// What brings it there; empty when all is there.
+    pub steps: Vec<Step>,
+    /// The values that are ours then, in the order in which they were added.
+    pub added: Vec<Added>,
+    /// The remote that records go to; `None` when there is none.
+    pub remote: Option<String>,
+    /// What stays as it is and should be known.
+    pub troubles: Vec<Trouble>,
+}
+
+impl Plan {
+    fn add(&mut self, key: &str, value: &str) {
+        self.steps.push(Step::Add { key: key.to_owned(), value: value.to_owned() });
+        self.ours(key, value);
+    }
+
+    fn unset(&mut self, key: &str, value: &str) {
+        self.steps.push(Step::Unset { key: key.to_owned(), value: value.to_owned() });
+        self.added.retain(|added| (added.key.as_str(), added.value.as_str()) != (key, value));
+    }
+
+    fn ours(&mut self, key: &str, value: &str) {
+        let added = Added { key: key.to_owned(), value: value.to_owned() };
+        if !self.added.contains(&added) {
+            self.added.push(added);
+        }
+    }
+}
+
+/// Whether a ref name matches a pattern as git matches notes refs: `*` and `?` match a slash, too.
+pub fn matches(pattern: &str, name: &str) -> bool {
+    let (mut pattern, mut name) = (pattern.chars(), name.chars());
+    match pattern.next() {
+        None => name.next().is_none(),
+        Some('*') => {
+            let rest = pattern.as_str();
+            let mut left = name.as_str();
+            loop {
+                if matches(rest, left) {
+                    return true;
+                }
+                let mut chars = left.chars();
+                if chars.next().is_none() {
+                    return false;
+                }
+                left = chars.as_str();
+            }
+        }
+        Some('?') => name.next().is_some() && matches(pattern.as_str(), name.as_str()),
+        Some('[') => {
+            let Some((set, rest)) = pattern.as_str().split_once(']') else { return false };
+            name.next().is_some_and(|c| set.contains(c)) && matches(rest, name.as_str())
+        }
+        Some(c) => name.next() == Some(c) && matches(pattern.as_str(), name.as_str()),
+    }
+}
+
+/// Whether plain `git log` shows the Markdown, by what `notes.displayRef` says.
+pub fn is_displayed(values: &[Value]) -> bool {
+    values.iter().any(|value| matches(&value.value, MARKDOWN_REF))
+}
+
+/// What is to be done to the configuration, when the hooks are installed as `how` says.
+pub fn plan(repo: &Repository, record: &Record, how: How) -> Result<Plan> {
+    let cwd = repo.cwd();
+    let mut plan = Plan { added: record.config.clone(), ..Default::default() };
+    hooks(repo, &mut plan, how)?;
+    if !is_displayed(&config::matching(cwd, r"^notes\.displayref$")?) {
+        plan.add("notes.displayRef", DISPLAY);
+    }
+    let remotes = remotes::list(cwd)?;
+    for remote in remotes.iter().filter(|remote| remote.here) {
+        let key = format!("remote.{}.fetch", remote.name);
+        if remote.mirror {
+            plan.troubles.push(mirror(remote));
+            continue;
+        }
+        if !remote.is_usable() {
+            let what =
+                format!("the name of the remote '{}' cannot be a part of a ref: it gets no refspec", remote.name);
+            plan.troubles.push(Trouble { what, commands: Vec::new() });
+            continue;
+        }
+        for value in remote.misnamed() {
+            plan.unset(&key, &value);
+        }
+        for wanted in remote.lacks() {
+            plan.add(&key, &wanted);
+        }
+    }
+    // what a remote that is gone took with it
+    let there = |added: &Added| {
+        let name = added.key.strip_prefix("remote.").and_then(|key| key.strip_suffix(".fetch"));
+        name.is_none_or(|name| remotes.iter().any(|remote| remote.name == name))
+    };
+    plan.added.retain(there);
+    remote(repo, &mut plan, &remotes)?;
+    Ok(plan)
+}
+
+fn mirror(remote: &Remote) -> Trouble {
+    let key = empirica_notes::git::repository::quote(&format!("remote.{}.fetch", remote.name));
+    let excluded = remote.fetch.iter().any(|value| value.value == "^refs/notes/empirica/*");
+    let command = format!("git config --add {key} '^refs/notes/empirica/*'").into();
+    Trouble {
+        what: format!("the remote '{}' mirrors: it gets no refspec, and its fetches overwrite notes", remote.name),
+        commands: (!excluded).then_some(command).into_iter().collect(),
+    }
+}
+
+/// The hooks that git's configuration names.
+fn hooks(repo: &Repository, plan: &mut Plan, how: How) -> Result<()> {
+    if how != How::Config {
+        // an event without a command would stop git: the last one added goes first
+        for Added { key, value } in plan.added.clone().into_iter().rev().filter(|added| added.key.starts_with("hook."))
+        {
+            if config::own(repo.cwd(), &File::Local, &key)?.contains(&value) {
+                plan.unset(&key, &value);
+            } else {
+                plan.added.retain(|added| (&added.key, &added.value) != (&key, &value));
+            }
+        }
+        return Ok(());
+    }
+    for name in scripts::of(repo) {
+        let key = format!("hook.empirica-{name}.command");
+        let wanted = scripts::command(name);
+        let now = config::own(repo.cwd(), &File::Local, &key)?;
+        let ours = |value: &String| plan.added.iter().any(|added| added.key == key && added.value == *value);
+        match now.as_slice() {
+            [] => plan.add(&key, &wanted),
+            [only] if *only == wanted => plan.ours(&key, &wanted),
+            values if values.iter().all(ours) => {
+                plan.added.retain(|added| added.key != key);
+                plan.ours(&key, &wanted);
+                let (file, former) = (File::Local, now.clone());
+                plan.steps.push(Step::Set { file, key, former, values: vec![wanted] });
+            }
+            _ => plan.troubles.push(Trouble {
+                what: format!("{key} was edited by hand; it is kept as it is"),
+                commands: vec![format!("git config --unset-all {key} && {}", empirica("init")).into()],
+            }),
+        }
+        let key = format!("hook.empirica-{name}.event");
+        let now = config::own(repo.cwd(), &File::Local, &key)?;
+        if now.iter().all(|event| event != name) {
+            plan.add(&key, name);
+        }
+    }
+    Ok(())
+}
+
+/// `empirica.remote`: where records go to.
+fn remote(repo: &Repository, plan: &mut Plan, remotes: &[Remote]) -> Result<()> {
+    let key = "empirica.remote";
+    let now = config::matching(repo.cwd(), r"^empirica\.remote$")?.pop();
+    if let Some(now) = now {
+        let known = remotes.iter().any(|remote| remote.name == now.value);
+        let ours = plan.added.iter().any(|added| added.key == key && added.value == now.value);
+        if known || !ours {
+            plan.remote = Some(now.value);
+            return Ok(());
+        }
+        plan.unset(key, &now.value);
+    }
+    plan.remote = choice(repo, remotes);
+    if let Some(remote) = plan.remote.clone() {
+        plan.add(key, &remote);
+    }
+    Ok(())
+}
+
+/// The remote that the current branch tracks, else `origin`, else the only one.
+pub fn choice(repo: &Repository, remotes: &[Remote]) -> Option<String> {
+    let names: Vec<String> = remotes.iter().filter(|r| r.is_source()).map(|remote| remote.name.clone()).collect();
+    preferred(repo, &names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_git_matches_notes_refs() {
+        for pattern in
+            ["refs/notes/*", "refs/notes/empirica/handoffs", DISPLAY, "refs/notes/empirica/handoff?", "*offs"]
+        {
+            assert!(matches(pattern, MARKDOWN_REF), "{pattern}");
+        }
+        assert!(matches("refs/notes/empirica/handoff[rs]", MARKDOWN_REF));
+        for pattern in ["refs/notes/commits", "refs/notes/empirica/data/*", "refs/notes/empirica", "handoffs", "[", ""]
+        {
+            assert!(!matches(pattern, MARKDOWN_REF), "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Notes exchanged with remotes, and kept whole: sync, redact, repair, flush.
+
+pub mod before_push;
+pub mod flush;
+pub mod redact;
+pub mod remote;
+pub mod repair;
+pub mod run;
+pub mod view;

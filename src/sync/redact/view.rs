@@ -1,0 +1,136 @@
+//! The answer of `redact`.
+
+use serde_json::{Value, json};
+
+use crate::render::answer::Answer;
+use crate::render::{format, safe};
+use crate::sync::redact::{Outcome, Scrub, State};
+use empirica_notes::error::{Error, empirica, text};
+use empirica_notes::git::repository::quote;
+use empirica_notes::model::Id;
+use empirica_notes::store::Scrubbed;
+
+/// The answer of `redact`. It fails when a remote still has what was redacted here.
+pub fn answer(outcome: &Outcome) -> Answer {
+    let here = &outcome.here;
+    let complete = outcome.remotes.iter().all(|remote| remote.state != State::NotRedacted);
+    let remotes: Vec<Value> = outcome
+        .remotes
+        .iter()
+        .map(|r| json!({"remote": r.name, "state": r.state.word(), "reason": r.reason}))
+        .collect();
+    let json = json!({
+        "dry_run": outcome.dry_run,
+        "redacted": listed(&here.gone),
+        "redacted_before": here.before,
+        "rewritten": listed(&here.rewritten),
+        "look_at": listed(&here.look_at),
+        "foreign_refs": here.foreign,
+        "epoch": (!outcome.dry_run).then_some(here.epoch),
+        "remotes": remotes,
+        "complete": complete && !outcome.dry_run,
+    });
+    let (gone, anew) = match outcome.dry_run {
+        true => ("would be redacted", "would be made anew without its text"),
+        false => ("redacted", "made anew without its text"),
+    };
+    let line = |(id, kind): &(Id, String), what: &str| {
+        format!("{} {}: {what}\n", safe::line(&kind.replace('_', " ")), id.short())
+    };
+    let mut text: String = here.gone.iter().map(|record| line(record, gone)).collect();
+    text.extend(here.before.iter().map(|id| format!("{}: redacted before\n", id.short())));
+    text.extend(here.rewritten.iter().map(|record| line(record, anew)));
+    for remote in &outcome.remotes {
+        let state = match remote.state {
+            State::Redacted => "redacted there, too",
+            State::NoNotes => "has no notes",
+            State::NotRedacted => "NOT redacted there",
+            State::NotAsked => "could not be asked",
+        };
+        let reason = remote.reason.as_ref().map(|reason| format!(": {}", safe::line(reason))).unwrap_or_default();
+        text.push_str(&format!("{}: {state}{reason}\n", safe::line(&remote.name)));
+    }
+    let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    if outcome.dry_run {
+        return tales(answer.say("This is a dry run: nothing was changed."), outcome);
+    }
+    answer = answer.say("If it was a secret, change it: whoever fetched it before has it.");
+    answer = tales(answer, outcome)
+        .hint("the old objects stay in this clone until git removes what nothing leads to: git gc --prune=now");
+    if complete {
+        return answer;
+    }
+    let names: Vec<String> =
+        outcome.remotes.iter().filter(|r| r.state == State::NotRedacted).map(|r| r.name.clone()).collect();
+    let ids = here.gone.iter().map(|(id, _)| id).chain(&here.before);
+    let retry = ids.fold(empirica("redact"), |command, id| command.arg(id.as_str()));
+    answer.failed = Some(
+        Error::refused(format!("it is not redacted on {}", names.join(", ")))
+            .reason("here it is redacted; there the notes are as they were, and whoever fetches gets the text")
+            .suggest(
+                "See what keeps the remote from taking it (a forced push of refs/notes/empirica/*), then run it again.",
+            )
+            .command(retry),
+    );
+    answer
+}
+
+/// The answer of `redact --secrets`.
+pub fn scrubbed(outcome: &Scrub) -> Answer {
+    let refs: Vec<Value> = outcome
+        .refs
+        .iter()
+        .map(|scrubbed| json!({"ref": scrubbed.name, "notes": scrubbed.notes, "history": scrubbed.history, "published": scrubbed.published}))
+        .collect();
+    let line = |scrubbed: &Scrubbed| {
+        let history = if scrubbed.history { ", history that held one cut off" } else { "" };
+        format!("{}: secrets replaced in {}{history}\n", scrubbed.name, format::count(scrubbed.notes, "note"))
+    };
+    let text: String = outcome.refs.iter().map(line).collect();
+    let answer = Answer::new(json!({"dry_run": outcome.dry_run, "scrubbed": refs}));
+    if outcome.refs.is_empty() {
+        let text = "No rule sees a secret in what is no record.\n".to_owned();
+        return answer.text(text).warn(outcome.warnings.clone());
+    }
+    let published = outcome.refs.iter().filter(|scrubbed| scrubbed.published);
+    let published = published.map(|scrubbed| {
+        format!(
+            "a remote has a secret of {} already: the next sync brings it back from there; change the secret",
+            scrubbed.name
+        )
+    });
+    let answer = answer.text(text).warn(published).warn(outcome.warnings.clone());
+    if outcome.dry_run {
+        return answer.say("This is a dry run: nothing was changed.");
+    }
+    answer
+        .say("If it was a secret, change it.")
+        .hint("the old objects stay in this clone until git removes what nothing leads to: git gc --prune=now")
+}
+
+/// What the user should look at besides.
+fn tales(mut answer: Answer, outcome: &Outcome) -> Answer {
+    let here = &outcome.here;
+    if !here.look_at.is_empty() {
+        let few: Vec<&str> = here.look_at.iter().take(5).map(|(id, _)| id.short()).collect();
+        answer = answer
+            .warn([format!(
+                "{} still {} a word of it that looks like no prose: {}{}",
+                format::count(here.look_at.len(), "record"),
+                if here.look_at.len() == 1 { "holds" } else { "hold" },
+                few.join(", "),
+                if here.look_at.len() > few.len() { ", …" } else { "" }
+            )])
+            .hint(text!["see whether it is the secret: ", empirica("show").arg(few[0])]);
+    }
+    for name in &here.foreign {
+        answer = answer
+            .warn([format!("{} still holds it: it was imported from there", safe::line(name))])
+            .hint(format!("remove that ref, here and on the remotes that have it: git update-ref -d {}", quote(name)));
+    }
+    answer
+}
+
+fn listed(records: &[(Id, String)]) -> Vec<Value> {
+    records.iter().map(|(id, kind)| json!({"id": id, "kind": kind})).collect()
+}

@@ -1,0 +1,311 @@
+//! One exchange with one remote.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use crate::sync::run::{Cargo, Leaves, RefSynced, Status, Synced, status};
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::fault;
+use empirica_notes::git::Oid;
+use empirica_notes::git::remotes::transfer;
+use empirica_notes::git::remotes::transfer::{Fetched, Manner, Pushed};
+use empirica_notes::git::remotes::{Place, is_partial};
+use empirica_notes::model::Shelf;
+use empirica_notes::store::{Leak, MARKDOWN_REF, Standing, Store, Travelling, data_ref, pause};
+
+/// How often another one may be faster before we give up.
+const ROUNDS: u32 = 12;
+/// How often a remote may say that somebody was faster while its ref stays where it is.
+const PATIENCE: u32 = 3;
+
+/// An exchange with one remote.
+pub struct Trip<'t, 's> {
+    /// Whose records.
+    pub store: &'t Store<'s>,
+    /// Where.
+    pub place: &'t Place,
+    /// How git is run.
+    pub manner: Manner,
+    /// What may leave.
+    pub leaves: Leaves,
+    /// Whether what looks like a secret leaves as well.
+    pub allow_secret: bool,
+    /// Whether only redactions leave, and nothing else that was not sent before.
+    pub redactions_alone: bool,
+}
+
+/// What travels, by ref.
+type Cargoes = BTreeMap<String, Travelling>;
+
+impl Trip<'_, '_> {
+    /// Fetches into the tracking refs and tells what would travel; what would be held back is a warning.
+    pub fn look(&self, warnings: &mut Vec<String>) -> Result<Synced> {
+        let (standings, _) = self.fetch()?;
+        let (mut incoming, mut outgoing) = (Cargoes::new(), Cargoes::new());
+        for standing in &standings {
+            let (came, went) = self.store.travelling(standing)?;
+            incoming.insert(standing.name.clone(), came);
+            outgoing.insert(standing.name.clone(), went);
+        }
+        let mut secret = None;
+        for name in self.held(&standings, &mut secret, warnings)? {
+            outgoing.remove(&name);
+        }
+        if let Some(leak) = secret {
+            let error = leaks(&leak, "so it would not be sent");
+            let commands: Vec<String> = error.commands().iter().map(ToString::to_string).collect();
+            warnings.push(format!("{error}: {}", commands.join(", or ")));
+        }
+        Ok(self.synced(&standings, &incoming, &outgoing, 1, is_first(&standings)))
+    }
+
+    /// Fetches and tells how our refs stand beside the remote's. All that uniting needs is here afterwards.
+    fn fetch(&self) -> Result<(Vec<Standing>, Fetched)> {
+        let repo = self.store.repo();
+        let fetch = |whole| -> Result<(Vec<Standing>, Fetched)> {
+            let fetched = transfer::fetch(repo, self.place, &self.manner, whole)?;
+            Ok((self.store.standing(&self.place.tracking, Some(&fetched.present))?, fetched))
+        };
+        let differs = |standing: &Standing| !standing.equal && standing.theirs.is_some();
+        let found = fetch(false);
+        let lacks = |found: &Result<(Vec<Standing>, Fetched)>| match found {
+            Ok((standings, _)) => standings.iter().any(|s| differs(s) && !self.store.is_whole(s)),
+            // a tree that is not here
+            Err(error) => error.kind() == empirica_notes::error::Kind::Storage,
+        };
+        if is_partial(repo) && lacks(&found) { fetch(true) } else { found }
+    }
+
+    /// Fetches, unites and pushes until the remote has all that may leave. A tracking ref that still leads to what is redacted
+    /// here does not stay.
+    pub fn travel(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<Synced> {
+        let travelled = self.travel_on(warnings, say);
+        let left = self.store.forget_tracking(&self.place.tracking);
+        let mut synced = travelled?;
+        synced.unredacted = left?;
+        for name in &synced.unredacted {
+            warnings.push(format!("{} still has in {name} what was redacted here", self.place.name));
+        }
+        Ok(synced)
+    }
+
+    fn travel_on(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<Synced> {
+        let store = self.store;
+        let (mut incoming, mut sent) = (Cargoes::new(), Cargoes::new());
+        let mut first = false;
+        let mut refused: BTreeMap<String, String> = BTreeMap::new();
+        let mut outrun: BTreeMap<String, (Option<Oid>, u32)> = BTreeMap::new();
+        let mut secret: Option<Leak> = None;
+        for round in 1..=ROUNDS {
+            let (standings, fetched) = self.fetch()?;
+            fault::step("sync: fetched");
+            first |= round == 1 && is_first(&standings);
+            let mut outgoing = Cargoes::new();
+            for standing in standings.iter().filter(|standing| !standing.equal) {
+                let (came, went) = store.travelling(standing)?;
+                add(incoming.entry(standing.name.clone()).or_default(), came);
+                outgoing.insert(standing.name.clone(), went);
+            }
+            let may = |name: &str| self.leaves.may(name);
+            if standings.iter().any(|standing| !standing.equal && standing.theirs.is_some()) {
+                warnings.extend(store.unite_with(&standings, may)?);
+            }
+            fault::step("sync: united");
+            let mut standings = store.standing(&self.place.tracking, Some(&fetched.present))?;
+            if self.redactions_alone {
+                standings = standings.into_iter().map(|s| store.redaction_alone(s)).collect::<Result<_>>()?;
+            }
+            let held = self.held(&standings, &mut secret, warnings)?;
+            let held_tips =
+                standings.iter().filter(|s| held.contains(&s.name)).filter_map(|s| Some((s.name.clone(), s.ours?)));
+            store.remember_held_back(&self.place.push, &held_tips.collect());
+            let due: Vec<&Standing> = standings
+                .iter()
+                .filter(|s| !s.equal && may(&s.name) && !held.contains(&s.name) && !refused.contains_key(&s.name))
+                .collect();
+            let updates = due.iter().map(|standing| store.update_for(standing)).collect::<Result<Vec<_>>>()?;
+            let updates: Vec<_> = updates.into_iter().flatten().collect();
+            if updates.is_empty() {
+                let synced = self.synced(&standings, &incoming, &merged(outgoing, &sent), round, first);
+                return self.ended(synced, refused, secret);
+            }
+            if first && sent.is_empty() && round == 1 {
+                say(&self.first_words(&outgoing));
+            }
+            if store.is_forgetting() {
+                return Err(Error::storage("what was redacted is not out of all notes here yet")
+                    .reason("a ref or a log could not be written; nothing is sent until it is")
+                    .suggest("See what is in the way, then sync again.")
+                    .command(empirica("doctor")));
+            }
+            let pushed = transfer::push(store.repo(), self.place, &updates, &self.manner)?;
+            fault::step("sync: pushed");
+            let mut done = Vec::new();
+            for (update, pushed) in updates.iter().zip(pushed) {
+                match pushed {
+                    Pushed::Done => done.push((update.name.clone(), update.new)),
+                    Pushed::Outrun(words) => {
+                        let theirs = standings.iter().find(|s| s.name == update.name).and_then(|s| s.theirs);
+                        let seen = outrun.entry(update.name.clone()).or_insert((theirs, 0));
+                        *seen = (theirs, if seen.0 == theirs { seen.1 + 1 } else { 1 });
+                        // nobody was faster if it is still where it was: it will not take it
+                        if seen.1 >= PATIENCE {
+                            refused.insert(update.name.clone(), words);
+                        }
+                    }
+                    Pushed::Refused(words) => drop(refused.insert(update.name.clone(), words)),
+                }
+            }
+            for (name, _) in &done {
+                add(sent.entry(name.clone()).or_default(), outgoing.get(name).cloned().unwrap_or_default());
+            }
+            store.published(&self.place.tracking, &done)?;
+            if updates.iter().all(|u| refused.contains_key(&u.name) || done.iter().any(|(name, _)| *name == u.name)) {
+                let synced = self.synced(&standings, &incoming, &merged(outgoing, &sent), round, first);
+                return self.ended(synced, refused, secret);
+            }
+            self.rest(round)?;
+        }
+        Err(Error::refused(format!("others were faster than we {ROUNDS} times"))
+            .reason(format!("{} took notes of others between each fetch and push of ours", self.place.name))
+            .suggest("Your records are safe here. Run it again.")
+            .command(empirica("sync")))
+    }
+
+    /// Waits a little, so that two who race do not march in step.
+    fn rest(&self, round: u32) -> Result<()> {
+        let pause = pause(round) * 4;
+        let left = self.manner.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left <= pause + Duration::from_millis(1)) {
+            return Err(Error::refused("the time for syncing was over (empirica.syncTimeout)")
+                .reason("others pushed at the same moment")
+                .suggest("Your records are safe here. Run it when you have the time.")
+                .command(empirica("sync")));
+        }
+        std::thread::sleep(pause);
+        Ok(())
+    }
+
+    /// The refs that must not be pushed, because a secret would leave with them. The Markdown says what the handoffs say.
+    fn held(
+        &self,
+        standings: &[Standing],
+        secret: &mut Option<Leak>,
+        warnings: &mut Vec<String>,
+    ) -> Result<BTreeSet<String>> {
+        let mut held = BTreeSet::new();
+        for standing in standings.iter().filter(|standing| !standing.equal && self.leaves.may(&standing.name)) {
+            let found = self.store.secrets_of(standing)?;
+            if self.allow_secret {
+                for leak in &found {
+                    let warning = format!("{} holds a secret (rule {}) and was let go", leak.what(), leak.rule);
+                    if !warnings.contains(&warning) {
+                        warnings.push(warning);
+                    }
+                }
+                continue;
+            }
+            let Some(found) = found.into_iter().next() else { continue };
+            held.insert(standing.name.clone());
+            if standing.name == data_ref(Shelf::Handoffs) {
+                held.insert(MARKDOWN_REF.to_owned());
+            }
+            secret.get_or_insert(found);
+        }
+        Ok(held)
+    }
+
+    fn first_words(&self, outgoing: &Cargoes) -> String {
+        let leaving = outgoing.iter().filter(|(name, _)| self.leaves.may(name)).map(|(_, travelling)| travelling);
+        let kinds: Vec<String> =
+            Cargo::new(leaving).kinds.iter().map(|(kind, n)| format!("{} {n}", kind.replace('_', " "))).collect();
+        let kinds = if kinds.is_empty() { "notes".to_owned() } else { kinds.join(", ") };
+        format!("{} has no notes of this kind yet; publishing there: {kinds}", self.place.name)
+    }
+
+    fn synced(
+        &self,
+        standings: &[Standing],
+        incoming: &Cargoes,
+        outgoing: &Cargoes,
+        rounds: u32,
+        first: bool,
+    ) -> Synced {
+        let size = |cargoes: &Cargoes, name: &str| {
+            cargoes.get(name).map_or(0, |t| if name == MARKDOWN_REF { t.notes } else { t.lines.len() })
+        };
+        let refs: Vec<RefSynced> = standings
+            .iter()
+            .map(|standing| {
+                let (came, went) = (size(incoming, &standing.name), size(outgoing, &standing.name));
+                let status = status(standing, came > 0, went > 0, self.leaves);
+                let outgoing = if status == Status::Kept || status == Status::Received { 0 } else { went };
+                RefSynced { name: standing.name.clone(), status, incoming: came, outgoing }
+            })
+            .collect();
+        let left = outgoing.iter().filter(|(name, _)| self.leaves.may(name)).map(|(_, travelling)| travelling);
+        Synced {
+            remote: self.place.name.clone(),
+            first,
+            rounds,
+            refs,
+            incoming: Cargo::new(incoming.values()),
+            outgoing: Cargo::new(left),
+            unredacted: Vec::new(),
+        }
+    }
+
+    /// What is wrong although the rest went well.
+    fn ended(&self, synced: Synced, refused: BTreeMap<String, String>, secret: Option<Leak>) -> Result<Synced> {
+        let words = refused.iter().next();
+        self.store.remember_refusal(&self.place.push, words.map(|(_, words)| words.as_str()));
+        if let Some((name, words)) = words {
+            let error = Error::refused(format!("{} does not take {name}", self.place.name)).reason(words.clone());
+            // git there lacks what ours could not read
+            if words.contains("unpacker error") || words.contains("missing necessary objects") {
+                return Err(error
+                    .suggest("An object of the notes or their history may be damaged, or not here. See what doctor says; else have them written anew without it, and sync again.")
+                    .command(empirica("doctor"))
+                    .command(empirica("flush").flag("--without-damaged")));
+            }
+            return Err(error
+                .suggest(
+                    "Your records are safe here. Ask who runs the server to allow refs/notes/empirica/*, or set empirica.remote to another remote.",
+                )
+                .command("git config empirica.sync off"));
+        }
+        secret.map_or(Ok(synced), |leak| Err(held_back(&leak)))
+    }
+}
+
+/// Why a ref was not sent. What a field or a rule is called is said, never what it found.
+fn held_back(leak: &Leak) -> Error {
+    leaks(leak, "so it was not sent").command(empirica("sync").flag("--allow-secret"))
+}
+
+/// An error of a secret that leaves, or would.
+fn leaks(leak: &Leak, then: &str) -> Error {
+    let place = leak.field.as_ref().map_or_else(String::new, |field| format!(" in {field}"));
+    let error = Error::refused(format!("{} holds a secret, {then}", leak.what()))
+        .reason(format!("the rule {} saw it{place}, in what would leave for the first time", leak.rule))
+        .suggest("Change the secret and take it out; or, when it is none, let it go.");
+    leak.remedies().into_iter().fold(error, Error::command)
+}
+
+fn is_first(standings: &[Standing]) -> bool {
+    standings.iter().all(|standing| standing.theirs.is_none())
+}
+
+fn add(to: &mut Travelling, more: Travelling) {
+    to.lines.extend(more.lines);
+    to.lines.sort();
+    to.lines.dedup();
+    to.notes = to.notes.max(more.notes);
+}
+
+fn merged(mut all: Cargoes, more: &Cargoes) -> Cargoes {
+    for (name, travelling) in more {
+        add(all.entry(name.clone()).or_default(), travelling.clone());
+    }
+    all
+}

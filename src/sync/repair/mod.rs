@@ -1,0 +1,275 @@
+//! Handoffs whose commits vanished or were squashed, picked or filtered: found again and attached to what took the place.
+
+pub mod view;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::context::Context;
+use crate::context::stored::Stored;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::git::history::reach::is_ancestor;
+use empirica_notes::git::rewrites::{Fate, Rule, Sought, find};
+use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::model::superseded::superseded;
+use empirica_notes::model::{Body, Record, Shelf};
+use empirica_notes::store::{Entry, Follow, Homes, Scan};
+
+/// The fewest digits of an abbreviated commit.
+const SHORTEST: usize = 4;
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Do it; else only say what would be done.
+    pub apply: bool,
+    /// Commits, and those that took their place, as the user chose.
+    pub to: Vec<(String, String)>,
+}
+
+/// What repair came to.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The commits that are not in HEAD's history and their handoffs.
+    pub repairs: Vec<Repair>,
+    /// Whether it was to be done.
+    pub applied: bool,
+    /// HEAD has no commit.
+    pub unborn: bool,
+    /// What storing left to say.
+    pub stored: Stored,
+}
+
+/// One commit with handoffs, and what becomes of them.
+#[derive(Debug)]
+pub struct Repair {
+    /// The commit.
+    pub from: Oid,
+    /// Its subject; `None` when it is not in this clone.
+    pub subject: Option<String>,
+    /// What was found.
+    pub verdict: Verdict,
+    /// What stands on it: handoffs, or what else there is; oldest first.
+    pub records: Vec<Record>,
+}
+
+/// What becomes of the handoffs of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// They belong to another one.
+    Attach {
+        /// The commit that took the place.
+        to: Candidate,
+        /// How that is known; `None`: the user said so.
+        rule: Option<Rule>,
+        /// It is done.
+        done: bool,
+    },
+    /// Several commits can have taken the place: the user chooses.
+    Ambiguous(Rule, Vec<Candidate>),
+    /// None here did.
+    Lost,
+}
+
+/// A commit that can have taken the place of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// The commit.
+    pub commit: Oid,
+    /// Its subject.
+    pub subject: String,
+    /// When it was made, strict ISO 8601.
+    pub date: String,
+}
+
+impl Candidate {
+    fn new(context: &Context<'_>, commit: Oid) -> Self {
+        let subject = context.repo.subject(commit).unwrap_or_default();
+        Candidate { commit, subject, date: context.repo.committed(commit).unwrap_or_default() }
+    }
+}
+
+/// Looks for what replaced the commits that HEAD's history does not hold, and attaches their records to it if that is asked
+/// for and beyond doubt.
+pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
+    let mut warnings = context.store.settle();
+    let mut outcome = look(context, request)?;
+    warnings.append(&mut outcome.stored.warnings);
+    outcome.stored.warnings = warnings;
+    Ok(outcome)
+}
+
+/// The same for a store that is left as it is, unless `request` applies.
+pub(crate) fn look(context: &Context<'_>, request: &Request) -> Result<Outcome> {
+    let mut outcome = Outcome { applied: request.apply, ..Default::default() };
+    outcome.unborn = context.store.head().commit.is_none();
+    let mut moves = Vec::new();
+    let chosen = chosen(context, &request.to)?;
+    let handoffs = context.store.scan(Shelf::Handoffs)?;
+    let mut lost = if outcome.unborn { BTreeMap::new() } else { at_home(context, &handoffs) };
+    for choice in &chosen {
+        lost.remove(&choice.from);
+    }
+    let sought = lost.iter().map(|(id, entries)| (*id, about(context, &handoffs, *id, entries))).collect();
+    let found = find(context.repo, &sought)?;
+    outcome.stored.warnings.extend(found.warnings);
+    let aside = superseded(handoffs.records());
+    let mut beyond = 0;
+    for (from, entries) in lost {
+        let verdict = match found.fates.get(&from) {
+            Some(Fate::Replaced(rule, to)) => match to.as_slice() {
+                [only] => {
+                    // where a copy of git's own put the lines somewhere else, they are there
+                    let stands = entries.iter().any(|entry| entry.on.contains(&from));
+                    let other = entries.iter().flat_map(|entry| &entry.on).next().copied().unwrap_or(from);
+                    moves.push(Follow { from: if stands { from } else { other }, to: *only, only: None });
+                    Verdict::Attach { to: Candidate::new(context, *only), rule: Some(*rule), done: request.apply }
+                }
+                many => Verdict::Ambiguous(*rule, many.iter().map(|to| Candidate::new(context, *to)).collect()),
+            },
+            Some(Fate::Lost) if entries.iter().any(|entry| !aside.contains(&entry.record.head.id)) => Verdict::Lost,
+            Some(Fate::Beyond) => {
+                beyond += 1;
+                continue;
+            }
+            _ => continue,
+        };
+        let records = entries.iter().map(|entry| entry.record.clone()).collect();
+        outcome.repairs.push(Repair { from, subject: context.repo.subject(from), verdict, records });
+    }
+    if beyond > 0 {
+        let (commits, are) = if beyond == 1 { ("commit", "is") } else { ("commits", "are") };
+        outcome.stored.warnings.push(format!(
+            "{beyond} {commits} with handoffs {are} not here; this clone is shallow, so they can be in the history that was cut off"
+        ));
+    }
+    for choice in chosen {
+        if !choice.done {
+            moves.push(Follow { from: choice.from, to: choice.to, only: None });
+        }
+        outcome.repairs.push(Repair {
+            from: choice.from,
+            subject: context.repo.subject(choice.from),
+            verdict: Verdict::Attach {
+                to: Candidate::new(context, choice.to),
+                rule: None,
+                done: choice.done || request.apply,
+            },
+            records: choice.records,
+        });
+    }
+    if request.apply && !moves.is_empty() {
+        outcome.stored.add(&mut context.store.follow(&moves)?);
+    }
+    Ok(outcome)
+}
+
+fn is_said(record: &Record) -> bool {
+    !record.body.is_aside()
+}
+
+/// What is on the shelf of the handoffs, by the commit it is at home on.
+fn at_home<'s>(context: &Context<'_>, handoffs: &'s Scan) -> BTreeMap<Oid, Vec<&'s Entry>> {
+    let homes = Homes::new(handoffs);
+    let empty = context.repo.empty_tree();
+    let mut out: BTreeMap<Oid, Vec<&Entry>> = BTreeMap::new();
+    for entry in handoffs.entries().filter(|entry| is_said(&entry.record)) {
+        let home = homes.of(&context.store, entry);
+        if home != empty {
+            out.entry(home).or_default().push(entry);
+        }
+    }
+    out
+}
+
+/// What the records say about the commit they are at home on.
+fn about(context: &Context<'_>, handoffs: &Scan, home: Oid, entries: &[&Entry]) -> Sought {
+    let empty = context.repo.empty_tree();
+    let also: BTreeSet<Oid> = entries.iter().flat_map(|entry| &entry.on).copied().collect();
+    // a commit took it from its parent, where it was written: what took that one's place says nothing of this one
+    let before = |on: &Oid| is_ancestor(context.repo, *on, &home.to_string());
+    let also = also.into_iter().filter(|on| *on != home && *on != empty && !before(on)).collect();
+    let mut trees = BTreeSet::new();
+    if !context.repo.has_object(home) {
+        let home = home.to_string();
+        let made_there = handoffs.records().filter(|record| record.head.commit.as_ref() == Some(&home));
+        trees.extend(made_there.filter_map(|record| parse_oid(record.head.tree.as_deref()?)));
+    }
+    Sought { also, trees }
+}
+
+/// A choice of the user's.
+struct Choice {
+    from: Oid,
+    to: Oid,
+    records: Vec<Record>,
+    /// All of it is attached already.
+    done: bool,
+}
+
+fn chosen(context: &Context<'_>, given: &[(String, String)]) -> Result<Vec<Choice>> {
+    if given.is_empty() {
+        return Ok(Vec::new());
+    }
+    let all = context.store.scan_all()?;
+    given.iter().map(|(from, to)| choice(context, &all, from, to)).collect()
+}
+
+fn choice(context: &Context<'_>, all: &Scan, from: &str, to: &str) -> Result<Choice> {
+    let from = annotated(context, all, from)?;
+    let to = context.repo.resolve_commit(to).ok_or_else(|| {
+        Error::not_found(format!("'{to}' is no commit"))
+            .provided(to)
+            .reason("git knows no such revision here")
+            .suggest("Name the commit that took the place as git log shows it.")
+            .command("git log --oneline -20")
+    })?;
+    if from == to {
+        return Err(Error::usage(format!("{from} cannot take its own place"))
+            .provided(from.to_string())
+            .reason("the commit that has the records and the one that shall have them are the same")
+            .suggest("Name another commit behind the =.")
+            .command("git log --oneline -20"));
+    }
+    let here = || all.entries().filter(|entry| entry.on.contains(&from) && is_said(&entry.record));
+    let of_shelf = here().filter(|entry| entry.record.body.shelf() == Some(Shelf::Handoffs));
+    let mut records: Vec<Record> = of_shelf.map(|entry| entry.record.clone()).collect();
+    if records.is_empty() {
+        records = here().map(|entry| entry.record.clone()).collect();
+    }
+    let (hex_from, hex_to) = (from.to_string(), to.to_string());
+    let attached: BTreeSet<_> = all
+        .records()
+        .filter_map(|record| match &record.body {
+            Body::Attach(attach) if attach.from == hex_from && attach.to == hex_to => Some(&attach.of),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let done = here().all(|entry| entry.on.contains(&to) && attached.contains(&entry.record.head.id));
+    Ok(Choice { from, to, records, done })
+}
+
+/// The commit with records that is meant: a whole id, 4 or more digits that only one begins with, or a revision.
+fn annotated(context: &Context<'_>, all: &Scan, given: &str) -> Result<Oid> {
+    let places: BTreeSet<Oid> = all.entries().flat_map(|entry| entry.on.iter().copied()).collect();
+    let wanted = given.trim().to_ascii_lowercase();
+    let begins = |on: &&Oid| wanted.len() >= SHORTEST && on.to_string().starts_with(&wanted);
+    let named: Vec<&Oid> = places.iter().filter(begins).collect();
+    if let [first, second, ..] = named.as_slice() {
+        return Err(Error::refused(format!("'{given}' stands for {} commits", named.len()))
+            .provided(given)
+            .reason("an abbreviated id must be unique")
+            .suggest("Give more digits.")
+            .alternative(first.to_string())
+            .alternative(second.to_string())
+            .command(empirica("doctor")));
+    }
+    let meant = named.first().map(|on| **on).or_else(|| context.repo.resolve_commit(given));
+    meant.filter(|on| places.contains(on)).ok_or_else(|| {
+        Error::not_found(format!("no records stand on '{given}'"))
+            .provided(given)
+            .reason("no annotated commit has such an id, and no revision of that name is annotated")
+            .suggest("See which commits can be repaired.")
+            .command(empirica("doctor"))
+    })
+}

@@ -1,0 +1,292 @@
+//! Sync: fetch, unite, push what may leave and differs; again while others are faster.
+
+use crate::sync::before_push;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use crate::context::Context;
+use empirica_notes::error::{Error, Result, blank, empirica, text};
+use empirica_notes::format;
+use empirica_notes::git::Repository;
+use empirica_notes::git::remotes;
+use empirica_notes::git::remotes::Place;
+use empirica_notes::git::remotes::transfer;
+use empirica_notes::git::remotes::transfer::Manner;
+use empirica_notes::model::{Body, Shelf};
+use empirica_notes::store::{MARKDOWN_REF, Standing, Travelling, data_ref};
+
+pub use crate::sync::before_push::{BeforePush, before_push};
+pub(crate) use crate::sync::remote::Trip;
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// A remote's name or a URL; `None`: as configured.
+    pub remote: Option<String>,
+    /// Fetch into the tracking refs and tell what would travel; change nothing of ours and push nothing.
+    pub dry_run: bool,
+    /// Whether what looks like a secret leaves.
+    pub allow_secret: bool,
+    /// Whether git's own words, progress among them, go to standard error.
+    pub shown: bool,
+    /// Whether nobody is there whom git or ssh could ask for a password: then it fails instead.
+    pub unattended: bool,
+}
+
+/// What was done.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// One a remote, in the order they were asked for.
+    pub remotes: Vec<Synced>,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// What was exchanged with one remote.
+#[derive(Debug, Default)]
+pub struct Synced {
+    /// The remote, as the user knows it.
+    pub remote: String,
+    /// Whether the remote had no notes of ours before.
+    pub first: bool,
+    /// How often it took to fetch; 1 when nobody was faster.
+    pub rounds: u32,
+    /// One for each of our four refs.
+    pub refs: Vec<RefSynced>,
+    /// What came in.
+    pub incoming: Cargo,
+    /// What went out.
+    pub outgoing: Cargo,
+    /// Our refs that hold there what was redacted here.
+    pub unredacted: Vec<String>,
+}
+
+/// What became of one ref.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefSynced {
+    /// Its full name.
+    pub name: String,
+    /// In a word.
+    pub status: Status,
+    /// How many records came in; notes, for the Markdown.
+    pub incoming: usize,
+    /// How many went out.
+    pub outgoing: usize,
+}
+
+/// What became of a ref, or would.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Both had the same.
+    Unchanged,
+    /// Something came in.
+    Received,
+    /// Something went out.
+    Sent,
+    /// Both.
+    Exchanged,
+    /// Something is here that may not leave.
+    Kept,
+}
+
+impl Status {
+    /// The word of it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Unchanged => "unchanged",
+            Status::Received => "received",
+            Status::Sent => "sent",
+            Status::Exchanged => "exchanged",
+            Status::Kept => "kept",
+        }
+    }
+}
+
+/// Records that travel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cargo {
+    /// How many records, each counted once.
+    pub records: usize,
+    /// How many of each kind; kinds this version does not know under their own names.
+    pub kinds: BTreeMap<String, usize>,
+    /// The handoffs among them, oldest first.
+    pub handoffs: Vec<Named>,
+}
+
+/// A handoff that travels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Named {
+    pub id: String,
+    pub ai: String,
+    pub task: String,
+}
+
+impl Cargo {
+    pub(crate) fn new<'t>(all: impl Iterator<Item = &'t Travelling>) -> Self {
+        let mut lines: Vec<_> = all.flat_map(|travelling| &travelling.lines).filter(|line| line.id.is_some()).collect();
+        lines.sort();
+        lines.dedup_by(|a, b| a.id == b.id);
+        let mut cargo = Cargo { records: lines.len(), ..Default::default() };
+        for line in lines {
+            let record = format::record::decode(&line.bytes);
+            let kind = record.as_ref().map_or_else(|| kind_of(&line.bytes), |record| record.body.kind().to_owned());
+            *cargo.kinds.entry(kind).or_default() += 1;
+            if let Some(record) = record
+                && let Body::Handoff(handoff) = &record.body
+            {
+                let id = record.head.id.as_str().to_owned();
+                cargo.handoffs.push(Named { id, ai: record.head.ai.clone(), task: handoff.task.clone() });
+            }
+        }
+        cargo
+    }
+}
+
+/// The kind of a record that is not understood.
+fn kind_of(line: &[u8]) -> String {
+    let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
+    value.and_then(|value| value.get("kind")?.as_str().map(str::to_owned)).unwrap_or_else(|| "unknown kind".to_owned())
+}
+
+/// `empirica.sync`: what may leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaves {
+    /// Everything.
+    All,
+    /// Handoffs, and their Markdown.
+    Handoffs,
+    /// Nothing.
+    Nothing,
+}
+
+impl Leaves {
+    /// As configured; everything when it is not.
+    pub fn configured(repo: &Repository) -> Result<Self> {
+        match repo.config("empirica.sync").as_deref() {
+            None | Some("all" | "true") => Ok(Leaves::All),
+            Some("handoffs") => Ok(Leaves::Handoffs),
+            Some("off" | "false") => Ok(Leaves::Nothing),
+            Some(other) => Err(Error::refused(format!("empirica.sync is '{other}'"))
+                .reason("it can be all, handoffs or off")
+                .suggest("Set it to one of these.")
+                .provided(other)
+                .command("git config empirica.sync handoffs")),
+        }
+    }
+
+    /// Whether a ref may leave.
+    pub fn may(self, name: &str) -> bool {
+        match self {
+            Leaves::All => true,
+            Leaves::Handoffs => name == MARKDOWN_REF || name == data_ref(Shelf::Handoffs),
+            Leaves::Nothing => false,
+        }
+    }
+}
+
+/// The remotes that notes go to: `empirica.remote`, else the one the current branch tracks, else `origin`, else the only
+/// one; empty when there is none.
+pub fn destinations(repo: &Repository) -> Vec<String> {
+    let configured = repo.config_all("empirica.remote");
+    if configured.is_empty() { remotes::default(repo).into_iter().collect() } else { configured }
+}
+
+/// Syncs with a remote, or with all that are configured. `say` gets what is to be known before something leaves.
+pub fn run(context: &Context<'_>, request: &Request, say: &mut dyn FnMut(&str)) -> Result<Outcome> {
+    let store = &context.store;
+    let leaves = Leaves::configured(context.repo)?;
+    let names = request.remote.clone().map_or_else(|| destinations(context.repo), |name| vec![name]);
+    if names.is_empty() {
+        return Err(no_remote(context.repo));
+    }
+    let places = names.iter().map(|name| remotes::place(context.repo, name)).collect::<Result<Vec<Place>>>()?;
+    let mut outcome = Outcome { dry_run: request.dry_run, ..Default::default() };
+    if !request.dry_run {
+        outcome.warnings = store.settle();
+        let flushed = store.flush();
+        outcome.warnings.extend(flushed.warnings);
+        if let Some(error) = flushed.degraded {
+            outcome.warnings.push(format!("what waits in the log could not be written to the notes: {error}"));
+        }
+    }
+    if leaves == Leaves::Nothing {
+        outcome.warnings.push("empirica.sync is off: what others shared was fetched, and nothing leaves".to_owned());
+    }
+    let mut failed = None;
+    for mut place in places {
+        place.name = empirica_secrets::redact_text(&place.name).map_or(place.name, |(name, _)| name);
+        let manner = Manner {
+            shown: request.shown,
+            in_hook: request.unattended,
+            plain_ssh: request.unattended && before_push::has_plain_ssh(context),
+            ..Default::default()
+        };
+        let trip =
+            Trip { store, place: &place, manner, leaves, allow_secret: request.allow_secret, redactions_alone: false };
+        let synced =
+            if request.dry_run { trip.look(&mut outcome.warnings) } else { trip.travel(&mut outcome.warnings, say) };
+        match synced {
+            Ok(synced) => outcome.remotes.push(synced),
+            // the others shall have it all the same
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    if !request.dry_run {
+        outcome.warnings.extend(store.settle());
+    }
+    failed.map_or(Ok(outcome), Err)
+}
+
+/// Fetches what each remote has and unites it; nothing leaves. Each has the time of `empirica.syncTimeout`, and nobody is asked anything.
+pub fn receive(context: &Context<'_>, names: Vec<String>, warnings: &mut Vec<String>) -> Vec<(String, Result<Synced>)> {
+    let (store, time) = (&context.store, before_push::time(context.repo, warnings));
+    let mut one = |name: &str, shown: &str| {
+        let place = Place { name: shown.to_owned(), ..remotes::place(context.repo, name)? };
+        let deadline = Some(Instant::now() + time);
+        let manner = Manner { in_hook: true, plain_ssh: before_push::has_plain_ssh(context), shown: false, deadline };
+        let leaves = Leaves::Nothing;
+        Trip { store, place: &place, manner, leaves, allow_secret: false, redactions_alone: false }
+            .travel(warnings, &mut |_| {})
+    };
+    let named = names.into_iter().map(|name| {
+        let shown = empirica_secrets::redact_text(&name).map_or_else(|| name.clone(), |(shown, _)| shown);
+        let received = one(&name, &shown);
+        (shown, received)
+    });
+    named.collect()
+}
+
+fn no_remote(repo: &Repository) -> Error {
+    let names = remotes::names(repo);
+    let error = Error::refused("there is no remote to sync with");
+    if names.is_empty() {
+        return error.reason("no remote is configured in this repository").suggest(text![
+            "Add one with git remote add origin URL, or give the URL or path: ",
+            empirica("sync").arg(blank("URL"))
+        ]);
+    }
+    let error = names.iter().fold(error, |error, name| error.alternative(name));
+    error
+        .reason("the current branch tracks none, none is called origin, and there are several")
+        .suggest("Name one, or say which one notes go to.")
+        .command(format!("git config empirica.remote {}", empirica_notes::git::repository::quote(&names[0])))
+}
+
+/// The status that follows from what travelled.
+pub(crate) fn status(standing: &Standing, incoming: bool, outgoing: bool, leaves: Leaves) -> Status {
+    match (incoming, outgoing && leaves.may(&standing.name)) {
+        (true, true) => Status::Exchanged,
+        (true, false) => Status::Received,
+        (false, true) => Status::Sent,
+        (false, false) if outgoing => Status::Kept,
+        (false, false) => Status::Unchanged,
+    }
+}
+
+/// Whether a process of ours was started by git that was started by us.
+pub(crate) fn is_nested(context: &Context<'_>) -> bool {
+    context.env.get(transfer::GUARD).is_some()
+}

@@ -1,0 +1,131 @@
+//! Tasks: the handoffs of a task id, who acted, what was decided and asked, and where it stands.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::context::Context;
+use crate::context::names;
+use crate::index::Index;
+use crate::task::state;
+use crate::task::state::Standing;
+use empirica_notes::error::{Command, Error, Result, blank, empirica};
+use empirica_notes::model::{Body, Id, Record};
+use empirica_notes::store::Scan;
+
+/// A task, and where it stands.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Task {
+    pub task_id: String,
+    pub standing: Standing,
+}
+
+/// Where a task stands; `None` for one of which nothing is stored.
+pub fn standing(context: &Context<'_>, task: &str) -> Result<Option<Standing>> {
+    let index = context.index()?;
+    let ids: Vec<Id> = index.of_tasks(Some(task))?.into_iter().map(|(_, id)| id).collect();
+    if ids.is_empty() {
+        return Ok(None);
+    }
+    let scan = about(&index, &ids)?;
+    Ok(Some(state::standing(&scan.records().collect::<Vec<_>>(), &index.aside(&ids)?)))
+}
+
+/// Handoffs with what receivers said of them, and the answers to that.
+pub fn about(index: &Index<'_>, handoffs: &[Id]) -> Result<Scan> {
+    let mut out = index.ids(handoffs)?;
+    let accepts = index.naming(handoffs, &["accept"])?;
+    let asking: Vec<Id> = accepts.records().map(|record| record.head.id.clone()).collect();
+    out.merge(accepts);
+    out.merge(index.naming(&asking, &["answer"])?);
+    Ok(out)
+}
+
+/// One task.
+pub fn show(context: &Context<'_>, given: &str) -> Result<(Task, Vec<String>)> {
+    let warnings = context.store.settle();
+    let task_id = names::task(context, given)?;
+    let standing = standing(context, &task_id)?.ok_or_else(Error::unstored)?;
+    Ok((Task { task_id, standing }, warnings))
+}
+
+/// The tasks, what happened last first; `open_only` those that are not complete.
+pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Task>, Vec<String>)> {
+    let warnings = context.store.settle();
+    let index = context.index()?;
+    let found = index.of_tasks(None)?;
+    let ids: Vec<Id> = found.iter().map(|(_, id)| id.clone()).collect();
+    let (scan, aside) = (about(&index, &ids)?, index.aside(&ids)?);
+    // whose handoff an acknowledgement or an answer is about
+    let task_of: BTreeMap<&Id, &str> = found.iter().map(|(task, id)| (id, task.as_str())).collect();
+    let mut accepted: BTreeMap<&Id, &str> = BTreeMap::new();
+    let mut of_task: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
+    for record in scan.records() {
+        let id = &record.head.id;
+        let task = match &record.body {
+            Body::Accept(accept) => task_of.get(&accept.of).inspect(|task| {
+                accepted.insert(id, task);
+            }),
+            Body::Answer(answer) => accepted.get(&answer.of),
+            _ => task_of.get(id),
+        };
+        if let Some(task) = task {
+            of_task.entry(task).or_default().push(record);
+        }
+    }
+    let standing = |(task, records): (&str, Vec<&Record>)| Task {
+        task_id: task.to_owned(),
+        standing: state::standing(&records, &aside),
+    };
+    let mut out: Vec<Task> = of_task.into_iter().map(standing).collect();
+    out.retain(|task| !open_only || task.standing.status != state::Status::Complete);
+    out.sort_by(|a, b| last(b).cmp(&last(a)));
+    Ok((out, warnings))
+}
+
+fn last(task: &Task) -> Option<&Id> {
+    task.standing.steps.last().map(|step| &step.head.id)
+}
+
+/// The command that resolves an escalated task.
+pub fn resolve_command(standing: &Standing) -> Option<Command> {
+    let step = standing.escalation()?;
+    let handoff = match &step.deed {
+        state::Deed::Accept(accept) => &accept.of,
+        _ => &step.head.id,
+    };
+    Some(empirica("accept").arg(handoff.short()).option("--resolution", blank("<how it was resolved>")))
+}
+
+/// Refuses what would go on with an escalated task. `kind` is what is to be handed over.
+pub fn may_go_on(task: &str, standing: &Standing, kind: &str) -> Result<()> {
+    if standing.status != state::Status::Escalated || (kind == "escalation" && !standing.is_with_a_person()) {
+        return Ok(());
+    }
+    let Some((step, resolve)) = standing.escalation().zip(resolve_command(standing)) else {
+        return Ok(());
+    };
+    let suggestion = match standing.is_with_a_person() {
+        true => "It goes on when somebody says how it was resolved.",
+        false => "Escalate it with a handoff of the type escalation, or say how it was resolved.",
+    };
+    Err(Error::refused(format!("the task '{task}' is escalated"))
+        .reason(format!("{} escalated it at {}; it waits for a person", step.head.ai, step.head.at))
+        .suggest(suggestion)
+        .command(resolve)
+        .command(show_command(task)))
+}
+
+/// The command that shows a task.
+pub fn show_command(task: &str) -> Command {
+    empirica("task show").arg(task)
+}
+
+/// The ids of handoffs that somebody of another session than theirs took up, among these records.
+pub fn taken_up<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Id> {
+    let by_others = records.into_iter().filter_map(|record| match &record.body {
+        // whose own handoff it is, it concerns no other session
+        Body::Accept(accept) if !accept.concerns.is_empty() => Some(accept.of.clone()),
+        _ => None,
+    });
+    by_others.collect()
+}

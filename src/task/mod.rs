@@ -1,0 +1,7 @@
+//! Tasks: the handoffs of one task id, and their state.
+
+pub mod handoffs;
+pub mod list;
+pub mod questions;
+pub mod state;
+pub mod view;

@@ -1,0 +1,189 @@
+//! The language of `search`: words, phrases, beginnings of words, what must not be there, and fields.
+
+use crate::text::words::words;
+use empirica_notes::error::{Error, Result, empirica};
+
+/// The kinds that can be searched, as they are asked for and in the words of the `kind` key.
+const KINDS: [(&str, &str); 6] = [
+    ("deadend", "dead_end"),
+    ("finding", "finding"),
+    ("unknown", "unknown"),
+    ("decision", "decision"),
+    ("mistake", "mistake"),
+    ("handoff", "handoff"),
+];
+
+/// The most characters of a query.
+pub const LONGEST: usize = 4000;
+
+/// A word or a phrase.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Term {
+    /// As it was said, without quotes; its signs part its words, which are found one after the other.
+    pub text: String,
+    /// Whether its last word is only the beginning of one.
+    pub is_prefix: bool,
+}
+
+/// The terms that have a word: signs are not searched.
+pub fn findable(terms: Vec<Term>) -> Vec<Term> {
+    terms.into_iter().filter(|term| !words(&term.text).is_empty()).collect()
+}
+
+/// What is asked. All lists may be empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    /// What must be there, all of it.
+    pub wanted: Vec<Term>,
+    /// What must not be there, any of it.
+    pub unwanted: Vec<Term>,
+    /// The kinds to look in, in the words of the `kind` key; all for none.
+    pub kinds: Vec<&'static str>,
+    /// The agents whose records count; all for none.
+    pub ais: Vec<String>,
+    /// The sessions whose records count, as they were named; all for none.
+    pub sessions: Vec<String>,
+}
+
+/// The word of the `kind` key for a kind as people write it: `deadend`, `dead-end`, `Dead_Ends`.
+pub fn kind(word: &str) -> Option<&'static str> {
+    let plain: String = word.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
+    let one = plain.strip_suffix('s').unwrap_or(&plain);
+    KINDS.iter().find(|(asked, _)| *asked == one).map(|(_, kind)| *kind)
+}
+
+/// Reads a query. A field that is not known is text, and so is a known one without a value; a quote that does not close is
+/// a sign like others. A kind that is none, and a query of more than [`LONGEST`] characters, are usage errors.
+pub fn parse(text: &str) -> Result<Query> {
+    if text.chars().count() > LONGEST {
+        return Err(Error::usage(format!("a query has at most {LONGEST} characters"))
+            .reason("search finds the records that have all words of it")
+            .suggest("Give the few words that matter; search --like takes long texts.")
+            .command(empirica("help").arg("search")));
+    }
+    let mut out = Query::default();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let (said, after) = match rest.strip_prefix('-') {
+            Some(said) if !said.starts_with(char::is_whitespace) && !said.is_empty() => (said, true),
+            _ => (rest, false),
+        };
+        let is_unwanted = after;
+        if !is_unwanted && let Some((name, value, left)) = field(said) {
+            out.add(name, value)?;
+            rest = left.trim_start();
+            continue;
+        }
+        let (text, left) = quoted(said).unwrap_or_else(|| word(said));
+        let bare = left.trim_start_matches('*');
+        let (text, is_prefix) = match text.trim_end_matches('*') {
+            cut if cut.len() < text.len() && !said.starts_with('"') => (cut, true),
+            _ => (text, bare.len() < left.len()),
+        };
+        let list = if is_unwanted { &mut out.unwanted } else { &mut out.wanted };
+        let term = Term { text: text.to_owned(), is_prefix };
+        if !term.text.is_empty() && !list.contains(&term) {
+            list.push(term);
+        }
+        rest = bare.trim_start();
+    }
+    Ok(out)
+}
+
+impl Query {
+    fn add(&mut self, name: &str, value: &str) -> Result<()> {
+        match name {
+            "ai" => self.ais.push(value.to_owned()),
+            "session" => self.sessions.push(value.to_owned()),
+            _ => {
+                for word in value.split(',').filter(|word| !word.is_empty()) {
+                    self.kinds.push(kind(word).ok_or_else(|| no_kind(word))?);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn no_kind(word: &str) -> Error {
+    let error = Error::usage(format!("'{word}' is no kind of record that is searched"))
+        .provided(word)
+        .reason("kind: takes the name of a kind")
+        .suggest("Use one of these, or put the word into quotes to search for it as it is.");
+    KINDS.iter().fold(error, |error, (asked, _)| error.alternative(format!("kind:{asked}")))
+}
+
+/// Up to the next white space, which is not at its beginning.
+fn word(text: &str) -> (&str, &str) {
+    text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()))
+}
+
+/// What stands in quotes that close, and what follows.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    text.strip_prefix('"')?.split_once('"')
+}
+
+/// A field that is known, its value, and what follows.
+fn field(text: &str) -> Option<(&'static str, &str, &str)> {
+    let (name, value) = text.split_once(':')?;
+    let name = ["kind", "ai", "session"].into_iter().find(|known| name.eq_ignore_ascii_case(known))?;
+    let (value, left) = quoted(value).unwrap_or_else(|| word(value));
+    (!value.trim_matches(',').is_empty()).then_some((name, value, left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Vec<String>, Vec<String>) {
+        let query = parse(text).expect("a query");
+        let shown = |terms: Vec<Term>| {
+            terms.into_iter().map(|term| term.text + if term.is_prefix { "*" } else { "" }).collect::<Vec<_>>()
+        };
+        (shown(query.wanted), shown(query.unwanted))
+    }
+
+    fn wanted(text: &str) -> Vec<String> {
+        read(text).0
+    }
+
+    #[test]
+    fn words_phrases_beginnings_and_exclusions_are_told_apart() {
+        assert_eq!(wanted("flaky  login\ttest"), ["flaky", "login", "test"]);
+        assert_eq!(wanted("\"flaky login\" test"), ["flaky login", "test"]);
+        assert_eq!(wanted("tok* \"flaky lo\"* **"), ["tok*", "flaky lo*"]);
+        assert_eq!(wanted("\"a*\" \"b"), ["a*", "\"b"]);
+        assert_eq!(wanted("a a \"a\""), ["a"], "once is enough");
+        assert_eq!(
+            read("login -flaky -\"a b\" - x"),
+            (vec!["login".into(), "-".into(), "x".into()], vec!["flaky".into(), "a b".into()])
+        );
+        assert_eq!(wanted("  "), [""; 0]);
+        assert_eq!(wanted("AND OR NEAR( a+b ^c {d}"), ["AND", "OR", "NEAR(", "a+b", "^c", "{d}"]);
+        assert_eq!(wanted("a \"\" b"), ["a", "b"]);
+    }
+
+    #[test]
+    fn signs_are_no_words() {
+        let query = parse("a - \"令\" ! \"… ?\"* \u{301}").expect("a query");
+        let texts: Vec<String> = findable(query.wanted).into_iter().map(|term| term.text).collect();
+        assert_eq!(texts, ["a", "令"]);
+    }
+
+    #[test]
+    fn known_fields_filter_and_others_are_text() {
+        let query =
+            parse("kind:deadend,Findings KIND:dead-end ai:codex ai:\"claude code\" session:latest x").expect("a query");
+        assert_eq!(query.kinds, ["dead_end", "finding", "dead_end"]);
+        assert_eq!(query.ais, ["codex", "claude code"]);
+        assert_eq!((query.sessions, query.wanted.len()), (vec!["latest".to_owned()], 1));
+        assert_eq!(
+            wanted("foo:bar http://x/y kind: ai: \"kind:finding\""),
+            ["foo:bar", "http://x/y", "kind:", "ai:", "kind:finding"]
+        );
+        let error = parse("kind:findng").expect_err("no kind");
+        assert_eq!(error.alternatives().len(), KINDS.len());
+        assert!(parse(&"a ".repeat(LONGEST / 2)).is_ok());
+        assert!(parse(&"a ".repeat(LONGEST)).is_err());
+    }
+}
