@@ -12,10 +12,10 @@ use empirica_notes::model::assessment::CommitLine;
 use empirica_notes::model::handoff::MadeIn;
 use empirica_notes::model::journal::{DeadEnd, Decision, Evidence, Finding, Resolve, Unknown};
 use empirica_notes::model::session::{SessionEnd, SessionStart};
-use empirica_notes::model::{Assessment, Body, Head, Id, Phase, Record, SessionId, Shelf, Vector, Vectors};
+use empirica_notes::model::{Assessment, Body, Envelope, Id, Namespace, Phase, Record, SessionId, Vector, Vectors};
 use empirica_notes::store::Render;
-use git_empirica::fold::handoff_report::{Said, Work, report};
-use git_empirica::fold::session_state::Gathered;
+use git_empirica::fold::handoff_report::{GitWork, HandoffInput, report};
+use git_empirica::fold::session_state::SessionRecords;
 use git_empirica::handoff::note::BuiltIn;
 
 use super::common::{Bench, run};
@@ -28,7 +28,7 @@ pub const AGENTS: [(&str, usize); 6] =
 const BEGIN: u64 = 1_700_000_000;
 const BETWEEN: u64 = 600;
 const FILES: usize = 400;
-/// The refs of the notes: one for each shelf, in their order, then the Markdown.
+/// The refs of the notes: one for each namespace, in their order, then the Markdown.
 const REFS: [&str; 4] =
     ["empirica/data/journal", "empirica/data/checkpoints", "empirica/data/handoffs", "empirica/handoffs"];
 const WHO: &str = "Bench <bench@example.com>";
@@ -116,15 +116,15 @@ fn notes(to: &mut dyn Write, words: &mut Words, made: &[Made]) {
         for record in session(words, &made[i - 1], &made[i], i) {
             let line = record::encode(&record) + "\n";
             let after = record.head.commit.as_ref() == Some(&made[i].id);
-            match record.body.shelf() {
-                Some(Shelf::Handoffs) => {
+            match record.body.namespace() {
+                Some(Namespace::Handoffs) => {
                     let block =
                         BuiltIn.blocks(std::slice::from_ref(&record), &BTreeSet::new(), false).expect("a block");
                     blob(to, 2, i, &line);
                     blob(to, 3, i, &format!("{}\n", block.concat()));
                 }
-                shelf => {
-                    let at = usize::from(shelf == Some(Shelf::Checkpoints));
+                namespace => {
+                    let at = usize::from(namespace == Some(Namespace::Checkpoints));
                     if after { &mut next[at] } else { &mut standing[at] }.push_str(&line);
                 }
             }
@@ -223,17 +223,17 @@ fn session(words: &mut Words, before: &Made, after: &Made, i: usize) -> Vec<Reco
         session.say(words, after, Body::Resolve(answer));
     }
     session.assess(words, after, Phase::Postflight, 50);
-    let gathered = Gathered::collect(&session.records, &session.id).expect("a session");
-    let work = Work {
+    let gathered = SessionRecords::collect(&session.records, &session.id).expect("a session");
+    let work = GitWork {
         commits: vec![CommitLine { commit: after.id.clone(), subject: after.subject.clone() }],
         files: after.files.clone(),
         git: Some(MadeIn { commit: Some(after.id.clone()), branch: Some("main".to_owned()), ..MadeIn::default() }),
     };
-    let said = Said {
+    let said = HandoffInput {
         accomplished: vec![words.text(6)],
         context: Some(words.text(20)),
         next_steps: Some(vec![words.text(5)]),
-        ..Said::default()
+        ..HandoffInput::default()
     };
     let handoff = report(&gathered, work, said, when(session.ms));
     session.say(words, after, Body::Handoff(Box::new(handoff)));
@@ -261,7 +261,7 @@ impl Saying {
             b & 0xffff_ffff_ffff
         );
         let id = Id::parse(&id).expect("a record's id");
-        let head = Head {
+        let head = Envelope {
             v: 1,
             id: id.clone(),
             session: Some(self.id.clone()),

@@ -184,8 +184,8 @@ fn index(bench: &mut Bench, places: &[Place]) {
 /// The ids of all notes of the data refs, a line each.
 fn blobs(bench: &Bench, path: &Path) -> String {
     let mut all = String::new();
-    for shelf in ["journal", "checkpoints", "handoffs"] {
-        let mut list = bench.git(path, &["notes", &format!("--ref=empirica/data/{shelf}"), "list"]);
+    for namespace in ["journal", "checkpoints", "handoffs"] {
+        let mut list = bench.git(path, &["notes", &format!("--ref=empirica/data/{namespace}"), "list"]);
         let list = list.stdout(Stdio::piped()).output().expect("git notes list");
         for line in String::from_utf8(list.stdout).expect("ids").lines() {
             all.push_str(line.split(' ').next().expect("an id"));

@@ -49,9 +49,9 @@ impl Bench {
         let text =
             "the cache is keyed by user and nonce, so that a second login in the same minute gets its own token "
                 .repeat(3);
-        let head = |i: usize, shelf: usize, kind: &str| {
+        let head = |i: usize, namespace: usize, kind: &str| {
             format!(
-                r#"{{"v":1,"id":"018c0000-0000-7{shelf:03x}-8000-{i:012x}","kind":"{kind}","session":"{session}","ai":"bench","at":"2023-11-14T22:13:20.000Z","commit":"{}","tree":null"#,
+                r#"{{"v":1,"id":"018c0000-0000-7{namespace:03x}-8000-{i:012x}","kind":"{kind}","session":"{session}","ai":"bench","at":"2023-11-14T22:13:20.000Z","commit":"{}","tree":null"#,
                 commits[i]
             )
         };

@@ -102,13 +102,13 @@ impl Bench {
         let tracking = "refs/notes/empirica/remotes/origin/data/journal";
         let commits = self.git(repo, &["rev-list", "main"]).stdout(std::process::Stdio::piped()).output();
         let commits = String::from_utf8(commits.expect("git").stdout).expect("ids");
-        for (shelf, name) in [(1, reference), (2, tracking)] {
+        for (namespace, name) in [(1, reference), (2, tracking)] {
             let mut stream = format!("commit {name}\ncommitter Bench <b@example.com> 1700000000 +0000\ndata 0\n");
             let all: Vec<&str> = commits.lines().collect();
             let mut notes = vec![String::new(); all.len()];
             for i in 0..10_000 {
                 notes[i % all.len()].push_str(&format!(
-                    "{{\"v\":1,\"id\":\"018c0000-0000-7{shelf:03x}-8000-{i:012x}\",\"kind\":\"finding\",\"session\":\"11111111-2222-4333-8444-555555555555\",\"ai\":\"bench\",\"at\":\"2023-11-14T22:13:20.000Z\",\"commit\":\"{}\",\"tree\":null,\"text\":\"the cache is keyed by user and nonce, so that a second login gets its own token\"}}\n",
+                    "{{\"v\":1,\"id\":\"018c0000-0000-7{namespace:03x}-8000-{i:012x}\",\"kind\":\"finding\",\"session\":\"11111111-2222-4333-8444-555555555555\",\"ai\":\"bench\",\"at\":\"2023-11-14T22:13:20.000Z\",\"commit\":\"{}\",\"tree\":null,\"text\":\"the cache is keyed by user and nonce, so that a second login gets its own token\"}}\n",
                     all[i % all.len()]
                 ));
             }

@@ -69,7 +69,7 @@ pub fn begun<'p>(place: &'p Place, name: &str) -> Repo<'p> {
 /// How many records are stored or wait.
 fn stored(repo: &Repo<'_>) -> usize {
     repo.run(["flush"]).ok();
-    ["journal", "checkpoints", "handoffs"].iter().map(|shelf| repo.lines(shelf).len()).sum()
+    ["journal", "checkpoints", "handoffs"].iter().map(|namespace| repo.lines(namespace).len()).sum()
 }
 
 #[test]

@@ -28,9 +28,9 @@ impl Writer {
         id
     }
 
-    fn store(&mut self, repo: &Repo<'_>, shelf: &str) {
+    fn store(&mut self, repo: &Repo<'_>, namespace: &str) {
         let note = std::mem::take(&mut self.lines).join("\n") + "\n";
-        repo.set_note(&format!("refs/notes/empirica/data/{shelf}"), &repo.head(), note.as_bytes());
+        repo.set_note(&format!("refs/notes/empirica/data/{namespace}"), &repo.head(), note.as_bytes());
     }
 }
 
@@ -278,7 +278,7 @@ fn texts_forge_no_structure_and_drive_no_terminal() {
         }
     }
     let json = repo.json(["bootstrap", "--budget", "90000"]);
-    assert_eq!(json["unknowns"][0]["text"], text, "the document has it as it is");
+    assert_eq!(json["unknowns"][0]["text"], text, "the document has it is");
 }
 
 /// A line of Markdown without its code spans and what is escaped.

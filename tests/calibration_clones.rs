@@ -10,10 +10,10 @@ use empirica_notes::model::journal::Evidence;
 use empirica_notes::model::record::{Attach, Supersede};
 use empirica_notes::model::session::{SessionEnd, SessionStart};
 use empirica_notes::model::vectors::{Vector, Vectors};
-use empirica_notes::model::{Body, Head, Id, Phase, Record, SessionId};
+use empirica_notes::model::{Body, Envelope, Id, Phase, Record, SessionId};
 use git_empirica::fold::assessment::belief::{beliefs, differences};
-use git_empirica::fold::assessment::track_record::{Entry, Score};
-use git_empirica::fold::session_state::Gathered;
+use git_empirica::fold::assessment::track_record::{Score, TrackEntry};
+use git_empirica::fold::session_state::SessionRecords;
 
 use crate::harness::Place;
 
@@ -69,7 +69,7 @@ fn session(n: usize) -> SessionId {
 }
 
 fn record(n: usize, of: usize, body: Body) -> Record {
-    let head = Head {
+    let head = Envelope {
         v: 1,
         id: id(n),
         session: Some(session(of)),
@@ -118,7 +118,7 @@ fn what_is_done_for_a_session_does_not_move_its_end() {
         record(3, 0, Body::Attach(attach)),
         record(4, 0, Body::Supersede(Supersede { of: id(0), by: id(1) })),
     ];
-    let gathered = Gathered::collect(&records, &session(0)).expect("a session");
+    let gathered = SessionRecords::collect(&records, &session(0)).expect("a session");
     assert_eq!(gathered.end, id(2));
 }
 
@@ -146,8 +146,8 @@ proptest! {
         bodies in vec((0usize..4, body()), 0..30),
     ) {
         let records: Vec<Record> = bodies.into_iter().enumerate().map(|(n, (of, body))| record(n, of, body)).collect();
-        let all: Vec<Gathered> = (0..4).filter_map(|of| Gathered::collect(&records, &session(of))).collect();
-        let entries: Vec<Entry> = all.iter().map(Entry::of).collect();
+        let all: Vec<SessionRecords> = (0..4).filter_map(|of| SessionRecords::collect(&records, &session(of))).collect();
+        let entries: Vec<TrackEntry> = all.iter().map(TrackEntry::of).collect();
         let score = Score::of(&entries);
         prop_assert_eq!(&score, &Score::of(entries.iter().rev()));
         prop_assert_eq!(score.judged + score.active + score.no_outcome + score.no_forecast, entries.len());

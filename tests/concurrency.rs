@@ -104,8 +104,8 @@ fn of_32_writers_on_many_commits_every_record_is_kept_on_its_own() {
     let ids: Vec<(String, &str)> = writers.into_iter().map(|(child, commit)| (acknowledged(child), commit)).collect();
     all_there(&repo, &ids.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>());
     for (id, commit) in ids {
-        let shelves = ["journal", "checkpoints", "handoffs"];
-        let notes = shelves.map(|shelf| repo.note(&format!("refs/notes/empirica/data/{shelf}"), commit));
+        let namespaces = ["journal", "checkpoints", "handoffs"];
+        let notes = namespaces.map(|namespace| repo.note(&format!("refs/notes/empirica/data/{namespace}"), commit));
         assert!(notes.concat().contains(&id), "{id} is not on {commit}");
     }
     // the worktrees can go: nothing that matters lay in them
@@ -207,9 +207,9 @@ fn degraded(place: &mut Place, block: impl Fn(&Repo<'_>), unblock: impl Fn(&Repo
     let json = repo.json(["checkpoint", "-v", "know=0.6", "--session", &session]);
     assert_eq!(json["degraded_mode"], false, "{json}");
     assert_eq!(repo.json(["status"])["unflushed"], 0);
-    for (id, shelf) in ids.iter().zip(["journal", "checkpoints", "handoffs"]) {
-        let note = repo.note(&format!("refs/notes/empirica/data/{shelf}"), &commit);
-        let line = note.lines().find(|line| line.contains(&id.to_string())).expect(shelf);
+    for (id, namespace) in ids.iter().zip(["journal", "checkpoints", "handoffs"]) {
+        let note = repo.note(&format!("refs/notes/empirica/data/{namespace}"), &commit);
+        let line = note.lines().find(|line| line.contains(&id.to_string())).expect(namespace);
         let record: Value = serde_json::from_str(line).expect("a record");
         assert_eq!(record["commit"], *commit);
         assert!(record["at"].as_str().expect("a time").starts_with("2026-03-01T12:00:00"), "{line}");

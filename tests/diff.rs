@@ -199,8 +199,8 @@ fn in_another_clone_what_was_not_fetched_is_missing() {
     repo.json(["finding", "Said later"]);
     let taken = repo.json(["checkpoint"]);
     // the checkpoint comes without the journal it was made from
-    let shelf = "refs/notes/empirica/data/checkpoints";
-    early.git(["fetch", "-q", "../r", &format!("+{shelf}:{shelf}")]).ok();
+    let namespace = "refs/notes/empirica/data/checkpoints";
+    early.git(["fetch", "-q", "../r", &format!("+{namespace}:{namespace}")]).ok();
     let json = early.json(["diff", &id(&taken, "checkpoint_id")]);
     assert_eq!(json["lost"][0]["what"], "1 finding is missing", "{json}");
     assert_eq!(json["lost"][0]["items"], json!(["Said later"]));

@@ -58,7 +58,7 @@ pub fn begun<'p>(place: &'p Place) -> Repo<'p> {
     repo
 }
 
-/// Stores one record of each shelf while a fault is there: each succeeds, says that it is degraded, where it is (`storage`)
+/// Stores one record of each namespace while a fault is there: each succeeds, says that it is degraded, where it is (`storage`)
 /// and why; everything reads it; `status` counts it and says why it waits. Returns the ids.
 #[track_caller]
 pub fn says_and_reads(repo: &Repo<'_>, wrap: Wrap<'_>, storage: &str) -> Vec<String> {
@@ -113,7 +113,7 @@ pub fn drains(place: &mut Place, made_on: &str, ids: &[String]) {
         let quoted = format!("\"id\":\"{id}\",\"kind\"");
         let found: Vec<Value> = ["journal", "checkpoints", "handoffs"]
             .iter()
-            .flat_map(|shelf| repo.lines(shelf))
+            .flat_map(|namespace| repo.lines(namespace))
             .filter(|line| line.contains(&quoted))
             .map(|line| serde_json::from_str(&line).expect("a record"))
             .collect();
@@ -190,8 +190,8 @@ fn a_full_object_store_loses_nothing() {
             format!("{:016x}", seed)
         };
         let long: String = (0..20_000).map(|_| noise()).collect();
-        for shelf in ["journal", "checkpoints", "handoffs"] {
-            let reference = format!("refs/notes/empirica/data/{shelf}");
+        for namespace in ["journal", "checkpoints", "handoffs"] {
+            let reference = format!("refs/notes/empirica/data/{namespace}");
             let note = repo.note(&reference, &repo.head());
             repo.set_note(&reference, &repo.head(), format!("{note}{long}\n").as_bytes());
         }
@@ -348,8 +348,8 @@ fn overwrite(repo: &Repo<'_>, reference: &str, content: &str) {
 
 #[test]
 fn a_corrupt_ref_of_ours_is_mended_by_the_command_that_is_named() {
-    for shelf in ["journal", "checkpoints", "handoffs"] {
-        let name = format!("refs/notes/empirica/data/{shelf}");
+    for namespace in ["journal", "checkpoints", "handoffs"] {
+        let name = format!("refs/notes/empirica/data/{namespace}");
         mended_by_its_own_command(|repo| overwrite(repo, &name, "garbage\n"), &name);
     }
 }

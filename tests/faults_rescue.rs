@@ -42,7 +42,11 @@ fn damage(repo: &Repo<'_>, id: &str, how: &str) {
 }
 
 fn all(repo: &Repo<'_>) -> String {
-    ["journal", "handoffs", "checkpoints"].iter().flat_map(|shelf| repo.lines(shelf)).collect::<Vec<_>>().join("\n")
+    ["journal", "handoffs", "checkpoints"]
+        .iter()
+        .flat_map(|namespace| repo.lines(namespace))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Runs the commands that doctor names until it finds nothing wrong.

@@ -17,7 +17,7 @@ const SHELVES: [&str; 3] = ["journal", "checkpoints", "handoffs"];
 /// No room, no permission, a broken disk.
 const ERRORS: [(&str, i32); 3] = [("ENOSPC", 28), ("EACCES", 13), ("EIO", 5)];
 
-/// A stored line: shelf, object, text.
+/// A stored line: namespace, object, text.
 type Line = (String, String, String);
 
 /// A prepared repository, to be copied, and what was in it.
@@ -147,18 +147,18 @@ impl Template {
         assert_eq!((&flushed["degraded_mode"], &flushed["waiting"]), (&false.into(), &0.into()), "{flushed}");
         let all = notes(repo);
         let texts: BTreeSet<(&str, &str)> =
-            all.iter().map(|(shelf, _, text)| (shelf.as_str(), text.as_str())).collect();
+            all.iter().map(|(namespace, _, text)| (namespace.as_str(), text.as_str())).collect();
         let count =
             |id: &str| all.iter().filter(|(.., text)| text.contains(&format!("\"id\":\"{id}\",\"kind\""))).count();
         if !self.write.rewrites || self.write.damaged {
-            for (shelf, _, text) in self.lines.iter().chain(&logged) {
-                assert!(texts.contains(&(shelf, text)), "lost: {text}");
+            for (namespace, _, text) in self.lines.iter().chain(&logged) {
+                assert!(texts.contains(&(namespace, text)), "lost: {text}");
             }
         }
         let mut known: BTreeMap<(&str, &str, String), &str> = BTreeMap::new();
-        for (shelf, on, text) in &all {
+        for (namespace, on, text) in &all {
             let id = serde_json::from_str::<Value>(text).expect("a record")["id"].as_str().expect("an id").to_owned();
-            let other = known.insert((shelf, on, id), text);
+            let other = known.insert((namespace, on, id), text);
             assert_eq!(other, None, "twice: {text}");
         }
         assert_eq!(count(after["id"].as_str().expect("an id")), 1, "what was said afterwards");
@@ -191,7 +191,7 @@ fn mend(repo: &Repo<'_>, said: &Value) {
 /// Whether a lock that git would take is on one of our refs.
 fn locked(repo: &Repo<'_>) -> bool {
     let base = repo.path.join(".git/refs/notes/empirica");
-    let data = SHELVES.iter().map(|shelf| base.join(format!("data/{shelf}.lock")));
+    let data = SHELVES.iter().map(|namespace| base.join(format!("data/{namespace}.lock")));
     data.chain([base.join("handoffs.lock")]).any(|lock| lock.exists())
 }
 
@@ -205,14 +205,14 @@ fn refs(repo: &Repo<'_>) -> BTreeMap<String, String> {
 /// Every line of our data notes, as git reads them.
 fn notes(repo: &Repo<'_>) -> BTreeSet<Line> {
     let mut places = Vec::new();
-    for shelf in SHELVES {
-        let reference = format!("refs/notes/empirica/data/{shelf}");
+    for namespace in SHELVES {
+        let reference = format!("refs/notes/empirica/data/{namespace}");
         let listed = repo.git(["ls-tree", "-r", "--format=%(objectname) %(path)", &reference]);
         for line in listed.out.lines() {
             let (blob, path) = line.split_once(' ').expect("two words");
             let on = path.replace('/', "");
             if on.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-                places.push((shelf, on, blob.to_owned()));
+                places.push((namespace, on, blob.to_owned()));
             }
         }
     }
@@ -222,11 +222,11 @@ fn notes(repo: &Repo<'_>) -> BTreeSet<Line> {
     let text = fed(command, wanted.as_bytes()).ok().out;
     let mut rest = text.as_str();
     let mut out = BTreeSet::new();
-    for (shelf, on, _) in places {
+    for (namespace, on, _) in places {
         let (head, after) = rest.split_once('\n').expect("a header");
         let size: usize = head.rsplit(' ').next().and_then(|size| size.parse().ok()).expect("a size");
         for line in after[..size].lines().filter(|line| !line.is_empty()) {
-            assert!(out.insert((shelf.to_owned(), on.clone(), line.to_owned())), "twice in a note: {line}");
+            assert!(out.insert((namespace.to_owned(), on.clone(), line.to_owned())), "twice in a note: {line}");
         }
         rest = &after[size + 1..];
     }
@@ -243,10 +243,10 @@ fn logged(repo: &Repo<'_>) -> BTreeSet<Line> {
             let whole = text.rfind('\n').map_or("", |end| &text[..end]);
             for line in whole.lines() {
                 let words: Vec<&str> = line.splitn(3, ' ').collect();
-                if let [shelf, on, record] = words[..]
+                if let [namespace, on, record] = words[..]
                     && serde_json::from_str::<Value>(record).is_ok()
                 {
-                    out.insert((shelf.to_owned(), on.to_owned(), record.to_owned()));
+                    out.insert((namespace.to_owned(), on.to_owned(), record.to_owned()));
                 }
             }
         }

@@ -52,7 +52,7 @@ fn words(arguments: &[&str]) -> Vec<String> {
 
 fn nothing_more(_: &Repo<'_>) {}
 
-/// A session with a record of each shelf in the notes, and one that waits in the log.
+/// A session with a record of each namespace in the notes, and one that waits in the log.
 fn work<'p>(place: &'p Place) -> Repo<'p> {
     let repo = place.repo("r");
     repo.git(["config", "empirica.lockTimeout", "300ms"]).ok();

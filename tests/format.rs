@@ -253,8 +253,8 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     keys(&repo.fails(2, ["preflight", "-v", "knwo=0.5"]), &mut answered);
 
     let mut stored = BTreeSet::new();
-    for shelf in ["journal", "checkpoints", "handoffs"] {
-        for line in repo.lines(shelf) {
+    for namespace in ["journal", "checkpoints", "handoffs"] {
+        for line in repo.lines(namespace) {
             let record: Value = serde_json::from_str(&line).expect("a record");
             stored.insert(record["kind"].as_str().expect("a kind").to_owned());
             keys(&record, &mut stored);

@@ -74,8 +74,8 @@ fn who_comes_too_late_is_told_who_has_them_and_a_third_takes_them_in_another_clo
     assert_eq!(clone.fails(1, ["goal", "take", &bob])["reason"], "it had none, or all are closed");
     // it comes back to where they were set
     clone.json(["flush"]);
-    let shelf = "refs/notes/empirica/data/journal";
-    repo.git(["fetch", "-q", "../clone", &format!("+{shelf}:{shelf}")]).ok();
+    let namespace = "refs/notes/empirica/data/journal";
+    repo.git(["fetch", "-q", "../clone", &format!("+{namespace}:{namespace}")]).ok();
     let goal = repo.json(["goal", "show", &first])["goal"].clone();
     assert_eq!((&goal["status"], &goal["evidence"]), (&"done".into(), &"all green".into()));
     assert_eq!((&goal["session_id"], &goal["progress"]), (&cy.as_str().into(), &"2/4 subtasks".into()));

@@ -290,9 +290,9 @@ impl Repo<'_> {
         if ran.code == 0 { ran.out } else { String::new() }
     }
 
-    /// Every record line of a shelf, as git reads the notes.
-    pub fn lines(&self, shelf: &str) -> Vec<String> {
-        let reference = format!("refs/notes/empirica/data/{shelf}");
+    /// Every record line of a namespace, as git reads the notes.
+    pub fn lines(&self, namespace: &str) -> Vec<String> {
+        let reference = format!("refs/notes/empirica/data/{namespace}");
         let list = self.git(["notes", "--ref", &reference, "list"]).out;
         let mut out = Vec::new();
         for line in list.lines() {

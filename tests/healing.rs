@@ -50,7 +50,7 @@ fn ids(repo: &Repo<'_>) -> Vec<String> {
     ids
 }
 
-/// Every record line of every shelf, sorted; a line on two objects comes twice.
+/// Every record line of every namespace, sorted; a line on two objects comes twice.
 fn lines(repo: &Repo<'_>) -> Vec<String> {
     let mut lines: Vec<String> = ["journal", "checkpoints", "handoffs"].iter().flat_map(|s| repo.lines(s)).collect();
     lines.sort();

@@ -220,8 +220,8 @@ fn lines_that_are_not_understood_break_nothing_and_survive_our_writes() {
         b"\r".to_vec(),
     ];
     repo.set_note(JOURNAL, &repo.head(), &(lines.join(&b'\n')));
-    for shelf in ["handoffs", "checkpoints"] {
-        repo.set_note(&format!("refs/notes/empirica/data/{shelf}"), &repo.head(), &(lines.join(&b'\n')));
+    for namespace in ["handoffs", "checkpoints"] {
+        repo.set_note(&format!("refs/notes/empirica/data/{namespace}"), &repo.head(), &(lines.join(&b'\n')));
     }
     readers_work(&repo);
     repo.start("a", "t");

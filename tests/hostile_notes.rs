@@ -106,7 +106,7 @@ pub fn readers_work(repo: &Repo<'_>) {
     assert_eq!(repo.git_out(["status", "--porcelain"]), "", "nothing is written to the work tree");
 }
 
-/// Writes something of each shelf.
+/// Writes something of each namespace.
 #[track_caller]
 pub fn write(repo: &Repo<'_>) {
     for arguments in [
@@ -314,7 +314,7 @@ fn what_looks_like_options_paths_or_markup_is_text() {
     source.json(["flush"]);
     let lines: Vec<(&str, String)> = ["journal", "checkpoints", "handoffs"]
         .into_iter()
-        .flat_map(|shelf| source.lines(shelf).into_iter().map(move |line| (shelf, line)))
+        .flat_map(|namespace| source.lines(namespace).into_iter().map(move |line| (namespace, line)))
         .collect();
     fs::remove_dir_all(&source.path).expect("it goes");
     let repo = place.repo("r");
@@ -323,8 +323,8 @@ fn what_looks_like_options_paths_or_markup_is_text() {
         if is_long() { NAMES.to_vec() } else { vec![NAMES[0], NAMES[3], NAMES[5], NAMES[8], NAMES[12]] };
     let all = NAMES.join(" ");
     for text in some.into_iter().chain([all.as_str()]) {
-        for shelf in ["journal", "checkpoints", "handoffs"] {
-            let of_shelf = lines.iter().filter(|(on, _)| *on == shelf).map(|(_, line)| {
+        for namespace in ["journal", "checkpoints", "handoffs"] {
+            let of_namespace = lines.iter().filter(|(on, _)| *on == namespace).map(|(_, line)| {
                 let mut json: Value = serde_json::from_str(line).expect("a record");
                 put(&mut json, text, false);
                 if !json["commit"].is_null() {
@@ -332,7 +332,11 @@ fn what_looks_like_options_paths_or_markup_is_text() {
                 }
                 json.to_string() + "\n"
             });
-            repo.set_note(&format!("refs/notes/empirica/data/{shelf}"), &head, of_shelf.collect::<String>().as_bytes());
+            repo.set_note(
+                &format!("refs/notes/empirica/data/{namespace}"),
+                &head,
+                of_namespace.collect::<String>().as_bytes(),
+            );
         }
         let _ = fs::remove_dir_all(repo.path.join(".git/empirica"));
         readers_work(&repo);

@@ -40,8 +40,8 @@ fn theirs(repo: &Repo<'_>) -> Vec<String> {
 }
 
 fn records(repo: &Repo<'_>) -> Vec<Value> {
-    let shelves = ["journal", "checkpoints", "handoffs"];
-    let lines = shelves.iter().flat_map(|shelf| repo.lines(shelf));
+    let namespaces = ["journal", "checkpoints", "handoffs"];
+    let lines = namespaces.iter().flat_map(|namespace| repo.lines(namespace));
     let mut out: Vec<Value> = lines.map(|line| serde_json::from_str(&line).expect("a record")).collect();
     out.sort_by_key(|record| record["id"].to_string());
     out

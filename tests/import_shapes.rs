@@ -16,8 +16,8 @@ pub fn put_text(repo: &Repo<'_>, name: &str, commit: &str, text: &str) {
 
 /// The records of a kind that were made of a ref; the whole of it is in the first.
 pub fn made(repo: &Repo<'_>, name: &str) -> Vec<Value> {
-    let shelves = ["journal", "checkpoints", "handoffs"];
-    let lines = shelves.iter().flat_map(|shelf| repo.lines(shelf));
+    let namespaces = ["journal", "checkpoints", "handoffs"];
+    let lines = namespaces.iter().flat_map(|namespace| repo.lines(namespace));
     let all = lines.map(|line| serde_json::from_str::<Value>(&line).expect("a record"));
     let mut out: Vec<Value> =
         all.filter(|record| record["foreign"]["ref"] == format!("refs/notes/empirica/{name}").as_str()).collect();

@@ -33,7 +33,7 @@ pub fn forget_lists(repo: &Repo<'_>) {
 pub fn records(repo: &Repo<'_>) -> Vec<Value> {
     let mut all: Vec<Value> = ["journal", "checkpoints", "handoffs"]
         .iter()
-        .flat_map(|shelf| repo.lines(shelf))
+        .flat_map(|namespace| repo.lines(namespace))
         .filter_map(|line| serde_json::from_str(&line).ok())
         .collect();
     all.sort_by_key(|record| record["id"].to_string());

@@ -87,10 +87,10 @@ fn notes_are_canonical_as_git_prints_them() {
     let place = Place::new();
     let repo = place.repo("r");
     work(&repo);
-    for shelf in SHELVES {
-        let name = format!("refs/notes/empirica/data/{shelf}");
+    for namespace in SHELVES {
+        let name = format!("refs/notes/empirica/data/{namespace}");
         let pairs = pairs(&repo, &name);
-        assert_eq!(pairs.len(), 2, "{shelf}");
+        assert_eq!(pairs.len(), 2, "{namespace}");
         for (_, on) in pairs {
             let note = repo.git(["notes", "--ref", &name, "show", &on]).ok().out;
             let ids: Vec<&str> = note.lines().map(|line| lines::id(line.as_bytes()).expect(line)).collect();
@@ -247,10 +247,10 @@ fn sha256_repositories_hold_notes_git_reads() {
     repo.git(["config", "user.email", "t@example.com"]).ok();
     assert_eq!(repo.commit("a", "a", "Begin").len(), 64);
     work(&repo);
-    for shelf in SHELVES {
-        let name = format!("refs/notes/empirica/data/{shelf}");
-        assert_eq!(pairs(&repo, &name).len(), 2, "{shelf}");
-        assert_eq!(tree(&repo, &name), rebuilt(&repo, &name), "{shelf}");
+    for namespace in SHELVES {
+        let name = format!("refs/notes/empirica/data/{namespace}");
+        assert_eq!(pairs(&repo, &name).len(), 2, "{namespace}");
+        assert_eq!(tree(&repo, &name), rebuilt(&repo, &name), "{namespace}");
     }
     assert!(repo.git_out(["log", "-1", "--notes=empirica/handoffs"]).contains("second"));
     repo.fsck();
@@ -336,8 +336,8 @@ fn other_entries_of_a_well_formed_tree_survive_every_write() {
     let place = Place::new();
     let repo = place.repo("r");
     work(&repo);
-    for shelf in SHELVES.iter().map(|shelf| format!("data/{shelf}")).chain(["handoffs".to_owned()]) {
-        let name = format!("refs/notes/empirica/{shelf}");
+    for namespace in SHELVES.iter().map(|namespace| format!("data/{namespace}")).chain(["handoffs".to_owned()]) {
+        let name = format!("refs/notes/empirica/{namespace}");
         let text = input(&repo, &["hash-object", "-w", "--stdin"], "1\n");
         let entries = repo.git_out(["ls-tree", &name]) + &format!("\n100644 blob {text}\tepoch\n");
         let tree = input(&repo, &["mktree"], &entries);
@@ -346,9 +346,9 @@ fn other_entries_of_a_well_formed_tree_survive_every_write() {
     }
     repo.commit("c", "c", "Third");
     work(&repo);
-    for shelf in ["data/journal", "data/checkpoints", "data/handoffs", "handoffs"] {
-        let name = format!("refs/notes/empirica/{shelf}");
-        assert_eq!(repo.git_out(["show", &format!("{name}:epoch")]), "1", "{shelf}");
-        assert_eq!(pairs(&repo, &name).len(), 4, "{shelf}");
+    for namespace in ["data/journal", "data/checkpoints", "data/handoffs", "handoffs"] {
+        let name = format!("refs/notes/empirica/{namespace}");
+        assert_eq!(repo.git_out(["show", &format!("{name}:epoch")]), "1", "{namespace}");
+        assert_eq!(pairs(&repo, &name).len(), 4, "{namespace}");
     }
 }

@@ -31,7 +31,8 @@ fn spawn(repo: &Repo<'_>, arguments: &[&str]) -> Child {
 /// Every line of our data notes, each of which must be a whole record.
 #[track_caller]
 fn whole_lines(repo: &Repo<'_>) -> Vec<String> {
-    let all: Vec<String> = ["journal", "checkpoints", "handoffs"].iter().flat_map(|shelf| repo.lines(shelf)).collect();
+    let all: Vec<String> =
+        ["journal", "checkpoints", "handoffs"].iter().flat_map(|namespace| repo.lines(namespace)).collect();
     for line in &all {
         let record: Result<Value, _> = serde_json::from_str(line);
         assert!(record.is_ok_and(|record| record["id"].is_string()), "no whole record: {line}");

@@ -57,7 +57,7 @@ fn what_was_exported_restores_the_same_trees_and_markdown() {
     let place = Place::new();
     let repo = lived(&place);
     let text = export(&repo);
-    let lines: usize = ["journal", "checkpoints", "handoffs"].iter().map(|shelf| repo.lines(shelf).len()).sum();
+    let lines: usize = ["journal", "checkpoints", "handoffs"].iter().map(|namespace| repo.lines(namespace).len()).sum();
     assert_eq!(text.lines().count(), lines, "a line for each that is stored");
     let clone = place.clone(&repo, "clone", false);
     assert_eq!(export(&clone), "");

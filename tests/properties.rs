@@ -12,7 +12,7 @@ use empirica_notes::model::journal::{DeadEnd, Decision, Evidence, Finding, Mista
 use empirica_notes::model::record::Attach;
 use empirica_notes::model::session::SessionStart;
 use empirica_notes::model::vectors::{Vector, Vectors};
-use empirica_notes::model::{Body, Head, Id, Phase, Record, SessionId};
+use empirica_notes::model::{Body, Envelope, Id, Phase, Record, SessionId};
 
 fn id(n: u64) -> Id {
     Id::parse(&format!("019ab000-0000-7000-8000-0000{n:08x}")).expect("an id")
@@ -319,7 +319,7 @@ proptest! {
         session in any::<bool>(), body in body(),
     ) {
         let session = SessionId::parse("11111111-2222-4333-8444-555555555555").filter(|_| session);
-        let head = Head { v: 1, id: id(n), session, ai, at, commit, tree };
+        let head = Envelope { v: 1, id: id(n), session, ai, at, commit, tree };
         let record = Record { head, body };
         let line = record::encode(&record);
         prop_assert!(!line.contains('\n'));

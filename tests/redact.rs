@@ -152,7 +152,7 @@ fn twice_is_the_same_as_once_and_what_comes_later_is_kept() {
     let note = repo.note(REFS[3], &repo.head());
     assert!(note.contains("[redacted]"), "{note}");
     assert!(lines_of(&repo).len() > known.len());
-    // and a new session quotes it as it is now
+    // and a new session quotes it is now
     let handed = repo.json(["handoff", "--next", "later"]);
     assert!(handed["markdown"].as_str().expect("a text").contains("- innocent"));
     assert_gone(&repo, "hunter2hunter2");

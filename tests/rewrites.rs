@@ -43,16 +43,16 @@ fn an_amend_takes_everything_along_in_every_mode_of_gits_own_copy() {
         assert_eq!(note.matches("- Next: n").count(), 1, "{mode}: {note}");
         assert_eq!(note.matches("-- empirica ").count(), 1, "{mode}: {note}");
         assert!(!note.contains("-- empirica: another note"), "{mode}: {note}");
-        for shelf in ["journal", "checkpoints", "handoffs"] {
-            let reference = format!("refs/notes/empirica/data/{shelf}");
+        for namespace in ["journal", "checkpoints", "handoffs"] {
+            let reference = format!("refs/notes/empirica/data/{namespace}");
             let (was, is) = (repo.note(&reference, &old), repo.note(&reference, &new));
             for line in was.lines().filter(|line| !line.is_empty() && !line.contains(r#""kind":"attach""#)) {
-                assert_eq!(is.matches(line).count(), 1, "{mode} {shelf}: {line}\n{is}");
+                assert_eq!(is.matches(line).count(), 1, "{mode} {namespace}: {line}\n{is}");
             }
             assert_eq!(
                 is.lines().filter(|line| line.contains(&format!(r#""to":"{new}""#))).count(),
                 1,
-                "{mode} {shelf}"
+                "{mode} {namespace}"
             );
         }
         assert!(repo.note("refs/notes/empirica/data/journal", &new).contains("a foreign line"), "{mode}");

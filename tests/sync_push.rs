@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use empirica_notes::env::Env;
 use empirica_notes::git::Repository;
-use git_empirica::context::{Asked, Context};
+use git_empirica::context::{CommandContext, Selection};
 use git_empirica::handoff::note::BuiltIn;
 use git_empirica::sync::run::{BeforePush, before_push};
 
@@ -20,7 +20,7 @@ use crate::team::{REFS, all_refs, clones, hook, hub, lines, sync, tips, work};
 fn call(variables: HashMap<String, String>, cwd: PathBuf, remote: &str, url: &str, lines: &[String]) -> BeforePush {
     let env = Env::new(|name| variables.get(name).cloned(), cwd, PathBuf::new());
     let repo = Repository::discover(&env).expect("a repository");
-    let context = Context::new(&env, &repo, &BuiltIn, Asked::default()).expect("a context");
+    let context = CommandContext::new(&env, &repo, &BuiltIn, Selection::default()).expect("a context");
     before_push(&context, remote, url, lines)
 }
 

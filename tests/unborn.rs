@@ -142,15 +142,15 @@ fn another_worktrees_unborn_records_stay() {
     let note = other.note(MARKDOWN, &side);
     assert!(note.contains("a side fact") && !note.contains("an early fact"), "{note}");
     let log = other.json(["log", "--all"]);
-    let homes: Vec<(&str, &str)> = log["commits"]
+    let placements: Vec<(&str, &str)> = log["commits"]
         .as_array()
         .expect("a list")
         .iter()
         .flat_map(|c| c["handoffs"].as_array().expect("a list").iter().map(move |h| (c, h)))
         .filter_map(|(c, h)| Some((h["handoff_id"].as_str()?, c["commit"].as_str()?)))
         .collect();
-    assert_eq!(homes.len(), 2, "{log}");
-    assert!(homes.contains(&(&id, &first)) && homes.contains(&(&theirs, &side)), "{log}");
+    assert_eq!(placements.len(), 2, "{log}");
+    assert!(placements.contains(&(&id, &first)) && placements.contains(&(&theirs, &side)), "{log}");
 }
 
 #[test]

@@ -1,26 +1,26 @@
 //! What is put into a file of others says what it should, and taken out again leaves the file as it was, to the byte.
 #![no_main]
 
-use git_empirica::setup::agents::edit::{Form, MARK, Spot};
+use git_empirica::setup::agents::edit::{EntryPath, FileFormat, MARK};
 use git_empirica::setup::agents::marked;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
-fn entries() -> [(Form, Spot, Value); 5] {
+fn entries() -> [(FileFormat, EntryPath, Value); 5] {
     let hook = json!({"type": "command", "command": format!("{MARK}x Stop 2>/dev/null || true"), "timeout": 5});
     let apart = json!({"command": "git-empirica", "args": ["mcp"]});
     let joined = json!({"type": "local", "command": ["git-empirica", "mcp"], "enabled": true});
     [
-        (Form::Json, Spot::list(&["hooks", "Stop"]), json!({"hooks": [hook.clone()]})),
-        (Form::Json, Spot::list(&["hooks", "stop"]), hook),
-        (Form::Json, Spot::key(&["mcpServers", "empirica"]), apart.clone()),
-        (Form::Json, Spot::key(&["mcp", "empirica"]), joined),
-        (Form::Toml, Spot::key(&["mcp_servers", "empirica"]), apart),
+        (FileFormat::Json, EntryPath::list(&["hooks", "Stop"]), json!({"hooks": [hook.clone()]})),
+        (FileFormat::Json, EntryPath::list(&["hooks", "stop"]), hook),
+        (FileFormat::Json, EntryPath::key(&["mcpServers", "empirica"]), apart.clone()),
+        (FileFormat::Json, EntryPath::key(&["mcp", "empirica"]), joined),
+        (FileFormat::Toml, EntryPath::key(&["mcp_servers", "empirica"]), apart),
     ]
 }
 
 /// What stands in the place of an entry.
-fn at<'v>(value: &'v Value, spot: &Spot) -> Option<&'v Value> {
+fn at<'v>(value: &'v Value, spot: &EntryPath) -> Option<&'v Value> {
     let found = spot.path.iter().try_fold(value, |value, key| value.get(key))?;
     if spot.list { found.as_array()?.last() } else { Some(found) }
 }

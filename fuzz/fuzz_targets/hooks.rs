@@ -2,7 +2,7 @@
 #![no_main]
 
 use empirica_transcripts::model::Agent;
-use git_empirica::hooks::agent::event::{Event, answer, payload, read, running};
+use git_empirica::hooks::agent::event::{HookKind, answer, payload, read, running};
 use git_empirica_fuzz::first;
 use libfuzzer_sys::fuzz_target;
 
@@ -43,7 +43,7 @@ fuzz_target!(|data: &[u8]| {
         for event in EVENTS.into_iter().chain([&*name]) {
             let Some(told) = read(agent, event, &payload) else { continue };
             assert!(told.folder.as_ref().is_none_or(|folder| folder.is_absolute()));
-            if let Event::Failed { text, .. } = &told.event {
+            if let HookKind::Failed { text, .. } = &told.event {
                 assert!(!text.contains('\n') && text.chars().count() < 2_000, "{text}");
             }
             if let Some(answer) = answer(&told, &context) {

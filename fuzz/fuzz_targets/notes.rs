@@ -9,7 +9,7 @@ use empirica_notes::env::Env;
 use empirica_notes::error::Result;
 use empirica_notes::format::lines;
 use empirica_notes::git::{Notes, NotesTree, Oid, Repository, notes, parse_oid};
-use empirica_notes::model::{Id, Record, Shelf};
+use empirica_notes::model::{Id, Namespace, Record};
 use empirica_notes::store::{Render, Store, data_ref};
 use git_empirica_fuzz::Bytes;
 use gix::objs::{Kind, Write as _};
@@ -135,7 +135,7 @@ fn try_in(place: &Place, data: &[u8]) {
     let is_odd = bytes.next() & 1 == 1;
     let trees: [Oid; 2] = std::array::from_fn(|_| tree(raw, &mut bytes, "", is_odd));
     let tips = trees.map(|tree| repo.write_merge(tree, vec![], "notes\n", 1).expect("a commit"));
-    let name = data_ref(Shelf::Journal);
+    let name = data_ref(Namespace::Journal);
     let union = |a: Oid, b: Oid| store.merged(&name, Some(a), b, false).map(|(tip, _)| tip);
     if is_odd {
         // no git makes such trees: an error, or an answer

@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
     let mut given = originals(data);
     let made = convert(&given);
     let lines = |made: &git_empirica::import::python::convert::Converted| -> Vec<String> {
-        let line = |line: &git_empirica::import::python::convert::Line| {
+        let line = |line: &git_empirica::import::python::convert::ConvertedLine| {
             let mut keys: Map<String, Value> = record::body_to_map(&line.body);
             keys.insert("foreign".to_owned(), line.foreign.clone());
             record::encode_with(&line.head, line.body.kind(), keys)
@@ -34,7 +34,7 @@ fuzz_target!(|data: &[u8]| {
     for (line, text) in made.lines.iter().zip(&written) {
         let read = record::decode(text.as_bytes()).unwrap_or_else(|| panic!("no record: {text}"));
         assert_eq!((&read.head, &read.body), (&line.head, &line.body));
-        assert!(portable::shelf_of(text.as_bytes()).is_some(), "it has a shelf: {text}");
+        assert!(portable::namespace_of(text.as_bytes()).is_some(), "it has a shelf: {text}");
     }
     let kept = made.lines.iter().filter(|line| line.foreign.get("original").is_some()).count();
     assert_eq!(kept, made.from.values().sum::<usize>(), "each payload is kept, once");

@@ -1,8 +1,8 @@
 //! The gates: may one go on without investigating, may one act?
 
-use crate::assess::drift::{Drift, Learned, Severity, of_session};
+use crate::assess::drift::{Drift, EvidenceGained, Severity, of_session};
 use crate::fold::assessment::confidence::{overall, round4};
-use empirica_notes::model::{Assessment, Head, Vector, Vectors};
+use empirica_notes::model::{Assessment, Envelope, Vector, Vectors};
 
 /// Above this the uncertainty is high (DESIGN §3).
 const UNCERTAIN: f64 = 0.6;
@@ -35,17 +35,17 @@ pub fn triggers(vectors: &Vectors) -> Vec<Vector> {
 /// What a check decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Decision {
+pub enum GateDecision {
     Proceed,
     Investigate,
 }
 
-impl Decision {
+impl GateDecision {
     /// The word used in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Decision::Proceed => "proceed",
-            Decision::Investigate => "investigate",
+            GateDecision::Proceed => "proceed",
+            GateDecision::Investigate => "investigate",
         }
     }
 }
@@ -62,7 +62,7 @@ pub struct Gate {
     /// How confidence moved.
     pub drift: Drift,
     /// Whether to act; `None` without an assessment.
-    pub decision: Option<Decision>,
+    pub decision: Option<GateDecision>,
     /// Why, naming what decided, without a final stop; empty without an assessment.
     pub reason: String,
     /// proceed, investigate, recalibrate_before_acting or stop; `None` without an assessment.
@@ -71,7 +71,7 @@ pub struct Gate {
 
 /// The gate after the last of a session's assessments. The uncertainty is the newest one given: an assessment that
 /// leaves it out takes no doubt back.
-pub fn gate(steps: &[(&Head, &Assessment, Learned)], window: usize) -> Gate {
+pub fn gate(steps: &[(&Envelope, &Assessment, EvidenceGained)], window: usize) -> Gate {
     let drift = of_session(steps, window);
     let Some((_, last, _)) = steps.last() else {
         return Gate { drift, decision: None, reason: String::new(), recommendation: None };
@@ -83,22 +83,22 @@ pub fn gate(steps: &[(&Head, &Assessment, Learned)], window: usize) -> Gate {
 
 /// Proceed from a confidence of 0.70, unless the drift is severe or the uncertainty above 0.6. Without any confidence
 /// there is nothing to act on. `doubt` is the uncertainty with the assessment that gave it.
-fn decide(last: &Assessment, doubt: Option<(f64, &Assessment)>, drift: &Drift) -> (Decision, String) {
+fn decide(last: &Assessment, doubt: Option<(f64, &Assessment)>, drift: &Drift) -> (GateDecision, String) {
     if !drift.is_safe() {
-        return (Decision::Investigate, "the drift is severe".to_owned());
+        return (GateDecision::Investigate, "the drift is severe".to_owned());
     }
     if let Some((value, from)) = doubt.filter(|(value, _)| round4(*value) > UNCERTAIN) {
         let of = if from == last { String::new() } else { format!(" of {} {}", from.phase.name(), from.round) };
-        return (Decision::Investigate, format!("uncertainty {}{of} is above 0.60", near(value, UNCERTAIN)));
+        return (GateDecision::Investigate, format!("uncertainty {}{of} is above 0.60", near(value, UNCERTAIN)));
     }
     let Some(value) = confidence(last) else {
-        return (Decision::Investigate, "there is no confidence to act on".to_owned());
+        return (GateDecision::Investigate, "there is no confidence to act on".to_owned());
     };
     let name = if last.confidence.is_some() { "confidence" } else { "overall confidence" };
     let shown = near(value, CONFIDENT);
     match round4(value) >= CONFIDENT {
-        true => (Decision::Proceed, format!("{name} {shown} is 0.70 or more")),
-        false => (Decision::Investigate, format!("{name} {shown} is below 0.70")),
+        true => (GateDecision::Proceed, format!("{name} {shown} is 0.70 or more")),
+        false => (GateDecision::Investigate, format!("{name} {shown} is below 0.70")),
     }
 }
 
@@ -108,7 +108,7 @@ fn near(value: f64, edge: f64) -> String {
 }
 
 /// What to do now: stop on severe drift, recalibrate on moderate, else as decided.
-fn recommend(decision: Decision, drift: &Drift) -> &'static str {
+fn recommend(decision: GateDecision, drift: &Drift) -> &'static str {
     match drift.severity {
         Severity::Severe => "stop",
         Severity::Moderate => "recalibrate_before_acting",
@@ -161,8 +161,8 @@ mod tests {
         }
     }
 
-    fn decided(given: &[(&str, Option<f64>)]) -> (Decision, String) {
-        let head = Head {
+    fn decided(given: &[(&str, Option<f64>)]) -> (GateDecision, String) {
+        let head = Envelope {
             v: 1,
             id: empirica_notes::model::Id::at(1),
             session: None,
@@ -172,7 +172,7 @@ mod tests {
             tree: None,
         };
         let all: Vec<Assessment> = given.iter().map(|(text, confidence)| check(text, *confidence)).collect();
-        let steps: Vec<_> = all.iter().map(|a| (&head, a, Learned::default())).collect();
+        let steps: Vec<_> = all.iter().map(|a| (&head, a, EvidenceGained::default())).collect();
         let gate = gate(&steps, 3);
         (gate.decision.unwrap(), gate.reason)
     }
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn one_acts_with_confidence_and_without_much_doubt() {
         let of = |given: &str, confidence| decided(&[(given, confidence)]);
-        let (yes, no) = (Decision::Proceed, Decision::Investigate);
+        let (yes, no) = (GateDecision::Proceed, GateDecision::Investigate);
         for (given, confidence, decision, reason) in [
             ("know=0.7", None, yes, "overall confidence 0.7000 is 0.70 or more"),
             ("know=0.69996", None, yes, "overall confidence 0.7000 is 0.70 or more"),
@@ -198,23 +198,26 @@ mod tests {
     #[test]
     fn a_doubt_stands_until_another_uncertainty_is_given() {
         let (decision, reason) = decided(&[("know=0.8,uncertainty=0.9", None), ("know=0.8", None)]);
-        assert_eq!((decision, reason.as_str()), (Decision::Investigate, "uncertainty 0.90 of CHECK 1 is above 0.60"));
+        assert_eq!(
+            (decision, reason.as_str()),
+            (GateDecision::Investigate, "uncertainty 0.90 of CHECK 1 is above 0.60")
+        );
         let way = [("know=0.8,uncertainty=0.7", None), ("know=0.8,uncertainty=0.6", None), ("know=0.8", None)];
-        assert_eq!(decided(&way).0, Decision::Proceed);
+        assert_eq!(decided(&way).0, GateDecision::Proceed);
     }
 
     #[test]
     fn severe_drift_stops_and_moderate_drift_asks_to_recalibrate() {
         let drift = |severity| Drift { severity, ..Drift::default() };
         let sure = check("know=0.9", None);
-        assert_eq!(decide(&sure, None, &drift(Severity::Moderate)).0, Decision::Proceed);
+        assert_eq!(decide(&sure, None, &drift(Severity::Moderate)).0, GateDecision::Proceed);
         assert_eq!(
             decide(&sure, None, &drift(Severity::Severe)),
-            (Decision::Investigate, "the drift is severe".to_owned())
+            (GateDecision::Investigate, "the drift is severe".to_owned())
         );
-        assert_eq!(recommend(Decision::Proceed, &drift(Severity::Minor)), "proceed");
-        assert_eq!(recommend(Decision::Investigate, &drift(Severity::None)), "investigate");
-        assert_eq!(recommend(Decision::Proceed, &drift(Severity::Moderate)), "recalibrate_before_acting");
-        assert_eq!(recommend(Decision::Investigate, &drift(Severity::Severe)), "stop");
+        assert_eq!(recommend(GateDecision::Proceed, &drift(Severity::Minor)), "proceed");
+        assert_eq!(recommend(GateDecision::Investigate, &drift(Severity::None)), "investigate");
+        assert_eq!(recommend(GateDecision::Proceed, &drift(Severity::Moderate)), "recalibrate_before_acting");
+        assert_eq!(recommend(GateDecision::Investigate, &drift(Severity::Severe)), "stop");
     }
 }

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 
 use crate::assess::drift;
 use crate::assess::gate;
-use crate::assess::gate::{Decision, Gate};
+use crate::assess::gate::{Gate, GateDecision};
 use crate::assess::goal_suggestions;
 use crate::checkpoint::compaction;
 use crate::context::active;
-use crate::context::stored::Stored;
-use crate::context::{Context, Working};
+use crate::context::stored::StoreReport;
+use crate::context::{CommandContext, WorkingSession};
 use crate::fold::assessment::confidence::overall;
 use crate::fold::assessment::{calibration, trajectory};
-use crate::fold::handoff_report::Said;
+use crate::fold::handoff_report::HandoffInput;
 use crate::fold::journal;
-use crate::fold::session_state::Gathered;
+use crate::fold::session_state::SessionRecords;
 use crate::handoff;
-use crate::handoff::build::What;
-use crate::handoff::write::Outcome as HandoffOutcome;
+use crate::handoff::build::Content;
+use crate::handoff::write::HandoffOutcome;
 use crate::session::lifecycle::gather_from;
 use empirica_notes::error::{Error, Result, Text, blank, empirica, text};
 use empirica_notes::model::goal::{GoalDone, GoalState};
@@ -25,12 +25,12 @@ use empirica_notes::model::handoff::{Calibration, Trajectory};
 use empirica_notes::model::journal::{Finding, Unknown};
 use empirica_notes::model::vectors::VectorError;
 use empirica_notes::model::{Assessment, Body, Id, Phase, Record, SessionId, Vector, Vectors};
-use empirica_notes::store::When;
+use empirica_notes::store::FlushTiming;
 
 /// What is assessed.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)]
-pub struct Request {
+pub struct AssessRequest {
     pub vectors: Vectors,
     pub confidence: Option<f64>,
     pub reasoning: Option<String>,
@@ -48,7 +48,7 @@ pub struct Request {
 /// An assessment that was stored.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Outcome {
+pub struct AssessOutcome {
     pub session_id: SessionId,
     pub checkpoint_id: Id,
     pub phase: Phase,
@@ -66,7 +66,7 @@ pub struct Outcome {
     /// After that: the proposed goals that it ends.
     pub goals_reached: Vec<GoalDone>,
     /// The first one after a compaction: its vectors beside those of the snapshot before it.
-    pub compaction: Option<compaction::Since>,
+    pub compaction: Option<compaction::SinceSnapshot>,
     /// Before acting: drift, and whether to act.
     pub gate: Option<Gate>,
     pub next_step: Text,
@@ -76,12 +76,17 @@ pub struct Outcome {
     pub calibration_status: Option<Calibration>,
     /// After the work: the handoff, or why there is none.
     pub handoff: Option<Result<Box<HandoffOutcome>, Error>>,
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
 /// Stores an assessment of `phase`, its findings and unknowns first. A POSTFLIGHT writes the handoff as well unless
 /// `hand_over` is `None`; when that fails the assessment stands all the same.
-pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over: Option<Said>) -> Result<Outcome> {
+pub fn run(
+    context: &CommandContext<'_>,
+    phase: Phase,
+    mut request: AssessRequest,
+    hand_over: Option<HandoffInput>,
+) -> Result<AssessOutcome> {
     if request.vectors.is_empty() {
         return Err(no_vectors());
     }
@@ -103,7 +108,7 @@ pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over:
     let later = || active::anywhere(context, who.id.as_str()).and_then(|session| session.task);
     request.task = request.task.or_else(|| gathered.session.task.is_none().then(later).flatten());
     let round = gathered.next_round(phase);
-    let mut proposed = goal_suggestions::Proposed::default();
+    let mut proposed = goal_suggestions::GoalChanges::default();
     if phase == Phase::Preflight {
         let said = (request.task.as_deref(), request.reasoning.as_deref(), request.unknowns.as_slice());
         proposed = goal_suggestions::run(context, &who, &gathered, &request.vectors, said)?;
@@ -126,7 +131,7 @@ pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over:
     })));
     bodies.append(&mut proposed.bodies);
 
-    let (records, mut stored) = context.store(&who, bodies, When::Now)?;
+    let (records, mut stored) = context.store(&who, bodies, FlushTiming::Now)?;
     let assessed = records.iter().find_map(|record| match &record.body {
         Body::Assessment(assessment) => Some((record.head.clone(), (**assessment).clone())),
         _ => None,
@@ -142,7 +147,7 @@ pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over:
         goals_reached = goal_suggestions::reached(&said, &who, &gathered, &assessment);
         let bodies: Vec<Body> = goals_reached.iter().cloned().map(Body::GoalDone).collect();
         if !bodies.is_empty() {
-            stored.degraded_mode |= context.store(&who, bodies, When::Later)?.1.degraded_mode;
+            stored.degraded_mode |= context.store(&who, bodies, FlushTiming::Later)?.1.degraded_mode;
         }
     }
     let gate = (phase == Phase::Check).then_some(gate);
@@ -154,10 +159,11 @@ pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over:
     let vectors = assessment.vectors;
     let handoff = hand_over.map(|said| written(context, &who, said, request.sign));
     let before = gathered.before();
-    let first = (phase == Phase::Preflight)
-        .then(|| if gate::triggers(&vectors).is_empty() { Decision::Proceed } else { Decision::Investigate }.name());
+    let first = (phase == Phase::Preflight).then(|| {
+        if gate::triggers(&vectors).is_empty() { GateDecision::Proceed } else { GateDecision::Investigate }.name()
+    });
     let recommendation = first.or(gate.as_ref().and_then(|gate| gate.recommendation));
-    Ok(Outcome {
+    Ok(AssessOutcome {
         session_id: who.id,
         checkpoint_id: assessed.id,
         phase,
@@ -181,8 +187,13 @@ pub fn run(context: &Context<'_>, phase: Phase, mut request: Request, hand_over:
     })
 }
 
-fn written(context: &Context<'_>, who: &Working, said: Said, sign: bool) -> Result<Box<HandoffOutcome>, Error> {
-    let mut outcome = handoff::write::write(context, who, said, &What::default())?;
+fn written(
+    context: &CommandContext<'_>,
+    who: &WorkingSession,
+    said: HandoffInput,
+    sign: bool,
+) -> Result<Box<HandoffOutcome>, Error> {
+    let mut outcome = handoff::write::write(context, who, said, &Content::default())?;
     if sign {
         handoff::write::sign(context, who, &mut outcome);
     }
@@ -229,7 +240,7 @@ fn no_vectors() -> Error {
     vector_error(&VectorError::Empty)
 }
 
-fn ended(gathered: &Gathered) -> Error {
+fn ended(gathered: &SessionRecords) -> Error {
     Error::refused(format!("the session {} has ended", gathered.session.id.short()))
         .reason("an assessment belongs to work that is going on")
         .suggest("Start a new session.")

@@ -116,7 +116,7 @@ fn add_gate(json: &mut Value, gate: &Gate) {
 }
 
 /// Goals that were proposed for the weak vectors, weakest first.
-pub fn proposed(outcome: &goal_suggestions::Anew) -> Answer {
+pub fn proposed(outcome: &goal_suggestions::GoalSuggestions) -> Answer {
     let json = json!({
         "session_id": outcome.session_id,
         "goals": outcome.goals.iter().map(goal_json).collect::<Vec<_>>(),
@@ -130,7 +130,7 @@ pub fn proposed(outcome: &goal_suggestions::Anew) -> Answer {
 }
 
 /// The answer of `check --drift`.
-pub fn drifted(outcome: &drifts::Outcome) -> Answer {
+pub fn drifted(outcome: &drifts::DriftOutcome) -> Answer {
     let gate = &outcome.gate;
     let mut json = json!({"session_id": outcome.session_id, "ai_id": outcome.ai_id});
     add_gate(&mut json, gate);
@@ -145,7 +145,7 @@ pub fn drifted(outcome: &drifts::Outcome) -> Answer {
 }
 
 /// The answer of `preflight`, `check`, `postflight`.
-pub fn assessed(outcome: &assess::submit::Outcome) -> Result<Answer> {
+pub fn assessed(outcome: &assess::submit::AssessOutcome) -> Result<Answer> {
     let mut json = json!({
         "session_id": outcome.session_id,
         "checkpoint_id": outcome.checkpoint_id,

@@ -1,65 +1,65 @@
 //! Checkpoints: where the work stood, with or without new vectors, and everything that can be lost.
 
-use crate::checkpoint::snapshot::{AskedGit, Request, take};
-use crate::context::Context;
-use crate::context::stored::Stored;
-use crate::index::Only;
+use crate::checkpoint::snapshot::{PendingGit, SnapshotRequest, take};
+use crate::context::CommandContext;
+use crate::context::stored::StoreReport;
+use crate::index::RecordQuery;
 use crate::session::lifecycle::gather;
 use empirica_notes::error::{Error, Result, empirica};
-use empirica_notes::model::{Body, Checkpoint, Head, Phase, Record, SessionId, Shelf};
-use empirica_notes::store::When;
+use empirica_notes::model::{Body, Checkpoint, Envelope, Namespace, Phase, Record, SessionId};
+use empirica_notes::store::FlushTiming;
 
 /// A checkpoint that was stored.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Outcome {
-    pub head: Head,
+pub struct CheckpointOutcome {
+    pub head: Envelope,
     pub session_id: SessionId,
     pub checkpoint: Checkpoint,
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
 /// Stores a snapshot of the session the command works in. Without vectors, those of its last assessment are taken and
 /// marked so; without any, it has none.
-pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
+pub fn run(context: &CommandContext<'_>, request: SnapshotRequest) -> Result<CheckpointOutcome> {
     context.optional("reasoning", request.reasoning.as_deref())?;
     let who = context.writing()?;
-    let asked = AskedGit::ask(context);
+    let asked = PendingGit::ask(context);
     let gathered = gather(context, &who.id)?;
     let (body, mut warnings) = take(context, &gathered, &who.ai, request, asked)?;
-    let (records, mut stored) = context.store(&who, vec![Body::Checkpoint(Box::new(body))], When::Now)?;
+    let (records, mut stored) = context.store(&who, vec![Body::Checkpoint(Box::new(body))], FlushTiming::Now)?;
     stored.warnings.append(&mut warnings);
     match records.into_iter().next().map(|record| (record.head, record.body)) {
         Some((head, Body::Checkpoint(checkpoint))) => {
-            Ok(Outcome { head, session_id: who.id, checkpoint: *checkpoint, stored })
+            Ok(CheckpointOutcome { head, session_id: who.id, checkpoint: *checkpoint, stored })
         }
         _ => Err(Error::unstored()),
     }
 }
 
 /// Checkpoints and assessments, newest first: those of `--session` or `--ai` when given.
-pub fn list(context: &Context<'_>) -> Result<(Vec<Record>, Vec<String>)> {
+pub fn list(context: &CommandContext<'_>) -> Result<(Vec<Record>, Vec<String>)> {
     listed(context, None)
 }
 
 /// The same, `newest` of each kind when all agents' are wanted.
-fn listed(context: &Context<'_>, newest: Option<usize>) -> Result<(Vec<Record>, Vec<String>)> {
-    let warnings = context.store.settle();
-    let session = match &context.asked.session {
+fn listed(context: &CommandContext<'_>, newest: Option<usize>) -> Result<(Vec<Record>, Vec<String>)> {
+    let warnings = context.store.reconcile();
+    let session = match &context.selection.session {
         Some(given) => Some(crate::context::names::session(context, given)?.id),
         None => None,
     };
-    let newest = newest.filter(|_| context.asked.ai.is_none());
-    let only = Only { session: session.as_ref(), newest };
+    let newest = newest.filter(|_| context.selection.ai.is_none());
+    let only = RecordQuery { session: session.as_ref(), newest };
     let scan = context.index()?.kinds(&["assessment", "checkpoint"], only)?;
-    let fits = |r: &&Record| context.asked.ai.as_ref().is_none_or(|ai| r.head.ai == *ai);
+    let fits = |r: &&Record| context.selection.ai.as_ref().is_none_or(|ai| r.head.ai == *ai);
     Ok((scan.records().rev().filter(fits).cloned().collect(), warnings))
 }
 
 /// The newest checkpoint or assessment of the filters of [`list`] that is of this phase and not older than so many hours; without
 /// either, the newest. `None` when none is.
 pub fn newest(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     phase: Option<Phase>,
     max_age_hours: Option<u32>,
 ) -> Result<(Option<Record>, Vec<String>)> {
@@ -90,12 +90,12 @@ pub fn none_stored() -> Error {
 }
 
 /// One checkpoint or assessment; without an id the newest one of the filters of [`list`].
-pub fn show(context: &Context<'_>, given: Option<&str>) -> Result<(Record, Vec<String>)> {
+pub fn show(context: &CommandContext<'_>, given: Option<&str>) -> Result<(Record, Vec<String>)> {
     let Some(given) = given else {
         let (newest, warnings) = newest(context, None, None)?;
         return newest.map(|record| (record, warnings)).ok_or_else(none_stored);
     };
-    let warnings = context.store.settle();
+    let warnings = context.store.reconcile();
     let fits = |r: &Record| matches!(r.body, Body::Assessment(_) | Body::Checkpoint(_));
-    Ok((context.record(given, "checkpoint", &[Shelf::Checkpoints], fits)?, warnings))
+    Ok((context.record(given, "checkpoint", &[Namespace::Checkpoints], fits)?, warnings))
 }

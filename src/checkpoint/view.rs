@@ -10,13 +10,13 @@ use crate::history::show::short_commit;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use empirica_notes::model::snapshot::{Chain, GitState, Snapshot};
-use empirica_notes::model::{Body, Checkpoint, Head, Id, Phase};
+use empirica_notes::model::{Body, Checkpoint, Envelope, Id, Phase};
 
 /// What the seed calls a snapshot.
 const TYPE: &str = "epistemic_state_snapshot";
 
 /// A checkpoint as JSON: the seed's keys beside ours.
-pub fn json_of(head: &Head, checkpoint: &Checkpoint) -> Map<String, Value> {
+pub fn json_of(head: &Envelope, checkpoint: &Checkpoint) -> Map<String, Value> {
     let json = json!({
         "checkpoint_id": head.id,
         "kind": "checkpoint",
@@ -57,14 +57,14 @@ pub fn brief_keys(body: &Body) -> Map<String, Value> {
 }
 
 /// The same as JSON with its envelope.
-pub fn brief_json(head: &Head, checkpoint: &Checkpoint) -> Map<String, Value> {
+pub fn brief_json(head: &Envelope, checkpoint: &Checkpoint) -> Map<String, Value> {
     let mut json = json_of(head, &brief(checkpoint));
     json.shift_remove("git_state");
     json
 }
 
 /// The answer of `checkpoint`.
-pub fn taken(outcome: &checkpoint::save::Outcome) -> Answer {
+pub fn taken(outcome: &checkpoint::save::CheckpointOutcome) -> Answer {
     let (head, c) = (&outcome.head, &outcome.checkpoint);
     let branch = c.git_state.as_ref().and_then(|state| state.branch.clone());
     let changes = c.git_state.as_ref().map(|state| &state.uncommitted_changes);
@@ -102,7 +102,7 @@ const DONE: [&str; 13] = [
 ];
 
 /// The same, short.
-pub fn done(outcome: &checkpoint::save::Outcome) -> Answer {
+pub fn done(outcome: &checkpoint::save::CheckpointOutcome) -> Answer {
     let mut answer = taken(outcome);
     answer.json.retain(|key, _| DONE.contains(&key.as_str()));
     answer
@@ -121,7 +121,7 @@ fn origin(c: &Checkpoint) -> String {
 }
 
 /// A checkpoint as people read it.
-pub fn text(head: &Head, c: &Checkpoint) -> String {
+pub fn text(head: &Envelope, c: &Checkpoint) -> String {
     let session = head.session.as_ref().map_or("–", |id| id.as_str());
     let trigger = json!(c.trigger);
     let mut lines = vec![

@@ -1,21 +1,21 @@
 //! The journal: one entry said along the way.
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::context::paths;
-use crate::context::stored::Stored;
+use crate::context::stored::StoreReport;
 use crate::text::shorten::short;
 use empirica_notes::error::{Error, Result, empirica, option, text};
 use empirica_notes::model::journal;
 use empirica_notes::model::journal::{
     Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown,
 };
-use empirica_notes::model::{Body, Id, Record, SessionId, Shelf};
-use empirica_notes::store::When;
+use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
+use empirica_notes::store::FlushTiming;
 
 /// What is said.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
-pub enum Entry {
+pub enum ClaimInput {
     Finding { text: String, impact: Option<f64>, memory: Option<String> },
     Unknown { text: String },
     Resolve { of: String, text: String, again: bool },
@@ -30,16 +30,16 @@ pub enum Entry {
 /// An entry that was stored.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Logged {
+pub struct AddedClaim {
     pub id: Id,
     pub kind: &'static str,
     pub session_id: SessionId,
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
 /// Stores one entry in the session the command works in. It may name the record that led to it; an answer names its unknown already.
-pub fn log(context: &Context<'_>, entry: Entry, led_from: Option<&str>) -> Result<Logged> {
-    let again = matches!(entry, Entry::Resolve { again: true, .. });
+pub fn log(context: &CommandContext<'_>, entry: ClaimInput, led_from: Option<&str>) -> Result<AddedClaim> {
+    let again = matches!(entry, ClaimInput::Resolve { again: true, .. });
     let mut body = body(context, entry, context.led_from(led_from)?)?;
     let mut warnings = match &body {
         Body::Source(source) => paths::source(context, &source.location),
@@ -52,14 +52,14 @@ pub fn log(context: &Context<'_>, entry: Entry, led_from: Option<&str>) -> Resul
         resolve.concerns.retain(|owner| *owner != who.id);
     }
     let kind = body.kind();
-    let (records, mut stored) = context.store(&who, vec![body], When::Later)?;
+    let (records, mut stored) = context.store(&who, vec![body], FlushTiming::Later)?;
     stored.warnings.append(&mut warnings);
     let record = records.into_iter().next().ok_or_else(Error::unstored)?;
-    Ok(Logged { id: record.head.id, kind, session_id: who.id, stored })
+    Ok(AddedClaim { id: record.head.id, kind, session_id: who.id, stored })
 }
 
 /// Refuses a second answer: an unknown is resolved once, unless another answer is wanted.
-fn refuse_resolved(context: &Context<'_>, resolve: &Resolve) -> Result<()> {
+fn refuse_resolved(context: &CommandContext<'_>, resolve: &Resolve) -> Result<()> {
     let answers = context.index()?.naming([&resolve.of], &["resolve"])?;
     let Some(Record { head, body: Body::Resolve(earlier) }) = answers.records().next_back() else { return Ok(()) };
     let at = head.at.get(..16).unwrap_or(&head.at).replace('T', " ");
@@ -75,42 +75,43 @@ fn refuse_resolved(context: &Context<'_>, resolve: &Resolve) -> Result<()> {
 const ANSWER: usize = 300;
 
 /// The body of an entry.
-fn body(context: &Context<'_>, entry: Entry, led_from: Option<Id>) -> Result<Body> {
+fn body(context: &CommandContext<'_>, entry: ClaimInput, led_from: Option<Id>) -> Result<Body> {
     let text = |name: &str, text: String| context.text(name, &text).map(str::to_owned);
     let optional = |name: &str, given: Option<String>| given.map(|given| text(name, given)).transpose();
     let each =
         |name: &str, list: Vec<String>| list.into_iter().map(|item| text(name, item)).collect::<Result<Vec<_>>>();
     let body = match entry {
-        Entry::Finding { text: finding, impact, memory } => {
+        ClaimInput::Finding { text: finding, impact, memory } => {
             let memory = memory.map(known_memory).transpose()?;
             Body::Finding(Finding { text: text("finding", finding)?, impact, memory, led_from })
         }
-        Entry::Unknown { text: unknown } => Body::Unknown(Unknown { text: text("unknown", unknown)?, led_from }),
-        Entry::Resolve { of, text: answer, .. } => {
+        ClaimInput::Unknown { text: unknown } => Body::Unknown(Unknown { text: text("unknown", unknown)?, led_from }),
+        ClaimInput::Resolve { of, text: answer, .. } => {
             let answer = text("answer", answer)?;
-            let about = context.record(&of, "unknown", &[Shelf::Journal], |r| matches!(r.body, Body::Unknown(_)))?;
+            let about =
+                context.record(&of, "unknown", &[Namespace::Journal], |r| matches!(r.body, Body::Unknown(_)))?;
             let concerns = about.head.session.into_iter().collect();
             Body::Resolve(Resolve { of: about.head.id, text: answer, concerns })
         }
-        Entry::DeadEnd { approach, why } => {
+        ClaimInput::DeadEnd { approach, why } => {
             Body::DeadEnd(DeadEnd { approach: text("approach", approach)?, why: text("reason", why)?, led_from })
         }
-        Entry::Mistake { text: mistake, prevention } => Body::Mistake(Mistake {
+        ClaimInput::Mistake { text: mistake, prevention } => Body::Mistake(Mistake {
             text: text("mistake", mistake)?,
             prevention: optional("prevention", prevention)?,
             led_from,
         }),
-        Entry::Decision { text: decision, why, alternatives } => Body::Decision(Decision {
+        ClaimInput::Decision { text: decision, why, alternatives } => Body::Decision(Decision {
             text: text("decision", decision)?,
             why: text("reason", why)?,
             alternatives: each("alternative", alternatives)?,
             led_from,
         }),
-        Entry::Source { location } => Body::Source(Source { location: text("source", location)?, led_from }),
-        Entry::Evidence { command, exit, files } => {
+        ClaimInput::Source { location } => Body::Source(Source { location: text("source", location)?, led_from }),
+        ClaimInput::Evidence { command, exit, files } => {
             Body::Evidence(Evidence { command: text("command", command)?, exit, files: each("file", files)?, led_from })
         }
-        Entry::Activity { category, text: activity, failed, files } => Body::Activity(Activity {
+        ClaimInput::Activity { category, text: activity, failed, files } => Body::Activity(Activity {
             failed,
             category: known_category(category)?,
             text: text("activity", activity)?,

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use crate::assess::goal_suggestions;
-use crate::context::Context;
-use crate::context::stored::Stored;
+use crate::context::CommandContext;
+use crate::context::stored::StoreReport;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::record::Retract;
-use empirica_notes::model::{Assessment, Body, Id, Record, SessionId, Shelf};
-use empirica_notes::store::When;
+use empirica_notes::model::{Assessment, Body, Id, Namespace, Record, SessionId};
+use empirica_notes::store::FlushTiming;
 
 /// What was taken back.
 #[derive(Debug)]
-pub struct Undone {
+pub struct UndoOutcome {
     /// The session that had logged it.
     pub session_id: SessionId,
     /// The record.
@@ -22,11 +22,11 @@ pub struct Undone {
     /// Whether it had not reached the notes, so that nothing of it is left.
     pub dropped: bool,
     /// What is left to say.
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
 /// Takes back the last thing that the session logged: out of the log, else by a record that says so.
-pub fn run(context: &Context<'_>) -> Result<Undone> {
+pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
     let _turn = context.store.turn();
     let nothing = |why: String| Error::not_found("there is nothing to undo").reason(why);
     let Some(who) = context.own_session()? else {
@@ -66,12 +66,12 @@ pub fn run(context: &Context<'_>) -> Result<Undone> {
         gone.extend(own.iter().filter(|record| by_rule(record)));
     }
     let ids: BTreeSet<Id> = gone.iter().map(|record| record.head.id.clone()).collect();
-    let mut out = Undone {
+    let mut out = UndoOutcome {
         session_id: who.id.clone(),
         record: (*last).clone(),
         goals: gone.iter().filter(|record| matches!(record.body, Body::Goal(_))).count(),
         dropped: false,
-        stored: Stored::default(),
+        stored: StoreReport::default(),
     };
     let index = context.index()?;
     let is_alone = ids.iter().try_fold(true, |alone, id| Ok::<_, Error>(alone && !index.is_named(id)?))?;
@@ -86,10 +86,10 @@ pub fn run(context: &Context<'_>) -> Result<Undone> {
     }
     let places = gone
         .iter()
-        .filter_map(|record| Some((record.body.shelf().unwrap_or(Shelf::Journal), scan.get(&record.head.id)?)));
-    let places = places.flat_map(|(shelf, entry)| entry.on.iter().map(move |on| (shelf, *on))).collect();
+        .filter_map(|record| Some((record.body.namespace().unwrap_or(Namespace::Journal), scan.get(&record.head.id)?)));
+    let places = places.flat_map(|(namespace, entry)| entry.on.iter().map(move |on| (namespace, *on))).collect();
     let retract = context.store.new_record(&who.id, &who.ai, Body::Retract(Retract { of: ids.into_iter().collect() }));
-    out.stored.add(&mut context.store.put_beside(&retract, &places, When::Later)?);
+    out.stored.add(&mut context.store.put_beside(&retract, &places, FlushTiming::Later)?);
     Ok(out)
 }
 
@@ -100,5 +100,5 @@ fn is_logged(body: &Body) -> bool {
         body,
         Accept(_) | SessionStart(_) | SessionEnd(_) | Checkpoint(_) | Digest(_) | Transcript(_) | Redacted(_)
     );
-    !follows && !body.is_aside()
+    !follows && !body.is_meta()
 }

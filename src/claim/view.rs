@@ -12,7 +12,7 @@ use empirica_notes::model::Body;
 use empirica_notes::store::Rescued;
 
 /// The answer of a journal command.
-pub fn logged(outcome: &claim::add::Logged) -> Answer {
+pub fn logged(outcome: &claim::add::AddedClaim) -> Answer {
     let json = json!({"id": outcome.id, "kind": outcome.kind, "session_id": outcome.session_id});
     Answer::new(json)
         .text(format!("{}\n", outcome.id.short()))
@@ -26,8 +26,8 @@ pub fn logged(outcome: &claim::add::Logged) -> Answer {
 }
 
 /// The answer of `undo`.
-pub fn undone(outcome: &undo::Undone) -> Answer {
-    let undo::Undone { session_id, record, goals, dropped, stored } = outcome;
+pub fn undone(outcome: &undo::UndoOutcome) -> Answer {
+    let undo::UndoOutcome { session_id, record, goals, dropped, stored } = outcome;
     let (id, said) = (&record.head.id, format::said(record));
     let (kind, short) = (record.body.kind(), id.short());
     let what = match &record.body {
@@ -46,7 +46,7 @@ pub fn undone(outcome: &undo::Undone) -> Answer {
 }
 
 /// The answer of `flush`.
-pub fn flushed(outcome: &flush::Outcome) -> Answer {
+pub fn flushed(outcome: &flush::FlushOutcome) -> Answer {
     let mut json = json!({
         "flushed": outcome.flushed,
         "waiting": outcome.waiting,
@@ -86,7 +86,7 @@ fn rescued_words(rescued: &Rescued) -> String {
 }
 
 /// The answer of `setup`.
-pub fn set_up(outcome: &user::Outcome) -> Answer {
+pub fn set_up(outcome: &user::UserSetupOutcome) -> Answer {
     let files: Vec<String> = outcome.files.iter().map(|file| file.display().to_string()).collect();
     let text: String = files.iter().map(|file| format!("{file}\n")).collect();
     let word = if outcome.dry_run { "Would install" } else { "Installed" };

@@ -4,7 +4,7 @@ use super::args::TaskCommand;
 use super::dispatch::Here;
 use super::input::Input;
 use super::{args, requests};
-use crate::context::Asked;
+use crate::context::Selection;
 use crate::handoff::receive::{accept, answer};
 use crate::render::answer::Answer;
 use crate::session::collect;
@@ -27,13 +27,16 @@ impl Here<'_> {
     }
 
     pub(super) fn collect(&mut self, given: args::Collect) -> Result<Answer> {
-        let request =
-            collect::Request { path: given.transcript, agent: given.agent.map(Agent::from), dry_run: given.dry_run };
+        let request = collect::CollectRequest {
+            path: given.transcript,
+            agent: given.agent.map(Agent::from),
+            dry_run: given.dry_run,
+        };
         Ok(crate::session::collect::view::answer(&collect::run(&self.context(given.who)?, &request)?))
     }
 
     pub(super) fn init(&mut self, given: args::Init) -> Result<Answer> {
-        let context = self.context(Asked::default())?;
+        let context = self.context(Selection::default())?;
         let request = requests::init(given)?;
         let outcome = init::run(&context, &request, &mut |agents| {
             // at an agent's terminal nobody answers
@@ -60,7 +63,7 @@ impl Here<'_> {
     }
 
     pub(super) fn task(&mut self, command: TaskCommand) -> Result<Answer> {
-        let context = self.context(Asked::default())?;
+        let context = self.context(Selection::default())?;
         Ok(match command {
             TaskCommand::Show { task, .. } => {
                 let (task, warnings) = task::list::show(&context, &task)?;

@@ -8,14 +8,14 @@ use super::{args, hooks, manual, requests};
 use crate::assess::calibration;
 use crate::assess::drift::current;
 use crate::checkpoint::{compaction, diff, snapshot};
-use crate::claim::add::Entry;
+use crate::claim::add::ClaimInput;
 use crate::claim::{goal, undo};
-use crate::context::{Asked, Context, active};
+use crate::context::{CommandContext, Selection, active};
 use crate::handoff::note::BuiltIn;
 use crate::history::show::committer;
 use crate::history::{log, metrics};
 use crate::render::answer::Answer;
-use crate::render::budget::Form;
+use crate::render::budget::OutputForm;
 use crate::render::template::Templates;
 use crate::session::{bootstrap, lifecycle, resume, status};
 use crate::setup::{deinit, demo, user};
@@ -56,7 +56,7 @@ pub fn run(command: Command, env: &Env, output: &mut Output) -> Result<u8> {
             if let Some(answer) = here.answer(command)? {
                 let mut answer = answer.warn(crate::render::format::unreadable(&repo.unreadable()));
                 if !answer.hints_once.is_empty() && here.output.gives_hints(Some(&repo)) {
-                    let context = here.context(Asked::default())?;
+                    let context = here.context(Selection::default())?;
                     let once = std::mem::take(&mut answer.hints_once).into_iter();
                     let new = once.filter(|(session, kind, _)| active::takes_hint(&context, session, kind));
                     answer.hints.extend(new.map(|(.., hint)| hint));
@@ -78,8 +78,8 @@ pub(super) struct Here<'a> {
 }
 
 impl<'a> Here<'a> {
-    pub(super) fn context(&self, asked: impl Into<Asked>) -> Result<Context<'a>> {
-        let context = Context::new(self.env, self.repo, &BuiltIn, asked.into())?;
+    pub(super) fn context(&self, asked: impl Into<Selection>) -> Result<CommandContext<'a>> {
+        let context = CommandContext::new(self.env, self.repo, &BuiltIn, asked.into())?;
         context.opener.on_progress(Box::new(Progress::counting(self.output, "indexing notes")));
         Ok(context)
     }
@@ -114,13 +114,13 @@ impl<'a> Here<'a> {
                 )?)
             }
             Command::Resume(given) => {
-                let wanted = crate::session::resume::view::Wanted {
+                let wanted = crate::session::resume::view::ResumeForm {
                     detail: given.detail.into(),
                     budget: given.budget.map(|budget| budget as usize),
-                    form: if self.output.as_json { Form::Json } else { Form::Text },
+                    form: if self.output.as_json { OutputForm::Json } else { OutputForm::Text },
                 };
                 let context = self.context(given.filter)?;
-                let outcome = resume::run(&context, &resume::Request { last: given.last as usize })?;
+                let outcome = resume::run(&context, &resume::ResumeRequest { last: given.last as usize })?;
                 crate::session::resume::view::answer(&outcome, wanted, &mut self.terminal)?
             }
             Command::Log(given) => return self.log(given),
@@ -131,11 +131,11 @@ impl<'a> Here<'a> {
             Command::Metrics(given) => self.metrics(given)?,
             Command::Report(given) => self.report(given)?,
             Command::Status(given) => {
-                let context = self.context(Asked { ai: given.ai, session: given.session, ..Default::default() })?;
+                let context = self.context(Selection { ai: given.ai, session: given.session, ..Default::default() })?;
                 match given.budget.or(given.all.then_some(crate::session::bootstrap::view::BUDGET)) {
                     Some(budget) => {
-                        let form = if self.output.as_json { Form::Json } else { Form::Text };
-                        let outcome = bootstrap::run(&context, &bootstrap::Request::default())?;
+                        let form = if self.output.as_json { OutputForm::Json } else { OutputForm::Text };
+                        let outcome = bootstrap::run(&context, &bootstrap::BootstrapRequest::default())?;
                         crate::session::bootstrap::view::answer(&outcome, budget as usize, form, &mut self.terminal)?
                     }
                     None => crate::session::status::view::answer(&status::run(&context)?, &mut self.terminal)?,
@@ -150,7 +150,7 @@ impl<'a> Here<'a> {
             Command::Instructions(given) => self.instructions(given)?,
             Command::Doctor(given) => self.doctor(given)?,
             Command::Flush(given) => {
-                crate::claim::view::flushed(&flush::run(&self.context(Asked::default())?, given.without_damaged)?)
+                crate::claim::view::flushed(&flush::run(&self.context(Selection::default())?, given.without_damaged)?)
             }
             other => self.journal(other)?,
         }))
@@ -159,9 +159,9 @@ impl<'a> Here<'a> {
     fn session(&mut self, command: SessionCommand) -> Result<Answer> {
         Ok(match command {
             SessionCommand::Start(given) => {
-                let asked = Asked { ai: given.ai, allow_secret: given.allow_secret, ..Default::default() };
+                let asked = Selection { ai: given.ai, allow_secret: given.allow_secret, ..Default::default() };
                 let context = self.context(asked)?;
-                let request = lifecycle::Start {
+                let request = lifecycle::StartRequest {
                     task: Input::new(self.output.stdin()).optional(given.task)?,
                     kind: given.kind,
                     external_id: given.external_id,
@@ -176,11 +176,11 @@ impl<'a> Here<'a> {
                 crate::session::view::ended(&lifecycle::end(&self.context(given.who)?, reason)?)
             }
             SessionCommand::List(given) => {
-                let context = self.context(Asked { ai: given.ai, session: None, ..Default::default() })?;
+                let context = self.context(Selection { ai: given.ai, session: None, ..Default::default() })?;
                 crate::session::view::list(&lifecycle::list(&context, given.active)?)
             }
             SessionCommand::Show(given) => {
-                let context = self.context(Asked::default())?;
+                let context = self.context(Selection::default())?;
                 let (gathered, warnings) = lifecycle::show(&context, given.name.as_deref())?;
                 let committers = committer::of_session(&context, &gathered.session.id)?;
                 crate::history::show::trust::session(
@@ -193,14 +193,14 @@ impl<'a> Here<'a> {
 
     fn sync(&mut self, given: args::Sync) -> Result<Answer> {
         let shown = self.output.tells_progress();
-        let request = sync::run::Request {
+        let request = sync::run::SyncRequest {
             remote: given.remote,
             dry_run: given.dry_run,
             allow_secret: given.allow_secret,
             shown,
             unattended: false,
         };
-        let context = self.context(Asked::default())?;
+        let context = self.context(Selection::default())?;
         let (output, mut unsaid) = (&mut *self.output, Ok(()));
         let outcome = sync::run::run(&context, &request, &mut |line| {
             if !output.as_json {
@@ -246,7 +246,7 @@ impl<'a> Here<'a> {
         Ok(match given.command {
             None => {
                 let (said, asked) = requests::about(given.about, &mut Input::new(self.output.stdin()))?;
-                let request = snapshot::Request {
+                let request = snapshot::SnapshotRequest {
                     phase: given.phase.map(Phase::from),
                     round: given.round,
                     trigger: given.trigger.into(),
@@ -265,7 +265,7 @@ impl<'a> Here<'a> {
                     return Ok(crate::checkpoint::view::taken(&taken));
                 }
                 let outcome = compaction::run(&context, &taken)?;
-                let form = if self.output.as_json { Form::Json } else { Form::Text };
+                let form = if self.output.as_json { OutputForm::Json } else { OutputForm::Text };
                 crate::checkpoint::compaction::view::answer(&taken, &outcome, budget, form, &mut self.terminal)?
             }
             Some(CheckpointCommand::List { filter, .. }) => {
@@ -273,7 +273,7 @@ impl<'a> Here<'a> {
                 crate::history::show::record::points(&records, warnings)
             }
             Some(CheckpointCommand::Show { id, .. }) => {
-                let (record, warnings) = checkpoint::save::show(&self.context(Asked::default())?, id.as_deref())?;
+                let (record, warnings) = checkpoint::save::show(&self.context(Selection::default())?, id.as_deref())?;
                 crate::history::show::record::shown(&record, warnings)
             }
         })
@@ -283,7 +283,7 @@ impl<'a> Here<'a> {
         let mut input = Input::new(self.output.stdin());
         let (request, who) = match command {
             GoalCommand::Add { text, criterion, priority, who, .. } => {
-                let request = goal::Request::Add {
+                let request = goal::GoalRequest::Add {
                     text: input.words(text)?,
                     criteria: input.each(criterion)?,
                     priority: priority.into(),
@@ -292,25 +292,25 @@ impl<'a> Here<'a> {
             }
             GoalCommand::Sub { goal, text, who, .. } => {
                 let text = input.words(text)?;
-                (goal::Request::Sub { goal, text }, who)
+                (goal::GoalRequest::Sub { goal, text }, who)
             }
             GoalCommand::Done { id, evidence, who, .. } => {
                 let evidence = input.optional(evidence)?;
-                (goal::Request::Done { id, evidence }, who)
+                (goal::GoalRequest::Done { id, evidence }, who)
             }
             GoalCommand::Drop { id, why, who, .. } => {
                 let why = input.optional(why)?;
-                (goal::Request::Drop { id, why }, who)
+                (goal::GoalRequest::Drop { id, why }, who)
             }
             GoalCommand::Take { from, who, .. } => {
-                (goal::Request::Take { from }, args::Speaker { who, allow_secret: false })
+                (goal::GoalRequest::Take { from }, args::Speaker { who, allow_secret: false })
             }
             GoalCommand::List { open, filter, .. } => {
                 let (goals, warnings) = goal::list(&self.context(filter)?, open)?;
                 return Ok(crate::claim::goal::view::list(&goals, warnings));
             }
             GoalCommand::Show { goal, .. } => {
-                let (owned, warnings) = goal::show(&self.context(Asked::default())?, &goal)?;
+                let (owned, warnings) = goal::show(&self.context(Selection::default())?, &goal)?;
                 return Ok(crate::claim::goal::view::shown(&owned, warnings));
             }
         };
@@ -318,14 +318,14 @@ impl<'a> Here<'a> {
     }
 
     fn metrics(&mut self, given: args::Metrics) -> Result<Answer> {
-        let context = self.context(Asked { ai: given.ai, session: None, ..Default::default() })?;
+        let context = self.context(Selection { ai: given.ai, session: None, ..Default::default() })?;
         match given.handoff {
             Some(handoff) => {
                 let one = metrics::one(&context, &handoff, given.exact)?;
                 crate::history::metrics::view::of_handoff(&one, &mut self.terminal)
             }
             None => {
-                let request = metrics::Request {
+                let request = metrics::MetricsRequest {
                     since: given.since,
                     until: given.until,
                     by: given.by.into(),
@@ -342,28 +342,31 @@ impl<'a> Here<'a> {
         let mut input = Input::new(self.output.stdin());
         let (entry, args::Entry { led_from, who, .. }) = match command {
             Command::Finding(args::Finding { text, impact, memory, entry }) => {
-                (Entry::Finding { text: input.words(text)?, impact, memory }, entry)
+                (ClaimInput::Finding { text: input.words(text)?, impact, memory }, entry)
             }
-            Command::Unknown(args::Unknown { text, entry }) => (Entry::Unknown { text: input.words(text)? }, entry),
-            Command::Resolve(args::Resolve { id, text, again, who, form }) => {
-                (Entry::Resolve { of: id, text: input.words(text)?, again }, args::Entry { led_from: None, who, form })
+            Command::Unknown(args::Unknown { text, entry }) => {
+                (ClaimInput::Unknown { text: input.words(text)? }, entry)
             }
+            Command::Resolve(args::Resolve { id, text, again, who, form }) => (
+                ClaimInput::Resolve { of: id, text: input.words(text)?, again },
+                args::Entry { led_from: None, who, form },
+            ),
             Command::Deadend(args::DeadEnd { approach, why, entry }) => {
-                (Entry::DeadEnd { approach: input.words(approach)?, why: input.text(why)? }, entry)
+                (ClaimInput::DeadEnd { approach: input.words(approach)?, why: input.text(why)? }, entry)
             }
             Command::Mistake(args::Mistake { text, prevention, entry }) => {
-                (Entry::Mistake { text: input.words(text)?, prevention: input.optional(prevention)? }, entry)
+                (ClaimInput::Mistake { text: input.words(text)?, prevention: input.optional(prevention)? }, entry)
             }
             Command::Decision(args::Decision { text, why, alternative, entry }) => {
                 let (text, why) = (input.words(text)?, input.text(why)?);
-                (Entry::Decision { text, why, alternatives: input.each(alternative)? }, entry)
+                (ClaimInput::Decision { text, why, alternatives: input.each(alternative)? }, entry)
             }
-            Command::Source(args::Source { location, entry }) => (Entry::Source { location }, entry),
+            Command::Source(args::Source { location, entry }) => (ClaimInput::Source { location }, entry),
             Command::Evidence(args::Evidence { command, exit, file, entry }) => {
-                (Entry::Evidence { command: input.text(command)?, exit, files: file }, entry)
+                (ClaimInput::Evidence { command: input.text(command)?, exit, files: file }, entry)
             }
             Command::Activity(args::Activity { category, text, failed, file, entry }) => {
-                (Entry::Activity { category, text: input.words(text)?, failed, files: file }, entry)
+                (ClaimInput::Activity { category, text: input.words(text)?, failed, files: file }, entry)
             }
             other => {
                 return Err(empirica_notes::error::Error::usage(format!("this command has no answer: {other:?}"))
@@ -379,10 +382,10 @@ impl<'a> Here<'a> {
         let (oneline, checkpoints, journal) = (given.oneline, given.checkpoints, given.journal);
         self.output.color = given.color;
         let request = requests::log(given);
-        let context = self.context(Asked::default())?;
+        let context = self.context(Selection::default())?;
         if self.output.as_json {
             let mut commits = Vec::new();
-            let make = |found: &log::Annotated, out: &mut Vec<_>| {
+            let make = |found: &log::AnnotatedCommit, out: &mut Vec<_>| {
                 crate::history::log::view::json_line(found, checkpoints, journal, out)
             };
             let warnings = log::run(&context, &request, &make, &mut |made| {
@@ -397,7 +400,7 @@ impl<'a> Here<'a> {
         self.output.page(self.env);
         let (output, terminal) = (&mut *self.output, crate::history::log::view::Terminal::new(&mut self.terminal));
         let mut any = false;
-        let make = |found: &log::Annotated, out: &mut String| match oneline {
+        let make = |found: &log::AnnotatedCommit, out: &mut String| match oneline {
             true => crate::history::log::view::one_line(found, paint, out),
             false => crate::history::log::view::entry(found, paint, &terminal, out),
         };

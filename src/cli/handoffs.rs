@@ -4,7 +4,7 @@ use super::args::HandoffCommand;
 use super::dispatch::Here;
 use super::input::Input;
 use super::{args, editor, requests};
-use crate::context::Asked;
+use crate::context::Selection;
 use crate::handoff;
 use crate::handoff::sign;
 use crate::history::show;
@@ -19,7 +19,8 @@ impl Here<'_> {
                 return Ok(crate::handoff::view::list(&handoffs, warnings));
             }
             Some(HandoffCommand::Sign { handoff, ai, .. }) => {
-                let outcome = sign::run(&self.context(Asked { ai, session: None, ..Default::default() })?, &handoff)?;
+                let outcome =
+                    sign::run(&self.context(Selection { ai, session: None, ..Default::default() })?, &handoff)?;
                 return Ok(crate::history::show::trust::signed(&outcome));
             }
             None => {}
@@ -35,7 +36,7 @@ impl Here<'_> {
     }
 
     pub(super) fn show(&mut self, given: args::Show) -> Result<Answer> {
-        let context = self.context(Asked::default())?;
+        let context = self.context(Selection::default())?;
         let (shown, warnings) = show::run(&context, given.name.as_deref(), given.verify)?;
         crate::history::show::view::shown(&shown, given.format.into(), warnings, &mut self.terminal)
     }

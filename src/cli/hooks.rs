@@ -7,7 +7,7 @@ use super::{args, requests};
 use crate::handoff::note::BuiltIn;
 use crate::hooks;
 use crate::hooks::agent::event;
-use crate::hooks::agent::event::{Event, Told};
+use crate::hooks::agent::event::{HookEvent, HookKind};
 use crate::render::template::Templates;
 use empirica_notes::env::Env;
 use empirica_notes::error::Kind;
@@ -18,17 +18,17 @@ use empirica_transcripts::model::Agent;
 const MOST: u64 = 32 << 20;
 
 /// A hook of git's: what there is to say goes to standard error. Returns whether git may go on.
-pub fn git(name: hooks::Name, arguments: Vec<String>, env: &Env, output: &mut Output) -> bool {
+pub fn git(name: hooks::GitHook, arguments: Vec<String>, env: &Env, output: &mut Output) -> bool {
     let mut input = Vec::new();
     if name.reads_input() {
         // what cannot be read is followed by `repair`
         let _ = output.stdin().read_to_end(&mut input);
     }
     let outcome = match Repository::discover(env) {
-        Ok(repo) => hooks::run(env, &repo, &BuiltIn, &hooks::Called { name, arguments, input }),
+        Ok(repo) => hooks::run(env, &repo, &BuiltIn, &hooks::HookCall { name, arguments, input }),
         // what git itself would refuse is nothing to talk about at every commit; the commands do
-        Err(error) if error.kind() == Kind::NoRepository => hooks::Outcome::default(),
-        Err(error) => hooks::Outcome { warnings: vec![error.to_string()], ..Default::default() },
+        Err(error) if error.kind() == Kind::NoRepository => hooks::HookOutcome::default(),
+        Err(error) => hooks::HookOutcome { warnings: vec![error.to_string()], ..Default::default() },
     };
     // nobody may be there to read it
     let _ = outcome.said.iter().try_for_each(|text| output.say(&crate::render::safe::lines(text)));
@@ -64,7 +64,7 @@ fn agent(arguments: &[String], env: &Env, output: &mut Output) {
         return;
     }
     // most tools work, and that is nobody's business here
-    let Some(told) = event::read(agent, event, &payload).filter(|told| told.event != Event::Nothing) else { return };
+    let Some(told) = event::read(agent, event, &payload).filter(|told| told.event != HookKind::Nothing) else { return };
     if let Some(folder) = folder(&told, &env) {
         env.cwd = folder;
     }
@@ -79,7 +79,7 @@ fn agent(arguments: &[String], env: &Env, output: &mut Output) {
 }
 
 /// Where the project is: as the agent's environment says, else as it told.
-fn folder(told: &Told, env: &Env) -> Option<std::path::PathBuf> {
+fn folder(told: &HookEvent, env: &Env) -> Option<std::path::PathBuf> {
     let variable = match told.agent {
         Agent::ClaudeCode => Some("CLAUDE_PROJECT_DIR"),
         Agent::Cursor => Some("CURSOR_PROJECT_DIR"),

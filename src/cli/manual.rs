@@ -4,7 +4,7 @@ use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
 use super::args::Cli;
-use crate::setup::user::{File, Place};
+use crate::setup::user::{UserFile, UserPlace};
 
 /// What the first page says beyond the help.
 const SECTIONS: &str = r#".SH "EVERY COMMAND"
@@ -207,17 +207,24 @@ fn fish_for_git() -> String {
 }
 
 /// Everything `setup` installs.
-pub fn files() -> Vec<File> {
-    let mut out: Vec<File> =
-        pages().into_iter().map(|(name, content)| File { place: Place::Man, name, content }).collect();
+pub fn files() -> Vec<UserFile> {
+    let mut out: Vec<UserFile> =
+        pages().into_iter().map(|(name, content)| UserFile { place: UserPlace::Man, name, content }).collect();
     let shells = [
-        (Place::Bash, "git-empirica", Shell::Bash),
-        (Place::Zsh, "_git-empirica", Shell::Zsh),
-        (Place::Fish, "git-empirica.fish", Shell::Fish),
+        (UserPlace::Bash, "git-empirica", Shell::Bash),
+        (UserPlace::Zsh, "_git-empirica", Shell::Zsh),
+        (UserPlace::Fish, "git-empirica.fish", Shell::Fish),
     ];
-    let fish =
-        File { place: Place::FishStart, name: "git-empirica.fish".to_owned(), content: fish_for_git().into_bytes() };
+    let fish = UserFile {
+        place: UserPlace::FishStart,
+        name: "git-empirica.fish".to_owned(),
+        content: fish_for_git().into_bytes(),
+    };
     out.push(fish);
-    out.extend(shells.map(|(place, name, shell)| File { place, name: name.to_owned(), content: completions(shell) }));
+    out.extend(shells.map(|(place, name, shell)| UserFile {
+        place,
+        name: name.to_owned(),
+        content: completions(shell),
+    }));
     out
 }

@@ -2,7 +2,7 @@
 
 use super::args;
 use super::dispatch::Here;
-use crate::context::Asked;
+use crate::context::Selection;
 use crate::render::answer::Answer;
 use crate::report;
 use empirica_notes::error::{Error, Result, empirica};
@@ -15,9 +15,9 @@ impl Here<'_> {
                 .suggest("Name a file for the page, or leave --json out.")
                 .command(empirica("report").option("--html", "report.html").flag("--json")));
         }
-        let context = self.context(Asked { ai: given.ai, session: None, ..Default::default() })?;
+        let context = self.context(Selection { ai: given.ai, session: None, ..Default::default() })?;
         let outcome =
-            report::gather::run(&context, &report::gather::Request { since: given.since, until: given.until })?;
+            report::gather::run(&context, &report::gather::ReportRequest { since: given.since, until: given.until })?;
         let page = crate::report::view::page(&outcome)?;
         if to_output {
             return Ok(crate::report::view::answer(&outcome, page, None));

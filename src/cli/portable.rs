@@ -3,7 +3,7 @@
 use super::args;
 use super::dispatch::Here;
 use super::progress::Progress;
-use crate::context::Asked;
+use crate::context::Selection;
 use crate::import::{lines, markdown, python};
 use crate::render::answer::Answer;
 use empirica_notes::error::Result;
@@ -11,7 +11,7 @@ use empirica_notes::error::Result;
 impl Here<'_> {
     /// An export of lines is written as it is read; it is no document.
     pub(super) fn export(&mut self, given: args::Export) -> Result<Option<Answer>> {
-        let context = self.context(Asked::default())?;
+        let context = self.context(Selection::default())?;
         if let Some(folder) = given.markdown {
             let progress = Progress::new(self.output, "writing");
             let mut render = |handoffs: &[_]| crate::import::view::page(handoffs);
@@ -28,7 +28,7 @@ impl Here<'_> {
     }
 
     pub(super) fn import(&mut self, given: args::Import) -> Result<Answer> {
-        let context = self.context(Asked::default())?;
+        let context = self.context(Selection::default())?;
         let progress = Progress::new(self.output, "importing");
         let mut told = |done, total| progress.tell(done, total);
         let Some(jsonl) = given.jsonl else {

@@ -31,7 +31,7 @@ macro_rules! documents {
 
 /// All documents, in the order of the reference.
 pub const DOCUMENTS: &[Document] = documents! {
-    ["session start"], "": crate::session::lifecycle::Started, StoredView;
+    ["session start"], "": crate::session::lifecycle::StartOutcome, StoredView;
     ["session end"], "": session::view::EndedView, StoredView;
     ["session list"], "": session::view::ListView;
     ["session show"], "": session::view::ShownView, trust::CommittersView;

@@ -4,14 +4,14 @@ use clap::ValueEnum;
 
 use super::args;
 use super::input::Input;
-use crate::assess::submit::{Request, vector_error};
-use crate::context::Asked;
-use crate::fold::handoff_report::Said;
+use crate::assess::submit::{AssessRequest, vector_error};
+use crate::context::Selection;
+use crate::fold::handoff_report::HandoffInput;
 use crate::handoff::managed;
 use crate::handoff::pack::Detail;
 use crate::handoff::receive::accept;
 use crate::history::metrics::fold::Period;
-use crate::history::search::filter::Given;
+use crate::history::search::filter::FilterInput;
 use crate::history::search::reports;
 use crate::history::show::view::Format;
 use crate::history::{log, search};
@@ -24,26 +24,26 @@ use empirica_notes::model::handoff::Calibration;
 use empirica_notes::model::{Phase, Vectors, Verdict};
 use empirica_transcripts::model::Agent;
 
-impl From<args::Who> for Asked {
+impl From<args::Who> for Selection {
     fn from(who: args::Who) -> Self {
-        Asked { ai: who.ai, session: who.session, ..Default::default() }
+        Selection { ai: who.ai, session: who.session, ..Default::default() }
     }
 }
 
-impl From<args::Speaker> for Asked {
+impl From<args::Speaker> for Selection {
     fn from(speaker: args::Speaker) -> Self {
-        Asked { allow_secret: speaker.allow_secret, ..speaker.who.into() }
+        Selection { allow_secret: speaker.allow_secret, ..speaker.who.into() }
     }
 }
 
-impl From<args::Filter> for Asked {
+impl From<args::Filter> for Selection {
     fn from(filter: args::Filter) -> Self {
-        Asked { ai: filter.ai, session: filter.session, ..Default::default() }
+        Selection { ai: filter.ai, session: filter.session, ..Default::default() }
     }
 }
 
 /// What `init` is asked for.
-pub fn init(given: args::Init) -> Result<init::Request> {
+pub fn init(given: args::Init) -> Result<init::InitRequest> {
     let named: Option<Vec<Agent>> = given.agents.iter().map(|name| Agent::parse(name)).collect();
     let agents = match (given.agents.iter().map(String::as_str).collect::<Vec<_>>().as_slice(), named) {
         ([], _) => init::Agents::Asked,
@@ -56,7 +56,7 @@ pub fn init(given: args::Init) -> Result<init::Request> {
                 .command(empirica("init").option("--agents", "auto")));
         }
     };
-    Ok(init::Request { agents, all_tools: given.all_tools, dry_run: given.changes.dry_run })
+    Ok(init::InitRequest { agents, all_tools: given.all_tools, dry_run: given.changes.dry_run })
 }
 
 impl From<args::PhaseWord> for Phase {
@@ -132,8 +132,8 @@ impl From<args::PeriodWord> for Period {
 }
 
 /// What the receiver of a handoff says, and who that is.
-pub fn accept(given: args::Accept, input: &mut Input<'_>) -> Result<(accept::Request, Asked)> {
-    let request = accept::Request {
+pub fn accept(given: args::Accept, input: &mut Input<'_>) -> Result<(accept::AcceptRequest, Selection)> {
+    let request = accept::AcceptRequest {
         handoff: given.handoff,
         understanding: input.optional(given.understanding)?,
         decision: given.decision.map(Verdict::from),
@@ -173,8 +173,8 @@ pub fn vectors(given: args::Vectors, input: &mut Input<'_>) -> Result<Vectors> {
 }
 
 /// What an assessment says; phase and what only some phases have are added by the caller.
-pub fn about(about: args::About, input: &mut Input<'_>) -> Result<(Request, Asked)> {
-    let request = Request {
+pub fn about(about: args::About, input: &mut Input<'_>) -> Result<(AssessRequest, Selection)> {
+    let request = AssessRequest {
         vectors: vectors(about.vectors, input)?,
         reasoning: input.optional(about.reasoning)?,
         cycle: about.cycle,
@@ -198,8 +198,8 @@ pub fn block_budget(given: Option<u32>, trigger: Trigger) -> Result<usize> {
 }
 
 /// What a handoff says.
-pub fn said(said: args::Said, input: &mut Input<'_>) -> Result<Said> {
-    Ok(Said {
+pub fn said(said: args::Said, input: &mut Input<'_>) -> Result<HandoffInput> {
+    Ok(HandoffInput {
         task: input.optional(said.task)?,
         accomplished: input.each(said.accomplished)?,
         findings: input.each(said.finding)?,
@@ -211,7 +211,7 @@ pub fn said(said: args::Said, input: &mut Input<'_>) -> Result<Said> {
 }
 
 /// What `handoff` hands over.
-pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::write::Request> {
+pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::write::HandoffRequest> {
     let text = |value: String, input: &mut Input<'_>| match value.split_once('=') {
         Some((path, text)) => Ok(format!("{path}={}", input.text(text.to_owned())?)),
         None => Ok(value),
@@ -234,15 +234,15 @@ pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::w
     }
     let detail = given.detail.map_or(Detail::Full, Detail::from);
     let sign = given.said.sign;
-    let managed = managed::Asked {
+    let managed = managed::ManagedInput {
         kind: kind.map(args::HandoffType::name),
         to: given.to,
         task_id: given.task_id,
         document: document.transpose()?,
         values: given.set.into_iter().map(|value| text(value, input)).collect::<Result<_>>()?,
-        ..managed::Asked::default()
+        ..managed::ManagedInput::default()
     };
-    Ok(handoff::write::Request {
+    Ok(handoff::write::HandoffRequest {
         said: said(given.said, input)?,
         managed,
         regenerate: given.regenerate,
@@ -257,13 +257,13 @@ pub fn handoff(given: args::Handoff, input: &mut Input<'_>) -> Result<handoff::w
 }
 
 /// The hook of git's of that word; `None` for those of agents.
-pub fn hook(word: args::HookWord) -> Option<hooks::Name> {
+pub fn hook(word: args::HookWord) -> Option<hooks::GitHook> {
     Some(match word {
-        args::HookWord::PostCommit => hooks::Name::PostCommit,
-        args::HookWord::PostApplypatch => hooks::Name::PostApplypatch,
-        args::HookWord::PostMerge => hooks::Name::PostMerge,
-        args::HookWord::PostRewrite => hooks::Name::PostRewrite,
-        args::HookWord::PrePush => hooks::Name::PrePush,
+        args::HookWord::PostCommit => hooks::GitHook::PostCommit,
+        args::HookWord::PostApplypatch => hooks::GitHook::PostApplypatch,
+        args::HookWord::PostMerge => hooks::GitHook::PostMerge,
+        args::HookWord::PostRewrite => hooks::GitHook::PostRewrite,
+        args::HookWord::PrePush => hooks::GitHook::PrePush,
         args::HookWord::Agent => return None,
     })
 }
@@ -280,10 +280,10 @@ impl From<args::SelfAssessmentWord> for Calibration {
 }
 
 /// Which commits a log shows, with which records.
-pub fn log(given: args::Log) -> log::Request {
+pub fn log(given: args::Log) -> log::LogRequest {
     let any = given.handoffs || given.digests || given.checkpoints || given.journal;
-    log::Request {
-        wanted: log::Wanted {
+    log::LogRequest {
+        wanted: log::RecordFilter {
             handoffs: given.handoffs || !any,
             digests: given.digests || !any,
             checkpoints: given.checkpoints,
@@ -298,7 +298,7 @@ pub fn log(given: args::Log) -> log::Request {
 }
 
 /// What `search` asks, of whom, and the form of handoffs. One form only: a text cannot be asked for with `--json`.
-pub fn search(given: args::Search, as_json: bool) -> Result<(search::Request, Asked, reports::Format)> {
+pub fn search(given: args::Search, as_json: bool) -> Result<(search::SearchRequest, Selection, reports::Format)> {
     let word = |form: args::ListFormat| form.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
     if let Some(form) = given.format.filter(|form| as_json && *form != args::ListFormat::Json) {
         return Err(Error::usage(format!("--json and --format {} are two forms", word(form)))
@@ -312,11 +312,11 @@ pub fn search(given: args::Search, as_json: bool) -> Result<(search::Request, As
         Some(args::ListFormat::Markdown) => reports::Format::Markdown,
         Some(args::ListFormat::Jsonl) => reports::Format::Lines,
     };
-    let request = search::Request {
+    let request = search::SearchRequest {
         words: given.words,
         plan: given.plan,
         kinds: given.kind.into_iter().map(args::KindWord::key).collect(),
-        filter: Given {
+        filter: FilterInput {
             since: given.since,
             until: given.until,
             task: given.task,
@@ -329,5 +329,5 @@ pub fn search(given: args::Search, as_json: bool) -> Result<(search::Request, As
         like: given.like,
         limit: given.limit,
     };
-    Ok((request, Asked { ai: given.ai, session: given.session, ..Default::default() }, format))
+    Ok((request, Selection { ai: given.ai, session: given.session, ..Default::default() }, format))
 }

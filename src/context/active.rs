@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use empirica_notes::error::Result;
 use empirica_notes::fault;
 use empirica_notes::model::{Id, SessionId};
@@ -12,7 +12,7 @@ use empirica_notes::model::{Id, SessionId};
 /// An active session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
-pub struct Active {
+pub struct ActiveSession {
     pub id: SessionId,
     /// The record it began with.
     pub began: Id,
@@ -30,23 +30,23 @@ pub struct Active {
 
 /// The active sessions of this worktree, oldest first.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Current {
+pub struct ActiveSessions {
     /// The sessions.
-    pub active: Vec<Active>,
+    pub active: Vec<ActiveSession>,
 }
 
-impl Current {
+impl ActiveSessions {
     /// Reads the files; without their folder, finds the sessions in the records that this clone and worktree began.
-    pub fn load(context: &Context<'_>) -> Result<Self> {
+    pub fn load(context: &CommandContext<'_>) -> Result<Self> {
         let folder = context.store.paths().current();
         if let Some(mut active) = read(&folder) {
             active.sort_by(|a, b| a.began.cmp(&b.began));
-            return Ok(Current { active });
+            return Ok(ActiveSessions { active });
         }
         let found = context.index()?.active_at(&context.store.paths().places())?;
-        let active: Vec<Active> = found
+        let active: Vec<ActiveSession> = found
             .into_iter()
-            .map(|s| Active {
+            .map(|s| ActiveSession {
                 id: s.id,
                 began: s.began,
                 ai: s.ai,
@@ -59,18 +59,18 @@ impl Current {
             // a file that cannot be written is found in the records again
             let _ = begin(context, session);
         }
-        Ok(Current { active })
+        Ok(ActiveSessions { active })
     }
 }
 
 /// The active sessions of this worktree as far as they are remembered, oldest first: nothing is looked for.
-pub fn remembered(context: &Context<'_>) -> Vec<Active> {
+pub fn remembered(context: &CommandContext<'_>) -> Vec<ActiveSession> {
     let mut active = read(&context.store.paths().current()).unwrap_or_default();
     active.sort_by(|a, b| a.began.cmp(&b.began));
     active
 }
 
-fn read(folder: &Path) -> Option<Vec<Active>> {
+fn read(folder: &Path) -> Option<Vec<ActiveSession>> {
     let files = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok());
     // what a process wrote that died before it gave it its name is no session
     let files = files.filter(|file| SessionId::parse(&file.file_name().to_string_lossy()).is_some());
@@ -78,13 +78,13 @@ fn read(folder: &Path) -> Option<Vec<Active>> {
 }
 
 /// Remembers a session as active in this worktree.
-pub fn begin(context: &Context<'_>, session: &Active) -> std::io::Result<()> {
+pub fn begin(context: &CommandContext<'_>, session: &ActiveSession) -> std::io::Result<()> {
     let text = serde_json::to_string(session).map_err(std::io::Error::other)?;
     context.store.replace_file(&context.store.paths().current().join(session.id.as_str()), &text)
 }
 
 /// Forgets what the active sessions of all worktrees are for where that was redacted.
-pub fn forget_redacted(context: &Context<'_>) {
+pub fn forget_redacted(context: &CommandContext<'_>) {
     for folder in worktrees(context) {
         for mut session in read(&folder).unwrap_or_default() {
             let task = session.task.as_deref().and_then(|task| context.store.without_redacted(task));
@@ -101,7 +101,7 @@ pub fn forget_redacted(context: &Context<'_>) {
 }
 
 /// Forgets a session and the hints it was given, in whichever worktree it is remembered.
-pub fn end(context: &Context<'_>, session: &SessionId) {
+pub fn end(context: &CommandContext<'_>, session: &SessionId) {
     for folder in worktrees(context) {
         // not there is as good as removed
         let file = folder.join(session.as_str());
@@ -115,7 +115,7 @@ fn hints(folder: &Path, session: &SessionId) -> std::path::PathBuf {
 }
 
 /// Whether a session is to be given a kind of hint: once while it is active in this worktree, and always when it is not.
-pub fn takes_hint(context: &Context<'_>, session: &SessionId, kind: &str) -> bool {
+pub fn takes_hint(context: &CommandContext<'_>, session: &SessionId, kind: &str) -> bool {
     let folder = context.store.paths().current();
     if !folder.join(session.as_str()).exists() {
         return true;
@@ -131,12 +131,12 @@ pub fn takes_hint(context: &Context<'_>, session: &SessionId, kind: &str) -> boo
 }
 
 /// An active session of any worktree, by its full id.
-pub fn anywhere(context: &Context<'_>, id: &str) -> Option<Active> {
+pub fn anywhere(context: &CommandContext<'_>, id: &str) -> Option<ActiveSession> {
     SessionId::parse(id)?;
     worktrees(context).into_iter().find_map(|folder| serde_json::from_slice(&std::fs::read(folder.join(id)).ok()?).ok())
 }
 
-fn worktrees(context: &Context<'_>) -> Vec<std::path::PathBuf> {
+fn worktrees(context: &CommandContext<'_>) -> Vec<std::path::PathBuf> {
     let folder = context.store.paths().current();
     let all = folder.parent().and_then(|all| std::fs::read_dir(all).ok());
     all.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect()

@@ -7,21 +7,21 @@ pub mod stored;
 
 use std::cell::RefCell;
 
-use crate::context::active::{Active, Current};
-use crate::context::stored::Stored;
+use crate::context::active::{ActiveSession, ActiveSessions};
+use crate::context::stored::StoreReport;
 use crate::index::{Index, Opener};
 use crate::session::lifecycle;
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Result, empirica, option, text};
 use empirica_notes::git::Repository;
-use empirica_notes::model::{Body, Id, Record, SessionId, Shelf};
-use empirica_notes::store::{Render, Scan, Store, When};
+use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
+use empirica_notes::store::{FlushTiming, Render, Scan, Store};
 use empirica_secrets::Replaced;
 use empirica_transcripts::model::Agent;
 
 /// Who and which session the user named.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct Selection {
     /// `--ai`.
     pub ai: Option<String>,
     /// `--session`.
@@ -33,7 +33,7 @@ pub struct Asked {
 }
 
 /// What every use case starts from.
-pub struct Context<'a> {
+pub struct CommandContext<'a> {
     /// What the process was given.
     pub env: &'a Env,
     /// The repository.
@@ -43,18 +43,18 @@ pub struct Context<'a> {
     /// The index over them.
     pub opener: Opener,
     /// Who and which session the user named.
-    pub asked: Asked,
+    pub selection: Selection,
     /// `--ai` or `EMPIRICA_AI`, as it is stored.
     named: Option<String>,
     /// The rules that saw a secret in it, which is stored without.
     in_name: Vec<&'static str>,
     /// The session that this command began by itself.
-    began: RefCell<Option<lifecycle::Started>>,
+    began: RefCell<Option<lifecycle::StartOutcome>>,
 }
 
 /// The session a command works in.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Working {
+pub struct WorkingSession {
     /// The session.
     pub id: SessionId,
     /// Who speaks.
@@ -63,32 +63,32 @@ pub struct Working {
     pub note: Option<String>,
 }
 
-impl<'a> Context<'a> {
+impl<'a> CommandContext<'a> {
     /// A context over an opened repository.
-    pub fn new(env: &'a Env, repo: &'a Repository, render: &'a dyn Render, asked: Asked) -> Result<Self> {
-        let mut context = Context {
+    pub fn new(env: &'a Env, repo: &'a Repository, render: &'a dyn Render, selection: Selection) -> Result<Self> {
+        let mut context = CommandContext {
             env,
             repo,
             store: Store::new(repo, env, render)?,
             opener: Opener::default(),
-            asked,
+            selection,
             named: None,
             in_name: Vec::new(),
             began: RefCell::new(None),
         };
-        if context.asked.allow_secret {
+        if context.selection.allow_secret {
             context.store.allow_secrets();
         }
-        context.optional("agent", context.asked.ai.as_deref())?;
+        context.optional("agent", context.selection.ai.as_deref())?;
         // a name is compared with what is stored, and shown
         let stored = |name: &str| context.store.without_secrets(name);
-        let asked = context.asked.ai.as_deref().map(stored);
-        let given = context.asked.ai.as_deref().or(env.get("EMPIRICA_AI"));
+        let asked = context.selection.ai.as_deref().map(stored);
+        let given = context.selection.ai.as_deref().or(env.get("EMPIRICA_AI"));
         context.named = given.map(stored);
         if context.named.as_deref() != given {
             context.in_name = given.and_then(empirica_secrets::redact_text).map_or_else(Vec::new, |(_, rules)| rules);
         }
-        context.asked.ai = asked;
+        context.selection.ai = asked;
         Ok(context)
     }
 
@@ -122,16 +122,16 @@ impl<'a> Context<'a> {
 
     /// The agent that runs the command: the client of an MCP server, else as its environment says.
     fn running(&self) -> Option<&str> {
-        self.asked.client.as_deref().or(self.env.agent())
+        self.selection.client.as_deref().or(self.env.agent())
     }
 
     /// The session the command reads of: as named by `--session` or `EMPIRICA_SESSION`, else the newest active one of
     /// the speaking agent in this worktree, else the only agent's active here.
-    pub fn working(&self) -> Result<Working> {
+    pub fn working(&self) -> Result<WorkingSession> {
         if let Some(named) = self.named_session()? {
             return Ok(named);
         }
-        let active = Current::load(self)?.active;
+        let active = ActiveSessions::load(self)?.active;
         if let Some(session) = self.own(&active).or_else(|| only_agent(&active)) {
             return Ok(self.speaking_in(session));
         }
@@ -139,24 +139,24 @@ impl<'a> Context<'a> {
     }
 
     /// The session the command writes to: as for reading, but another agent's is left to that agent. Where there is none, one begins.
-    pub fn writing(&self) -> Result<Working> {
+    pub fn writing(&self) -> Result<WorkingSession> {
         self.written(|| self.store.turn())
     }
 
     /// The same for who has the turn already.
-    pub fn writing_in_turn(&self) -> Result<Working> {
+    pub fn writing_in_turn(&self) -> Result<WorkingSession> {
         self.written(|| None::<()>)
     }
 
     /// The session the command writes to, if there is one; none begins.
-    pub fn own_session(&self) -> Result<Option<Working>> {
+    pub fn own_session(&self) -> Result<Option<WorkingSession>> {
         if let Some(named) = self.named_session()? {
             return Ok(Some(named));
         }
-        Ok(self.open(&Current::load(self)?.active)?.map(|session| self.speaking_in(&session)))
+        Ok(self.open(&ActiveSessions::load(self)?.active)?.map(|session| self.speaking_in(&session)))
     }
 
-    fn written<T>(&self, turn: impl FnOnce() -> Option<T>) -> Result<Working> {
+    fn written<T>(&self, turn: impl FnOnce() -> Option<T>) -> Result<WorkingSession> {
         if let Some(own) = self.own_session()? {
             return Ok(own);
         }
@@ -165,28 +165,30 @@ impl<'a> Context<'a> {
         if let Some(own) = self.own_session()? {
             return Ok(own);
         }
-        let started = lifecycle::start(self, lifecycle::Start::default())?;
-        let who = Working { id: started.session_id.clone(), ai: started.ai_id.clone(), note: None };
+        let started = lifecycle::start(self, lifecycle::StartRequest::default())?;
+        let who = WorkingSession { id: started.session_id.clone(), ai: started.ai_id.clone(), note: None };
         self.began.replace(Some(started));
         Ok(who)
     }
 
-    fn named_session(&self) -> Result<Option<Working>> {
-        let Some(given) = self.asked.session.as_deref().or(self.env.get("EMPIRICA_SESSION")) else { return Ok(None) };
+    fn named_session(&self) -> Result<Option<WorkingSession>> {
+        let Some(given) = self.selection.session.as_deref().or(self.env.get("EMPIRICA_SESSION")) else {
+            return Ok(None);
+        };
         let session = names::session(self, given)?;
-        Ok(Some(Working { ai: self.author(Some(&session.ai)), id: session.id, note: None }))
+        Ok(Some(WorkingSession { ai: self.author(Some(&session.ai)), id: session.id, note: None }))
     }
 
     /// The newest session of the speaking agent.
-    fn own<'s>(&self, active: &'s [Active]) -> Option<&'s Active> {
+    fn own<'s>(&self, active: &'s [ActiveSession]) -> Option<&'s ActiveSession> {
         let of = |ai: &str| active.iter().rev().find(|session| session.ai == ai);
         self.named_ai().or(self.running()).and_then(of)
     }
 
     /// The session that what is said now belongs to: the speaker's own, else one that may be it. A session is another's when the
     /// speaker is named otherwise, or when an agent speaks and it is the user's or of another agent that is known.
-    pub(crate) fn open(&self, active: &[Active]) -> Result<Option<Active>> {
-        let is_other = |session: &&Active| {
+    pub(crate) fn open(&self, active: &[ActiveSession]) -> Result<Option<ActiveSession>> {
+        let is_other = |session: &&ActiveSession| {
             self.named_ai().is_some()
                 || self.running().is_some()
                     && (Agent::parse(&session.ai).is_some()
@@ -201,17 +203,17 @@ impl<'a> Context<'a> {
         own.cloned().map(Some).ok_or_else(|| self.none_or_several(active))
     }
 
-    fn speaking_in(&self, session: &Active) -> Working {
+    fn speaking_in(&self, session: &ActiveSession) -> WorkingSession {
         let ai = self.author(Some(&session.ai));
         let other = self.named_ai().filter(|named| *named != session.ai);
         let note = other.map(|named| {
             format!("{named} has no active session here; {}'s session {} is meant", session.ai, session.id.short())
         });
-        Working { ai, id: session.id.clone(), note }
+        WorkingSession { ai, id: session.id.clone(), note }
     }
 
     /// The error of a worktree without an active session, or with those of several agents.
-    fn none_or_several(&self, active: &[Active]) -> Error {
+    fn none_or_several(&self, active: &[ActiveSession]) -> Error {
         let newest_of = |ai: &str| active.iter().rev().find(|session| session.ai == ai);
         let mut agents: Vec<&str> = active.iter().map(|session| session.ai.as_str()).collect();
         agents.sort_unstable();
@@ -249,11 +251,16 @@ impl<'a> Context<'a> {
     }
 
     /// Stores what one session says, and what is left to say about that.
-    pub fn store(&self, who: &Working, bodies: Vec<Body>, when: When) -> Result<(Vec<Record>, Stored)> {
+    pub fn store(
+        &self,
+        who: &WorkingSession,
+        bodies: Vec<Body>,
+        when: FlushTiming,
+    ) -> Result<(Vec<Record>, StoreReport)> {
         let records = bodies.into_iter().map(|body| self.store.new_record(&who.id, &who.ai, body)).collect();
         let mut written = self.store.append(records, when)?;
         written.redacted.extend(self.in_name.iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
-        let mut stored = Stored { warnings: who.note.iter().cloned().collect(), ..Default::default() };
+        let mut stored = StoreReport { warnings: who.note.iter().cloned().collect(), ..Default::default() };
         stored.add(&mut written);
         if let Some(began) = self.began.borrow_mut().as_mut() {
             stored.session_started = Some((began.session_id.clone(), began.ai_id.clone()));
@@ -288,17 +295,19 @@ impl<'a> Context<'a> {
     }
 
     /// A record found by its id, the end of it (4 hex digits or more) or its beginning.
-    pub fn record(&self, given: &str, what: &str, on: &[Shelf], fits: impl Fn(&Record) -> bool) -> Result<Record> {
+    pub fn record(&self, given: &str, what: &str, on: &[Namespace], fits: impl Fn(&Record) -> bool) -> Result<Record> {
         names::record(self, given, what, on, fits)
     }
 
     /// Resolves `--led-from`.
     pub fn led_from(&self, given: Option<&str>) -> Result<Option<Id>> {
-        given.map(|given| self.record(given, "record", &Shelf::ALL, |_| true).map(|record| record.head.id)).transpose()
+        given
+            .map(|given| self.record(given, "record", &Namespace::ALL, |_| true).map(|record| record.head.id))
+            .transpose()
     }
 }
 
 /// The newest session, where all are of one agent.
-fn only_agent(active: &[Active]) -> Option<&Active> {
+fn only_agent(active: &[ActiveSession]) -> Option<&ActiveSession> {
     active.last().filter(|last| active.iter().all(|session| session.ai == last.ai))
 }

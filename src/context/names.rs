@@ -1,12 +1,12 @@
 //! Names of sessions and records: full ids, unique parts of them, `latest…`, an agent's own session id.
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::context::active;
 use crate::index::searchable;
 use crate::text::shorten::short;
 use empirica_notes::error::{Command, Error, Kind, Result, blank, empirica, text};
 use empirica_notes::model::session::Session;
-use empirica_notes::model::{Id, Record, SessionId, Shelf};
+use empirica_notes::model::{Id, Namespace, Record, SessionId};
 
 /// How a session can be named.
 const FORMS: &str = "Use an id from the list, or latest, latest:active, latest:<ai>, latest:active:<ai>.";
@@ -17,7 +17,7 @@ const SHORTEST: usize = 4;
 /// The session and its agent that a name stands for.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
-pub struct Named {
+pub struct SessionName {
     pub id: SessionId,
     pub ai: String,
 }
@@ -28,33 +28,33 @@ const WORDS: usize = 40;
 
 /// A session or a record.
 #[derive(Debug)]
-pub enum Thing {
+pub enum NamedObject {
     /// A session.
-    Session(Named),
+    Session(SessionName),
     /// A record.
     Record(Box<Record>),
 }
 
-impl Thing {
+impl NamedObject {
     /// Its id.
     pub fn id(&self) -> &str {
         match self {
-            Thing::Session(session) => session.id.as_str(),
-            Thing::Record(record) => record.head.id.as_str(),
+            NamedObject::Session(session) => session.id.as_str(),
+            NamedObject::Record(record) => record.head.id.as_str(),
         }
     }
 
     /// Whether a name that resolves to it is a part of its id: neither the whole id nor an alias.
     pub fn is_abbreviated(&self, name: &str) -> bool {
         let (name, id) = (name.trim().to_ascii_lowercase(), self.id());
-        id != name && (matches!(self, Thing::Record(_)) || id.starts_with(&name))
+        id != name && (matches!(self, NamedObject::Record(_)) || id.starts_with(&name))
     }
 
     /// Its kind and short id, with its agent or its first words.
     pub fn told(&self) -> String {
         match self {
-            Thing::Session(session) => format!("session {} of {}", session.id.short(), session.ai),
-            Thing::Record(record) => told_record(record),
+            NamedObject::Session(session) => format!("session {} of {}", session.id.short(), session.ai),
+            NamedObject::Record(record) => told_record(record),
         }
     }
 }
@@ -62,14 +62,14 @@ impl Thing {
 /// Resolves what may be a session or a record that `fits`. An abbreviation that things of both kinds have is refused, with all
 /// of them; the whole id of one, or an alias, stands for that one.
 pub fn thing(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     given: &str,
     what: &str,
-    shelves: &[Shelf],
+    namespaces: &[Namespace],
     fits: impl Fn(&Record) -> bool,
-) -> Result<Thing> {
-    let session = session(context, given).map(Thing::Session);
-    let record = record(context, given, what, shelves, fits).map(|record| Thing::Record(Box::new(record)));
+) -> Result<NamedObject> {
+    let session = session(context, given).map(NamedObject::Session);
+    let record = record(context, given, what, namespaces, fits).map(|record| NamedObject::Record(Box::new(record)));
     let is_ambiguous = |error: &Error| error.kind() == Kind::Refused;
     match (session, record) {
         (Ok(session), Ok(record)) if !session.is_abbreviated(given) || !record.is_abbreviated(given) => {
@@ -128,14 +128,14 @@ pub fn told_record(record: &Record) -> String {
 /// Resolves a session: a full UUID, a unique prefix of 4 characters or more, `latest`, `latest:active`, `latest:<ai>`,
 /// `latest:active:<ai>`, or the id the agent's own tool knows it by. Ambiguity and absence are errors that list what
 /// there is.
-pub fn session(context: &Context<'_>, given: &str) -> Result<Named> {
+pub fn session(context: &CommandContext<'_>, given: &str) -> Result<SessionName> {
     let given = given.trim();
     if let Some(session) = active::anywhere(context, given) {
-        return Ok(Named { id: session.id, ai: session.ai });
+        return Ok(SessionName { id: session.id, ai: session.ai });
     }
     let found = context.index()?.sessions_like(given)?;
     let found = pick(&found, given)?;
-    Ok(Named { id: found.id.clone(), ai: found.ai.clone() })
+    Ok(SessionName { id: found.id.clone(), ai: found.ai.clone() })
 }
 
 /// Resolves a name among sessions that are sorted by their start: all of them, or all that the name may stand for.
@@ -260,7 +260,7 @@ pub fn no_record(given: &str, what: &str, why: &str) -> Error {
 }
 
 /// Resolves a task by its whole id, or a beginning that only one has.
-pub fn task(context: &Context<'_>, given: &str) -> Result<String> {
+pub fn task(context: &CommandContext<'_>, given: &str) -> Result<String> {
     let mut known: Vec<String> = context.index()?.of_tasks(None)?.into_iter().map(|(id, _)| id).collect();
     known.dedup();
     if known.iter().any(|id| id == given) {
@@ -290,7 +290,7 @@ pub fn task(context: &Context<'_>, given: &str) -> Result<String> {
 const TAKEN_BACK: &str = "it was taken back";
 
 /// The record that was taken back, of a name that stands for nothing else: for who shows it all the same, or redacts it.
-pub fn retracted(context: &Context<'_>, given: &str, error: Error) -> Result<Record> {
+pub fn retracted(context: &CommandContext<'_>, given: &str, error: Error) -> Result<Record> {
     if error.reason_text().to_string() != TAKEN_BACK {
         return Err(error);
     }
@@ -307,13 +307,13 @@ fn is_part(name: &str, id: &Id) -> bool {
     id.short().starts_with(name) || id.as_str().ends_with(name) || id.as_str().starts_with(name)
 }
 
-/// Resolves a record on one of `shelves` that `fits`: its full id, or 4 or more characters that only its short form
+/// Resolves a record on one of `namespaces` that `fits`: its full id, or 4 or more characters that only its short form
 /// begins with, or that only its id ends or begins with.
 pub fn record(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     given: &str,
     what: &str,
-    shelves: &[Shelf],
+    namespaces: &[Namespace],
     fits: impl Fn(&Record) -> bool,
 ) -> Result<Record> {
     let said = given.trim();
@@ -325,11 +325,11 @@ pub fn record(
     }
     let matches = |id: &Id| is_part(&given, id);
     let like = context.index()?.ids_like(&given)?;
-    let on_shelf = |record: &Record| {
-        let own = record.body.shelf();
-        own.is_none_or(|own| shelves.contains(&own))
+    let on_namespace = |record: &Record| {
+        let own = record.body.namespace();
+        own.is_none_or(|own| namespaces.contains(&own))
     };
-    let fitting = like.records().filter(|r| matches(&r.head.id) && on_shelf(r) && fits(r));
+    let fitting = like.records().filter(|r| matches(&r.head.id) && on_namespace(r) && fits(r));
     let mut found: Vec<Record> = fitting.cloned().collect();
     // a short form that begins with it is meant before any other part of an id
     if found.len() > 1 && found.iter().filter(|r| r.head.id.short().starts_with(&given)).count() == 1 {
@@ -338,7 +338,7 @@ pub fn record(
     match found.as_slice() {
         [only] => Ok(only.clone()),
         [] if like.retracted().any(|record| matches(&record.head.id)) => Err(absent(TAKEN_BACK)),
-        [] if shelves.len() == Shelf::ALL.len() => Err(absent("no stored id has it at its beginning or end")),
+        [] if namespaces.len() == Namespace::ALL.len() => Err(absent("no stored id has it at its beginning or end")),
         [] => {
             // one of another kind is there all the same
             let other = like.records().find(|record| matches(&record.head.id));

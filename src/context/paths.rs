@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use crate::context::Context;
-use empirica_notes::git::objects::content::{Held, Tree, WorkTree, from_here, inside};
+use crate::context::CommandContext;
+use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, from_here, inside};
 
 /// A warning for each of these files that is neither in the work tree nor in HEAD: relative to the root of the work tree or
 /// to the current folder.
-pub(crate) fn files(context: &Context<'_>, what: &str, given: &[String]) -> Vec<String> {
+pub(crate) fn files(context: &CommandContext<'_>, what: &str, given: &[String]) -> Vec<String> {
     let missing = given.iter().filter(|path| !is_there(context, path));
     missing.map(|path| format!("{what} {path}: no such file in the work tree or in HEAD")).collect()
 }
 
 /// The same for a source, when it is a path: one that begins as a path, or in a folder that is there, or that ends in a file
 /// name with an extension that is no domain.
-pub(crate) fn source(context: &Context<'_>, given: &str) -> Vec<String> {
+pub(crate) fn source(context: &CommandContext<'_>, given: &str) -> Vec<String> {
     let begins = ["./", "../", "/"].iter().any(|start| given.starts_with(start));
     let folder = given.split_once('/').is_some_and(|(folder, _)| is_there(context, folder));
     // without a place in it
@@ -31,13 +31,15 @@ pub(crate) fn source(context: &Context<'_>, given: &str) -> Vec<String> {
     files(context, "source", &[path.to_owned()])
 }
 
-fn is_there(context: &Context<'_>, given: &str) -> bool {
+fn is_there(context: &CommandContext<'_>, given: &str) -> bool {
     let root = context.repo.work_tree();
     let cwd = &context.env.cwd;
     let files = WorkTree::of(context.repo);
     let mut head = Tree::new(context.repo, context.store.head().tree);
     let mut is_in_tree = |path: String| {
-        path.is_empty() || files.as_ref().is_some_and(|files| files.has(&path)) || head.find(&path) != Held::Nothing
+        path.is_empty()
+            || files.as_ref().is_some_and(|files| files.has(&path))
+            || head.find(&path) != PathContent::Nothing
     };
     let path = given.trim_end_matches('/');
     let inside = [inside(root.as_deref(), path), from_here(root.as_deref(), cwd, path)];

@@ -2,12 +2,12 @@
 
 use empirica_notes::error::{Command, Text};
 use empirica_notes::model::SessionId;
-use empirica_notes::store::{Storage, Written};
+use empirica_notes::store::{Storage, WriteOutcome};
 use empirica_secrets::Replaced;
 
 /// What storing something left to say.
 #[derive(Debug, Default)]
-pub struct Stored {
+pub struct StoreReport {
     /// The records are not where they should be: the notes could not be written, or not even the repository's log.
     pub degraded_mode: bool,
     /// Where the records are now; `None` when nothing was stored.
@@ -24,9 +24,9 @@ pub struct Stored {
     pub allowed: Vec<Replaced>,
 }
 
-impl Stored {
+impl StoreReport {
     /// Puts before this what storing something earlier in the same command left to say.
-    pub fn after(&mut self, earlier: Stored) {
+    pub fn after(&mut self, earlier: StoreReport) {
         self.session_started = earlier.session_started.or(self.session_started.take());
         self.warnings.splice(0..0, earlier.warnings);
         self.redacted.splice(0..0, earlier.redacted);
@@ -34,7 +34,7 @@ impl Stored {
     }
 
     /// Puts behind this what storing something later in the same command left to say.
-    pub fn before(&mut self, later: Stored) {
+    pub fn before(&mut self, later: StoreReport) {
         self.session_started = self.session_started.take().or(later.session_started);
         self.warnings.extend(later.warnings);
         self.redacted.extend(later.redacted);
@@ -42,7 +42,7 @@ impl Stored {
     }
 
     /// Takes in what one append left to say. A later one that reached the notes took the earlier records along.
-    pub fn add(&mut self, written: &mut Written) {
+    pub fn add(&mut self, written: &mut WriteOutcome) {
         if let Some(error) = &written.degraded {
             self.degraded_mode = true;
             let (what, place) = match written.storage {

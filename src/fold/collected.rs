@@ -16,7 +16,7 @@ const SAMPLES: usize = 3;
 /// What was collected of a transcript.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Transcript")]
-pub struct Known {
+pub struct CollectedTranscript {
     /// The agent that wrote it: claude-code, codex, gemini, copilot, cursor or opencode.
     pub agent: String,
     /// The transcript: the agent's own id of its session, or what stands for it.
@@ -57,7 +57,7 @@ pub struct Known {
     pub subagents: Vec<Subagent>,
 }
 
-impl Known {
+impl CollectedTranscript {
     fn add(&mut self, new: &Collected) {
         self.to = new.to;
         self.rows = self.rows.saturating_add(new.rows);
@@ -85,7 +85,7 @@ impl Known {
     }
 
     /// Leaves out what was known before, but for what is left to do, which is as it is.
-    pub fn leave_out(&mut self, before: &Known) {
+    pub fn leave_out(&mut self, before: &CollectedTranscript) {
         self.tools = self.tools.iter().filter_map(|tool| more(tool, &before.tools)).collect();
         self.files.retain(|file| !before.files.contains(file));
         self.decisions.retain(|text| !before.decisions.contains(text));
@@ -120,7 +120,7 @@ fn in_order(tools: &mut [ToolSummary]) {
 
 /// The use of tools by category, as an agent logged it and as its transcripts tell: what it logged itself is in its transcript as
 /// well, so that of both the one that tells more counts. Most used first.
-pub fn activity(logged: Vec<ToolSummary>, transcripts: &[Known]) -> Vec<ToolSummary> {
+pub fn activity(logged: Vec<ToolSummary>, transcripts: &[CollectedTranscript]) -> Vec<ToolSummary> {
     let mut out: Vec<ToolSummary> = Vec::new();
     transcripts.iter().flat_map(|known| &known.tools).for_each(|tool| add_tool(&mut out, tool));
     for tool in logged {
@@ -138,14 +138,18 @@ pub fn activity(logged: Vec<ToolSummary>, transcripts: &[Known]) -> Vec<ToolSumm
 ///
 /// Two clones may have collected the same part of a transcript, and a session may have only a part of it: of parts that overlap
 /// those count that tell most of it together, so that nothing counts twice and nothing else is left out.
-pub fn known<'a>(all: impl IntoIterator<Item = &'a Collected>) -> Vec<Known> {
+pub fn known<'a>(all: impl IntoIterator<Item = &'a Collected>) -> Vec<CollectedTranscript> {
     let mut of: BTreeMap<(&str, &str), Vec<&Collected>> = BTreeMap::new();
     for collected in all {
         of.entry((&collected.agent, &collected.transcript)).or_default().push(collected);
     }
-    let mut out: Vec<Known> = Vec::new();
+    let mut out: Vec<CollectedTranscript> = Vec::new();
     for ((agent, transcript), collections) in of {
-        let mut known = Known { agent: agent.into(), transcript: transcript.into(), ..Known::default() };
+        let mut known = CollectedTranscript {
+            agent: agent.into(),
+            transcript: transcript.into(),
+            ..CollectedTranscript::default()
+        };
         chain(&collections).into_iter().for_each(|collected| known.add(collected));
         in_order(&mut known.tools);
         out.push(known);
@@ -182,7 +186,7 @@ fn chain<'a>(collections: &[&'a Collected]) -> Vec<&'a Collected> {
 
 /// What a transcript tells beyond what is known of it; `None` when it has not grown: when it is not longer, and does not end later
 /// either, as one does that is shorter because a part was taken back. Numbers that fell add nothing.
-pub fn added(transcript: &Transcript, id: &str, known: &Known) -> Option<Collected> {
+pub fn added(transcript: &Transcript, id: &str, known: &CollectedTranscript) -> Option<Collected> {
     if transcript.size <= known.to && !ends_later(transcript, known) {
         return None;
     }
@@ -223,7 +227,7 @@ pub fn added(transcript: &Transcript, id: &str, known: &Known) -> Option<Collect
 }
 
 /// Whether the last time in a transcript is after the last that is known.
-fn ends_later(transcript: &Transcript, known: &Known) -> bool {
+fn ends_later(transcript: &Transcript, known: &CollectedTranscript) -> bool {
     let time = |text: &Option<String>| chrono::DateTime::parse_from_rfc3339(text.as_deref()?).ok();
     time(&transcript.ended_at).zip(time(&known.ended_at)).is_some_and(|(now, before)| now > before)
 }
@@ -267,7 +271,7 @@ mod tests {
         out
     }
 
-    fn only(all: &[Collected]) -> Known {
+    fn only(all: &[Collected]) -> CollectedTranscript {
         let mut known = known(all);
         assert_eq!(known.len(), 1);
         known.remove(0)
@@ -275,13 +279,13 @@ mod tests {
 
     #[test]
     fn what_is_added_is_what_was_not_known() {
-        let first = added(&transcript(100, 2), "x", &Known::default()).expect("something");
+        let first = added(&transcript(100, 2), "x", &CollectedTranscript::default()).expect("something");
         let one = only(std::slice::from_ref(&first));
         assert_eq!((one.to, one.rows, one.tools[0].count, one.files.len()), (100, 10, 2, 2));
         assert_eq!(added(&transcript(100, 2), "x", &one), None, "nothing is new");
         assert_eq!(added(&transcript(90, 1), "x", &one), None, "it was cut off");
         // shorter and later: a part was taken back, and something else came
-        let known = Known { ended_at: Some("2026-03-01T10:00:00Z".into()), ..one.clone() };
+        let known = CollectedTranscript { ended_at: Some("2026-03-01T10:00:00Z".into()), ..one.clone() };
         let mut undone = transcript(90, 1);
         undone.ended_at = Some("2026-03-01T10:00:00.500Z".into());
         undone.files_modified.push("new".into());
@@ -295,7 +299,7 @@ mod tests {
             (&["f2".into(), "f3".into(), "f4".into()][..], &["run 2".to_owned()][..])
         );
         let both = only(&[first, second]);
-        let whole = added(&transcript(250, 5), "x", &Known::default()).map(|all| only(&[all]));
+        let whole = added(&transcript(250, 5), "x", &CollectedTranscript::default()).map(|all| only(&[all]));
         assert_eq!(Some(both), whole, "in two collections or in one");
     }
 

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fold::session_state::Gathered;
-use empirica_notes::model::{Head, Id, SessionId, Verdict};
+use crate::fold::session_state::SessionRecords;
+use empirica_notes::model::{Envelope, Id, SessionId, Verdict};
 
 /// What a session did, as far as metrics count it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct SessionFacts {
     /// The session.
     pub session: SessionId,
     /// Its agent: the one that began it.
@@ -20,9 +20,9 @@ pub struct Facts {
     /// without a stored start, and when the clocks of both disagree.
     pub to_first_entry_ms: Option<u64>,
     /// What it handed over, oldest first.
-    pub handoffs: Vec<Given>,
+    pub handoffs: Vec<HandoffFacts>,
     /// What it took up, oldest first.
-    pub accepts: Vec<Taken>,
+    pub accepts: Vec<AcceptFacts>,
     /// The files it wrote or edited, and those its handoffs name. Empty for a session that took up nothing: nobody asks.
     pub touched: BTreeSet<String>,
     /// What it did not know and what failed, oldest first within each kind.
@@ -31,7 +31,7 @@ pub struct Facts {
 
 /// A handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Given {
+pub struct HandoffFacts {
     /// Its record.
     pub id: Id,
     /// When it was made, milliseconds since 1970.
@@ -45,7 +45,7 @@ pub struct Given {
 /// An acknowledgement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
-pub struct Taken {
+pub struct AcceptFacts {
     pub id: Id,
     /// When it was made, milliseconds since 1970.
     pub at_ms: i64,
@@ -58,7 +58,7 @@ pub struct Taken {
     pub gaps: u32,
 }
 
-impl Taken {
+impl AcceptFacts {
     /// Whether nothing had to be asked and nothing was missed.
     pub fn is_clear(&self) -> bool {
         self.questions + self.gaps == 0
@@ -68,19 +68,19 @@ impl Taken {
 /// What was investigated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum InquiryKind {
     /// A question.
     Unknown,
     /// An approach that failed.
     DeadEnd,
 }
 
-impl Kind {
+impl InquiryKind {
     /// The word used in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Unknown => "unknown",
-            Kind::DeadEnd => "dead_end",
+            InquiryKind::Unknown => "unknown",
+            InquiryKind::DeadEnd => "dead_end",
         }
     }
 }
@@ -91,26 +91,26 @@ pub struct Inquiry {
     /// Its record; its time is the one in the id.
     pub id: Id,
     /// Which of both.
-    pub kind: Kind,
+    pub kind: InquiryKind,
     /// The question or the approach.
     pub text: String,
 }
 
 /// The facts of a session. `aside` has the handoffs that a newer one took the place of
 /// ([`superseded`](empirica_notes::model::superseded::superseded)), at least those of this session.
-pub fn facts(gathered: &Gathered, aside: &BTreeSet<Id>) -> Facts {
+pub fn facts(gathered: &SessionRecords, aside: &BTreeSet<Id>) -> SessionFacts {
     let session = &gathered.session;
     let began_ms = at_ms(&session.started_at, &session.began);
     // a session whose start is stored knows where it worked
     let first = gathered.first_entry_at.as_deref().filter(|_| session.worktree.is_some()).and_then(parsed_ms);
-    let given = |(head, handoff): &(Head, empirica_notes::model::Handoff)| Given {
+    let given = |(head, handoff): &(Envelope, empirica_notes::model::Handoff)| HandoffFacts {
         id: head.id.clone(),
         at_ms: at_ms(&head.at, &head.id),
         in_force: !aside.contains(&head.id),
         paths: handoff.artifacts.iter().map(|path| plain(path)).collect(),
     };
-    let handoffs: Vec<Given> = gathered.handoffs.iter().map(given).collect();
-    let taken = |(head, accept): &(Head, empirica_notes::model::Accept)| Taken {
+    let handoffs: Vec<HandoffFacts> = gathered.handoffs.iter().map(given).collect();
+    let taken = |(head, accept): &(Envelope, empirica_notes::model::Accept)| AcceptFacts {
         id: head.id.clone(),
         at_ms: at_ms(&head.at, &head.id),
         of: accept.of.clone(),
@@ -119,13 +119,13 @@ pub fn facts(gathered: &Gathered, aside: &BTreeSet<Id>) -> Facts {
         questions: accept.questions.len() as u32,
         gaps: accept.gaps.len() as u32,
     };
-    let accepts: Vec<Taken> = gathered.accepts.iter().map(taken).collect();
+    let accepts: Vec<AcceptFacts> = gathered.accepts.iter().map(taken).collect();
     let mut touched = BTreeSet::new();
     if !accepts.is_empty() {
         touched.extend(gathered.touched_files.iter().map(|path| plain(path)));
         touched.extend(handoffs.iter().flat_map(|given| given.paths.iter().cloned()));
     }
-    Facts {
+    SessionFacts {
         session: session.id.clone(),
         ai: session.ai.clone(),
         began_ms,
@@ -137,12 +137,14 @@ pub fn facts(gathered: &Gathered, aside: &BTreeSet<Id>) -> Facts {
     }
 }
 
-fn inquiries(gathered: &Gathered) -> Vec<Inquiry> {
+fn inquiries(gathered: &SessionRecords) -> Vec<Inquiry> {
     let inquiry = |id: &Id, kind, text: &String| Inquiry { id: id.clone(), kind, text: text.clone() };
-    let open = gathered.unknowns.iter().filter_map(|item| Some(inquiry(item.id.as_ref()?, Kind::Unknown, &item.text)));
-    let answered = gathered.answered.iter().map(|answered| inquiry(&answered.id, Kind::Unknown, &answered.question));
+    let open =
+        gathered.unknowns.iter().filter_map(|item| Some(inquiry(item.id.as_ref()?, InquiryKind::Unknown, &item.text)));
+    let answered =
+        gathered.answered.iter().map(|answered| inquiry(&answered.id, InquiryKind::Unknown, &answered.question));
     let failed = gathered.dead_end_ids.iter().zip(&gathered.dead_ends);
-    let failed = failed.map(|(id, failure)| inquiry(id, Kind::DeadEnd, &failure.approach));
+    let failed = failed.map(|(id, failure)| inquiry(id, InquiryKind::DeadEnd, &failure.approach));
     let mut out: Vec<Inquiry> = open.chain(answered).chain(failed).collect();
     out.sort_by(|a, b| (a.kind, &a.id).cmp(&(b.kind, &b.id)));
     out
@@ -178,7 +180,7 @@ mod tests {
     const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
     fn record(second: u64, body: Body) -> Record {
-        let head = Head {
+        let head = Envelope {
             v: VERSION,
             id: Id::at(1_767_225_600_000 + second * 1000),
             session: SessionId::parse(SESSION),
@@ -203,10 +205,10 @@ mod tests {
         record(0, Body::SessionStart(start))
     }
 
-    fn of(records: &[Record]) -> Facts {
+    fn of(records: &[Record]) -> SessionFacts {
         let aside = empirica_notes::model::superseded::superseded(records);
         let session = records[0].head.session.clone().expect("a session");
-        facts(&Gathered::collect(records, &session).expect("its start"), &aside)
+        facts(&SessionRecords::collect(records, &session).expect("its start"), &aside)
     }
 
     fn finding(second: u64) -> Record {
@@ -242,8 +244,8 @@ mod tests {
         let failed = DeadEnd { approach: "a".into(), why: "w".into(), led_from: None };
         let open = record(3, Body::Unknown(Unknown { text: "v?".into(), led_from: None }));
         let records = [started(), asked, record(2, Body::Resolve(answer)), open, record(4, Body::DeadEnd(failed))];
-        let found: Vec<(Kind, String)> = of(&records).inquiries.into_iter().map(|i| (i.kind, i.text)).collect();
-        let expected = [(Kind::Unknown, "u?"), (Kind::Unknown, "v?"), (Kind::DeadEnd, "a")];
+        let found: Vec<(InquiryKind, String)> = of(&records).inquiries.into_iter().map(|i| (i.kind, i.text)).collect();
+        let expected = [(InquiryKind::Unknown, "u?"), (InquiryKind::Unknown, "v?"), (InquiryKind::DeadEnd, "a")];
         assert_eq!(found, expected.map(|(kind, text)| (kind, text.to_owned())));
     }
 
@@ -288,6 +290,6 @@ mod tests {
         assert_eq!((found.accepts[0].questions, found.accepts[0].gaps, found.accepts[0].is_clear()), (1, 2, false));
         assert_eq!(found.to_first_entry_ms, Some(1000));
         let kept = serde_json::to_string(&found).unwrap();
-        assert_eq!(serde_json::from_str::<Facts>(&kept).unwrap(), found);
+        assert_eq!(serde_json::from_str::<SessionFacts>(&kept).unwrap(), found);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use crate::fold::assessment::{calibration, gaps, trajectory};
-use crate::fold::session_state::{Gathered, add_new};
+use crate::fold::session_state::{SessionRecords, add_new};
 use empirica_notes::error::{Command, blank, empirica};
 use empirica_notes::model::Handoff;
 use empirica_notes::model::assessment::CommitLine;
@@ -13,7 +13,7 @@ use empirica_notes::model::handoff::{Item, MadeIn};
 
 /// What the agent says with the handoff itself.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Said {
+pub struct HandoffInput {
     /// The task, instead of the session's.
     pub task: Option<String>,
     /// What was done.
@@ -30,17 +30,17 @@ pub struct Said {
     pub artifacts: Vec<String>,
 }
 
-impl Said {
+impl HandoffInput {
     /// Drops findings and unknowns that are already logged in a session, and repeats, so a retry does not duplicate them.
     /// Texts are compared as `stored` has them, without secrets.
-    pub fn drop_logged(&mut self, session: &Gathered, stored: &dyn Fn(&str) -> String) {
+    pub fn drop_logged(&mut self, session: &SessionRecords, stored: &dyn Fn(&str) -> String) {
         let texts = |items: &[Item]| items.iter().map(|item| item.text.clone()).collect();
         drop_known(&mut self.findings, texts(&session.findings), stored);
         drop_known(&mut self.unknowns, texts(&session.unknowns), stored);
     }
 
     /// Drops accomplishments and artifacts that [`report`] carries over from an earlier handoff, compared likewise.
-    pub fn drop_carried(&mut self, session: &Gathered, stored: &dyn Fn(&str) -> String) {
+    pub fn drop_carried(&mut self, session: &SessionRecords, stored: &dyn Fn(&str) -> String) {
         let carried =
             |list: fn(&Handoff) -> &Vec<String>| carried_from(session).into_iter().flat_map(list).cloned().collect();
         drop_known(&mut self.accomplished, carried(|handoff| &handoff.accomplished), stored);
@@ -53,13 +53,13 @@ fn drop_known(said: &mut Vec<String>, mut known: BTreeSet<String>, stored: &dyn 
 }
 
 /// The handoff of a session whose own words the next one repeats.
-fn carried_from(session: &Gathered) -> Option<&Handoff> {
+fn carried_from(session: &SessionRecords) -> Option<&Handoff> {
     session.handoffs.iter().rev().map(|(_, handoff)| handoff).find(|handoff| handoff.kind == "epistemic")
 }
 
 /// What git knows since the session began.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Work {
+pub struct GitWork {
     /// The commits, newest first.
     pub commits: Vec<CommitLine>,
     /// Files committed or changed.
@@ -70,7 +70,7 @@ pub struct Work {
 
 /// A handoff of the session at `now`. What an earlier handoff of the session said in words of its own (accomplished,
 /// context, next steps, artifacts) is carried over unless it is said anew, since the new one takes its place.
-pub fn report(gathered: &Gathered, work: Work, said: Said, now: DateTime<Utc>) -> Handoff {
+pub fn report(gathered: &SessionRecords, work: GitWork, said: HandoffInput, now: DateTime<Utc>) -> Handoff {
     let earlier = carried_from(gathered);
     let (before, after) = (gathered.before(), gathered.after());
     let calibration_status = calibration::status(before, after);

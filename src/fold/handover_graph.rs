@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::fold::session_state::Gathered;
+use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::{Id, SessionId};
 
 /// A session went on where another one had stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Passing {
+pub struct Handover {
     /// The handoff; `None` when the session that is continued wrote none.
     pub handoff: Option<Id>,
     /// The session that stopped.
@@ -22,7 +22,7 @@ pub struct Passing {
 
 /// What was passed on among these sessions, in order of when it was taken up; a session that begins with a handoff and
 /// acknowledges it is told once.
-pub fn passings<'g>(sessions: impl IntoIterator<Item = &'g Gathered> + Clone) -> Vec<Passing> {
+pub fn passings<'g>(sessions: impl IntoIterator<Item = &'g SessionRecords> + Clone) -> Vec<Handover> {
     let mut by_handoff: BTreeMap<&Id, &SessionId> = BTreeMap::new();
     let mut of_session: BTreeMap<&SessionId, Vec<&Id>> = BTreeMap::new();
     for gathered in sessions.clone() {
@@ -38,12 +38,12 @@ pub fn passings<'g>(sessions: impl IntoIterator<Item = &'g Gathered> + Clone) ->
         if let Some(from) = from.filter(|from| of_session.contains_key(from) && **from != session.id) {
             let before = || of_session.get(from)?.iter().rev().find(|id| **id < &session.began).copied();
             let (handoff, by) = (began_with.or_else(before).cloned(), session.began.clone());
-            out.push(Passing { handoff, from: from.clone(), to: session.id.clone(), by, accepted: false });
+            out.push(Handover { handoff, from: from.clone(), to: session.id.clone(), by, accepted: false });
         }
         for (head, accept) in &gathered.accepts {
             let Some(from) = by_handoff.get(&accept.of).filter(|from| ***from != session.id) else { continue };
             let (handoff, to) = (Some(accept.of.clone()), session.id.clone());
-            out.push(Passing { handoff, from: (*from).clone(), to, by: head.id.clone(), accepted: true });
+            out.push(Handover { handoff, from: (*from).clone(), to, by: head.id.clone(), accepted: true });
         }
     }
     let mut told = BTreeSet::new();
@@ -56,7 +56,7 @@ pub fn passings<'g>(sessions: impl IntoIterator<Item = &'g Gathered> + Clone) ->
 mod tests {
     use super::*;
     use empirica_notes::model::session::SessionStart;
-    use empirica_notes::model::{Accept, Body, Handoff, Head, Record};
+    use empirica_notes::model::{Accept, Body, Envelope, Handoff, Record};
 
     fn id(n: u32) -> Id {
         Id::parse(&format!("00000000-0000-7000-8000-0000{n:08x}")).unwrap()
@@ -69,7 +69,10 @@ mod tests {
     fn record(n: u32, of: u32, body: Body) -> Record {
         let at = format!("2026-01-01T00:00:{n:02}.000Z");
         let (commit, tree) = (None, None);
-        Record { head: Head { v: 1, id: id(n), session: Some(session(of)), ai: "a".into(), at, commit, tree }, body }
+        Record {
+            head: Envelope { v: 1, id: id(n), session: Some(session(of)), ai: "a".into(), at, commit, tree },
+            body,
+        }
     }
 
     fn start(n: u32, of: u32, from: Option<u32>, from_handoff: Option<u32>) -> Record {
@@ -105,8 +108,8 @@ mod tests {
 
     /// Handoff, from, to, record, accepted; all by their numbers.
     fn told(records: &[Record], sessions: &[u32]) -> Vec<(Option<Id>, SessionId, SessionId, Id, bool)> {
-        let gathered: Vec<Gathered> =
-            sessions.iter().filter_map(|n| Gathered::collect(records, &session(*n))).collect();
+        let gathered: Vec<SessionRecords> =
+            sessions.iter().filter_map(|n| SessionRecords::collect(records, &session(*n))).collect();
         passings(&gathered).into_iter().map(|p| (p.handoff, p.from, p.to, p.by, p.accepted)).collect()
     }
 

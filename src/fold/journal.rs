@@ -83,7 +83,7 @@ pub fn answers<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<Id
 
 /// A goal with the session it belongs to now.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Owned {
+pub struct OwnedGoal {
     /// The session that has it: the one that set it, or the one that took it over last.
     pub session: Option<SessionId>,
     /// The goal.
@@ -97,8 +97,8 @@ const LAPSED: &str = "suggested, and closed with its session";
 
 /// All goals, oldest first, folded from records in order, of sessions with their ends. A suggested goal closes with its
 /// session; who takes it makes it a goal like any other.
-pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Owned> {
-    let mut goals: BTreeMap<Id, Owned> = BTreeMap::new();
+pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<OwnedGoal> {
+    let mut goals: BTreeMap<Id, OwnedGoal> = BTreeMap::new();
     // the goal of each step, and its place there
     let mut parents: BTreeMap<Id, (Id, usize)> = BTreeMap::new();
     let mut suggested: BTreeMap<&Option<SessionId>, Vec<&Id>> = BTreeMap::new();
@@ -116,7 +116,7 @@ pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Owned> {
                     rationale: goal.rationale.clone(),
                     vector: goal.vector.clone(),
                 };
-                let owned = Owned { session: record.head.session.clone(), goal: state, lapsed: false };
+                let owned = OwnedGoal { session: record.head.session.clone(), goal: state, lapsed: false };
                 goals.insert(record.head.id.clone(), owned);
                 if goal.vector.is_some() {
                     suggested.entry(&record.head.session).or_default().push(&record.head.id);
@@ -149,7 +149,7 @@ pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Owned> {
             }
             Body::SessionEnd(_) => {
                 for id in suggested.remove(&record.head.session).unwrap_or_default() {
-                    if let Some(Owned { goal, lapsed, .. }) = goals.get_mut(id)
+                    if let Some(OwnedGoal { goal, lapsed, .. }) = goals.get_mut(id)
                         && goal.vector.is_some()
                         && goal.status == GoalStatus::Open
                     {
@@ -165,7 +165,7 @@ pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Owned> {
 }
 
 fn set(
-    goals: &mut BTreeMap<Id, Owned>,
+    goals: &mut BTreeMap<Id, OwnedGoal>,
     parents: &BTreeMap<Id, (Id, usize)>,
     of: &Id,
     status: GoalStatus,

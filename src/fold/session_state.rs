@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::fold::collected::{Known, activity, add_tool, known};
+use crate::fold::collected::{CollectedTranscript, activity, add_tool, known};
 use crate::fold::journal::{answers, goals, sessions};
 use crate::text::shorten::short;
 use empirica_notes::model::goal::GoalState;
-use empirica_notes::model::handoff::{Assessed, Choice, Failure, Item, Proof, Slip, ToolUse};
+use empirica_notes::model::handoff::{
+    Assessed, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item, ToolUse,
+};
 use empirica_notes::model::session::Session;
 use empirica_notes::model::vectors::Vectors;
-use empirica_notes::model::{Accept, Assessment, Body, Checkpoint, Handoff, Head, Id, Phase, Record, SessionId};
+use empirica_notes::model::{Accept, Assessment, Body, Checkpoint, Envelope, Handoff, Id, Phase, Record, SessionId};
 use empirica_transcripts::model::ToolSummary;
 
 /// The longest sample of an activity, in characters.
@@ -20,7 +22,7 @@ const SAMPLE: usize = 120;
 
 /// A question that was answered.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Answered {
+pub struct AnsweredUnknown {
     /// The record of the question.
     #[serde(skip)]
     pub id: Id,
@@ -33,30 +35,30 @@ pub struct Answered {
 /// A session's records by kind, each list oldest first.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
-pub struct Gathered {
+pub struct SessionRecords {
     pub session: Session,
     /// Its assessments with their envelopes.
-    pub assessments: Vec<(Head, Assessment)>,
+    pub assessments: Vec<(Envelope, Assessment)>,
     /// Its snapshots with their envelopes.
-    pub checkpoints: Vec<(Head, Checkpoint)>,
+    pub checkpoints: Vec<(Envelope, Checkpoint)>,
     /// Its handoffs with their envelopes.
-    pub handoffs: Vec<(Head, Handoff)>,
+    pub handoffs: Vec<(Envelope, Handoff)>,
     /// The handoffs it took up, with their envelopes.
-    pub accepts: Vec<(Head, Accept)>,
+    pub accepts: Vec<(Envelope, Accept)>,
     /// What was collected from the transcripts of its agent, by transcript.
-    pub transcripts: Vec<Known>,
+    pub transcripts: Vec<CollectedTranscript>,
     /// The sessions that continue it, by their first records, oldest first.
-    pub continued_by: Vec<Head>,
+    pub continued_by: Vec<Envelope>,
     pub findings: Vec<Item>,
     pub unknowns: Vec<Item>,
-    pub answered: Vec<Answered>,
-    pub dead_ends: Vec<Failure>,
+    pub answered: Vec<AnsweredUnknown>,
+    pub dead_ends: Vec<HandoffDeadEnd>,
     /// The records of these failures, in the same order.
     pub dead_end_ids: Vec<Id>,
-    pub mistakes: Vec<Slip>,
-    pub decisions: Vec<Choice>,
+    pub mistakes: Vec<HandoffMistake>,
+    pub decisions: Vec<HandoffDecision>,
     /// The last run of each check, in the order of the last runs.
-    pub evidence: Vec<Proof>,
+    pub evidence: Vec<HandoffEvidence>,
     /// What was consulted, each once.
     pub sources: Vec<String>,
     /// Tool categories, most used first: as its agent's transcripts tell, or as it logged when that is more.
@@ -82,7 +84,7 @@ pub struct Gathered {
     pub end: Id,
 }
 
-impl Gathered {
+impl SessionRecords {
     /// Sorts the records of one session out of all those given, in order of id; records of other sessions count where
     /// they answer its questions or end its goals. `None` when none is of the session.
     pub fn collect<'a>(records: impl IntoIterator<Item = &'a Record> + Clone, id: &SessionId) -> Option<Self> {
@@ -93,14 +95,14 @@ impl Gathered {
         let continues =
             |record: &&Record| matches!(&record.body, Body::SessionStart(start) if start.from.as_ref() == Some(id));
         let continued_by = records.clone().into_iter().filter(continues).map(|record| record.head.clone()).collect();
-        Some(Gathered { continued_by, ..Self::of(session, &own, &answers(records), goals) })
+        Some(SessionRecords { continued_by, ..Self::of(session, &own, &answers(records), goals) })
     }
 
     /// Sorts a session's own records.
     fn of(session: Session, own: &[&Record], answers: &BTreeMap<Id, String>, mut goals: Vec<GoalState>) -> Self {
         // what the agent set itself comes before what was proposed to it
         goals.sort_by_key(|goal| goal.vector.is_some());
-        let mut out = Gathered {
+        let mut out = SessionRecords {
             end: session.began.clone(),
             session,
             assessments: Vec::new(),
@@ -132,10 +134,10 @@ impl Gathered {
         let mut collections = Vec::new();
         let (mut consulted, mut touched) = (BTreeSet::new(), BTreeSet::new());
         // the last run of each command, and when it was
-        let mut evidence: BTreeMap<&str, (usize, Proof)> = BTreeMap::new();
+        let mut evidence: BTreeMap<&str, (usize, HandoffEvidence)> = BTreeMap::new();
         for record in own {
             out.last_at.clone_from(&record.head.at);
-            if !record.body.is_aside() && !matches!(record.body, Body::Digest(_)) {
+            if !record.body.is_meta() && !matches!(record.body, Body::Digest(_)) {
                 out.end.clone_from(&record.head.id);
             }
             out.entries += 1;
@@ -144,7 +146,7 @@ impl Gathered {
             match &record.body {
                 Body::Finding(finding) => out.findings.push(item(&finding.text)),
                 Body::Unknown(unknown) => match answers.get(&record.head.id) {
-                    Some(answer) => out.answered.push(Answered {
+                    Some(answer) => out.answered.push(AnsweredUnknown {
                         id: record.head.id.clone(),
                         question: unknown.text.clone(),
                         answer: answer.clone(),
@@ -152,13 +154,14 @@ impl Gathered {
                     None => out.unknowns.push(item(&unknown.text)),
                 },
                 Body::DeadEnd(dead_end) => {
-                    out.dead_ends.push(Failure { approach: dead_end.approach.clone(), why: dead_end.why.clone() });
+                    out.dead_ends
+                        .push(HandoffDeadEnd { approach: dead_end.approach.clone(), why: dead_end.why.clone() });
                     out.dead_end_ids.push(record.head.id.clone());
                 }
-                Body::Mistake(mistake) => {
-                    out.mistakes.push(Slip { text: mistake.text.clone(), prevention: mistake.prevention.clone() })
-                }
-                Body::Decision(decision) => out.decisions.push(Choice {
+                Body::Mistake(mistake) => out
+                    .mistakes
+                    .push(HandoffMistake { text: mistake.text.clone(), prevention: mistake.prevention.clone() }),
+                Body::Decision(decision) => out.decisions.push(HandoffDecision {
                     text: decision.text.clone(),
                     why: decision.why.clone(),
                     alternatives: decision.alternatives.clone(),
@@ -169,7 +172,7 @@ impl Gathered {
                 Body::Evidence(run) => {
                     let runs = evidence.get(run.command.as_str()).map_or(0, |(_, proof)| proof.runs);
                     let (command, files) = (run.command.clone(), run.files.clone());
-                    let proof = Proof { command, exit: run.exit, files, runs: runs + 1 };
+                    let proof = HandoffEvidence { command, exit: run.exit, files, runs: runs + 1 };
                     evidence.insert(&run.command, (out.entries, proof));
                 }
                 Body::Activity(activity) => {
@@ -237,7 +240,7 @@ impl Gathered {
                 out.said.push(record.head.id.clone());
             }
         }
-        let mut evidence: Vec<(usize, Proof)> = evidence.into_values().collect();
+        let mut evidence: Vec<(usize, HandoffEvidence)> = evidence.into_values().collect();
         evidence.sort_by_key(|(at, _)| *at);
         out.evidence = evidence.into_iter().map(|(_, proof)| proof).collect();
         out.transcripts = known(collections);
@@ -296,7 +299,7 @@ impl Gathered {
     }
 
     /// The last assessment of any phase.
-    pub fn last(&self) -> Option<&(Head, Assessment)> {
+    pub fn last(&self) -> Option<&(Envelope, Assessment)> {
         self.assessments.last()
     }
 
@@ -321,7 +324,7 @@ impl Gathered {
 
     /// The assessments as a handoff quotes them.
     pub fn assessed(&self) -> Vec<Assessed> {
-        let quote = |(head, a): &(Head, Assessment)| Assessed {
+        let quote = |(head, a): &(Envelope, Assessment)| Assessed {
             id: head.id.clone(),
             phase: a.phase,
             round: a.round,

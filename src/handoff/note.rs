@@ -11,9 +11,9 @@ use crate::render::{fill, format, safe};
 use crate::text::width::measure;
 use empirica_notes::error::Result;
 use empirica_notes::format::blocks::{REVISIONS, footer};
-use empirica_notes::model::handoff::{Assessed, Proof};
+use empirica_notes::model::handoff::{Assessed, HandoffEvidence};
 use empirica_notes::model::substance::Substance;
-use empirica_notes::model::{Body, Digest, Handoff, Head, Id, Record, Vector};
+use empirica_notes::model::{Body, Digest, Envelope, Handoff, Id, Record, Vector};
 use empirica_notes::store::Render;
 
 /// The lines of a block, all in all, and the columns of a line.
@@ -26,15 +26,15 @@ const PART: usize = 20;
 const TITLE: usize = 20;
 
 /// What handoffs and digests tell in short, by label.
-pub struct Lists([(&'static str, Vec<String>); 6]);
+pub struct NoteLists([(&'static str, Vec<String>); 6]);
 
-impl Lists {
+impl NoteLists {
     /// What a handoff tells, and digests of its session that are newer.
     pub fn of(handoff: Option<&Handoff>, digests: &[&Digest]) -> Self {
         let mut lists: [(&str, Vec<String>); 6] =
             ["Next", "Open", "Decided", "Avoid", "Learned", "Checked"].map(|label| (label, Vec::new()));
         let [next, open, decided, avoid, learned, checked] = &mut lists;
-        let mut proofs: Vec<&Proof> = Vec::new();
+        let mut proofs: Vec<&HandoffEvidence> = Vec::new();
         let mut assessed: Vec<&Assessed> = Vec::new();
         if let Some(handoff) = handoff {
             let told = |key: &&str| handoff.payload.as_ref()?.get(*key)?.as_str().map(str::to_owned);
@@ -72,9 +72,10 @@ impl Lists {
         if let (None, Some(digest)) = (handoff, digests.last()) {
             next.1.extend(digest.next_steps.iter().cloned());
         }
-        let last_run =
-            |(at, proof): &(usize, &&Proof)| proofs[at + 1..].iter().all(|later| later.command != proof.command);
-        let (failed, passed): (Vec<&Proof>, Vec<&Proof>) =
+        let last_run = |(at, proof): &(usize, &&HandoffEvidence)| {
+            proofs[at + 1..].iter().all(|later| later.command != proof.command)
+        };
+        let (failed, passed): (Vec<&HandoffEvidence>, Vec<&HandoffEvidence>) =
             proofs.iter().enumerate().filter(last_run).map(|(_, proof)| *proof).partition(|proof| proof.exit != 0);
         checked.1.extend(failed.iter().map(|proof| format!("FAILED: {} (exit {})", proof.command, proof.exit)));
         checked.1.extend(passed.iter().map(|proof| format!("passed: {}", proof.command)));
@@ -83,7 +84,7 @@ impl Lists {
             let mut seen = BTreeSet::new();
             list.retain(|text| seen.insert(text.clone()));
         }
-        Lists(lists)
+        NoteLists(lists)
     }
 
     /// Those that have something in them, the most useful first.
@@ -114,7 +115,7 @@ impl Lists {
     }
 }
 
-fn mistake(slip: &empirica_notes::model::handoff::Slip) -> String {
+fn mistake(slip: &empirica_notes::model::handoff::HandoffMistake) -> String {
     slip.prevention.as_ref().map_or_else(|| slip.text.clone(), |prevention| format!("{} — {prevention}", slip.text))
 }
 
@@ -243,11 +244,11 @@ fn block(
     let (most, columns) = if whole { (usize::MAX, usize::MAX) } else { (LINES - FRAME, COLUMNS) };
     // the note stands on the commit
     let unplaced =
-        |record: &Record| Record { head: Head { commit: None, ..record.head.clone() }, body: record.body.clone() };
+        |record: &Record| Record { head: Envelope { commit: None, ..record.head.clone() }, body: record.body.clone() };
     let report = handoff.filter(|_| whole).map(|(record, _)| markdown(templates, &unplaced(record))).transpose()?;
     let report = report.as_ref().and_then(|report| report.split_once('\n')).map(|(_, below)| below.trim_end());
     // what is in the report already is told once
-    let lists = Lists::of(handoff.map(|(_, handoff)| handoff).filter(|_| report.is_none()), &told);
+    let lists = NoteLists::of(handoff.map(|(_, handoff)| handoff).filter(|_| report.is_none()), &told);
     let lists = if superseded.is_some() { lists.superseded() } else { lists };
     let lists = if whole { lists } else { lists.newest_first() };
     let data = json!({

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use crate::fold::handoff_report::duration;
 use crate::handoff::build::next_steps;
 use crate::handoff::view::{accomplished, delta_map, settled, tools};
-use crate::render::budget::{Entry, List, brief, entry, list, must, plain};
+use crate::render::budget::{BudgetEntry, BudgetList, brief, entry, list, must, plain};
 use crate::render::{format, safe};
 use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::{GoalState, GoalStatus};
-use empirica_notes::model::handoff::{Choice, Failure, Gap, Item, Proof, Slip};
+use empirica_notes::model::handoff::{Gap, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item};
 
 /// How much of a handoff is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +49,7 @@ const DERIVED: usize = 1000;
 const DERIVED_LISTS: [&str; 4] = ["epistemic_deltas", "accomplished", "knowledge_gaps_filled", "artifacts_created"];
 const MEASURED_LISTS: [&str; 2] = ["investigation_tools", "assessments"];
 
-fn ranked(mut lists: Vec<List>) -> Vec<List> {
+fn ranked(mut lists: Vec<BudgetList>) -> Vec<BudgetList> {
     for (order, list) in lists.iter_mut().enumerate() {
         let base = match list.key {
             key if MEASURED_LISTS.contains(&key) => 2 * DERIVED,
@@ -74,11 +74,11 @@ fn by_rule(handoff: &Handoff, detail: Detail) -> Vec<String> {
 }
 
 /// The lists of a handoff, those that matter most first.
-pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<List> {
+pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<BudgetList> {
     let own = handoff.next_steps.iter().map(|text| must(plain(text)));
     let by_rule = by_rule(handoff, detail);
-    let next = own.chain(by_rule.iter().map(|text| Entry { by_rule: true, ..plain(text) })).collect();
-    let proof = |proof: &Proof| {
+    let next = own.chain(by_rule.iter().map(|text| BudgetEntry { by_rule: true, ..plain(text) })).collect();
+    let proof = |proof: &HandoffEvidence| {
         let whole = entry(proof_text(proof), json!(proof));
         let mut shown = brief(whole, json!({"command": proof.command, "exit": proof.exit}));
         shown.must = proof.exit != 0;
@@ -152,13 +152,13 @@ pub fn each_text<'h>(handoff: &'h Handoff, tell: &mut dyn FnMut(&'static str, Co
 }
 
 /// What failed comes first.
-fn proofs(handoff: &Handoff) -> Vec<&Proof> {
-    let mut proofs: Vec<&Proof> = handoff.evidence.iter().collect();
+fn proofs(handoff: &Handoff) -> Vec<&HandoffEvidence> {
+    let mut proofs: Vec<&HandoffEvidence> = handoff.evidence.iter().collect();
     proofs.sort_by_key(|proof| proof.exit == 0);
     proofs
 }
 
-fn proof_text(proof: &Proof) -> String {
+fn proof_text(proof: &HandoffEvidence) -> String {
     let outcome = if proof.exit == 0 { "passed".to_owned() } else { format!("FAILED (exit {})", proof.exit) };
     format!("{outcome}: {}", safe::item(&proof.command))
 }
@@ -175,15 +175,15 @@ fn goal_text(goal: &GoalState) -> String {
     format!("{}: {}{progress}{evidence}", goal.status.name(), safe::item(&goal.text))
 }
 
-fn decision_text(decision: &Choice) -> String {
+fn decision_text(decision: &HandoffDecision) -> String {
     safe::item_of(format::decision(&decision.text, &decision.why, &decision.alternatives))
 }
 
-fn dead_end_text(dead: &Failure) -> String {
+fn dead_end_text(dead: &HandoffDeadEnd) -> String {
     safe::item_of(format!("{} — {}", dead.approach, dead.why))
 }
 
-fn mistake_text(mistake: &Slip) -> String {
+fn mistake_text(mistake: &HandoffMistake) -> String {
     let prevention = mistake.prevention.as_ref().map(|p| format!(" — prevention: {p}")).unwrap_or_default();
     safe::item_of(format!("{}{prevention}", mistake.text))
 }
@@ -209,15 +209,15 @@ fn goal_json(goal: &GoalState) -> Value {
     json!(GoalState { rationale: None, vector: None, ..goal.clone() })
 }
 
-fn delta_entries(handoff: &Handoff) -> Vec<Entry> {
+fn delta_entries(handoff: &Handoff) -> Vec<BudgetEntry> {
     delta_text(handoff).map(|text| entry(text, Value::Object(delta_map(handoff)))).into_iter().collect()
 }
 
-fn gap_entries(handoff: &Handoff) -> Vec<Entry> {
+fn gap_entries(handoff: &Handoff) -> Vec<BudgetEntry> {
     gaps(handoff).map(|(gap, text)| entry(safe::item_of(text), json!(gap))).collect()
 }
 
-fn assessment_entries(handoff: &Handoff) -> Vec<Entry> {
+fn assessment_entries(handoff: &Handoff) -> Vec<BudgetEntry> {
     let shown = handoff.assessments.iter().map(|a| {
         let why = a.reasoning.as_ref().map(|r| format!(" — {}", safe::item(r))).unwrap_or_default();
         let text = format!("{} {}: {}{why}", a.phase.name(), a.round, format::vectors(&a.vectors));
@@ -227,7 +227,7 @@ fn assessment_entries(handoff: &Handoff) -> Vec<Entry> {
 }
 
 /// Whether the list follows from others.
-pub fn is_derived(list: &List) -> bool {
+pub fn is_derived(list: &BudgetList) -> bool {
     DERIVED_LISTS.contains(&list.key) || MEASURED_LISTS.contains(&list.key)
 }
 

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::context::Context;
-use crate::context::stored::Stored;
+use crate::context::CommandContext;
+use crate::context::stored::StoreReport;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::repository::signing;
 use empirica_notes::git::repository::signing::Verified;
 use empirica_notes::git::{Oid, Repository};
 use empirica_notes::model::record::Signature;
-use empirica_notes::model::{Body, Head, Id, Record, Shelf};
-use empirica_notes::store::When;
+use empirica_notes::model::{Body, Envelope, Id, Namespace, Record};
+use empirica_notes::store::FlushTiming;
 
 /// The largest signed commit that is handed to git.
 const LARGEST: usize = 64 * 1024;
@@ -23,16 +23,16 @@ const MOST: usize = 20;
 /// A handoff that was signed.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Outcome {
+pub struct SignOutcome {
     pub of: Id,
     pub signature_id: Id,
     pub sha256: String,
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
 /// What a signature is worth, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum SignatureState {
     /// git accepts it, and it is of this handoff as it is stored.
     Good,
     /// Whoever signed is not known here, or not trusted, or nothing here can check it.
@@ -47,16 +47,16 @@ pub enum State {
     Unsigned,
 }
 
-impl State {
+impl SignatureState {
     /// Its word in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            State::Good => "good",
-            State::UnknownKey => "unknown_key",
-            State::Expired => "expired",
-            State::OtherText => "other_text",
-            State::Bad => "bad",
-            State::Unsigned => "unsigned",
+            SignatureState::Good => "good",
+            SignatureState::UnknownKey => "unknown_key",
+            SignatureState::Expired => "expired",
+            SignatureState::OtherText => "other_text",
+            SignatureState::Bad => "bad",
+            SignatureState::Unsigned => "unsigned",
         }
     }
 }
@@ -64,9 +64,9 @@ impl State {
 /// A signature that was checked.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Checked {
-    pub head: Head,
-    pub state: State,
+pub struct CheckedSignature {
+    pub head: Envelope,
+    pub state: SignatureState,
     pub git: Verified,
 }
 
@@ -76,34 +76,34 @@ pub struct Checked {
 pub struct Verification {
     pub of: Id,
     /// That of the best.
-    pub state: State,
+    pub state: SignatureState,
     /// The best first.
-    pub signatures: Vec<Checked>,
+    pub signatures: Vec<CheckedSignature>,
 }
 
 /// Signs a handoff that is stored; `ai` is who asked for it. The signature lies beside it wherever it stands.
-pub fn sign(context: &Context<'_>, of: &Id, ai: &str) -> Result<Outcome> {
+pub fn sign(context: &CommandContext<'_>, of: &Id, ai: &str) -> Result<SignOutcome> {
     let (sha256, places) = line(context, of)?;
     let folder = Folder::new(context.store.paths().state())?;
     let signed = signing::sign(context.repo, &folder.0, &message(of, &sha256))?;
     let head = context.store.new_head(None, ai);
     let signature_id = head.id.clone();
     let body = Body::Signature(Signature { of: of.clone(), sha256: sha256.clone(), signed });
-    let mut stored = Stored::default();
-    let places = places.into_iter().map(|on| (Shelf::Handoffs, on)).collect();
-    stored.add(&mut context.store.put_beside(&Record { head, body }, &places, When::Now)?);
-    Ok(Outcome { of: of.clone(), signature_id, sha256, stored })
+    let mut stored = StoreReport::default();
+    let places = places.into_iter().map(|on| (Namespace::Handoffs, on)).collect();
+    stored.add(&mut context.store.put_beside(&Record { head, body }, &places, FlushTiming::Now)?);
+    Ok(SignOutcome { of: of.clone(), signature_id, sha256, stored })
 }
 
 /// Signs the handoff of that name.
-pub fn run(context: &Context<'_>, given: &str) -> Result<Outcome> {
+pub fn run(context: &CommandContext<'_>, given: &str) -> Result<SignOutcome> {
     let is_handoff = |record: &Record| matches!(record.body, Body::Handoff(_));
-    let record = context.record(given, "handoff", &[Shelf::Handoffs], is_handoff)?;
+    let record = context.record(given, "handoff", &[Namespace::Handoffs], is_handoff)?;
     sign(context, &record.head.id, &context.author(None))
 }
 
 /// Checks the signatures of a handoff.
-pub fn verify(context: &Context<'_>, of: &Id) -> Result<Verification> {
+pub fn verify(context: &CommandContext<'_>, of: &Id) -> Result<Verification> {
     let (sha256, _) = line(context, of)?;
     let scan = context.index()?.naming([of], &["signature"])?;
     let mut signatures = Vec::new();
@@ -111,18 +111,24 @@ pub fn verify(context: &Context<'_>, of: &Id) -> Result<Verification> {
         if let Body::Signature(signature) = &record.body {
             let folder = Folder::new(context.store.paths().state())?;
             let (state, git) = check(context.repo, &folder, signature, of, &sha256)?;
-            signatures.push(Checked { head: record.head.clone(), state, git });
+            signatures.push(CheckedSignature { head: record.head.clone(), state, git });
         }
     }
     signatures.sort_by_key(|checked| checked.state);
-    let state = signatures.first().map_or(State::Unsigned, |best| best.state);
+    let state = signatures.first().map_or(SignatureState::Unsigned, |best| best.state);
     Ok(Verification { of: of.clone(), state, signatures })
 }
 
-fn check(repo: &Repository, folder: &Folder, given: &Signature, of: &Id, sha256: &str) -> Result<(State, Verified)> {
+fn check(
+    repo: &Repository,
+    folder: &Folder,
+    given: &Signature,
+    of: &Id,
+    sha256: &str,
+) -> Result<(SignatureState, Verified)> {
     if given.signed.len() > LARGEST {
         let words = format!("it is larger than {LARGEST} bytes");
-        return Ok((State::Bad, Verified { letter: 'B', words, ..Verified::default() }));
+        return Ok((SignatureState::Bad, Verified { letter: 'B', words, ..Verified::default() }));
     }
     let git = signing::verify(repo, &folder.0, &given.signed)?;
     // headers hold no empty line
@@ -131,14 +137,14 @@ fn check(repo: &Repository, folder: &Folder, given: &Signature, of: &Id, sha256:
     // without a file of allowed signers git says of a signature in SSH's form that there is none
     let is_signed = given.signed.split("\n\n").next().is_some_and(|headers| headers.contains("\ngpgsig"));
     let state = match (git.letter, git.accepted) {
-        ('B', _) => State::Bad,
-        ('N', _) if !is_signed => State::Bad,
-        _ if !is_ours => State::OtherText,
-        (_, true) => State::Good,
-        ('X' | 'Y' | 'R', _) => State::Expired,
+        ('B', _) => SignatureState::Bad,
+        ('N', _) if !is_signed => SignatureState::Bad,
+        _ if !is_ours => SignatureState::OtherText,
+        (_, true) => SignatureState::Good,
+        ('X' | 'Y' | 'R', _) => SignatureState::Expired,
         // of SSH's keys git only says it in words
-        _ if git.words.contains("key has expired") => State::Expired,
-        _ => State::UnknownKey,
+        _ if git.words.contains("key has expired") => SignatureState::Expired,
+        _ => SignatureState::UnknownKey,
     };
     Ok((state, git))
 }
@@ -149,7 +155,7 @@ fn message(of: &Id, sha256: &str) -> [String; 2] {
 }
 
 /// The SHA-256 of a handoff's line, hex, and where it stands.
-fn line(context: &Context<'_>, of: &Id) -> Result<(String, BTreeSet<Oid>)> {
+fn line(context: &CommandContext<'_>, of: &Id) -> Result<(String, BTreeSet<Oid>)> {
     let scan = context.index()?.ids([of])?;
     let (Some(line), Some(entry)) = (scan.line(of), scan.get(of)) else { return Err(Error::unstored()) };
     let sha256 = Sha256::digest(line).iter().map(|byte| format!("{byte:02x}")).collect();

@@ -7,7 +7,7 @@ use crate::fold::assessment::gaps::FINDING;
 use crate::fold::assessment::trajectory::{OVERALL, alone, deltas};
 use crate::fold::handoff_report::duration;
 use crate::handoff::build::next_steps;
-use crate::handoff::write::{Listed, Outcome};
+use crate::handoff::write::{HandoffOutcome, ListedHandoff};
 use crate::handoff::{check, managed};
 use crate::history::show::short_commit;
 use crate::render::answer::Answer;
@@ -17,7 +17,7 @@ use crate::render::template::Templates;
 use empirica_notes::error::{Command, Result, empirica, text};
 use empirica_notes::model::goal::GoalState;
 use empirica_notes::model::handoff::{Gap, MadeIn};
-use empirica_notes::model::{Body, Handoff, Head, Id, Phase, Record};
+use empirica_notes::model::{Body, Envelope, Handoff, Id, Phase, Record};
 
 /// The whole handoff report as Markdown.
 pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
@@ -134,8 +134,9 @@ pub fn tools(handoff: &Handoff) -> Vec<String> {
         many => format!("{} ×{many}", tool.tool),
     };
     let mut out: Vec<String> = handoff.tools.iter().map(counted).collect();
-    let program =
-        |proof: &empirica_notes::model::handoff::Proof| Some(proof.command.split_whitespace().next()?.to_owned());
+    let program = |proof: &empirica_notes::model::handoff::HandoffEvidence| {
+        Some(proof.command.split_whitespace().next()?.to_owned())
+    };
     let programs: Vec<String> = handoff.evidence.iter().filter_map(program).collect();
     crate::fold::session_state::add_new(&mut out, programs.iter().chain(&handoff.sources));
     out
@@ -169,7 +170,7 @@ pub fn growth(handoff: &Handoff) -> Option<f64> {
 }
 
 /// A handoff as JSON, whole (DESIGN §4).
-pub fn json_of(head: &Head, handoff: &Handoff) -> Value {
+pub fn json_of(head: &Envelope, handoff: &Handoff) -> Value {
     let mut json = whole(head, handoff);
     if let Value::Object(json) = &mut json {
         json.extend(managed::view::keys(handoff, &head.at));
@@ -177,7 +178,7 @@ pub fn json_of(head: &Head, handoff: &Handoff) -> Value {
     json
 }
 
-fn whole(head: &Head, handoff: &Handoff) -> Value {
+fn whole(head: &Envelope, handoff: &Handoff) -> Value {
     let texts = |items: &[empirica_notes::model::handoff::Item]| -> Vec<String> {
         items.iter().map(|i| i.text.clone()).collect()
     };
@@ -225,7 +226,7 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// The seed's compact JSON: short keys, short texts (`_compress_report`).
-pub fn compact(head: &Head, handoff: &Handoff) -> Value {
+pub fn compact(head: &Envelope, handoff: &Handoff) -> Value {
     let texts = |items: &[empirica_notes::model::handoff::Item], most: usize| -> Vec<String> {
         items.iter().take(5).map(|item| cut(&item.text, most)).collect()
     };
@@ -250,7 +251,7 @@ pub fn compact(head: &Head, handoff: &Handoff) -> Value {
 }
 
 /// The keys of a written or drafted handoff.
-pub fn outcome_json(outcome: &Outcome, markdown: &str) -> Map<String, Value> {
+pub fn outcome_json(outcome: &HandoffOutcome, markdown: &str) -> Map<String, Value> {
     let head = &outcome.record.head;
     let missing: Vec<Value> =
         outcome.missing.iter().map(|(what, command)| json!({"missing": what, "command": command})).collect();
@@ -277,7 +278,7 @@ pub fn outcome_json(outcome: &Outcome, markdown: &str) -> Map<String, Value> {
 }
 
 /// The answer of `handoff`.
-pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
+pub fn answer(outcome: &HandoffOutcome, terminal: &mut Templates) -> Result<Answer> {
     let built_in = markdown(&mut Templates::built_in(), &outcome.record)?;
     let mut answer = Answer::new(outcome_json(outcome, &built_in)).stored(&outcome.stored);
     let name = outcome.handoff().map_or("handoff.md", template);
@@ -308,7 +309,7 @@ pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
 }
 
 /// Names what a good handoff still lacks, with the one command that adds it. `place` is that of the handoff in the document.
-pub fn hint_missing(mut answer: Answer, outcome: &Outcome, place: &str) -> Answer {
+pub fn hint_missing(mut answer: Answer, outcome: &HandoffOutcome, place: &str) -> Answer {
     for (at, (_, command)) in outcome.missing.iter().enumerate() {
         answer = answer.remedy(format!("{place}/missing/{at}/command"), command.clone());
     }
@@ -322,8 +323,8 @@ pub fn hint_missing(mut answer: Answer, outcome: &Outcome, place: &str) -> Answe
 }
 
 /// The answer of `handoff list`.
-pub fn list(handoffs: &[Listed], warnings: Vec<String>) -> Answer {
-    let row = |listed: &Listed| {
+pub fn list(handoffs: &[ListedHandoff], warnings: Vec<String>) -> Answer {
+    let row = |listed: &ListedHandoff| {
         json!({
             "handoff_id": listed.head.id,
             "session_id": listed.head.session,
@@ -338,7 +339,7 @@ pub fn list(handoffs: &[Listed], warnings: Vec<String>) -> Answer {
             "epistemic_growth": growth(&listed.handoff),
         })
     };
-    let line = |listed: &Listed| {
+    let line = |listed: &ListedHandoff| {
         format!(
             "{} {} {:<12} {}\n",
             listed.head.id.short(),

@@ -3,20 +3,20 @@
 use std::collections::BTreeSet;
 
 use crate::context::paths;
-use crate::context::stored::Stored;
-use crate::context::{Context, Working};
-use crate::fold::handoff_report::{Said, missing};
+use crate::context::stored::StoreReport;
+use crate::context::{CommandContext, WorkingSession};
+use crate::fold::handoff_report::{HandoffInput, missing};
 use crate::handoff::build::draft;
 use crate::handoff::build::revise;
 use crate::handoff::build::uncommitted;
-use crate::handoff::build::uncommitted::Seen;
-use crate::handoff::build::{What, composed, drafted, since_last, work};
+use crate::handoff::build::uncommitted::WorkTreeState;
+use crate::handoff::build::{Content, composed, drafted, since_last, work};
 use crate::handoff::check;
 use crate::handoff::check::reported;
 use crate::handoff::check::rules::{Check, Level};
 use crate::handoff::managed;
 use crate::index::Index;
-use crate::index::{HandoffsWanted as Wanted, Only, Row};
+use crate::index::{HandoffQuery as Wanted, HandoffRow, RecordQuery};
 use crate::session::collect;
 use crate::session::lifecycle::gather;
 use crate::task;
@@ -27,15 +27,15 @@ use empirica_notes::model::assessment::Changes;
 use empirica_notes::model::journal::{Finding, Unknown};
 use empirica_notes::model::substance::Substance;
 use empirica_notes::model::superseded::superseded;
-use empirica_notes::model::{Body, Handoff, Head, Id, Record, SessionId, Shelf};
-use empirica_notes::store::Entry;
+use empirica_notes::model::{Body, Envelope, Handoff, Id, Namespace, Record, SessionId};
+use empirica_notes::store::FlushTiming;
+use empirica_notes::store::RecordEntry;
 use empirica_notes::store::Scan;
-use empirica_notes::store::When;
 
 /// A handoff, stored or only drafted.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Outcome {
+pub struct HandoffOutcome {
     pub record: Record,
     /// Whether it is stored.
     pub is_stored: bool,
@@ -45,10 +45,10 @@ pub struct Outcome {
     pub checks: Option<Vec<Check>>,
     /// Its signature, when it was to be signed and could be.
     pub signature: Option<Id>,
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
-impl Outcome {
+impl HandoffOutcome {
     /// The handoff.
     pub fn handoff(&self) -> Option<&Handoff> {
         match &self.record.body {
@@ -60,16 +60,16 @@ impl Outcome {
     /// Where it is stored.
     pub fn storage_location(&self) -> String {
         let on = self.record.head.commit.as_deref().unwrap_or("the empty tree, until the first commit");
-        format!("git:{} on {on}", empirica_notes::store::data_ref(Shelf::Handoffs))
+        format!("git:{} on {on}", empirica_notes::store::data_ref(Namespace::Handoffs))
     }
 }
 
 /// How a handoff is made.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)]
-pub struct Request {
-    pub said: Said,
-    pub managed: managed::Asked,
+pub struct HandoffRequest {
+    pub said: HandoffInput,
+    pub managed: managed::ManagedInput,
     /// The handoff that is written anew.
     pub regenerate: Option<String>,
     /// The transcript whose session is handed over; it is collected first.
@@ -91,7 +91,7 @@ pub type Editor<'e> = &'e dyn Fn(&str) -> Result<Option<String>>;
 
 /// Makes and stores the handoff of the session the command works in, or of the one whose handoff is written anew. What is
 /// to be checked and has an error is not stored.
-pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> Result<Outcome> {
+pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Editor<'_>) -> Result<HandoffOutcome> {
     check(context, &request.said)?;
     // what is decided by the chain of a task is decided by one at a time
     let is_managed = request.managed.kind.is_some() || request.managed.document.is_some();
@@ -103,14 +103,16 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
         None => managed::prepared(context, &request.managed)?,
     };
     let collected = match &request.transcript {
-        Some(path) => Some(collect::prepared(context, &collect::Request::of(path))?),
+        Some(path) => Some(collect::prepared(context, &collect::CollectRequest::of(path))?),
         None => None,
     };
     let who = match (&again, &collected) {
         (Some(again), _) => again.who.clone(),
         (_, Some(collected)) => collected.who.clone(),
         // without a word of its own it says what a session did
-        _ if request.dry_run || !request.edit && !is_managed && request.said == Said::default() => context.working()?,
+        _ if request.dry_run || !request.edit && !is_managed && request.said == HandoffInput::default() => {
+            context.working()?
+        }
         _ if turn.is_some() => context.writing_in_turn()?,
         _ => context.writing()?,
     };
@@ -120,10 +122,10 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
     };
     let transcript = collected.as_ref().map(|collected| collected.transcript.clone());
     let new = collected.as_ref().map(|collected| collected.records.clone()).unwrap_or_default();
-    let mut what = What { managed, again, transcript, new, budget: request.budget, since, automatic: false };
+    let mut what = Content { managed, again, transcript, new, budget: request.budget, since, automatic: false };
     let mut said = request.said;
     if request.edit {
-        let draft = drafted(context, &who, said.clone(), &What::default())?;
+        let draft = drafted(context, &who, said.clone(), &Content::default())?;
         let text = draft::write(&draft.handoff, &said);
         let edited = editor(&text)?.ok_or_else(draft::given_up)?;
         said = draft::read(&edited)?;
@@ -148,22 +150,22 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
                     one.field, one.rule
                 )
             }));
-            return Ok(Outcome {
+            return Ok(HandoffOutcome {
                 missing,
                 record,
                 is_stored: false,
                 checks,
                 signature: None,
-                stored: Stored { warnings, ..Default::default() },
+                stored: StoreReport { warnings, ..Default::default() },
             });
         }
     }
-    let mut stored = Stored::default();
+    let mut stored = StoreReport::default();
     if let Some(collected) = collected {
         stored = collected.store(context)?;
         what.new.clear();
     }
-    let mut outcome = Outcome { checks, ..write(context, &who, said, &what)? };
+    let mut outcome = HandoffOutcome { checks, ..write(context, &who, said, &what)? };
     outcome.stored.after(stored);
     if request.sign {
         sign(context, &who, &mut outcome);
@@ -172,7 +174,7 @@ pub fn run(context: &Context<'_>, mut request: Request, editor: Editor<'_>) -> R
 }
 
 /// Signs a handoff that was just stored. One that cannot be signed stands all the same: it is said why, and how it is signed later.
-pub fn sign(context: &Context<'_>, who: &Working, outcome: &mut Outcome) {
+pub fn sign(context: &CommandContext<'_>, who: &WorkingSession, outcome: &mut HandoffOutcome) {
     let id = outcome.record.head.id.clone();
     match crate::handoff::sign::sign(context, &id, &who.ai) {
         Ok(signed) => {
@@ -191,7 +193,7 @@ pub fn sign(context: &Context<'_>, who: &Working, outcome: &mut Outcome) {
 }
 
 /// Refuses a blank text in what the agent says with the handoff.
-pub fn check(context: &Context<'_>, said: &Said) -> Result<()> {
+pub fn check(context: &CommandContext<'_>, said: &HandoffInput) -> Result<()> {
     let lists: [(&str, &[String]); 5] = [
         ("finding", &said.findings),
         ("unknown", &said.unknowns),
@@ -213,10 +215,15 @@ pub fn check(context: &Context<'_>, said: &Said) -> Result<()> {
 }
 
 /// Stores the handoff of a session: what is new in it goes to the journal first, then the report, whole.
-pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) -> Result<Outcome> {
+pub fn write(
+    context: &CommandContext<'_>,
+    who: &WorkingSession,
+    mut said: HandoffInput,
+    what: &Content,
+) -> Result<HandoffOutcome> {
     // git looks at the work tree while the records are read
     let asked = status::ask(context.repo);
-    let mut stored = Stored::default();
+    let mut stored = StoreReport::default();
     let artifacts = said.artifacts.clone();
     let mut entries: Vec<Body> = Vec::new();
     if !said.findings.is_empty() || !said.unknowns.is_empty() {
@@ -229,7 +236,7 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) 
         entries.push(Body::Unknown(Unknown { text, led_from: None }));
     }
     if !entries.is_empty() {
-        let (_, journalled) = context.store(who, entries, When::Later)?;
+        let (_, journalled) = context.store(who, entries, FlushTiming::Later)?;
         stored.before(journalled);
     }
     let scan = context.session(&who.id)?;
@@ -253,21 +260,21 @@ pub fn write(context: &Context<'_>, who: &Working, mut said: Said, what: &What) 
     let mut written = context.store.hand_over(record, aside)?;
     stored.add(&mut written);
     let record = written.records.into_iter().next().ok_or_else(Error::unstored)?;
-    if let Seen::All(Changes { files_added, files_modified, files_deleted, .. }) = seen {
+    if let WorkTreeState::All(Changes { files_added, files_modified, files_deleted, .. }) = seen {
         let paths: Vec<String> = files_added.into_iter().chain(files_modified).chain(files_deleted).collect();
         // on a clean tree it stands for the commits of its session, or else for the one to come
         if !paths.is_empty() || has_no_commit {
             context.store.remember_pending(&record.head, paths);
         }
     }
-    Ok(Outcome { record, is_stored: true, missing: lacking, checks: None, signature: None, stored })
+    Ok(HandoffOutcome { record, is_stored: true, missing: lacking, checks: None, signature: None, stored })
 }
 
 /// The warnings about a handoff and its session, the same for a dry run as for storing: after `of_git`, those of its work.
 fn noted(
-    context: &Context<'_>,
-    who: &Working,
-    what: &What,
+    context: &CommandContext<'_>,
+    who: &WorkingSession,
+    what: &Content,
     artifacts: &[String],
     handoff: &Handoff,
     of_git: Vec<String>,
@@ -277,7 +284,7 @@ fn noted(
 }
 
 /// Refuses a handoff that says nothing. A session that is continued hands over its context, however little that is.
-fn refuse_nothing(handoff: &Handoff, who: &Working, what: &What) -> Result<()> {
+fn refuse_nothing(handoff: &Handoff, who: &WorkingSession, what: &Content) -> Result<()> {
     if Substance::of(handoff) > Substance::Nothing || what.automatic && handoff.payload.is_some() {
         return Ok(());
     }
@@ -304,7 +311,7 @@ fn set_aside(scan: &Scan, new: &Record) -> Vec<(Id, BTreeSet<Oid>)> {
     let Body::Handoff(handoff) = &new.body else { return Vec::new() };
     let says = Substance::of(handoff);
     let aside = superseded(scan.records().filter(|record| matches!(record.body, Body::Supersede(_))));
-    let is_replaced = |entry: &&Entry| match &entry.record.body {
+    let is_replaced = |entry: &&RecordEntry| match &entry.record.body {
         Body::Handoff(earlier) => {
             let is_own = entry.record.head.session == new.head.session;
             is_own && earlier.kind == "epistemic" && Substance::of(earlier) <= says
@@ -318,23 +325,23 @@ fn set_aside(scan: &Scan, new: &Record) -> Vec<(Id, BTreeSet<Oid>)> {
 /// A stored handoff with its envelope.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
-pub struct Listed {
-    pub head: Head,
+pub struct ListedHandoff {
+    pub head: Envelope,
     pub handoff: Handoff,
 }
 
 /// The handoffs in force, newest first: those of `--session` or `--ai` when given; `unacknowledged` only those that no other
 /// session than their own has taken up.
-pub fn list(context: &Context<'_>, unacknowledged: bool) -> Result<(Vec<Listed>, Vec<String>)> {
-    let warnings = context.store.settle();
-    let session = match &context.asked.session {
+pub fn list(context: &CommandContext<'_>, unacknowledged: bool) -> Result<(Vec<ListedHandoff>, Vec<String>)> {
+    let warnings = context.store.reconcile();
+    let session = match &context.selection.session {
         Some(given) => Some(crate::context::names::session(context, given)?.id),
         None => None,
     };
-    let wanted = Wanted { session, ai: context.asked.ai.clone(), ..Wanted::default() };
+    let wanted = Wanted { session, ai: context.selection.ai.clone(), ..Wanted::default() };
     let mut listed = in_force(context, &wanted, usize::MAX)?;
     if unacknowledged {
-        let taken_up = task::list::taken_up(context.index()?.kinds(&["accept"], Only::default())?.records());
+        let taken_up = task::list::taken_up(context.index()?.kinds(&["accept"], RecordQuery::default())?.records());
         listed.retain(|listed| !taken_up.contains(&listed.head.id));
     }
     Ok((listed, warnings))
@@ -342,33 +349,33 @@ pub fn list(context: &Context<'_>, unacknowledged: bool) -> Result<(Vec<Listed>,
 
 /// The handoffs that no newer one of their session has taken the place of and that are wanted, newest first, `most` of
 /// them, each with the commit it is at home on.
-pub fn in_force(context: &Context<'_>, wanted: &Wanted, most: usize) -> Result<Vec<Listed>> {
+pub fn in_force(context: &CommandContext<'_>, wanted: &Wanted, most: usize) -> Result<Vec<ListedHandoff>> {
     let index = context.index()?;
     let (rows, _) = index.handoffs(wanted, most, None)?;
     listed(&index, &rows)
 }
 
 /// Handoffs that the index found, whole.
-pub fn listed(index: &Index<'_>, rows: &[Row]) -> Result<Vec<Listed>> {
+pub fn listed(index: &Index<'_>, rows: &[HandoffRow]) -> Result<Vec<ListedHandoff>> {
     whole(index, &rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>())
 }
 
 /// The handoffs of these ids, whole, each with the commit it is at home on, in the order given.
-pub fn whole(index: &Index<'_>, ids: &[Id]) -> Result<Vec<Listed>> {
+pub fn whole(index: &Index<'_>, ids: &[Id]) -> Result<Vec<ListedHandoff>> {
     let whole = index.placed(ids)?.into_iter().filter_map(|record| match record.body {
-        Body::Handoff(handoff) => Some(Listed { head: record.head, handoff: *handoff }),
+        Body::Handoff(handoff) => Some(ListedHandoff { head: record.head, handoff: *handoff }),
         _ => None,
     });
     Ok(whole.collect())
 }
 
 /// The handoff of a session that is in force; of several, the newest that says most.
-pub fn of_session(context: &Context<'_>, session: &SessionId) -> Result<Option<Listed>> {
+pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<Option<ListedHandoff>> {
     newest(&context.index()?, &Wanted { session: Some(session.clone()), ..Wanted::default() })
 }
 
 /// The newest handoff in force that is wanted and hands over work, else the newest.
-pub fn newest(index: &Index<'_>, wanted: &Wanted) -> Result<Option<Listed>> {
+pub fn newest(index: &Index<'_>, wanted: &Wanted) -> Result<Option<ListedHandoff>> {
     let mut first = None;
     for most in [1, 20, usize::MAX] {
         let found = listed(index, &index.handoffs(wanted, most, None)?.0)?;

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use crate::context::Context;
-use crate::context::active::{Active, remembered};
+use crate::context::CommandContext;
+use crate::context::active::{ActiveSession, remembered};
 use crate::hooks::digest::digest;
 use crate::hooks::{in_one_line, troubles};
 use empirica_notes::error::Result;
 use empirica_notes::git::history::head_move::{HeadMove, touched};
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::{Body, Id, Record};
-use empirica_notes::store::When;
+use empirica_notes::store::FlushTiming;
 
 /// Attaches and tells. Returns what went wrong without losing anything.
-pub(crate) fn run(context: &Context<'_>) -> Result<Vec<String>> {
+pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
     let store = &context.store;
     let active = remembered(context);
     let pending = store.pending();
@@ -26,7 +26,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Vec<String>> {
         // one of many picks: what waits is written at the end of all, once
         return Ok(Vec::new());
     }
-    let mut said = store.settle();
+    let mut said = store.reconcile();
     if let Some(head) = store.head().commit.filter(|_| moved.is_own_commit(context.env.get("GIT_REFLOG_ACTION"))) {
         let here = |on: &str| moved.parent.is_some() && parse_oid(on) == moved.parent;
         let mut pending: Vec<_> = pending.into_iter().filter(|pending| here(&pending.on)).collect();
@@ -42,12 +42,12 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Vec<String>> {
         });
         if wants_digest(context) {
             // a handoff that stays where it is tells nobody at the commit that its session makes next
-            let is_told = |session: &Active, id: &Id| {
+            let is_told = |session: &ActiveSession, id: &Id| {
                 let is_own = committing.as_ref() == Some(&session.id) && !moved.is_amend();
                 !is_own || pending.iter().any(|pending| pending.id == *id)
             };
             match digests(context, &active, moved.parent, &is_told) {
-                Ok(digests) if !digests.is_empty() => said.extend(troubles(store.append(digests, When::Later)?)),
+                Ok(digests) if !digests.is_empty() => said.extend(troubles(store.append(digests, FlushTiming::Later)?)),
                 Ok(_) => {}
                 Err(error) => said.push(in_one_line(&error)),
             }
@@ -70,17 +70,17 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Vec<String>> {
 }
 
 /// `empirica.digest`; when it is not set, unless only handoffs shall leave this clone.
-fn wants_digest(context: &Context<'_>) -> bool {
+fn wants_digest(context: &CommandContext<'_>) -> bool {
     let only_handoffs = || context.repo.config("empirica.sync").is_some_and(|sync| sync == "handoffs");
     context.repo.config_bool("empirica.digest").unwrap_or_else(|| !only_handoffs())
 }
 
 /// A digest of each active session that has something to tell, beside the handoffs that `is_told` says come to this commit.
 fn digests(
-    context: &Context<'_>,
-    active: &[Active],
+    context: &CommandContext<'_>,
+    active: &[ActiveSession],
     parent: Option<Oid>,
-    is_told: &dyn Fn(&Active, &Id) -> bool,
+    is_told: &dyn Fn(&ActiveSession, &Id) -> bool,
 ) -> Result<Vec<Record>> {
     let mut out = Vec::new();
     for session in active {

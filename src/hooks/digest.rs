@@ -1,6 +1,6 @@
 //! A digest out of what a session said since it last reported.
 
-use crate::fold::session_state::Gathered;
+use crate::fold::session_state::SessionRecords;
 use crate::handoff::build::next_steps::unfinished;
 use empirica_notes::model::digest::Reply;
 use empirica_notes::model::handoff::Assessed;
@@ -18,8 +18,8 @@ pub fn digest(records: &[&Record], session: &SessionId, is_told: impl Fn(&Id) ->
     let since: Option<&Id> = reported.max();
     let new = || records.iter().copied().filter(|record| since.is_none_or(|id| record.head.id > *id));
     let upto = new().filter(|record| own(&record)).map(|record| record.head.id.clone()).max()?;
-    let all = Gathered::collect(records.iter().copied(), session)?;
-    let said = Gathered::collect(new(), session)?;
+    let all = SessionRecords::collect(records.iter().copied(), session)?;
+    let said = SessionRecords::collect(new(), session)?;
     let question = |of: &Id| {
         records.iter().find_map(|record| match &record.body {
             Body::Unknown(unknown) if record.head.id == *of => Some(unknown.text.clone()),
@@ -61,7 +61,7 @@ pub fn digest(records: &[&Record], session: &SessionId, is_told: impl Fn(&Id) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use empirica_notes::model::Head;
+    use empirica_notes::model::Envelope;
     use empirica_notes::model::journal::{Finding, Resolve, Source, Unknown};
 
     fn session() -> SessionId {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     fn record(n: u64, body: Body) -> Record {
-        let head = Head {
+        let head = Envelope {
             v: 1,
             id: Id::parse(&format!("00000000-0000-7000-8000-0000{n:08x}")).unwrap(),
             session: Some(session()),

@@ -5,18 +5,18 @@ mod commit;
 pub mod digest;
 mod rewrite;
 
-use crate::context::Asked;
-use crate::context::Context;
+use crate::context::CommandContext;
+use crate::context::Selection;
 use crate::sync;
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Repository;
-use empirica_notes::store::{Render, Written};
+use empirica_notes::store::{Render, WriteOutcome};
 
 /// The hooks we have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Name {
+pub enum GitHook {
     PostCommit,
     PostApplypatch,
     PostMerge,
@@ -24,29 +24,29 @@ pub enum Name {
     PrePush,
 }
 
-impl Name {
+impl GitHook {
     /// Git's name for it.
     pub fn as_str(self) -> &'static str {
         match self {
-            Name::PostCommit => "post-commit",
-            Name::PostApplypatch => "post-applypatch",
-            Name::PostMerge => "post-merge",
-            Name::PostRewrite => "post-rewrite",
-            Name::PrePush => "pre-push",
+            GitHook::PostCommit => "post-commit",
+            GitHook::PostApplypatch => "post-applypatch",
+            GitHook::PostMerge => "post-merge",
+            GitHook::PostRewrite => "post-rewrite",
+            GitHook::PrePush => "pre-push",
         }
     }
 
     /// Whether git tells it something on standard input.
     pub fn reads_input(self) -> bool {
-        matches!(self, Name::PostRewrite | Name::PrePush)
+        matches!(self, GitHook::PostRewrite | GitHook::PrePush)
     }
 }
 
 /// What git tells a hook.
 #[derive(Debug, Clone)]
-pub struct Called {
+pub struct HookCall {
     /// Which one.
-    pub name: Name,
+    pub name: GitHook,
     /// Its arguments.
     pub arguments: Vec<String>,
     /// Its standard input; empty for those that have none.
@@ -55,7 +55,7 @@ pub struct Called {
 
 /// What is left to say after a hook.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct HookOutcome {
     /// For the user, a sentence each; usually nothing.
     pub said: Vec<String>,
     /// What went wrong, likewise.
@@ -65,9 +65,9 @@ pub struct Outcome {
 }
 
 /// Does what a hook is for. Whatever goes wrong is written down; the records are safe in any case.
-pub fn run(env: &Env, repo: &Repository, render: &dyn Render, called: &Called) -> Outcome {
-    let mut outcome = Outcome::default();
-    let mut context = match Context::new(env, repo, render, Asked::default()) {
+pub fn run(env: &Env, repo: &Repository, render: &dyn Render, called: &HookCall) -> HookOutcome {
+    let mut outcome = HookOutcome::default();
+    let mut context = match CommandContext::new(env, repo, render, Selection::default()) {
         Ok(context) => context,
         Err(error) => {
             outcome.warnings.push(in_one_line(&error));
@@ -76,10 +76,10 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, called: &Called) -
     };
     context.store.hurry();
     let done = match called.name {
-        Name::PostCommit => commit::run(&context),
-        Name::PostApplypatch | Name::PostMerge => arrived(&context),
-        Name::PostRewrite => rewrite::run(&context, &called.input),
-        Name::PrePush => Ok(before_push(&context, called, &mut outcome)),
+        GitHook::PostCommit => commit::run(&context),
+        GitHook::PostApplypatch | GitHook::PostMerge => arrived(&context),
+        GitHook::PostRewrite => rewrite::run(&context, &called.input),
+        GitHook::PrePush => Ok(before_push(&context, called, &mut outcome)),
     };
     match done {
         Ok(troubles) => troubles.iter().for_each(|trouble| context.store.trouble(called.name.as_str(), trouble)),
@@ -93,7 +93,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, called: &Called) -
 }
 
 /// Before a push: the notes go where the push goes, when there is something new.
-fn before_push(context: &Context<'_>, called: &Called, outcome: &mut Outcome) -> Vec<String> {
+fn before_push(context: &CommandContext<'_>, called: &HookCall, outcome: &mut HookOutcome) -> Vec<String> {
     let argument = |n: usize| called.arguments.get(n).map_or("", String::as_str);
     let input = String::from_utf8_lossy(&called.input);
     let lines: Vec<String> = input.lines().map(str::to_owned).collect();
@@ -108,8 +108,8 @@ fn before_push(context: &Context<'_>, called: &Called, outcome: &mut Outcome) ->
 }
 
 /// After a merge or a patch: what came with it is taken in, what waits is written.
-fn arrived(context: &Context<'_>) -> Result<Vec<String>> {
-    let mut troubles = context.store.settle();
+fn arrived(context: &CommandContext<'_>) -> Result<Vec<String>> {
+    let mut troubles = context.store.reconcile();
     if context.store.unflushed() > 0 {
         let flushed = context.store.flush();
         troubles.extend(flushed.warnings);
@@ -119,7 +119,7 @@ fn arrived(context: &Context<'_>) -> Result<Vec<String>> {
 }
 
 /// What an append left to say, for the log of troubles.
-fn troubles(written: Written) -> Vec<String> {
+fn troubles(written: WriteOutcome) -> Vec<String> {
     written.degraded.iter().map(in_one_line).chain(written.warnings).collect()
 }
 

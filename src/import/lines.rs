@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
-use crate::context::Context;
-use crate::context::stored::Stored;
+use crate::context::CommandContext;
+use crate::context::stored::StoreReport;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::format::portable;
 use empirica_notes::format::portable::{Portable, Read};
 use empirica_notes::git::{Oid, parse_oid};
-use empirica_notes::model::Shelf;
-use empirica_notes::store::{Epoch, Out, Storage, Waiting};
+use empirica_notes::model::Namespace;
+use empirica_notes::store::{Epoch, Out, PendingRecord, Storage};
 
 /// How many wrong lines an error tells of.
 const TOLD: usize = 3;
 
 /// What an export left to say.
 #[derive(Debug, Default)]
-pub struct Exported {
+pub struct ExportOutcome {
     /// How many lines were written.
     pub lines: usize,
     /// What the user should know, a sentence each.
@@ -26,7 +26,7 @@ pub struct Exported {
 
 /// What an import did.
 #[derive(Debug)]
-pub struct Imported {
+pub struct ImportOutcome {
     /// How many lines there were; blank ones are none.
     pub read: usize,
     /// How many of them were not here before.
@@ -42,24 +42,24 @@ pub struct Imported {
     /// How many lines hold what would be replaced if it were stored anew; `None` when `empirica.redact` is off.
     pub secrets: Option<usize>,
     /// What storing left to say.
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
 /// Hands out every stored line as a line of JSON with its LF, sorted, so that clones with the same records give the same
 /// bytes.
-pub fn export(context: &Context<'_>, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<Exported> {
-    let mut exported = Exported { lines: 0, warnings: context.store.settle() };
+pub fn export(context: &CommandContext<'_>, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<ExportOutcome> {
+    let mut exported = ExportOutcome { lines: 0, warnings: context.store.reconcile() };
     let mut commit = (None, String::new());
     context.store.export(&mut |out| {
-        let (shelf, on, line) = match out {
-            Out::Epoch(shelf, epoch) => return each(&(portable::write_epoch(shelf, &epoch) + "\n")),
-            Out::Line(shelf, on, line) => (shelf, on, line),
+        let (namespace, on, line) = match out {
+            Out::Epoch(namespace, epoch) => return each(&(portable::write_epoch(namespace, &epoch) + "\n")),
+            Out::Line(namespace, on, line) => (namespace, on, line),
         };
         if commit.0 != Some(on) {
             commit = (Some(on), on.to_string());
         }
         exported.lines += 1;
-        each(&(portable::write(&commit.1, shelf, line) + "\n"))
+        each(&(portable::write(&commit.1, namespace, line) + "\n"))
     })?;
     Ok(exported)
 }
@@ -67,11 +67,11 @@ pub fn export(context: &Context<'_>, each: &mut dyn FnMut(&str) -> Result<()>) -
 /// Takes in the lines of `input`, which the user knows as `name`. When one of them is wrong, nothing is stored. `told` hears
 /// how many notes are done, of how many.
 pub fn import(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     input: &mut dyn BufRead,
     name: &str,
     told: &mut dyn FnMut(usize, usize),
-) -> Result<Imported> {
+) -> Result<ImportOutcome> {
     let (given, epochs) = read(context, input, name)?;
     let read = given.len();
     let mut missing: BTreeMap<Oid, bool> = BTreeMap::new();
@@ -90,12 +90,12 @@ pub fn import(
     let imported = context.store.import_with(given, &epochs, told)?;
     let new = imported.new.values().sum();
     let missing_commits = missing.into_values().filter(|missing| *missing).count();
-    let mut stored = Stored { warnings: imported.warnings, ..Default::default() };
+    let mut stored = StoreReport { warnings: imported.warnings, ..Default::default() };
     if let Some(allowed) = allowed {
         stored.warnings.push(allowed);
     }
     stored.storage = (new > 0).then_some(Storage::GitNotes);
-    Ok(Imported {
+    Ok(ImportOutcome {
         read,
         new,
         known: imported.known,
@@ -107,10 +107,14 @@ pub fn import(
     })
 }
 
-/// All lines, and what was redacted by shelf, or an error that tells of the first that are wrong.
-fn read(context: &Context<'_>, input: &mut dyn BufRead, name: &str) -> Result<(Vec<Waiting>, BTreeMap<Shelf, String>)> {
+/// All lines, and what was redacted by namespace, or an error that tells of the first that are wrong.
+fn read(
+    context: &CommandContext<'_>,
+    input: &mut dyn BufRead,
+    name: &str,
+) -> Result<(Vec<PendingRecord>, BTreeMap<Namespace, String>)> {
     let mut out = Vec::new();
-    let mut epochs: BTreeMap<Shelf, String> = BTreeMap::new();
+    let mut epochs: BTreeMap<Namespace, String> = BTreeMap::new();
     let (mut wrong, mut first) = (Vec::new(), 0);
     let mut line = Vec::new();
     for number in 1.. {
@@ -122,9 +126,9 @@ fn read(context: &Context<'_>, input: &mut dyn BufRead, name: &str) -> Result<(V
             continue;
         }
         let read = portable::read(&line).and_then(|read| match read {
-            Read::Epoch(shelf, epoch) => {
+            Read::Epoch(namespace, epoch) => {
                 // of several all holds
-                let known = epochs.entry(shelf).or_default();
+                let known = epochs.entry(namespace).or_default();
                 *known = Epoch::parse(known.as_bytes()).united(&Epoch::parse(epoch.as_bytes())).text();
                 Ok(None)
             }
@@ -154,12 +158,12 @@ fn read(context: &Context<'_>, input: &mut dyn BufRead, name: &str) -> Result<(V
         .command(empirica("export").flag("--jsonl")))
 }
 
-fn waiting(context: &Context<'_>, read: Portable) -> Result<Waiting, String> {
+fn waiting(context: &CommandContext<'_>, read: Portable) -> Result<PendingRecord, String> {
     let digits = context.repo.hex_len();
     let on = parse_oid(&read.commit).filter(|_| read.commit.len() == digits);
     let on = on.ok_or_else(|| format!("the commit is not {digits} hex digits, as object ids are here"))?;
     let line = portable::canonical(&read.line).unwrap_or(read.line);
-    Ok(Waiting { shelf: read.shelf, on, line })
+    Ok(PendingRecord { namespace: read.namespace, on, line })
 }
 
 /// The error of an input that cannot be read.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::context::Context;
-use crate::handoff::write::{Listed, whole};
-use crate::index::HandoffsWanted;
+use crate::context::CommandContext;
+use crate::handoff::write::{ListedHandoff, whole};
+use crate::index::HandoffQuery;
 use empirica_notes::error::{Error, Result, quote};
 use empirica_notes::model::Id;
 use empirica_notes::model::hash::fnv;
@@ -22,7 +22,7 @@ const RESERVED: [&str; 22] = [
 
 /// What a session's two files hold.
 #[derive(Debug, Clone)]
-pub struct Page {
+pub struct MarkdownFile {
     /// For people.
     pub markdown: String,
     /// For programs.
@@ -31,7 +31,7 @@ pub struct Page {
 
 /// What was written.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct MarkdownOutcome {
     /// The folder.
     pub folder: PathBuf,
     /// How many sessions have files now.
@@ -52,16 +52,16 @@ pub struct Outcome {
 /// first. `folder` is relative to where the command runs, and is made. Files that are there are replaced, when they differ; others
 /// stay. A name of an agent leads nowhere else: see `folder_names`. A link in the place of an agent's folder is an error.
 pub fn run(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     folder: &Path,
-    render: &mut dyn FnMut(&[Listed]) -> Result<Page>,
+    render: &mut dyn FnMut(&[ListedHandoff]) -> Result<MarkdownFile>,
     told: &mut dyn FnMut(usize, usize),
-) -> Result<Outcome> {
-    let mut outcome = Outcome { warnings: context.store.settle(), ..Default::default() };
+) -> Result<MarkdownOutcome> {
+    let mut outcome = MarkdownOutcome { warnings: context.store.reconcile(), ..Default::default() };
     let target = context.env.cwd.join(folder);
     std::fs::create_dir_all(&target).map_err(|error| unwritable(folder, &target, error))?;
     let index = context.index()?;
-    let (rows, _) = index.handoffs(&HandoffsWanted::default(), usize::MAX, None)?;
+    let (rows, _) = index.handoffs(&HandoffQuery::default(), usize::MAX, None)?;
     let ids: Vec<Id> = rows.into_iter().map(|row| row.id).collect();
     let mut sessions: BTreeMap<(String, String), Vec<Id>> = BTreeMap::new();
     let mut owners: BTreeMap<String, String> = BTreeMap::new();

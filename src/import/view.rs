@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::handoff::view::{compact, markdown};
-use crate::handoff::write::Listed;
-use crate::import::lines::Imported;
-use crate::import::markdown::{Outcome, Page};
+use crate::handoff::write::ListedHandoff;
+use crate::import::lines::ImportOutcome;
+use crate::import::markdown::{MarkdownFile, MarkdownOutcome};
 use crate::render::answer::Answer;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
@@ -16,7 +16,7 @@ use empirica_notes::model::{Body, Record};
 const MANY: usize = 10_000;
 
 /// The answer of `import`.
-pub fn imported(outcome: &Imported) -> Answer {
+pub fn imported(outcome: &ImportOutcome) -> Answer {
     let kinds: Vec<Value> = outcome.kinds.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
     let json = json!({
         "read": outcome.read,
@@ -60,7 +60,7 @@ pub fn imported(outcome: &Imported) -> Answer {
 
 /// The two files of a session: its handoffs with the built-in template, one below the other, and in
 /// their compact form.
-pub fn page(handoffs: &[Listed]) -> Result<Page> {
+pub fn page(handoffs: &[ListedHandoff]) -> Result<MarkdownFile> {
     let mut templates = Templates::built_in();
     let mut texts = Vec::new();
     for listed in handoffs {
@@ -73,11 +73,11 @@ pub fn page(handoffs: &[Listed]) -> Result<Page> {
         "ai_id": newest.map(|head| &head.ai),
         "handoffs": handoffs.iter().map(|listed| compact(&listed.head, &listed.handoff)).collect::<Vec<_>>(),
     });
-    Ok(Page { markdown: texts.join("\n\n") + "\n", json: safe::json(&json) + "\n" })
+    Ok(MarkdownFile { markdown: texts.join("\n\n") + "\n", json: safe::json(&json) + "\n" })
 }
 
 /// The answer of `export --markdown`.
-pub fn exported(outcome: &Outcome) -> Answer {
+pub fn exported(outcome: &MarkdownOutcome) -> Answer {
     let folder = outcome.folder.to_string_lossy();
     let renamed: Vec<Value> = outcome.renamed.iter().map(|(ai, name)| json!({"ai_id": ai, "folder": name})).collect();
     let json = json!({

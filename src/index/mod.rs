@@ -15,13 +15,13 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::index::file::Files;
-pub use crate::index::query::Only;
-pub use crate::index::query::handoffs::{Row, Wanted as HandoffsWanted};
-pub use crate::index::query::search::{Asked as WordsAsked, Found, Words};
-pub use crate::index::query::sessions::Known;
+pub use crate::index::query::RecordQuery;
+pub use crate::index::query::handoffs::{HandoffQuery, HandoffRow};
+pub use crate::index::query::search::{SearchMatch, SearchQuery, WordSet};
+pub use crate::index::query::sessions::SessionRow;
 use crate::index::texts::Texts;
 use crate::index::update::Filler;
-use crate::index::update::wanted::Wanted;
+use crate::index::update::wanted::WantedNotes;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::objects::partial_clone;
 use empirica_notes::git::remotes::is_partial;
@@ -38,7 +38,7 @@ const WATCHED: usize = 50;
 
 /// Why the index could not be made or asked.
 #[derive(Debug)]
-pub enum Fault {
+pub enum IndexError {
     /// The database: it is damaged, or cannot be written.
     File(rusqlite::Error),
     /// The notes cannot be read: nobody can help that here.
@@ -47,15 +47,15 @@ pub enum Fault {
     Lost,
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for IndexError {
     fn from(error: rusqlite::Error) -> Self {
-        Fault::File(error)
+        IndexError::File(error)
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for IndexError {
     fn from(error: Error) -> Self {
-        Fault::Notes(error)
+        IndexError::Notes(error)
     }
 }
 
@@ -92,7 +92,7 @@ impl Opener {
     /// The index as the notes are now, brought up to date or made anew when it is not. Where its file cannot be written, or
     /// `empirica.index` is false, it is made in memory: then all notes are read.
     pub fn open<'s>(&self, store: &'s Store<'s>) -> Result<Index<'s>> {
-        let wanted = Wanted::look(store)?;
+        let wanted = WantedNotes::look(store)?;
         let key = wanted.key();
         if let Some(opened) = self.opened.borrow().as_ref().filter(|opened| opened.key == key) {
             return Ok(Index { store, opened: opened.clone() });
@@ -112,7 +112,7 @@ struct Opening<'o> {
 }
 
 impl Opening<'_> {
-    fn opened_as(&self, wanted: &Wanted, key: String) -> Result<Opened> {
+    fn opened_as(&self, wanted: &WantedNotes, key: String) -> Result<Opened> {
         if self.store.repo().config_bool("empirica.index").unwrap_or(true) {
             let files = Files::within(self.store.paths());
             if let Some(db) = self.as_it_is(&files, &key) {
@@ -120,24 +120,24 @@ impl Opening<'_> {
             }
             match self.brought(&files, wanted, &key) {
                 Ok(Some(opened)) => return Ok(opened),
-                Ok(None) | Err(Fault::File(_) | Fault::Lost) => {}
-                Err(Fault::Notes(error)) => return Err(error),
+                Ok(None) | Err(IndexError::File(_) | IndexError::Lost) => {}
+                Err(IndexError::Notes(error)) => return Err(error),
             }
         }
         match self.in_memory(wanted, &key) {
             Ok(db) => Ok(Opened { db, key }),
-            Err(Fault::Notes(error)) => Err(error),
-            Err(Fault::File(error)) => Err(unusable(error)),
-            Err(Fault::Lost) => Err(unusable(rusqlite::Error::QueryReturnedNoRows)),
+            Err(IndexError::Notes(error)) => Err(error),
+            Err(IndexError::File(error)) => Err(unusable(error)),
+            Err(IndexError::Lost) => Err(unusable(rusqlite::Error::QueryReturnedNoRows)),
         }
     }
 
     /// Brings the file up to date, or makes it anew. `None` when it cannot be written.
-    fn brought(&self, files: &Files, wanted: &Wanted, key: &str) -> Result<Option<Opened>, Fault> {
+    fn brought(&self, files: &Files, wanted: &WantedNotes, key: &str) -> Result<Option<Opened>, IndexError> {
         let Ok(_lock) = Lock::acquire(self.store.paths(), &files.lock, self.store.patience(PATIENCE)) else {
             return Ok(None);
         };
-        let refreshed = || -> Result<Option<(Connection, Vec<Oid>)>, Fault> {
+        let refreshed = || -> Result<Option<(Connection, Vec<Oid>)>, IndexError> {
             let Some((db, seen)) = files.open(true) else { return Ok(None) };
             db.execute_batch("BEGIN")?;
             let (Some(held), true) = (held(&db)?, files.is_trusted(&db, &seen)) else { return Ok(None) };
@@ -161,14 +161,14 @@ impl Opening<'_> {
             meta(&db, "key")?;
             Ok(Some((db, lacking)))
         };
-        let anew = || -> Result<Vec<Oid>, Fault> {
+        let anew = || -> Result<Vec<Oid>, IndexError> {
             let (db, path) = files.begin()?;
             let filled = self.made(&db, wanted, key);
             drop(db);
             let placed = filled.and_then(|lacking| {
                 empirica_notes::fault::point("index: to be renamed")
                     .and_then(|()| std::fs::rename(&path, &files.db))
-                    .map_err(|error| Fault::File(rusqlite::Error::ToSqlConversionFailure(error.into())))?;
+                    .map_err(|error| IndexError::File(rusqlite::Error::ToSqlConversionFailure(error.into())))?;
                 Ok(lacking)
             });
             if placed.is_err() {
@@ -191,8 +191,8 @@ impl Opening<'_> {
     }
 
     /// The same in memory: out of the file, as far as that can be trusted, else out of all notes.
-    fn in_memory(&self, wanted: &Wanted, key: &str) -> Result<Connection, Fault> {
-        let copied = || -> Result<Option<Connection>, Fault> {
+    fn in_memory(&self, wanted: &WantedNotes, key: &str) -> Result<Connection, IndexError> {
+        let copied = || -> Result<Option<Connection>, IndexError> {
             let files = Files::within(self.store.paths());
             let Some((file, seen)) = files.open(false) else { return Ok(None) };
             file.execute_batch("BEGIN")?;
@@ -228,7 +228,7 @@ impl Opening<'_> {
     }
 
     /// Whether blobs have come that were not here when the database was filled, or it is time to ask for them again.
-    fn has_come(&self, db: &Connection) -> Result<bool, Fault> {
+    fn has_come(&self, db: &Connection) -> Result<bool, IndexError> {
         let lacking = meta(db, "lacking")?.unwrap_or_default();
         let mut words = lacking.split(' ');
         let asked: i64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(i64::MAX);
@@ -246,7 +246,7 @@ impl Opening<'_> {
     }
 
     /// Fills an empty database from all notes.
-    fn made(&self, db: &Connection, wanted: &Wanted, key: &str) -> Result<Vec<Oid>, Fault> {
+    fn made(&self, db: &Connection, wanted: &WantedNotes, key: &str) -> Result<Vec<Oid>, IndexError> {
         db.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-131072; PRAGMA threads=2; BEGIN")?;
         db.execute_batch(schema::TABLES)?;
         let lacking = self.fill(db, [self.store.repo().empty_tree(); 3], wanted, key)?;
@@ -255,7 +255,7 @@ impl Opening<'_> {
     }
 
     /// Brings a database from the trees it holds to what is wanted. Returns the blobs of notes that are not here.
-    fn fill(&self, db: &Connection, held: [Oid; 3], wanted: &Wanted, key: &str) -> Result<Vec<Oid>, Fault> {
+    fn fill(&self, db: &Connection, held: [Oid; 3], wanted: &WantedNotes, key: &str) -> Result<Vec<Oid>, IndexError> {
         let is_new = !has_indexes(db)?;
         let texts = Texts::new(self.store.repo());
         let mut filler = Filler::new(db, self.store.repo(), &texts, is_new)?;
@@ -300,24 +300,24 @@ impl Opening<'_> {
     }
 }
 
-fn empty() -> Result<Connection, Fault> {
+fn empty() -> Result<Connection, IndexError> {
     let db = Connection::open_in_memory()?;
     file::prepare(&db)?;
     Ok(db)
 }
 
-fn has_indexes(db: &Connection) -> Result<bool, Fault> {
+fn has_indexes(db: &Connection) -> Result<bool, IndexError> {
     let find = "SELECT count(*) FROM sqlite_schema WHERE name = 'record_kind'";
     Ok(db.query_row(find, [], |row| row.get::<_, i64>(0))? > 0)
 }
 
-fn meta(db: &Connection, name: &str) -> Result<Option<String>, Fault> {
+fn meta(db: &Connection, name: &str) -> Result<Option<String>, IndexError> {
     let mut find = db.prepare_cached("SELECT value FROM meta WHERE name = ?")?;
     Ok(find.query_row([name], |row| row.get(0)).optional()?)
 }
 
 /// The trees a database of this layout and version holds.
-fn held(db: &Connection) -> Result<Option<[Oid; 3]>, Fault> {
+fn held(db: &Connection) -> Result<Option<[Oid; 3]>, IndexError> {
     let made_by = format!("{} {} ", schema::LAYOUT, env!("CARGO_PKG_VERSION"));
     if !meta(db, "key")?.is_some_and(|key| key.starts_with(&made_by)) {
         return Ok(None);
@@ -335,13 +335,13 @@ fn unusable(error: rusqlite::Error) -> Error {
 
 impl<'s> Index<'s> {
     /// What the database answered. When it cannot, it is made anew next time.
-    fn fine<T>(&self, answer: Result<T, Fault>) -> Result<T> {
+    fn fine<T>(&self, answer: Result<T, IndexError>) -> Result<T> {
         answer.map_err(|fault| match fault {
-            Fault::Notes(error) => error,
+            IndexError::Notes(error) => error,
             fault => {
                 Files::within(self.store.paths()).distrust();
                 match fault {
-                    Fault::File(error) => unusable(error),
+                    IndexError::File(error) => unusable(error),
                     _ => unusable(rusqlite::Error::QueryReturnedNoRows),
                 }
             }

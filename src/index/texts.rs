@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::index::Fault;
-use crate::index::update::parsed::{Line, Note};
+use crate::index::IndexError;
+use crate::index::update::parsed::{ParsedLine, ParsedNote};
 use empirica_notes::git::{Oid, Repository};
 
 /// How many bytes of notes are remembered: what was read for one session is read again for others.
@@ -15,16 +15,16 @@ const REMEMBERED: usize = 32 << 20;
 
 /// Notes that were understood once, by row, as far as there is room: their sessions need them again.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct ParsedNotes {
     bytes: usize,
-    notes: HashMap<i64, Arc<Vec<Line>>>,
+    notes: HashMap<i64, Arc<Vec<ParsedLine>>>,
 }
 
-impl Kept {
+impl ParsedNotes {
     /// Keeps a note that is so long, or gives it back.
-    pub fn keep(&mut self, n: i64, lines: Arc<Vec<Line>>, bytes: usize) -> Option<Note> {
+    pub fn keep(&mut self, n: i64, lines: Arc<Vec<ParsedLine>>, bytes: usize) -> Option<ParsedNote> {
         if self.bytes + bytes > REMEMBERED {
-            return Some(Note::Lines(lines, bytes));
+            return Some(ParsedNote::Lines(lines, bytes));
         }
         self.bytes += bytes;
         self.notes.insert(n, lines);
@@ -32,16 +32,16 @@ impl Kept {
     }
 
     /// One that was kept.
-    pub fn get(&self, n: i64) -> Option<Arc<Vec<Line>>> {
+    pub fn get(&self, n: i64) -> Option<Arc<Vec<ParsedLine>>> {
         self.notes.get(&n).cloned()
     }
 }
 
 /// Where the text of a note is.
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum NotePlace {
     /// It was understood before.
-    Lines(Arc<Vec<Line>>),
+    Lines(Arc<Vec<ParsedLine>>),
     /// In the object store.
     Blob(Oid),
     /// Beside our refs: here it is.
@@ -51,15 +51,15 @@ pub enum Place {
 }
 
 /// Where the text of the note in a row is.
-pub fn place(db: &Connection, n: i64) -> Result<Place, Fault> {
+pub fn place(db: &Connection, n: i64) -> Result<NotePlace, IndexError> {
     let find = "SELECT blob, text FROM note WHERE n = ?";
     let found = db
         .prepare_cached(find)?
         .query_row([n], |row| Ok((row.get::<_, Option<Vec<u8>>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?)));
     Ok(match found.optional()? {
-        Some((_, Some(text))) => Place::Text(Arc::new(text)),
-        Some((Some(blob), None)) => Oid::try_from(blob.as_slice()).map_or(Place::Nowhere, Place::Blob),
-        _ => Place::Nowhere,
+        Some((_, Some(text))) => NotePlace::Text(Arc::new(text)),
+        Some((Some(blob), None)) => Oid::try_from(blob.as_slice()).map_or(NotePlace::Nowhere, NotePlace::Blob),
+        _ => NotePlace::Nowhere,
     })
 }
 
@@ -67,7 +67,7 @@ pub fn place(db: &Connection, n: i64) -> Result<Place, Fault> {
 type Remembered = (usize, HashMap<i64, Arc<Vec<u8>>>);
 
 /// Reads a blob; `None` when it is not here.
-type Read<'r> = dyn Fn(Oid) -> Result<Option<Vec<u8>>, Fault> + 'r;
+type Read<'r> = dyn Fn(Oid) -> Result<Option<Vec<u8>>, IndexError> + 'r;
 
 /// The texts of notes by row.
 pub struct Texts<'r> {
@@ -82,7 +82,7 @@ impl<'r> Texts<'r> {
     }
 
     /// The text of a note; empty when its blob is not here.
-    pub fn get(&self, db: &Connection, n: i64) -> Result<Arc<Vec<u8>>, Fault> {
+    pub fn get(&self, db: &Connection, n: i64) -> Result<Arc<Vec<u8>>, IndexError> {
         match self.remembered(n) {
             Some(text) => Ok(text),
             None => self.at(n, &place(db, n)?),
@@ -90,25 +90,25 @@ impl<'r> Texts<'r> {
     }
 
     /// The same, for who knows where it is.
-    pub fn at(&self, n: i64, place: &Place) -> Result<Arc<Vec<u8>>, Fault> {
+    pub fn at(&self, n: i64, place: &NotePlace) -> Result<Arc<Vec<u8>>, IndexError> {
         if let Some(text) = self.remembered(n) {
             return Ok(text);
         }
         match place {
-            Place::Blob(id) => Ok(self.remember(n, (self.read)(*id)?.unwrap_or_default())),
-            Place::Text(text) => Ok(text.clone()),
-            Place::Lines(_) | Place::Nowhere => Ok(Arc::default()),
+            NotePlace::Blob(id) => Ok(self.remember(n, (self.read)(*id)?.unwrap_or_default())),
+            NotePlace::Text(text) => Ok(text.clone()),
+            NotePlace::Lines(_) | NotePlace::Nowhere => Ok(Arc::default()),
         }
     }
 
     /// The text of a note; a fault when its blob is not here: what it held is not known.
-    pub fn whole(&self, db: &Connection, n: i64) -> Result<Arc<Vec<u8>>, Fault> {
+    pub fn whole(&self, db: &Connection, n: i64) -> Result<Arc<Vec<u8>>, IndexError> {
         let text = self.get(db, n)?;
         if text.is_empty()
-            && let Place::Blob(id) = place(db, n)?
+            && let NotePlace::Blob(id) = place(db, n)?
             && (self.read)(id)?.is_none()
         {
-            return Err(Fault::Lost);
+            return Err(IndexError::Lost);
         }
         Ok(text)
     }

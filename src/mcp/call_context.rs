@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::context::{Asked, Context, active};
+use crate::context::{CommandContext, Selection, active};
 use crate::handoff::note::BuiltIn;
 use crate::render::template::Templates;
 use crate::session::lifecycle;
@@ -14,7 +14,7 @@ use empirica_transcripts::model::Agent;
 
 /// What is remembered from one call to the next, as long as the server runs; losing it loses no record.
 #[derive(Debug, Clone, Default)]
-pub struct Remembered {
+pub struct ConversationState {
     /// When the server began, in milliseconds since 1970.
     pub began_ms: u64,
     /// The session this client began or went on with: meant when no other is named.
@@ -22,12 +22,12 @@ pub struct Remembered {
     /// The name of the client, as it said when it connected.
     pub client: Option<String>,
     /// What was said when an assessment was asked for, for when it is submitted: by session and phase.
-    pub said: HashMap<(String, &'static str), Said>,
+    pub said: HashMap<(String, &'static str), CallInput>,
 }
 
 /// What an agent said when it asked what to assess.
 #[derive(Debug, Clone, Default)]
-pub struct Said {
+pub struct CallInput {
     /// The task, or what was done.
     pub task: Option<String>,
     /// How sure it is to go on, 0 to 1.
@@ -43,25 +43,25 @@ pub struct Here<'a> {
     /// The templates of the user's.
     pub templates: Templates,
     /// What the conversation remembers.
-    pub remembered: &'a mut Remembered,
+    pub remembered: &'a mut ConversationState,
 }
 
 impl<'a> Here<'a> {
     /// A context that reads: it filters by what is named, and by nothing else.
-    pub fn reading(&self, ai: Option<String>, session: Option<String>) -> Result<Context<'a>> {
-        Context::new(self.env, self.repo, &BuiltIn, Asked { ai, session, ..Default::default() })
+    pub fn reading(&self, ai: Option<String>, session: Option<String>) -> Result<CommandContext<'a>> {
+        CommandContext::new(self.env, self.repo, &BuiltIn, Selection { ai, session, ..Default::default() })
     }
 
     /// A context that works in a session: as named, else this client's own, else the one at work here, of the client's agent when it
     /// has one.
-    pub fn working(&self, ai: Option<String>, session: Option<String>) -> Result<Context<'a>> {
+    pub fn working(&self, ai: Option<String>, session: Option<String>) -> Result<CommandContext<'a>> {
         let session = match (session, &self.remembered.session) {
             (None, Some(own)) if ai.is_none() => Some(self.own(own)?),
             (session, _) => session,
         };
         let is_named = session.is_some();
-        let asked = Asked { ai, session, client: self.client(), ..Default::default() };
-        let context = Context::new(self.env, self.repo, &BuiltIn, asked)?;
+        let asked = Selection { ai, session, client: self.client(), ..Default::default() };
+        let context = CommandContext::new(self.env, self.repo, &BuiltIn, asked)?;
         if is_named {
             // a wrong session is said before what is wrong with other ids
             context.working()?;
@@ -97,14 +97,14 @@ impl<'a> Here<'a> {
     }
 
     /// Keeps what was said for the assessment that follows; what is said now takes the place of what was said before.
-    pub fn keep(&mut self, session: &str, phase: Phase, said: Said) {
+    pub fn keep(&mut self, session: &str, phase: Phase, said: CallInput) {
         let kept = self.remembered.said.entry((session.to_owned(), phase.name())).or_default();
         kept.task = said.task.or_else(|| kept.task.take());
         kept.confidence = said.confidence.or(kept.confidence);
     }
 
     /// What was said for an assessment.
-    pub fn said(&self, session: &str, phase: Phase) -> Said {
+    pub fn said(&self, session: &str, phase: Phase) -> CallInput {
         self.remembered.said.get(&(session.to_owned(), phase.name())).cloned().unwrap_or_default()
     }
 

@@ -3,14 +3,14 @@
 use rmcp::model::{GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::{Value, json};
 
-use crate::fold::handoff_report::Said;
+use crate::fold::handoff_report::HandoffInput;
 use crate::handoff;
 use crate::handoff::managed;
 use crate::handoff::pack::Detail;
 use crate::mcp::call_context::Here;
-use crate::render::budget::Form;
+use crate::render::budget::OutputForm;
 use crate::session::resume;
-use crate::session::resume::view::Wanted;
+use crate::session::resume::view::ResumeForm;
 use empirica_notes::error::{Error, Result};
 
 const HAND_OVER: &str = "hand-over";
@@ -61,11 +61,11 @@ pub fn get(here: &mut Here<'_>, name: &str, given: &JsonObject) -> Result<GetPro
             only(name, given, ["to", "session_id"])?;
             let to = text(given, "to")?;
             let context = here.working(None, text(given, "session_id")?)?;
-            let request = handoff::write::Request {
-                said: Said::default(),
-                managed: managed::Asked { to: to.clone(), ..managed::Asked::default() },
+            let request = handoff::write::HandoffRequest {
+                said: HandoffInput::default(),
+                managed: managed::ManagedInput { to: to.clone(), ..managed::ManagedInput::default() },
                 dry_run: true,
-                ..handoff::write::Request::default()
+                ..handoff::write::HandoffRequest::default()
             };
             let nobody = &|_: &str| Err(Error::refused("there is no editor here"));
             let outcome = handoff::write::run(&context, request, nobody)?;
@@ -77,11 +77,11 @@ pub fn get(here: &mut Here<'_>, name: &str, given: &JsonObject) -> Result<GetPro
         RESUME => {
             only(name, given, ["ai_id", "session_id"])?;
             let context = here.reading(text(given, "ai_id")?, text(given, "session_id")?)?;
-            let outcome = resume::run(&context, &resume::Request { last: 1 })?;
+            let outcome = resume::run(&context, &resume::ResumeRequest { last: 1 })?;
             let session = outcome.sessions.first().map(|resumed| resumed.session_id.clone());
             let handoff =
                 outcome.sessions.first().and_then(|resumed| resumed.head.as_ref()).map(|head| head.id.clone());
-            let wanted = Wanted { detail: Detail::Full, budget: None, form: Form::Text };
+            let wanted = ResumeForm { detail: Detail::Full, budget: None, form: OutputForm::Text };
             let answer = crate::session::resume::view::answer(&outcome, wanted, &mut here.templates)?;
             (session, json!({"handoff_id": handoff, "text": answer.text}))
         }

@@ -4,7 +4,7 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
 
-use crate::handoff::write::{Listed, listed};
+use crate::handoff::write::{ListedHandoff, listed};
 use crate::history::search::filter::Filter;
 use crate::history::show;
 use crate::history::show::view::Format;
@@ -31,10 +31,10 @@ pub fn list(here: &mut Here<'_>, cursor: Option<&str>) -> Result<ListResourcesRe
     };
     let until = from.saturating_add(PAGE);
     let context = here.reading(None, None)?;
-    context.store.settle();
+    context.store.reconcile();
     let index = context.index()?;
     let (rows, total_found) = Filter::default().handoffs(&context, &index, until)?;
-    let resource = |listed: &Listed| {
+    let resource = |listed: &ListedHandoff| {
         let task = crate::render::safe::line(&listed.handoff.task);
         let of = format!(
             "Handoff by {} of {}",

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::tools::Offered;
 use super::{prompts, resources, tools};
-use crate::mcp::call_context::{Here, Remembered};
+use crate::mcp::call_context::{ConversationState, Here};
 use crate::render::answer::{count, failure, told};
 use crate::render::template::Templates;
 use empirica_notes::env::Env;
@@ -36,7 +36,7 @@ const ASSESSING: &str = " To say how sure you are: submit_preflight_assessment b
 pub struct Server {
     env: Arc<Env>,
     all: bool,
-    remembered: Arc<Mutex<Remembered>>,
+    remembered: Arc<Mutex<ConversationState>>,
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -44,7 +44,7 @@ impl Server {
     /// A server that lists all tools, or the few that a day's work needs.
     pub fn new(env: Env, all: bool) -> Self {
         let began_ms = env.now().timestamp_millis().max(0) as u64;
-        let remembered = Remembered { began_ms, ..Remembered::default() };
+        let remembered = ConversationState { began_ms, ..ConversationState::default() };
         Server { env: Arc::new(env), all, remembered: Arc::new(Mutex::new(remembered)), turn: Arc::default() }
     }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::context::stored::Stored;
+use crate::context::stored::StoreReport;
 use crate::render::safe;
 use crate::text::tokens;
 use empirica_notes::error::{Argument, Command, Error, Terms, Text};
@@ -46,8 +46,8 @@ struct BegunView<'a> {
     ai_id: &'a str,
 }
 
-impl<'a> From<&'a Stored> for StoredView<'a> {
-    fn from(stored: &'a Stored) -> Self {
+impl<'a> From<&'a StoreReport> for StoredView<'a> {
+    fn from(stored: &'a StoreReport) -> Self {
         let begun = stored.session_started.as_ref();
         StoredView {
             degraded_mode: stored.degraded_mode,
@@ -176,7 +176,7 @@ impl Answer {
 
     /// Takes in what storing left to say: `degraded_mode`, `storage`, `redacted`, `secrets_allowed`, the warnings, and what to do about them.
     /// The last call says where the records are.
-    pub fn stored(mut self, stored: &Stored) -> Self {
+    pub fn stored(mut self, stored: &StoreReport) -> Self {
         self.json.remove("recovery_commands");
         self.json.extend(keys(StoredView::from(stored)));
         if let Some((session, ai)) = &stored.session_started {

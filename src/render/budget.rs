@@ -11,7 +11,7 @@ pub(crate) const LEAST: usize = 4;
 
 /// One entry of a list.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct BudgetEntry {
     /// As text, safe to show.
     pub text: String,
     /// As JSON.
@@ -28,13 +28,13 @@ pub struct Entry {
 
 /// A list of entries of one kind.
 #[derive(Debug, Clone)]
-pub struct List {
+pub struct BudgetList {
     /// The key in JSON.
     pub key: &'static str,
     /// The title in text.
     pub title: &'static str,
     /// The entries, most important first.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<BudgetEntry>,
     /// How many entries were left out.
     pub omitted: usize,
 }
@@ -42,31 +42,31 @@ pub struct List {
 /// How a pack is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Form {
+pub enum OutputForm {
     Text,
     Json,
 }
 
-pub(crate) fn entry(text: String, json: Value) -> Entry {
-    Entry { text, json, brief: None, by_rule: false, must: false, rank: 0 }
+pub(crate) fn entry(text: String, json: Value) -> BudgetEntry {
+    BudgetEntry { text, json, brief: None, by_rule: false, must: false, rank: 0 }
 }
 
-pub(crate) fn plain(text: &str) -> Entry {
+pub(crate) fn plain(text: &str) -> BudgetEntry {
     entry(safe::item(text).into_owned(), json!(text))
 }
 
-pub(crate) fn must(mut entry: Entry) -> Entry {
+pub(crate) fn must(mut entry: BudgetEntry) -> BudgetEntry {
     entry.must = true;
     entry
 }
 
-pub(crate) fn brief(mut entry: Entry, brief: Value) -> Entry {
+pub(crate) fn brief(mut entry: BudgetEntry, brief: Value) -> BudgetEntry {
     entry.brief = Some(brief);
     entry
 }
 
-pub(crate) fn list(key: &'static str, title: &'static str, entries: Vec<Entry>) -> List {
-    List { key, title, entries, omitted: 0 }
+pub(crate) fn list(key: &'static str, title: &'static str, entries: Vec<BudgetEntry>) -> BudgetList {
+    BudgetList { key, title, entries, omitted: 0 }
 }
 
 /// How hard lists are pressed to fit. Each step gives up more than the one before it.
@@ -83,7 +83,7 @@ pub enum Press {
 }
 
 /// Shortens the entries of the lists. Returns whether anything is less than it was.
-pub fn press(lists: &mut [List], how: Press, form: Form) -> bool {
+pub fn press(lists: &mut [BudgetList], how: Press, form: OutputForm) -> bool {
     let mut less = false;
     let (longest, later) = match how {
         Press::Nothing => return false,
@@ -96,13 +96,13 @@ pub fn press(lists: &mut [List], how: Press, form: Form) -> bool {
             let most = if at == 0 { longest } else { later };
             if shorten(&mut entry.text, most) {
                 entry.text = safe::mended(&entry.text);
-                less |= form == Form::Text;
+                less |= form == OutputForm::Text;
             }
             if let Some(brief) = entry.brief.take() {
-                less |= form == Form::Json && brief != entry.json;
+                less |= form == OutputForm::Json && brief != entry.json;
                 entry.json = brief;
             }
-            less |= shorten_in(&mut entry.json, most) && form == Form::Json;
+            less |= shorten_in(&mut entry.json, most) && form == OutputForm::Json;
         }
     }
     less
@@ -133,19 +133,19 @@ pub fn shorten_in(json: &mut Value, most: usize) -> bool {
 /// An entry's place in the order of what matters: those that must stay first.
 pub type Order = (bool, usize);
 
-fn order(entry: &Entry) -> Order {
+fn order(entry: &BudgetEntry) -> Order {
     (!entry.must, entry.rank)
 }
 
 /// The entries in the order of what matters most.
-pub fn ordered(lists: &[List]) -> Vec<Order> {
+pub fn ordered(lists: &[BudgetList]) -> Vec<Order> {
     let mut out: Vec<Order> = lists.iter().flat_map(|list| &list.entries).map(order).collect();
     out.sort_unstable();
     out
 }
 
 /// Keeps these entries, given in their order, and counts the others.
-pub fn keep(lists: &mut [List], kept: &[Order]) {
+pub fn keep(lists: &mut [BudgetList], kept: &[Order]) {
     for list in lists {
         let before = list.entries.len();
         list.entries.retain(|entry| kept.binary_search(&order(entry)).is_ok());

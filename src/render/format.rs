@@ -132,7 +132,7 @@ pub fn said(record: &Record) -> String {
 
 /// Everything a digest tells, a text each.
 pub fn digest(digest: &Digest) -> Vec<String> {
-    let lists = crate::handoff::note::Lists::of(None, &[digest]);
+    let lists = crate::handoff::note::NoteLists::of(None, &[digest]);
     lists
         .all()
         .flat_map(|(label, list)| list.iter().map(move |text| format!("{}: {text}", label.to_lowercase())))

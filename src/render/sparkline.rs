@@ -13,7 +13,7 @@ const MOST: usize = 32;
 
 /// The way of one vector through a session.
 #[derive(Debug, PartialEq)]
-pub struct Row {
+pub struct SparklineRow {
     /// The vector, or `overall_confidence`.
     pub name: &'static str,
     /// The first value that was given.
@@ -39,13 +39,13 @@ pub fn line(values: &[Option<f64>]) -> String {
 }
 
 /// A row for each vector that was given, in the order they are shown, overall confidence last.
-pub fn rows<'a>(assessments: impl Iterator<Item = &'a Assessment> + Clone) -> Vec<Row> {
+pub fn rows<'a>(assessments: impl Iterator<Item = &'a Assessment> + Clone) -> Vec<SparklineRow> {
     let row = |name, values: Vec<Option<f64>>| {
         let mut given = values.iter().copied().flatten();
         let first = given.next()?;
         let last = given.next_back();
         let line = if last.is_some() { line(&values) } else { String::new() };
-        Some(Row { name, first, last, line })
+        Some(SparklineRow { name, first, last, line })
     };
     let of = |vector| assessments.clone().map(|a| a.vectors.get(vector)).collect();
     let all = series(assessments.clone().map(|a| &a.vectors));

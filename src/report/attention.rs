@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::context::Context;
-use crate::fold::journal::Owned;
+use crate::context::CommandContext;
+use crate::fold::journal::OwnedGoal;
 use crate::handoff::arrival;
-use crate::handoff::arrival::fold::Stale;
+use crate::handoff::arrival::fold::StaleCheck;
 use crate::index::Index;
 use crate::report::gather::placed;
 use crate::task::handoffs::text;
 use crate::{handoff, task};
 use empirica_notes::error::Result;
 use empirica_notes::model::goal::{GoalState, GoalStatus};
-use empirica_notes::model::{Body, Handoff, Head, Id, Record};
+use empirica_notes::model::{Body, Envelope, Handoff, Id, Record};
 
 /// The newest handoffs whose evidence is compared with the code.
 const CHECKED: usize = 8;
@@ -29,9 +29,9 @@ pub struct Attention {
     /// How many there are beyond those.
     pub unclaimed_more: usize,
     /// Checks that passed before the code changed, with the handoff that has them.
-    pub stale: Vec<(Head, Stale)>,
+    pub stale: Vec<(Envelope, StaleCheck)>,
     /// Goals not reached.
-    pub goals: Vec<(Head, GoalState)>,
+    pub goals: Vec<(Envelope, GoalState)>,
     /// How many there are beyond those.
     pub goals_more: usize,
 }
@@ -69,7 +69,11 @@ fn leaves_work(handoff: &Handoff) -> bool {
 }
 
 /// Checks of the newest handoffs that passed before the code changed; of each command only the newest run counts.
-pub fn stale(context: &Context<'_>, index: &Index<'_>, handoffs: &[&Record]) -> Result<Vec<(Head, Stale)>> {
+pub fn stale(
+    context: &CommandContext<'_>,
+    index: &Index<'_>,
+    handoffs: &[&Record],
+) -> Result<Vec<(Envelope, StaleCheck)>> {
     let has_checks = |record: &&&Record| matches!(&record.body, Body::Handoff(h) if !h.evidence.is_empty());
     let ids: Vec<Id> = handoffs.iter().filter(has_checks).take(CHECKED).map(|r| r.head.id.clone()).collect();
     let listed = handoff::write::whole(index, &ids)?;
@@ -84,7 +88,10 @@ pub fn stale(context: &Context<'_>, index: &Index<'_>, handoffs: &[&Record]) -> 
 }
 
 /// The goals that are open, given newest first, but for suggestions nobody went about.
-pub fn goals<'o>(index: &Index<'_>, open: impl Iterator<Item = &'o Owned>) -> Result<(Vec<(Head, GoalState)>, usize)> {
+pub fn goals<'o>(
+    index: &Index<'_>,
+    open: impl Iterator<Item = &'o OwnedGoal>,
+) -> Result<(Vec<(Envelope, GoalState)>, usize)> {
     let open: Vec<&GoalState> = open.map(|owned| &owned.goal).filter(|goal| !goal.is_idle_suggestion()).collect();
     let heads = placed(index, open.iter().map(|goal| &goal.id))?.into_iter().map(|record| record.head);
     let shown: Vec<_> = heads.zip(&open).map(|(head, goal)| (head, (*goal).clone())).collect();

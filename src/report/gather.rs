@@ -5,29 +5,29 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::fold::assessment::belief::{Belief, beliefs};
 use crate::fold::assessment::calibration::{Explained, explained};
-use crate::fold::assessment::track_record::{Entry, Score};
-use crate::fold::handover_graph::{Passing, passings};
-use crate::fold::journal::Owned;
+use crate::fold::assessment::track_record::{Score, TrackEntry};
+use crate::fold::handover_graph::{Handover, passings};
+use crate::fold::journal::OwnedGoal;
 use crate::fold::journal::goals;
-use crate::fold::session_state::Gathered;
-use crate::fold::session_summary::Kept;
+use crate::fold::session_state::SessionRecords;
+use crate::fold::session_summary::SessionSummary;
 use crate::history::search::filter::date;
 use crate::index::Index;
-use crate::index::Only;
+use crate::index::RecordQuery;
 use crate::report::attention::Attention;
 use crate::report::knowledge::{Kind, statements};
 use empirica_notes::error::Result;
 use empirica_notes::git::history::dates::Edge;
-use empirica_notes::git::objects::content::{Held, Tree};
+use empirica_notes::git::objects::content::{PathContent, Tree};
 use empirica_notes::git::parse_oid;
 use empirica_notes::git::repository::project;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::session::Session;
 use empirica_notes::model::superseded::superseded;
-use empirica_notes::model::{Body, Head, Id, Record, SessionId};
+use empirica_notes::model::{Body, Envelope, Id, Record, SessionId};
 
 /// What is read; what else a record can be is not shown.
 const KINDS: &[&str] = &[
@@ -64,7 +64,7 @@ const QUIET: i64 = 7 * 86_400;
 
 /// Which sessions; the agent is the one the context was asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct ReportRequest {
     /// Those that began then or later: a date as git takes it.
     pub since: Option<String>,
     /// Those that began then or earlier.
@@ -73,16 +73,16 @@ pub struct Request {
 
 /// One session, whole.
 #[derive(Debug)]
-pub struct Told {
+pub struct SessionStory {
     /// Everything it said; of its handoffs those in force.
-    pub gathered: Gathered,
+    pub gathered: SessionRecords,
     /// Whether knowing and doubting moved together, and why.
     pub calibration: Explained,
     /// What it forecast, and what came of it.
-    pub entry: Entry,
+    pub entry: TrackEntry,
 }
 
-impl Told {
+impl SessionStory {
     /// Whether it has not ended and has said nothing for a week.
     pub fn is_quiet(&self, now: DateTime<Utc>) -> bool {
         let last = DateTime::parse_from_rfc3339(&self.gathered.last_at);
@@ -93,8 +93,8 @@ impl Told {
 /// What is known, with the commit it is at home on.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Known {
-    pub head: Head,
+pub struct KnownFacts {
+    pub head: Envelope,
     pub kind: Kind,
     /// What was learned, asked or tried.
     pub text: String,
@@ -107,7 +107,7 @@ pub struct Known {
 /// How much there is of what, in the sessions that were asked for.
 #[derive(Debug, Default)]
 #[allow(missing_docs)]
-pub struct Totals {
+pub struct ReportTotals {
     pub sessions: usize,
     pub active: usize,
     pub agents: usize,
@@ -124,7 +124,7 @@ pub struct Totals {
 
 /// What the page shows, and how much there is beyond it.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ReportOutcome {
     /// The name of the project.
     pub project: String,
     /// When it was asked.
@@ -132,13 +132,13 @@ pub struct Outcome {
     /// The agent that was asked for.
     pub ai: Option<String>,
     /// What was asked for.
-    pub asked: Request,
+    pub asked: ReportRequest,
     /// How much there is.
-    pub totals: Totals,
+    pub totals: ReportTotals,
     /// The sessions, newest first.
-    pub sessions: Vec<Told>,
+    pub sessions: Vec<SessionStory>,
     /// What passed between these sessions, oldest first.
-    pub passings: Vec<Passing>,
+    pub passings: Vec<Handover>,
     /// What needs attention.
     pub attention: Attention,
     /// How well forecasts and outcomes of all sessions asked for agree.
@@ -146,7 +146,7 @@ pub struct Outcome {
     /// The bias of each vector in all of them.
     pub beliefs: Vec<Belief>,
     /// What is known, newest first.
-    pub known: Vec<Known>,
+    pub known: Vec<KnownFacts>,
     /// The subjects of the commits it is at home on, by their ids.
     pub subjects: BTreeMap<String, String>,
     /// Whether any session is stored here.
@@ -156,9 +156,9 @@ pub struct Outcome {
 }
 
 /// Reads everything once. No session at all is no error.
-pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
-    let wanted = Wanted::new(context, request)?;
-    let mut warnings = context.store.settle();
+pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<ReportOutcome> {
+    let wanted = SessionFilter::new(context, request)?;
+    let mut warnings = context.store.reconcile();
     let index = context.index()?;
     for id in index.doubled()? {
         warnings.push(format!("two versions of the record {id} are stored; the one with the greater bytes counts"));
@@ -169,9 +169,9 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
             warnings.push(format!("of {count} records of the kind {kind} the newest {RECORDS} are looked at"));
         }
     }
-    let scan = index.kinds(KINDS, Only { newest: Some(RECORDS), ..Only::default() })?;
+    let scan = index.kinds(KINDS, RecordQuery { newest: Some(RECORDS), ..RecordQuery::default() })?;
     let records: Vec<&Record> = scan.records().collect();
-    let kept: Vec<(Session, Kept)> =
+    let kept: Vec<(Session, SessionSummary)> =
         index.kept(wanted.ai.as_deref())?.into_iter().filter(|k| wanted.has(&k.0)).collect();
     let asked: BTreeSet<&SessionId> = kept.iter().map(|(session, _)| &session.id).collect();
     let is_asked = |record: &&&Record| match &record.head.session {
@@ -182,18 +182,19 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
     let aside = superseded(records.iter().copied());
     let (known, statements) = known(&index, &mut Tree::new(context.repo, context.store.head().tree), &records, &own)?;
     let unknowns = open_unknowns(&own, &answered(&records));
-    let all_goals: Vec<Owned> = goals(records.iter().copied());
-    let is_own = |owned: &&Owned| owned.session.as_ref().map_or(!wanted.is_some(), |session| asked.contains(session));
+    let all_goals: Vec<OwnedGoal> = goals(records.iter().copied());
+    let is_own =
+        |owned: &&OwnedGoal| owned.session.as_ref().map_or(!wanted.is_some(), |session| asked.contains(session));
     let with = |status| all_goals.iter().filter(is_own).filter(move |owned| owned.goal.status == status);
     let handoffs: Vec<&Record> =
         own.iter().rev().filter(|r| r.body.kind() == "handoff" && !aside.contains(&r.head.id)).copied().collect();
     let count = |kind: &str| own.iter().filter(|record| record.body.kind() == kind).count();
-    let mut ordered: Vec<&(Session, Kept)> = kept.iter().collect();
+    let mut ordered: Vec<&(Session, SessionSummary)> = kept.iter().collect();
     // sums are made in one order, whatever clone they are made in
     ordered.sort_by(|a, b| a.1.entry.end.cmp(&b.1.entry.end));
     let score = Score::of(ordered.iter().map(|(_, kept)| &kept.entry));
     let beliefs = beliefs(ordered.iter().flat_map(|(_, kept)| &kept.differences));
-    let mut totals = Totals {
+    let mut totals = ReportTotals {
         sessions: kept.len(),
         active: kept.iter().filter(|(session, _)| session.is_active()).count(),
         agents: kept.iter().map(|(session, _)| &session.ai).collect::<BTreeSet<_>>().len(),
@@ -207,7 +208,7 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
         goals_done: with(GoalStatus::Done).count(),
         statements,
     };
-    let commits = known.iter().filter_map(|known: &Known| known.head.commit.as_deref());
+    let commits = known.iter().filter_map(|known: &KnownFacts| known.head.commit.as_deref());
     let subject = |commit: &str| Some((commit.to_owned(), context.repo.subject(parse_oid(commit)?)?));
     let subjects = commits.filter_map(subject).collect();
     let any = !kept.is_empty() || index.count_sessions()? > 0;
@@ -226,7 +227,7 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
         goals_more,
     };
     totals.passed_on = passings.iter().filter_map(|passing| passing.handoff.as_ref()).collect::<BTreeSet<_>>().len();
-    Ok(Outcome {
+    Ok(ReportOutcome {
         project: project::name(context.repo),
         now: context.env.now(),
         ai: wanted.ai,
@@ -245,19 +246,19 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
 }
 
 /// Which sessions, resolved.
-struct Wanted {
+struct SessionFilter {
     ai: Option<String>,
     since: Option<i64>,
     until: Option<i64>,
 }
 
-impl Wanted {
-    fn new(context: &Context<'_>, request: &Request) -> Result<Self> {
+impl SessionFilter {
+    fn new(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Self> {
         let edge = |name, text: &Option<String>, edge: Edge| {
             text.as_deref().map(|text| date(context, name, text, edge)).transpose()
         };
-        Ok(Wanted {
-            ai: context.asked.ai.clone(),
+        Ok(SessionFilter {
+            ai: context.selection.ai.clone(),
             since: edge("--since", &request.since, Edge::First)?,
             until: edge("--until", &request.until, Edge::Last)?,
         })
@@ -281,7 +282,7 @@ impl Wanted {
 }
 
 /// The newest sessions, newest first, each out of what concerns it.
-fn told(records: &[&Record], kept: Vec<(Session, Kept)>, aside: &BTreeSet<Id>) -> Vec<Told> {
+fn told(records: &[&Record], kept: Vec<(Session, SessionSummary)>, aside: &BTreeSet<Id>) -> Vec<SessionStory> {
     let mut owners: BTreeMap<&Id, &SessionId> = BTreeMap::new();
     let mut of_session: BTreeMap<&SessionId, Vec<&Record>> = BTreeMap::new();
     for record in records {
@@ -297,10 +298,10 @@ fn told(records: &[&Record], kept: Vec<(Session, Kept)>, aside: &BTreeSet<Id>) -
     }
     let newest = kept.into_iter().rev().take(SESSIONS);
     let told = newest.filter_map(|(session, kept)| {
-        let mut gathered = Gathered::collect(of_session.get(&session.id)?.iter().copied(), &session.id)?;
+        let mut gathered = SessionRecords::collect(of_session.get(&session.id)?.iter().copied(), &session.id)?;
         gathered.handoffs.retain(|(head, _)| !aside.contains(&head.id));
         let calibration = explained(kept.before.as_ref(), kept.after.as_ref());
-        Some(Told { gathered: Gathered { session, ..gathered }, calibration, entry: kept.entry })
+        Some(SessionStory { gathered: SessionRecords { session, ..gathered }, calibration, entry: kept.entry })
     });
     told.collect()
 }
@@ -328,11 +329,16 @@ fn open_unknowns<'r>(own: &[&'r Record], answered: &BTreeSet<&Id>) -> Vec<&'r Id
 fn named(text: &str, tree: &mut Tree<'_>) -> Vec<String> {
     let words = text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
     let paths = words.map(|word| word.split(':').next().unwrap_or(word)).filter(|path| path.contains(['.', '/']));
-    paths.filter(|path| matches!(tree.find(path), Held::File(_))).map(str::to_owned).take(1).collect()
+    paths.filter(|path| matches!(tree.find(path), PathContent::File(_))).map(str::to_owned).take(1).collect()
 }
 
 /// What is known, and how much there is. An answer counts whoever gave it.
-fn known(index: &Index<'_>, tree: &mut Tree<'_>, records: &[&Record], own: &[&Record]) -> Result<(Vec<Known>, usize)> {
+fn known(
+    index: &Index<'_>,
+    tree: &mut Tree<'_>,
+    records: &[&Record],
+    own: &[&Record],
+) -> Result<(Vec<KnownFacts>, usize)> {
     let mut looked_at: Vec<&Record> = own.to_vec();
     looked_at.extend(records.iter().filter(|record| matches!(record.body, Body::Resolve(_))));
     looked_at.sort_by(|a, b| a.head.id.cmp(&b.head.id));
@@ -345,7 +351,7 @@ fn known(index: &Index<'_>, tree: &mut Tree<'_>, records: &[&Record], own: &[&Re
             files = named(statement.text, tree);
         }
         let (text, more) = (statement.text.to_owned(), statement.more.map(str::to_owned));
-        Known { head: record.head, kind: statement.kind, text, more, files }
+        KnownFacts { head: record.head, kind: statement.kind, text, more, files }
     });
     Ok((known.collect(), total))
 }

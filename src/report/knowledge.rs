@@ -179,7 +179,7 @@ fn led_from(record: &Record) -> Option<&Id> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use empirica_notes::model::Head;
+    use empirica_notes::model::Envelope;
     use empirica_notes::model::journal::{Activity, DeadEnd, Decision, Finding, Resolve, Unknown};
 
     fn id(n: u32) -> Id {
@@ -189,7 +189,7 @@ mod tests {
     fn record(n: u32, session: u32, body: Body) -> Record {
         let session = SessionId::parse(&format!("{session:08x}-0000-4000-8000-000000000000"));
         Record {
-            head: Head { v: 1, id: id(n), session, ai: "a".into(), at: String::new(), commit: None, tree: None },
+            head: Envelope { v: 1, id: id(n), session, ai: "a".into(), at: String::new(), commit: None, tree: None },
             body,
         }
     }

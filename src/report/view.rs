@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-pub use crate::report::page::{LeftOut, Page, page};
+pub use crate::report::page::{Omitted, Page, page};
 
-use crate::report::gather::Outcome;
+use crate::report::gather::ReportOutcome;
 use empirica_notes::error::{empirica, text};
 
 /// The answer of `report`: where the page was written and what it shows; the page itself when there is no file.
-pub fn answer(outcome: &Outcome, page: Page, file: Option<&Path>) -> Answer {
+pub fn answer(outcome: &ReportOutcome, page: Page, file: Option<&Path>) -> Answer {
     let Some(file) = file else {
         return Answer::default().text(page.html).warn(outcome.warnings.clone()).data();
     };
     let totals = &outcome.totals;
-    let left_out = |gone: &LeftOut| json!({"what": gone.kind, "count": gone.count, "command": gone.command});
+    let left_out = |gone: &Omitted| json!({"what": gone.kind, "count": gone.count, "command": gone.command});
     let json = json!({
         "file": file,
         "bytes": page.html.len(),

@@ -4,21 +4,21 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::active;
-use crate::context::active::{Active, Current};
+use crate::context::active::{ActiveSession, ActiveSessions};
 use crate::context::names;
-use crate::context::names::Thing;
-use crate::context::stored::Stored;
-use crate::context::{Context, Working};
-use crate::fold::handoff_report::Said;
-use crate::fold::session_state::Gathered;
-use crate::handoff::build::What;
-use crate::handoff::managed::Managed;
-use crate::task::state::Status;
+use crate::context::names::NamedObject;
+use crate::context::stored::StoreReport;
+use crate::context::{CommandContext, WorkingSession};
+use crate::fold::handoff_report::HandoffInput;
+use crate::fold::session_state::SessionRecords;
+use crate::handoff::build::Content;
+use crate::handoff::managed::CheckedHandoff;
+use crate::task::state::TaskStatus;
 use crate::{handoff, task};
 use empirica_notes::error::{Error, Result, empirica, option, text};
 use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
-use empirica_notes::model::{Body, Id, Record, SessionId, Shelf};
-use empirica_notes::store::{Scan, When};
+use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
+use empirica_notes::store::{FlushTiming, Scan};
 
 /// How large the context of a session is that is continued, in tokens: as `handoff --type context` makes it.
 const CONTEXT: usize = 1250;
@@ -26,7 +26,7 @@ const CONTEXT: usize = 1250;
 /// What a session begins with.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)]
-pub struct Start {
+pub struct StartRequest {
     pub task: Option<String>,
     pub kind: Option<String>,
     pub external_id: Option<String>,
@@ -41,7 +41,7 @@ pub struct Start {
 
 /// The session that another continues.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Continued {
+pub struct Continuation {
     /// The session.
     pub session_id: SessionId,
     /// Its agent.
@@ -58,7 +58,7 @@ pub struct Continued {
 
 /// A session that began.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Started {
+pub struct StartOutcome {
     /// The session.
     pub session_id: SessionId,
     /// Its agent.
@@ -71,22 +71,22 @@ pub struct Started {
     pub resumed: bool,
     /// With `--from`: what it continues.
     #[serde(rename = "from")]
-    pub continues: Option<Continued>,
+    pub continues: Option<Continuation>,
     /// The sessions that were active in this worktree before.
     #[serde(skip)]
-    pub others: Vec<Active>,
+    pub others: Vec<ActiveSession>,
     /// What storing left to say.
     #[serde(skip)]
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
 /// Begins a session. With an `external_id` that an active session of this worktree has, that one goes on.
-pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
+pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<StartOutcome> {
     for (name, text) in [("task", &request.task), ("type", &request.kind), ("external id", &request.external_id)] {
         context.optional(name, text.as_deref())?;
     }
     context.stored_as_it_is("external id", request.external_id.as_deref())?;
-    let current = Current::load(context)?;
+    let current = ActiveSessions::load(context)?;
     let ai = context.author(None);
     let known = match (&request.external_id, request.since_ms) {
         (Some(external), _) => current.active.iter().find(|s| s.external_id.as_ref() == Some(external)),
@@ -103,12 +103,12 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
             "the session goes on as it began: only one that begins continues another. Accept the handoff instead";
         let mut warnings: Vec<String> = request.from.iter().map(|_| text.to_owned()).collect();
         if let Some(task) = request.task.as_ref().filter(|_| session.task.is_none()) {
-            let told = Active { task: Some(context.store.without_secrets(task)), ..known.clone() };
+            let told = ActiveSession { task: Some(context.store.without_secrets(task)), ..known.clone() };
             if let Err(error) = active::begin(context, &told) {
                 warnings.push(format!("the task cannot be remembered ({error}); say it with the next assessment"));
             }
         }
-        return Ok(Started {
+        return Ok(StartOutcome {
             session_id: session.id.clone(),
             ai_id: session.ai.clone(),
             started_at: session.started_at.clone(),
@@ -116,11 +116,11 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
             resumed: true,
             continues: None,
             others: Vec::new(),
-            stored: Stored { warnings, ..Stored::default() },
+            stored: StoreReport { warnings, ..StoreReport::default() },
         });
     }
-    let who = Working { id: SessionId::random(), ai: context.author(None), note: None };
-    let mut first = Stored::default();
+    let who = WorkingSession { id: SessionId::random(), ai: context.author(None), note: None };
+    let mut first = StoreReport::default();
     let continues = match &request.from {
         Some(given) => Some(continued(context, given, &who.ai, &mut first)?),
         None => None,
@@ -134,10 +134,10 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
         worktree: context.store.paths().worktree().to_owned(),
         place: context.store.paths().place(),
     };
-    let (records, mut stored) = context.store(&who, vec![Body::SessionStart(body)], When::Later)?;
+    let (records, mut stored) = context.store(&who, vec![Body::SessionStart(body)], FlushTiming::Later)?;
     stored.after(first);
     let started_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
-    let others: Vec<Active> = current.active;
+    let others: Vec<ActiveSession> = current.active;
     if let Some(first) = records.first() {
         // as stored, without secrets
         let (id, began, ai) = (who.id.clone(), first.head.id.clone(), first.head.ai.clone());
@@ -146,7 +146,7 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
             _ => None,
         };
         let remembered =
-            active::begin(context, &Active { id, began, ai, external_id, by_hook: request.by_hook, task: None });
+            active::begin(context, &ActiveSession { id, began, ai, external_id, by_hook: request.by_hook, task: None });
         if let Err(error) = remembered {
             stored.warnings.push(format!("this worktree cannot remember the session ({error}): name it, {}", who.id));
         }
@@ -155,7 +155,7 @@ pub fn start(context: &Context<'_>, request: Start) -> Result<Started> {
         Body::SessionStart(start) => start.task.clone(),
         _ => None,
     });
-    Ok(Started { continues, others, session_id: who.id, ai_id: who.ai, started_at, task, resumed: false, stored })
+    Ok(StartOutcome { continues, others, session_id: who.id, ai_id: who.ai, started_at, task, resumed: false, stored })
 }
 
 /// How far the begin of a session and of a program that belong together lie apart at most, in milliseconds.
@@ -163,20 +163,20 @@ const TOGETHER_MS: u64 = 120_000;
 
 /// The session that a hook of the agent's began for who asks: of several the one that began with it, else the newest; one that a
 /// killed agent left behind is neither, as long as there is another.
-fn of_hook<'a>(active: &'a [Active], ai: &str, since_ms: u64) -> Option<&'a Active> {
+fn of_hook<'a>(active: &'a [ActiveSession], ai: &str, since_ms: u64) -> Option<&'a ActiveSession> {
     let of_hooks = || active.iter().filter(|session| session.by_hook && session.ai == ai);
-    let apart = |session: &&Active| session.began.ms().abs_diff(since_ms);
+    let apart = |session: &&ActiveSession| session.began.ms().abs_diff(since_ms);
     let together = of_hooks().filter(|session| apart(session) <= TOGETHER_MS).min_by_key(apart);
     together.or_else(|| of_hooks().max_by(|a, b| a.began.cmp(&b.began)))
 }
 
 /// The session or handoff of that name, to be continued by an agent. Of a session that has none, the handoff of its context is
 /// written, in that session.
-fn continued(context: &Context<'_>, given: &str, by: &str, stored: &mut Stored) -> Result<Continued> {
+fn continued(context: &CommandContext<'_>, given: &str, by: &str, stored: &mut StoreReport) -> Result<Continuation> {
     let is_handoff = |record: &Record| matches!(record.body, Body::Handoff(_));
-    let (id, named) = match names::thing(context, given, "session or handoff", &[Shelf::Handoffs], is_handoff)? {
-        Thing::Session(session) => (session.id, None),
-        Thing::Record(handoff) => match handoff.head.session.clone() {
+    let (id, named) = match names::thing(context, given, "session or handoff", &[Namespace::Handoffs], is_handoff)? {
+        NamedObject::Session(session) => (session.id, None),
+        NamedObject::Record(handoff) => match handoff.head.session.clone() {
             Some(session) => (session, Some(handoff.head.id)),
             None => {
                 return Err(Error::refused(format!("the handoff {} is of no session", handoff.head.id.short()))
@@ -200,19 +200,19 @@ fn continued(context: &Context<'_>, given: &str, by: &str, stored: &mut Stored) 
     let handoff_id = match newest {
         Some(handoff) => handoff,
         None => {
-            let owner = Working { id: id.clone(), ai: session.ai.clone(), note: None };
-            let managed = Managed::context(Some(by));
-            let what = What { managed, budget: Some(CONTEXT), automatic: true, ..What::default() };
-            let written = handoff::write::write(context, &owner, Said::default(), &what)?;
+            let owner = WorkingSession { id: id.clone(), ai: session.ai.clone(), note: None };
+            let managed = CheckedHandoff::context(Some(by));
+            let what = Content { managed, budget: Some(CONTEXT), automatic: true, ..Content::default() };
+            let written = handoff::write::write(context, &owner, HandoffInput::default(), &what)?;
             stored.before(written.stored);
             written.record.head.id
         }
     };
-    Ok(Continued { session_id: id, ai_id: session.ai.clone(), handoff_id, is_written, task: session.task.clone() })
+    Ok(Continuation { session_id: id, ai_id: session.ai.clone(), handoff_id, is_written, task: session.task.clone() })
 }
 
 /// That the task of a handoff waits for a person, when it does.
-fn held_up(context: &Context<'_>, handoff: &Id) -> Result<Option<String>> {
+fn held_up(context: &CommandContext<'_>, handoff: &Id) -> Result<Option<String>> {
     let found = context.index()?.ids([handoff])?;
     let task_id = found.records().find_map(|record| match &record.body {
         Body::Handoff(handoff) => handoff.task_id.clone(),
@@ -220,7 +220,7 @@ fn held_up(context: &Context<'_>, handoff: &Id) -> Result<Option<String>> {
     });
     let Some(task_id) = task_id else { return Ok(None) };
     let standing = task::list::standing(context, &task_id)?;
-    let waits = standing.is_some_and(|standing| standing.status == Status::Escalated);
+    let waits = standing.is_some_and(|standing| standing.status == TaskStatus::Escalated);
     Ok(waits.then(|| {
         format!("the task '{task_id}' is escalated and waits for a person: {}", task::list::show_command(&task_id))
     }))
@@ -229,7 +229,7 @@ fn held_up(context: &Context<'_>, handoff: &Id) -> Result<Option<String>> {
 /// A session that ended.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Ended {
+pub struct EndOutcome {
     pub session_id: SessionId,
     pub ai_id: String,
     pub ended_at: String,
@@ -238,14 +238,14 @@ pub struct Ended {
     pub has_handoff: bool,
     /// Whether it said anything that a handoff could be made of.
     pub said_something: bool,
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
 /// Ends the session the command works in, and writes what waits.
-pub fn end(context: &Context<'_>, reason: Option<String>) -> Result<Ended> {
+pub fn end(context: &CommandContext<'_>, reason: Option<String>) -> Result<EndOutcome> {
     context.optional("reason", reason.as_deref())?;
     let who = context.working()?;
-    if let Some(named) = context.asked.ai.as_deref().filter(|_| who.note.is_some()) {
+    if let Some(named) = context.selection.ai.as_deref().filter(|_| who.note.is_some()) {
         // who speaks in another's session does not end it
         return Err(Error::not_found(format!("{named} has no active session here"))
             .provided(named)
@@ -260,10 +260,10 @@ pub fn end(context: &Context<'_>, reason: Option<String>) -> Result<Ended> {
             .suggest("Start a new one for new work.")
             .command(names::start_command(Some(&who.ai))));
     }
-    let (records, stored) = context.store(&who, vec![Body::SessionEnd(SessionEnd { reason })], When::Now)?;
+    let (records, stored) = context.store(&who, vec![Body::SessionEnd(SessionEnd { reason })], FlushTiming::Now)?;
     active::end(context, &who.id);
     let ended_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
-    Ok(Ended {
+    Ok(EndOutcome {
         duration_seconds: seconds_between(&gathered.session.started_at, &ended_at),
         session_id: who.id,
         ai_id: who.ai,
@@ -284,18 +284,18 @@ pub fn seconds_between(from: &str, to: &str) -> u64 {
 }
 
 /// Everything a session said.
-pub fn gather(context: &Context<'_>, id: &SessionId) -> Result<Gathered> {
+pub fn gather(context: &CommandContext<'_>, id: &SessionId) -> Result<SessionRecords> {
     gather_from(&context.session(id)?, id)
 }
 
 /// Everything a session said, out of what was read.
-pub fn gather_from(scan: &Scan, id: &SessionId) -> Result<Gathered> {
+pub fn gather_from(scan: &Scan, id: &SessionId) -> Result<SessionRecords> {
     gathered_of(&scan.records().collect::<Vec<_>>(), id)
 }
 
 /// The same out of records, in order of id.
-pub fn gathered_of(records: &[&Record], id: &SessionId) -> Result<Gathered> {
-    Gathered::collect(records.iter().copied(), id).ok_or_else(|| nothing_of(id))
+pub fn gathered_of(records: &[&Record], id: &SessionId) -> Result<SessionRecords> {
+    SessionRecords::collect(records.iter().copied(), id).ok_or_else(|| nothing_of(id))
 }
 
 fn nothing_of(id: &SessionId) -> Error {
@@ -308,23 +308,23 @@ fn nothing_of(id: &SessionId) -> Error {
 /// The sessions stored here, newest first.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Listed {
+pub struct ListedSession {
     pub sessions: Vec<Session>,
     pub warnings: Vec<String>,
 }
 
 /// Lists sessions, those of `--ai` only when it is given, active ones only when asked for.
-pub fn list(context: &Context<'_>, active_only: bool) -> Result<Listed> {
-    let warnings = context.store.settle();
+pub fn list(context: &CommandContext<'_>, active_only: bool) -> Result<ListedSession> {
+    let warnings = context.store.reconcile();
     let mut sessions = context.index()?.sessions(active_only)?;
-    sessions.retain(|s| context.asked.ai.as_ref().is_none_or(|ai| s.ai == *ai));
+    sessions.retain(|s| context.selection.ai.as_ref().is_none_or(|ai| s.ai == *ai));
     sessions.reverse();
-    Ok(Listed { sessions, warnings })
+    Ok(ListedSession { sessions, warnings })
 }
 
 /// One session, whole. Without a name, the one the command works in.
-pub fn show(context: &Context<'_>, given: Option<&str>) -> Result<(Gathered, Vec<String>)> {
-    let warnings = context.store.settle();
+pub fn show(context: &CommandContext<'_>, given: Option<&str>) -> Result<(SessionRecords, Vec<String>)> {
+    let warnings = context.store.reconcile();
     let id = match given {
         Some(given) => names::session(context, given)?.id,
         None => context.working()?.id,

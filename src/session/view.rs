@@ -10,24 +10,24 @@ use serde_json::{Map, Value};
 use crate::checkpoint::view::brief_keys;
 use crate::fold::assessment::confidence::{alone, overall};
 use crate::fold::assessment::trajectory::OVERALL;
-use crate::fold::collected::Known;
-use crate::fold::handoff_report::{Said, Work, duration, report};
-use crate::fold::session_state::{Answered, Gathered};
+use crate::fold::collected::CollectedTranscript;
+use crate::fold::handoff_report::{GitWork, HandoffInput, duration, report};
+use crate::fold::session_state::{AnsweredUnknown, SessionRecords};
 use crate::handoff::pack::{Detail, lists};
 use crate::render::answer::Answer;
 use crate::render::sparkline;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
-use crate::session::lifecycle::{Ended, Listed, Started, seconds_between};
+use crate::session::lifecycle::{EndOutcome, ListedSession, StartOutcome, seconds_between};
 use empirica_notes::error::{Result, blank, empirica, text};
 use empirica_notes::model::goal::GoalState;
-use empirica_notes::model::handoff::{Choice, Failure, Item, Proof, Slip, ToolUse};
+use empirica_notes::model::handoff::{HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item, ToolUse};
 use empirica_notes::model::session::Session;
-use empirica_notes::model::{Assessment, Body, Head, Id, Phase, SessionId, Vectors};
+use empirica_notes::model::{Assessment, Body, Envelope, Id, Phase, SessionId, Vectors};
 use empirica_transcripts::model::ToolSummary;
 
 /// The answer of `session start`.
-pub fn started(outcome: &Started) -> Answer {
+pub fn started(outcome: &StartOutcome) -> Answer {
     let word = if outcome.resumed { "goes on" } else { "started" };
     let mut answer = Answer::new(outcome)
         .text(format!("{}\n", outcome.session_id))
@@ -80,7 +80,7 @@ pub struct EndedView<'a> {
 }
 
 /// The answer of `session end`.
-pub fn ended(outcome: &Ended) -> Answer {
+pub fn ended(outcome: &EndOutcome) -> Answer {
     let view = EndedView {
         session_id: &outcome.session_id,
         ai_id: &outcome.ai_id,
@@ -161,7 +161,7 @@ pub struct ListView<'a> {
 }
 
 /// The answer of `session list`.
-pub fn list(listed: &Listed) -> Answer {
+pub fn list(listed: &ListedSession) -> Answer {
     let line = |s: &Session| {
         format!(
             "{} {} {:<7} {:<12} {}\n",
@@ -215,8 +215,8 @@ struct AssessmentView<'a> {
     meta: &'a BTreeMap<String, String>,
 }
 
-impl<'a> From<&'a (Head, Assessment)> for AssessmentView<'a> {
-    fn from((head, a): &'a (Head, Assessment)) -> Self {
+impl<'a> From<&'a (Envelope, Assessment)> for AssessmentView<'a> {
+    fn from((head, a): &'a (Envelope, Assessment)) -> Self {
         AssessmentView {
             checkpoint_id: &head.id,
             phase: a.phase,
@@ -277,15 +277,15 @@ pub struct ShownView<'a> {
     /// Its open questions.
     unknowns: &'a [Item],
     /// Its questions that were answered.
-    resolved: &'a [Answered],
+    resolved: &'a [AnsweredUnknown],
     /// What was tried and failed.
-    dead_ends: &'a [Failure],
+    dead_ends: &'a [HandoffDeadEnd],
     /// What was decided.
-    decisions: &'a [Choice],
+    decisions: &'a [HandoffDecision],
     /// What was done wrong.
-    mistakes: &'a [Slip],
+    mistakes: &'a [HandoffMistake],
     /// The last run of each check.
-    evidence: &'a [Proof],
+    evidence: &'a [HandoffEvidence],
     /// The documents and pages that were consulted.
     sources: &'a [String],
     /// How often each category of tools was used, most used first.
@@ -293,7 +293,7 @@ pub struct ShownView<'a> {
     /// The use of tools, as its agent's transcripts tell, or as it logged when that is more.
     tool_summaries: &'a [ToolSummary],
     /// What was collected of each of its transcripts.
-    transcripts: &'a [Known],
+    transcripts: &'a [CollectedTranscript],
     /// The sessions that continue it.
     continued_by: Vec<ContinuationView<'a>>,
     /// Its goals.
@@ -301,12 +301,12 @@ pub struct ShownView<'a> {
 }
 
 /// The lines that draw how each vector went, in columns; none without an assessment.
-fn trajectory(gathered: &Gathered) -> Vec<String> {
+fn trajectory(gathered: &SessionRecords) -> Vec<String> {
     let rows = sparkline::rows(gathered.assessments.iter().map(|(_, assessment)| assessment));
     let alone = format::only(alone(gathered.assessments.iter().map(|(_, assessment)| &assessment.vectors)));
-    let name = |row: &sparkline::Row| row.name.replace("overall_confidence", "overall");
+    let name = |row: &sparkline::SparklineRow| row.name.replace("overall_confidence", "overall");
     let marks = rows.iter().map(|row| row.line.chars().count()).max().unwrap_or(0);
-    let line = |row: sparkline::Row| match row.last {
+    let line = |row: sparkline::SparklineRow| match row.last {
         Some(last) => {
             let change = format::signed(Some(last - row.first));
             let alone = if row.name == OVERALL { alone.as_str() } else { "" };
@@ -318,12 +318,12 @@ fn trajectory(gathered: &Gathered) -> Vec<String> {
 }
 
 /// The answer of `session show`.
-pub fn show(gathered: &Gathered, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
+pub fn show(gathered: &SessionRecords, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
     let session = &gathered.session;
     let last = session.ended_at.as_deref().unwrap_or(&gathered.last_at);
     let seconds = seconds_between(&session.started_at, last);
     let at = chrono::DateTime::parse_from_rfc3339(last).map(|t| t.with_timezone(&chrono::Utc)).unwrap_or_default();
-    let handoff = report(gathered, Work::default(), Said::default(), at);
+    let handoff = report(gathered, GitWork::default(), HandoffInput::default(), at);
     let long = duration(seconds);
     let view = ShownView {
         session: SessionView::from(session),

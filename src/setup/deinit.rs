@@ -2,11 +2,11 @@
 
 use crate::setup::agents::files;
 use crate::setup::git_hooks::take_back;
-use crate::setup::init::Outcome;
+use crate::setup::init::InitOutcome;
 use crate::setup::record;
-use crate::setup::record::{Added, Record};
+use crate::setup::record::{AddedConfig, SetupRecord};
 use crate::setup::remotes;
-use crate::setup::steps::Step;
+use crate::setup::steps::SetupStep;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
@@ -14,10 +14,10 @@ use empirica_notes::git::repository::config::File;
 
 /// Takes the set-up back; without one there is nothing to do. The notes and the log stay. With `dry_run` nothing is
 /// changed.
-pub fn run(repo: &Repository, dry_run: bool) -> Result<Outcome> {
+pub fn run(repo: &Repository, dry_run: bool) -> Result<InitOutcome> {
     let common = repo.common_dir();
-    let Some(record) = Record::load(&common)? else { return Ok(Outcome { dry_run, ..Default::default() }) };
-    let mut outcome = Outcome { dry_run, ..Default::default() };
+    let Some(record) = SetupRecord::load(&common)? else { return Ok(InitOutcome { dry_run, ..Default::default() }) };
+    let mut outcome = InitOutcome { dry_run, ..Default::default() };
     for hooks in record.hooks.iter().rev() {
         take_back(repo, hooks, &mut outcome.steps, &mut outcome.troubles)?;
     }
@@ -29,20 +29,20 @@ pub fn run(repo: &Repository, dry_run: bool) -> Result<Outcome> {
         files::take_back(repo, edited, &mut outcome.steps, &mut outcome.troubles);
     }
     let steps = &outcome.steps;
-    let again = |at: usize| matches!(steps[at], Step::RemoveFolder(_)) && steps[at + 1..].contains(&steps[at]);
+    let again = |at: usize| matches!(steps[at], SetupStep::RemoveFolder(_)) && steps[at + 1..].contains(&steps[at]);
     outcome.steps = (0..steps.len()).filter(|at| !again(*at)).map(|at| steps[at].clone()).collect();
     let file = record::path(&common);
-    outcome.steps.push(Step::Remove(file));
+    outcome.steps.push(SetupStep::Remove(file));
     if !dry_run {
         outcome.steps.iter().try_for_each(|step| step.make(repo))?;
         // the folder of the store, when nothing was ever stored
-        Step::RemoveFolder(common.join("empirica")).make(repo)?;
+        SetupStep::RemoveFolder(common.join("empirica")).make(repo)?;
     }
     Ok(outcome)
 }
 
 /// The steps that remove a value, where it still stands; that of a remote is found under its new name, too.
-fn unset(repo: &Repository, added: &Added) -> Result<Vec<Step>> {
+fn unset(repo: &Repository, added: &AddedConfig) -> Result<Vec<SetupStep>> {
     let stands = |key: &str| Ok::<_, Error>(config::own(repo.cwd(), &File::Local, key)?.contains(&added.value));
     let mut keys = vec![added.key.clone()];
     if added.key.starts_with("remote.") {
@@ -52,7 +52,7 @@ fn unset(repo: &Repository, added: &Added) -> Result<Vec<Step>> {
     let mut out = Vec::new();
     for key in keys {
         if stands(&key)? {
-            out.push(Step::Unset { key, value: added.value.clone() });
+            out.push(SetupStep::Unset { key, value: added.value.clone() });
         }
     }
     Ok(out)

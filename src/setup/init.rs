@@ -9,15 +9,15 @@ use crate::setup::remotes;
 use crate::setup::settings;
 use std::path::PathBuf;
 
-use crate::context::Context;
-use crate::setup::git_hooks::Trouble;
-use crate::setup::record::{How, Record};
-use crate::setup::steps::Step;
+use crate::context::CommandContext;
+use crate::setup::git_hooks::SetupWarning;
+use crate::setup::record::{HookPlacement, SetupRecord};
+use crate::setup::steps::SetupStep;
 use crate::sync;
-use crate::sync::run::Synced;
+use crate::sync::run::RemoteSync;
 use empirica_notes::error::Result;
 use empirica_notes::git::Repository;
-use empirica_notes::model::Shelf;
+use empirica_notes::model::Namespace;
 use empirica_notes::store::data_ref;
 use empirica_transcripts::model::Agent;
 
@@ -35,7 +35,7 @@ pub enum Agents {
 /// What is asked for.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
-pub struct Request {
+pub struct InitRequest {
     pub agents: Agents,
     /// Whether the MCP server lists all its tools.
     pub all_tools: bool,
@@ -44,15 +44,15 @@ pub struct Request {
 }
 
 /// Asks whether the files of these agents are to be written; `None` where nobody can be asked.
-pub type Ask<'a> = &'a mut dyn FnMut(&[Agent]) -> Result<Option<bool>>;
+pub type AskForAgents<'a> = &'a mut dyn FnMut(&[Agent]) -> Result<Option<bool>>;
 
 /// What `init` or `deinit` did, or would do.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct InitOutcome {
     /// Nothing was done.
     pub dry_run: bool,
     /// Where the hooks are; `None` after `deinit`.
-    pub how: Option<How>,
+    pub how: Option<HookPlacement>,
     /// The folder they are in; `None` when the configuration names them.
     pub folder: Option<PathBuf>,
     /// The remote that records go to; `None` when there is none.
@@ -68,50 +68,50 @@ pub struct Outcome {
     /// Whether hooks and configuration were as they should be.
     pub was_set_up: bool,
     /// The remotes that were fetched from, with what came, or why nothing did; `None` for one that would be.
-    pub fetched: Vec<(String, Option<std::result::Result<Synced, String>>)>,
+    pub fetched: Vec<(String, Option<std::result::Result<RemoteSync, String>>)>,
     /// Whether handoffs are stored here.
     pub has_handoffs: bool,
     /// The changes, in their order; empty when there was nothing to do.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SetupStep>,
     /// What stays as it is and should be known.
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<SetupWarning>,
 }
 
 /// Everything `init` would do here.
 #[allow(missing_docs)]
-pub struct Plan {
-    pub hooks: git_hooks::Plan,
-    pub settings: settings::Plan,
+pub struct InitPlan {
+    pub hooks: git_hooks::HooksPlan,
+    pub settings: settings::SettingsPlan,
     /// What will be written down.
-    pub record: Record,
+    pub record: SetupRecord,
 }
 
 /// What `init` would do, given what it did before.
-pub fn plan(repo: &Repository, before: &Record) -> Result<Plan> {
+pub fn plan(repo: &Repository, before: &SetupRecord) -> Result<InitPlan> {
     let hooks = git_hooks::plan(repo, before)?;
     let settings = settings::plan(repo, before, hooks.hooks.how)?;
     let mut record = before.clone();
     record.hooks.retain(|known| !hooks.left.contains(known) && !known.same_place(&hooks.hooks));
     record.hooks.push(hooks.hooks.clone());
     record.config = settings.added.clone();
-    Ok(Plan { hooks, settings, record })
+    Ok(InitPlan { hooks, settings, record })
 }
 
 /// Sets the repository up, and the files of agents in its work tree as `request` says; then fetches what the remotes have. Without
 /// agents no file of the work tree is touched. Twice is the same as once.
-pub fn run(context: &Context<'_>, request: &Request, ask: Ask<'_>) -> Result<Outcome> {
+pub fn run(context: &CommandContext<'_>, request: &InitRequest, ask: AskForAgents<'_>) -> Result<InitOutcome> {
     let repo = context.repo;
     let common = repo.common_dir();
-    let known = Record::load(&common)?;
+    let known = SetupRecord::load(&common)?;
     let before = known.clone().unwrap_or_default();
-    let Plan { hooks, settings, mut record } = plan(repo, &before)?;
+    let InitPlan { hooks, settings, mut record } = plan(repo, &before)?;
     let agents_found = agents::used(context.env, repo);
     let (wanted, undecided) = chosen(repo, request, &agents_found, &record, ask)?;
     let agents = agents::plan(repo, &wanted, request.all_tools, &mut record)?;
-    let mut outcome = Outcome {
+    let mut outcome = InitOutcome {
         dry_run: request.dry_run,
         how: Some(hooks.hooks.how),
-        folder: (hooks.hooks.how != How::Config).then(|| hooks.hooks.folder.clone()),
+        folder: (hooks.hooks.how != HookPlacement::Config).then(|| hooks.hooks.folder.clone()),
         remote: settings.remote,
         agents: wanted,
         agents_found,
@@ -120,7 +120,7 @@ pub fn run(context: &Context<'_>, request: &Request, ask: Ask<'_>) -> Result<Out
         files: agents.steps.iter().filter_map(|step| step.put_below(&repo.work_tree()?)).collect(),
         steps: hooks.steps.into_iter().chain(settings.steps).chain(agents.steps).collect(),
         troubles: hooks.troubles.into_iter().chain(settings.troubles).chain(agents.troubles).collect(),
-        ..Outcome::default()
+        ..InitOutcome::default()
     };
     let remotes = sources(repo, outcome.remote.as_ref())?;
     if request.dry_run {
@@ -131,7 +131,7 @@ pub fn run(context: &Context<'_>, request: &Request, ask: Ask<'_>) -> Result<Out
         make(repo, &before, &record, &outcome.steps)?;
     }
     let behind = hooks.hooks.behind(repo)?.map(|(what, _)| format!("{what}: git runs none of our hooks"));
-    outcome.troubles.extend(behind.map(|what| Trouble { what, commands: Vec::new() }));
+    outcome.troubles.extend(behind.map(|what| SetupWarning { what, commands: Vec::new() }));
     let mut warnings = Vec::new();
     for (name, received) in sync::run::receive(context, remotes, &mut warnings) {
         let received = received.map_err(|error| {
@@ -139,23 +139,23 @@ pub fn run(context: &Context<'_>, request: &Request, ask: Ask<'_>) -> Result<Out
             // the first of git's words
             let why = reason.split("; ").next().unwrap_or_default().trim_start_matches("fatal: ");
             let what = format!("nothing was fetched from {name}: {why}");
-            outcome.troubles.push(Trouble { what, commands: error.commands().to_vec() });
+            outcome.troubles.push(SetupWarning { what, commands: error.commands().to_vec() });
             why.to_owned()
         });
         outcome.fetched.push((name, Some(received)));
     }
-    outcome.troubles.extend(warnings.into_iter().map(|what| Trouble { what, commands: Vec::new() }));
-    outcome.has_handoffs = repo.find_ref(&data_ref(Shelf::Handoffs))?.is_some();
+    outcome.troubles.extend(warnings.into_iter().map(|what| SetupWarning { what, commands: Vec::new() }));
+    outcome.has_handoffs = repo.find_ref(&data_ref(Namespace::Handoffs))?.is_some();
     Ok(outcome)
 }
 
 /// The agents whose files are written, each once; and those used here that nobody decided about and whose files lack entries.
 fn chosen(
     repo: &Repository,
-    request: &Request,
+    request: &InitRequest,
     found: &[Agent],
-    record: &Record,
-    ask: Ask<'_>,
+    record: &SetupRecord,
+    ask: AskForAgents<'_>,
 ) -> Result<(Vec<Agent>, Vec<Agent>)> {
     match &request.agents {
         Agents::Used => Ok((found.to_vec(), Vec::new())),
@@ -192,7 +192,7 @@ fn sources(repo: &Repository, remote: Option<&String>) -> Result<Vec<String>> {
 }
 
 /// Makes the changes, with a record of both what is about to come and what is about to go until they are made.
-fn make(repo: &Repository, before: &Record, record: &Record, steps: &[Step]) -> Result<()> {
+fn make(repo: &Repository, before: &SetupRecord, record: &SetupRecord, steps: &[SetupStep]) -> Result<()> {
     let mut meanwhile = record.clone();
     meanwhile.merge(before);
     meanwhile.save(repo)?;
@@ -201,10 +201,12 @@ fn make(repo: &Repository, before: &Record, record: &Record, steps: &[Step]) -> 
 }
 
 /// Makes hooks and settings what they should be where the repository is set up, and returns the changes.
-pub fn mend(repo: &Repository) -> Result<Vec<Step>> {
-    let Some(before) = Record::load(&repo.common_dir())?.filter(Record::is_set_up) else { return Ok(Vec::new()) };
-    let Plan { hooks, settings, record } = plan(repo, &before)?;
-    let steps: Vec<Step> = hooks.steps.into_iter().chain(settings.steps).collect();
+pub fn mend(repo: &Repository) -> Result<Vec<SetupStep>> {
+    let Some(before) = SetupRecord::load(&repo.common_dir())?.filter(SetupRecord::is_set_up) else {
+        return Ok(Vec::new());
+    };
+    let InitPlan { hooks, settings, record } = plan(repo, &before)?;
+    let steps: Vec<SetupStep> = hooks.steps.into_iter().chain(settings.steps).collect();
     if before != record || !steps.is_empty() {
         make(repo, &before, &record, &steps)?;
     }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::setup::agents::edit::Entry;
-use crate::setup::agents::files::{Located, Site};
+use crate::setup::agents::edit::AddedEntry;
+use crate::setup::agents::files::{EditableWorkTree, LocatedFile};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
@@ -16,7 +16,7 @@ use empirica_notes::git::repository::config::{File, Value};
 /// Where the hooks are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum How {
+pub enum HookPlacement {
     /// Named by git's configuration: `hook.<name>.command`.
     Config,
     /// In a folder of ours that core.hooksPath names; it chains to the folder that was named before.
@@ -25,22 +25,22 @@ pub enum How {
     Default,
 }
 
-impl How {
+impl HookPlacement {
     /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
-            How::Config => "config",
-            How::Folder => "folder",
-            How::Default => "default",
+            HookPlacement::Config => "config",
+            HookPlacement::Folder => "folder",
+            HookPlacement::Default => "default",
         }
     }
 }
 
 /// Hooks that were installed in one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hooks {
+pub struct InstalledHooks {
     /// Where they are.
-    pub how: How,
+    pub how: HookPlacement,
     /// The folder they are in; empty for `config`.
     #[serde(default)]
     pub folder: PathBuf,
@@ -64,7 +64,7 @@ pub struct Hooks {
     pub made: bool,
 }
 
-impl Hooks {
+impl InstalledHooks {
     /// The file whose core.hooksPath names the folder.
     pub fn file(&self) -> File {
         self.config.clone().map_or(File::Local, File::At)
@@ -73,7 +73,7 @@ impl Hooks {
     /// A core.hooksPath that comes behind ours, such as one of an included file: what it says, in words and as it is.
     pub fn behind(&self, repo: &Repository) -> Result<Option<(String, Value)>> {
         let named = match self.how {
-            How::Folder => config::paths(repo.cwd(), r"^core\.hookspath$")?,
+            HookPlacement::Folder => config::paths(repo.cwd(), r"^core\.hookspath$")?,
             _ => Vec::new(),
         };
         let other = named.into_iter().next_back().filter(|value| Path::new(&value.value) != self.folder);
@@ -83,7 +83,7 @@ impl Hooks {
     }
 
     /// Whether it is about the same place.
-    pub fn same_place(&self, other: &Hooks) -> bool {
+    pub fn same_place(&self, other: &InstalledHooks) -> bool {
         (self.how, &self.folder, &self.config) == (other.how, &other.folder, &other.config)
     }
 }
@@ -91,7 +91,7 @@ impl Hooks {
 /// A value that was added to the repository's configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
-pub struct Added {
+pub struct AddedConfig {
     pub key: String,
     pub value: String,
 }
@@ -99,7 +99,7 @@ pub struct Added {
 /// Something that was put into a file of the work tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Put {
+pub enum Insertion {
     /// A marked block of instructions.
     Block {
         /// A hash of the block with its marks, its lines ended by LF.
@@ -115,7 +115,7 @@ pub enum Put {
     /// Entries in a configuration file.
     Entries {
         /// What was put in, in its order.
-        entries: Vec<Entry>,
+        entries: Vec<AddedEntry>,
         /// What the file began with; absent for one that was there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         began: Option<String>,
@@ -132,7 +132,7 @@ pub enum Put {
 
 /// A file of a work tree that something was put into.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Edited {
+pub struct EditedFile {
     /// The work tree: `main`, or `wt-<name>@<hex>`.
     pub worktree: String,
     /// Its root then, absolute.
@@ -146,13 +146,13 @@ pub struct Edited {
     #[serde(default)]
     pub folders: Vec<PathBuf>,
     /// What was put in.
-    pub put: Put,
+    pub put: Insertion,
 }
 
-impl Edited {
+impl EditedFile {
     /// What is put into a file that was found.
-    pub fn at(site: &Site, located: &Located, put: Put) -> Self {
-        Edited {
+    pub fn at(site: &EditableWorkTree, located: &LocatedFile, put: Insertion) -> Self {
+        EditedFile {
             worktree: site.worktree.clone(),
             top: site.top.clone(),
             file: located.name.clone(),
@@ -163,28 +163,28 @@ impl Edited {
     }
 
     /// Whether it is about the same file.
-    pub fn same_place(&self, other: &Edited) -> bool {
+    pub fn same_place(&self, other: &EditedFile) -> bool {
         (&self.worktree, &self.file) == (&other.worktree, &other.file)
     }
 }
 
 /// What `init` did, and `instructions --write`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct SetupRecord {
     /// The version of the file, 1.
     pub version: u32,
     /// The hooks, one entry a place.
-    pub hooks: Vec<Hooks>,
+    pub hooks: Vec<InstalledHooks>,
     /// The values that were added, in the order in which they were.
-    pub config: Vec<Added>,
+    pub config: Vec<AddedConfig>,
     /// The files of work trees that something was put into.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<Edited>,
+    pub files: Vec<EditedFile>,
 }
 
-impl Default for Record {
+impl Default for SetupRecord {
     fn default() -> Self {
-        Record { version: 1, hooks: Vec::new(), config: Vec::new(), files: Vec::new() }
+        SetupRecord { version: 1, hooks: Vec::new(), config: Vec::new(), files: Vec::new() }
     }
 }
 
@@ -193,7 +193,7 @@ pub fn path(common_dir: &Path) -> PathBuf {
     common_dir.join("empirica/init.json")
 }
 
-impl Record {
+impl SetupRecord {
     /// Whether the repository was set up, not only files of the work tree written.
     pub fn is_set_up(&self) -> bool {
         !self.hooks.is_empty() || !self.config.is_empty()
@@ -214,7 +214,7 @@ impl Record {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
             Err(error) => return Err(unusable(error.into())),
         };
-        let record: Record = serde_json::from_slice(&text).map_err(|error| unusable(error.into()))?;
+        let record: SetupRecord = serde_json::from_slice(&text).map_err(|error| unusable(error.into()))?;
         if record.version != 1 {
             return Err(unusable(format!("it has version {}", record.version).into()));
         }
@@ -230,7 +230,7 @@ impl Record {
     }
 
     /// Takes in what another record says, without saying anything twice.
-    pub fn merge(&mut self, other: &Record) {
+    pub fn merge(&mut self, other: &SetupRecord) {
         for hooks in &other.hooks {
             if !self.hooks.iter().any(|known| known.same_place(hooks)) {
                 self.hooks.push(hooks.clone());

@@ -1,11 +1,11 @@
 //! The values that `init` adds to the repository's configuration, and only where they are not there yet.
 
-use crate::setup::git_hooks::Trouble;
+use crate::setup::git_hooks::SetupWarning;
 use crate::setup::git_hooks::scripts;
-use crate::setup::record::{Added, How, Record};
+use crate::setup::record::{AddedConfig, HookPlacement, SetupRecord};
 use crate::setup::remotes;
 use crate::setup::remotes::Remote;
-use crate::setup::steps::Step;
+use crate::setup::steps::SetupStep;
 use empirica_notes::error::{Result, empirica};
 use empirica_notes::git::Repository;
 use empirica_notes::git::remotes::preferred;
@@ -18,30 +18,30 @@ pub const DISPLAY: &str = "refs/notes/empirica/handoffs*";
 
 /// What is to be done to the configuration.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct SettingsPlan {
     /// What brings it there; empty when all is there.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SetupStep>,
     /// The values that are ours then, in the order in which they were added.
-    pub added: Vec<Added>,
+    pub added: Vec<AddedConfig>,
     /// The remote that records go to; `None` when there is none.
     pub remote: Option<String>,
     /// What stays as it is and should be known.
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<SetupWarning>,
 }
 
-impl Plan {
+impl SettingsPlan {
     fn add(&mut self, key: &str, value: &str) {
-        self.steps.push(Step::Add { key: key.to_owned(), value: value.to_owned() });
+        self.steps.push(SetupStep::Add { key: key.to_owned(), value: value.to_owned() });
         self.ours(key, value);
     }
 
     fn unset(&mut self, key: &str, value: &str) {
-        self.steps.push(Step::Unset { key: key.to_owned(), value: value.to_owned() });
+        self.steps.push(SetupStep::Unset { key: key.to_owned(), value: value.to_owned() });
         self.added.retain(|added| (added.key.as_str(), added.value.as_str()) != (key, value));
     }
 
     fn ours(&mut self, key: &str, value: &str) {
-        let added = Added { key: key.to_owned(), value: value.to_owned() };
+        let added = AddedConfig { key: key.to_owned(), value: value.to_owned() };
         if !self.added.contains(&added) {
             self.added.push(added);
         }
@@ -82,9 +82,9 @@ pub fn is_displayed(values: &[Value]) -> bool {
 }
 
 /// What is to be done to the configuration, when the hooks are installed as `how` says.
-pub fn plan(repo: &Repository, record: &Record, how: How) -> Result<Plan> {
+pub fn plan(repo: &Repository, record: &SetupRecord, how: HookPlacement) -> Result<SettingsPlan> {
     let cwd = repo.cwd();
-    let mut plan = Plan { added: record.config.clone(), ..Default::default() };
+    let mut plan = SettingsPlan { added: record.config.clone(), ..Default::default() };
     hooks(repo, &mut plan, how)?;
     if !is_displayed(&config::matching(cwd, r"^notes\.displayref$")?) {
         plan.add("notes.displayRef", DISPLAY);
@@ -99,7 +99,7 @@ pub fn plan(repo: &Repository, record: &Record, how: How) -> Result<Plan> {
         if !remote.is_usable() {
             let what =
                 format!("the name of the remote '{}' cannot be a part of a ref: it gets no refspec", remote.name);
-            plan.troubles.push(Trouble { what, commands: Vec::new() });
+            plan.troubles.push(SetupWarning { what, commands: Vec::new() });
             continue;
         }
         for value in remote.misnamed() {
@@ -110,7 +110,7 @@ pub fn plan(repo: &Repository, record: &Record, how: How) -> Result<Plan> {
         }
     }
     // what a remote that is gone took with it
-    let there = |added: &Added| {
+    let there = |added: &AddedConfig| {
         let name = added.key.strip_prefix("remote.").and_then(|key| key.strip_suffix(".fetch"));
         name.is_none_or(|name| remotes.iter().any(|remote| remote.name == name))
     };
@@ -119,21 +119,22 @@ pub fn plan(repo: &Repository, record: &Record, how: How) -> Result<Plan> {
     Ok(plan)
 }
 
-fn mirror(remote: &Remote) -> Trouble {
+fn mirror(remote: &Remote) -> SetupWarning {
     let key = empirica_notes::git::repository::quote(&format!("remote.{}.fetch", remote.name));
     let excluded = remote.fetch.iter().any(|value| value.value == "^refs/notes/empirica/*");
     let command = format!("git config --add {key} '^refs/notes/empirica/*'").into();
-    Trouble {
+    SetupWarning {
         what: format!("the remote '{}' mirrors: it gets no refspec, and its fetches overwrite notes", remote.name),
         commands: (!excluded).then_some(command).into_iter().collect(),
     }
 }
 
 /// The hooks that git's configuration names.
-fn hooks(repo: &Repository, plan: &mut Plan, how: How) -> Result<()> {
-    if how != How::Config {
+fn hooks(repo: &Repository, plan: &mut SettingsPlan, how: HookPlacement) -> Result<()> {
+    if how != HookPlacement::Config {
         // an event without a command would stop git: the last one added goes first
-        for Added { key, value } in plan.added.clone().into_iter().rev().filter(|added| added.key.starts_with("hook."))
+        for AddedConfig { key, value } in
+            plan.added.clone().into_iter().rev().filter(|added| added.key.starts_with("hook."))
         {
             if config::own(repo.cwd(), &File::Local, &key)?.contains(&value) {
                 plan.unset(&key, &value);
@@ -155,9 +156,9 @@ fn hooks(repo: &Repository, plan: &mut Plan, how: How) -> Result<()> {
                 plan.added.retain(|added| added.key != key);
                 plan.ours(&key, &wanted);
                 let (file, former) = (File::Local, now.clone());
-                plan.steps.push(Step::Set { file, key, former, values: vec![wanted] });
+                plan.steps.push(SetupStep::Set { file, key, former, values: vec![wanted] });
             }
-            _ => plan.troubles.push(Trouble {
+            _ => plan.troubles.push(SetupWarning {
                 what: format!("{key} was edited by hand; it is kept as it is"),
                 commands: vec![format!("git config --unset-all {key} && {}", empirica("init")).into()],
             }),
@@ -172,7 +173,7 @@ fn hooks(repo: &Repository, plan: &mut Plan, how: How) -> Result<()> {
 }
 
 /// `empirica.remote`: where records go to.
-fn remote(repo: &Repository, plan: &mut Plan, remotes: &[Remote]) -> Result<()> {
+fn remote(repo: &Repository, plan: &mut SettingsPlan, remotes: &[Remote]) -> Result<()> {
     let key = "empirica.remote";
     let now = config::matching(repo.cwd(), r"^empirica\.remote$")?.pop();
     if let Some(now) = now {

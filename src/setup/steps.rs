@@ -14,7 +14,7 @@ use empirica_notes::git::{Repository, Sharing};
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum SetupStep {
     /// A folder is made.
     Folder(PathBuf),
     /// A script is written, or made executable.
@@ -78,10 +78,10 @@ pub enum Step {
     },
 }
 
-impl Step {
+impl SetupStep {
     /// The file of a work tree that it writes, from the root; `None` for every other change.
     pub fn put_below(&self, top: &Path) -> Option<PathBuf> {
-        let Step::Put { path, .. } = self else { return None };
+        let SetupStep::Put { path, .. } = self else { return None };
         path.strip_prefix(top).ok().map(Path::to_owned)
     }
 
@@ -95,35 +95,35 @@ impl Step {
     fn make_now(&self, repo: &Repository) -> Result<()> {
         let (cwd, sharing) = (repo.cwd(), repo.sharing());
         match self {
-            Step::Folder(path) => sharing.make_folder(path).map_err(|error| unwritten(path, error)),
-            Step::Write { path, content } => {
+            SetupStep::Folder(path) => sharing.make_folder(path).map_err(|error| unwritten(path, error)),
+            SetupStep::Write { path, content } => {
                 write(&sharing, path, content, true).map_err(|error| unwritten(path, error))
             }
-            Step::Put { path, content, .. } => put(path, content).map_err(|error| unwritten(path, error)),
+            SetupStep::Put { path, content, .. } => put(path, content).map_err(|error| unwritten(path, error)),
             // a second name first: at no moment is there no hook
-            Step::Aside { from, to } => {
+            SetupStep::Aside { from, to } => {
                 let renamed = fault::point("set-up: hook to be renamed").and_then(|()| fs::hard_link(from, to));
                 let renamed = renamed.or_else(|_| fs::rename(from, to));
                 renamed.map_err(|error| unwritten(to, error))
             }
-            Step::Back { from, to } => {
+            SetupStep::Back { from, to } => {
                 fs::rename(from, to).map_err(|error| unwritten(to, error))?;
                 // two names of one file are not renamed onto each other
                 let _ = fs::remove_file(from);
                 Ok(())
             }
-            Step::Remove(path) => match fs::remove_file(path) {
+            SetupStep::Remove(path) => match fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritten(path, error)),
                 _ => Ok(()),
             },
-            Step::RemoveFolder(path) => {
+            SetupStep::RemoveFolder(path) => {
                 // what others put there keeps it
                 let _ = fs::remove_dir(path);
                 Ok(())
             }
-            Step::Add { key, value } => config::add(cwd, &File::Local, key, value),
-            Step::Unset { key, value } => config::remove(cwd, &File::Local, key, value),
-            Step::Set { file, key, values, .. } => config::set(cwd, file, key, values),
+            SetupStep::Add { key, value } => config::add(cwd, &File::Local, key, value),
+            SetupStep::Unset { key, value } => config::remove(cwd, &File::Local, key, value),
+            SetupStep::Set { file, key, values, .. } => config::set(cwd, file, key, values),
         }
     }
 }

@@ -9,8 +9,8 @@ use empirica_notes::error::{Error, Result, empirica, quote};
 /// A file to install, below one of the places.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
-pub struct File {
-    pub place: Place,
+pub struct UserFile {
+    pub place: UserPlace,
     pub name: String,
     pub content: Vec<u8>,
 }
@@ -18,7 +18,7 @@ pub struct File {
 /// Where something is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Place {
+pub enum UserPlace {
     Man,
     Bash,
     Zsh,
@@ -29,7 +29,7 @@ pub enum Place {
 /// What was installed, or would be.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Outcome {
+pub struct UserSetupOutcome {
     pub files: Vec<PathBuf>,
     pub dry_run: bool,
     /// What is still left to the user, a sentence each.
@@ -37,7 +37,7 @@ pub struct Outcome {
 }
 
 /// Installs `files` for the user. Twice is the same as once. With `dry_run` nothing is written.
-pub fn run(env: &Env, files: &[File], dry_run: bool) -> Result<Outcome> {
+pub fn run(env: &Env, files: &[UserFile], dry_run: bool) -> Result<UserSetupOutcome> {
     let data = env.xdg("XDG_DATA_HOME", ".local/share").ok_or_else(no_home)?;
     let config = env.xdg("XDG_CONFIG_HOME", ".config").ok_or_else(no_home)?;
     let (man, found) = man_folder(env, &data);
@@ -45,11 +45,11 @@ pub fn run(env: &Env, files: &[File], dry_run: bool) -> Result<Outcome> {
     let mut written = Vec::new();
     for file in files {
         let folder = match file.place {
-            Place::Man => man.clone(),
-            Place::Bash => data.join("bash-completion/completions"),
-            Place::Zsh => zsh.clone(),
-            Place::Fish => config.join("fish/completions"),
-            Place::FishStart => config.join("fish/conf.d"),
+            UserPlace::Man => man.clone(),
+            UserPlace::Bash => data.join("bash-completion/completions"),
+            UserPlace::Zsh => zsh.clone(),
+            UserPlace::Fish => config.join("fish/completions"),
+            UserPlace::FishStart => config.join("fish/conf.d"),
         };
         let path = folder.join(&file.name);
         if !dry_run {
@@ -71,7 +71,7 @@ pub fn run(env: &Env, files: &[File], dry_run: bool) -> Result<Outcome> {
         hints.push(format!("add {} to MANPATH, with a colon at its end", man.parent().unwrap_or(&man).display()));
     }
     hints.push(format!("zsh: put fpath=({} $fpath) before compinit in your .zshrc", zsh.display()));
-    Ok(Outcome { files: written, dry_run, hints })
+    Ok(UserSetupOutcome { files: written, dry_run, hints })
 }
 
 /// The folder for pages of section 1, and whether man will look there: it looks in `<prefix>/share/man` for each

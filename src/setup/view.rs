@@ -5,33 +5,33 @@ use serde_json::{Value, json};
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use crate::setup::agents::entries;
-use crate::setup::init::Outcome;
-use crate::setup::record::How;
-use crate::setup::steps::Step;
-use crate::sync::run::Synced;
+use crate::setup::init::InitOutcome;
+use crate::setup::record::HookPlacement;
+use crate::setup::steps::SetupStep;
+use crate::sync::run::RemoteSync;
 use crate::sync::view::cargo;
 use empirica_notes::error::{blank, empirica};
 use empirica_notes::git::repository::config::File;
 use empirica_transcripts::model::Agent;
 
 /// A change as JSON: what is done, to which file or key, and to what.
-fn step_json(step: &Step) -> Value {
+fn step_json(step: &SetupStep) -> Value {
     let file = |change: &str, path: &std::path::Path| json!({"change": change, "file": path.display().to_string()});
     let key = |change: &str, key: &str, value: Value| json!({"change": change, "key": key, "value": value});
     match step {
-        Step::Folder(path) => file("make_folder", path),
-        Step::Write { path, .. } | Step::Put { path, new: true, .. } => file("write", path),
-        Step::Put { path, .. } => file("edit", path),
-        Step::Aside { from, to } | Step::Back { from, to } => {
+        SetupStep::Folder(path) => file("make_folder", path),
+        SetupStep::Write { path, .. } | SetupStep::Put { path, new: true, .. } => file("write", path),
+        SetupStep::Put { path, .. } => file("edit", path),
+        SetupStep::Aside { from, to } | SetupStep::Back { from, to } => {
             let mut json = file("rename", from);
             json["to"] = json!(to.display().to_string());
             json
         }
-        Step::Remove(path) => file("remove", path),
-        Step::RemoveFolder(path) => file("remove_folder", path),
-        Step::Add { key: name, value } => key("add", name, json!(value)),
-        Step::Unset { key: name, value } => key("unset", name, json!(value)),
-        Step::Set { key: name, former, values, .. } => {
+        SetupStep::Remove(path) => file("remove", path),
+        SetupStep::RemoveFolder(path) => file("remove_folder", path),
+        SetupStep::Add { key: name, value } => key("add", name, json!(value)),
+        SetupStep::Unset { key: name, value } => key("unset", name, json!(value)),
+        SetupStep::Set { key: name, former, values, .. } => {
             let mut json = key("set", name, json!(values.last()));
             json["former"] = json!(former.last());
             json
@@ -40,11 +40,11 @@ fn step_json(step: &Step) -> Value {
 }
 
 /// A change on one line: a verb in the present, or in the conditional when nothing is done.
-fn step_line(step: &Step, dry_run: bool) -> String {
+fn step_line(step: &SetupStep, dry_run: bool) -> String {
     let json = step_json(step);
     let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
     let (verb, what) = match step {
-        Step::Set { file, key, former, values } => {
+        SetupStep::Set { file, key, former, values } => {
             let was = former.last().map_or_else(|| "not set".to_owned(), |value| format!("'{value}'"));
             let at = match file {
                 File::Local => String::new(),
@@ -55,8 +55,10 @@ fn step_line(step: &Step, dry_run: bool) -> String {
                 None => ("unset".to_owned(), format!("{key} (was {was}{at})")),
             }
         }
-        Step::Add { key, value } | Step::Unset { key, value } => (text("change"), format!("{key} = {value}")),
-        Step::Aside { .. } | Step::Back { .. } => (text("change"), format!("{} to {}", text("file"), text("to"))),
+        SetupStep::Add { key, value } | SetupStep::Unset { key, value } => (text("change"), format!("{key} = {value}")),
+        SetupStep::Aside { .. } | SetupStep::Back { .. } => {
+            (text("change"), format!("{} to {}", text("file"), text("to")))
+        }
         _ => (text("change").replace("_folder", ""), text("file")),
     };
     let would = if dry_run { "would " } else { "" };
@@ -64,12 +66,12 @@ fn step_line(step: &Step, dry_run: bool) -> String {
 }
 
 /// The changes as JSON and as text, a line each.
-pub fn changes(steps: &[Step], dry_run: bool) -> (Vec<Value>, String) {
+pub fn changes(steps: &[SetupStep], dry_run: bool) -> (Vec<Value>, String) {
     let text = steps.iter().map(|step| step_line(step, dry_run)).collect();
     (steps.iter().map(step_json).collect(), text)
 }
 
-fn with_troubles(outcome: &Outcome, mut answer: Answer) -> Answer {
+fn with_troubles(outcome: &InitOutcome, mut answer: Answer) -> Answer {
     for trouble in &outcome.troubles {
         answer.warnings.push(trouble.what.clone().into());
         for command in &trouble.commands {
@@ -80,7 +82,7 @@ fn with_troubles(outcome: &Outcome, mut answer: Answer) -> Answer {
 }
 
 /// The answer of `init`.
-pub fn set_up(outcome: &Outcome) -> Answer {
+pub fn set_up(outcome: &InitOutcome) -> Answer {
     let (changes, listed) = changes(&outcome.steps, outcome.dry_run);
     let names = |agents: &[Agent]| agents.iter().map(|agent| agent.name()).collect::<Vec<_>>();
     let fetched = outcome.fetched.iter().map(|(remote, received)| {
@@ -94,7 +96,7 @@ pub fn set_up(outcome: &Outcome) -> Answer {
         false => Some(empirica("finding").arg(blank("<what you learned>"))),
     };
     let json = json!({
-        "hooks": outcome.how.map(How::name),
+        "hooks": outcome.how.map(HookPlacement::name),
         "hooks_folder": outcome.folder.as_ref().map(|path| path.display().to_string()),
         "remote": outcome.remote,
         "agents": names(&outcome.agents),
@@ -127,7 +129,7 @@ pub fn set_up(outcome: &Outcome) -> Answer {
 }
 
 /// What was set up, in a few lines.
-fn summary(outcome: &Outcome) -> String {
+fn summary(outcome: &InitOutcome) -> String {
     let mut out = match (outcome.was_set_up, &outcome.remote) {
         (true, _) => "Set up already.\n".to_owned(),
         (false, None) => "Set up: hooks, what git log shows.\n".to_owned(),
@@ -146,10 +148,10 @@ fn summary(outcome: &Outcome) -> String {
 }
 
 /// What came from a remote, or would be looked for there, in a line; nothing of one that failed.
-fn source((remote, received): &(String, Option<Result<Synced, String>>)) -> String {
+fn source((remote, received): &(String, Option<Result<RemoteSync, String>>)) -> String {
     let remote = safe::line(remote);
     let Some(received) = received else { return format!("would fetch the records of {remote}\n") };
-    let Ok(Synced { incoming, first, .. }) = received else { return String::new() };
+    let Ok(RemoteSync { incoming, first, .. }) = received else { return String::new() };
     let handoffs = format::count(incoming.handoffs.len(), "handoff");
     match incoming.records {
         0 if *first => format!("From {remote}: it has no records yet.\n"),
@@ -159,7 +161,7 @@ fn source((remote, received): &(String, Option<Result<Synced, String>>)) -> Stri
 }
 
 /// The answer of `deinit`.
-pub fn taken_back(outcome: &Outcome) -> Answer {
+pub fn taken_back(outcome: &InitOutcome) -> Answer {
     let (changes, mut text) = changes(&outcome.steps, outcome.dry_run);
     let said = match (changes.len(), outcome.dry_run) {
         (0, _) => "There was nothing to take back.".to_owned(),

@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use crate::context::Context;
-use crate::sync::remote::Trip;
-use crate::sync::run::{Leaves, Synced, destinations, is_nested};
+use crate::context::CommandContext;
+use crate::sync::remote::Sync;
+use crate::sync::run::{RemoteSync, SyncPolicy, destinations, is_nested};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::process::parent;
-use empirica_notes::git::remotes::Place;
-use empirica_notes::git::remotes::transfer::Manner;
+use empirica_notes::git::remotes::RemotePlace;
+use empirica_notes::git::remotes::transfer::TransferOptions;
 use empirica_notes::git::{Repository, parse_oid, remotes};
-use empirica_notes::store::{PREFIX, Standing, Store, parse_duration};
+use empirica_notes::store::{PREFIX, RefComparison, Store, parse_duration};
 
 /// How long it may take when `empirica.syncTimeout` does not say.
 const TIME: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ pub struct BeforePush {
 ///
 /// `remote` and `url` are the two arguments of the pre-push hook, `lines` what it reads. Does nothing for a dry run, for a
 /// mirror, and when the push names notes itself. Never asks the user anything. The store is to be in a hurry.
-pub fn before_push(context: &Context<'_>, remote: &str, url: &str, lines: &[String]) -> BeforePush {
+pub fn before_push(context: &CommandContext<'_>, remote: &str, url: &str, lines: &[String]) -> BeforePush {
     let (mut said, mut warnings) = (Vec::new(), Vec::new());
     if let Some(found) = taken_along(context, lines, remote) {
         let blocks = context.repo.config_bool("empirica.strict").unwrap_or(false);
@@ -52,20 +52,20 @@ pub fn before_push(context: &Context<'_>, remote: &str, url: &str, lines: &[Stri
 }
 
 fn sync(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     remote: &str,
     url: &str,
     lines: &[String],
     said: &mut Vec<String>,
     warnings: &mut Vec<String>,
-) -> Result<Option<Synced>> {
+) -> Result<Option<RemoteSync>> {
     let (repo, began) = (context.repo, Instant::now());
     if is_nested(context) || names_notes(context, lines, remote) {
         return Ok(None);
     }
-    let leaves = Leaves::configured(repo)?;
+    let leaves = SyncPolicy::configured(repo)?;
     let store = &context.store;
-    if leaves == Leaves::Nothing
+    if leaves == SyncPolicy::Nothing
         || !destinations(repo).iter().any(|name| name == remote || name == url)
         || store.refused(url).is_some()
     {
@@ -87,9 +87,13 @@ fn sync(
             .suggest("Your records are safe here. Send them when you have the time.")
             .command(empirica("sync")));
     }
-    let manner =
-        Manner { in_hook: true, plain_ssh: has_plain_ssh(context), shown: false, deadline: Some(began + time) };
-    let synced = Trip { store, place: &place, manner, leaves, allow_secret: false, redactions_alone: false }.travel(
+    let manner = TransferOptions {
+        in_hook: true,
+        plain_ssh: has_plain_ssh(context),
+        shown: false,
+        deadline: Some(began + time),
+    };
+    let synced = Sync { store, place: &place, manner, leaves, allow_secret: false, redactions_alone: false }.run(
         warnings,
         &mut |words| {
             said.push(words.to_owned());
@@ -99,14 +103,14 @@ fn sync(
 }
 
 /// Whether a push takes notes along itself. Git chose its values before: what it pushes itself would be refused after a push of ours.
-fn names_notes(context: &Context<'_>, lines: &[String], remote: &str) -> bool {
+fn names_notes(context: &CommandContext<'_>, lines: &[String], remote: &str) -> bool {
     let is_notes = |line: &String| line.split(' ').step_by(2).any(|word| word.starts_with("refs/notes/"));
     lines.iter().any(is_notes) || context.repo.config_bool(&format!("remote.{remote}.mirror")).unwrap_or(false)
 }
 
 /// What is to be said of a push that takes a secret of the notes along itself, whatever it calls them; `None` when it takes none. It is the
 /// user's push: it goes on, unless the user is strict.
-fn taken_along(context: &Context<'_>, lines: &[String], remote: &str) -> Option<String> {
+fn taken_along(context: &CommandContext<'_>, lines: &[String], remote: &str) -> Option<String> {
     if is_nested(context) {
         return None;
     }
@@ -149,7 +153,7 @@ pub(crate) fn time(repo: &Repository, warnings: &mut Vec<String>) -> Duration {
 }
 
 /// Whether something may leave that the remote lacks, as far as is known here. Asks nobody.
-fn is_new(store: &Store<'_>, place: &Place, leaves: Leaves, warnings: &mut Vec<String>) -> Result<bool> {
+fn is_new(store: &Store<'_>, place: &RemotePlace, leaves: SyncPolicy, warnings: &mut Vec<String>) -> Result<bool> {
     if store.unflushed() > 0 {
         let flushed = store.flush();
         warnings.extend(flushed.warnings);
@@ -158,7 +162,7 @@ fn is_new(store: &Store<'_>, place: &Place, leaves: Leaves, warnings: &mut Vec<S
         }
     }
     let held = store.held_back(&place.push);
-    let is_due = |standing: &Standing| {
+    let is_due = |standing: &RefComparison| {
         let is_held = standing.ours.as_ref() == held.get(&standing.name);
         standing.ours.is_some() && !is_held && !standing.equal && leaves.may(&standing.name)
     };
@@ -166,14 +170,14 @@ fn is_new(store: &Store<'_>, place: &Place, leaves: Leaves, warnings: &mut Vec<S
 }
 
 /// Whether ssh may be told not to ask: the user chose no ssh command.
-pub(crate) fn has_plain_ssh(context: &Context<'_>) -> bool {
+pub(crate) fn has_plain_ssh(context: &CommandContext<'_>) -> bool {
     let given = |name: &&str| context.env.get(name).is_some();
     let set = |key: &&str| context.repo.config(key).is_some();
     let chosen = ["GIT_SSH_COMMAND", "GIT_SSH", "GIT_SSH_VARIANT"].iter().any(given);
     !chosen && !["core.sshCommand", "ssh.variant"].iter().any(set)
 }
 
-fn words(synced: &Synced) -> Option<String> {
+fn words(synced: &RemoteSync) -> Option<String> {
     let (sent, received) = (synced.outgoing.records, synced.incoming.records);
     (sent + received > 0).then(|| format!("Notes synced with {}: sent {sent}, received {received}.", synced.remote))
 }

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use crate::sync::run::{Cargo, Leaves, RefSynced, Status, Synced, status};
+use crate::sync::run::{RefStatus, RefSync, RemoteSync, SyncPolicy, Transfer, status};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::fault;
 use empirica_notes::git::Oid;
 use empirica_notes::git::remotes::transfer;
-use empirica_notes::git::remotes::transfer::{Fetched, Manner, Pushed};
-use empirica_notes::git::remotes::{Place, is_partial};
-use empirica_notes::model::Shelf;
-use empirica_notes::store::{Leak, MARKDOWN_REF, Standing, Store, Travelling, data_ref, pause};
+use empirica_notes::git::remotes::transfer::{Fetched, Pushed, TransferOptions};
+use empirica_notes::git::remotes::{RemotePlace, is_partial};
+use empirica_notes::model::Namespace;
+use empirica_notes::store::{Leak, MARKDOWN_REF, RefComparison, Store, TransferLines, data_ref, pause};
 
 /// How often another one may be faster before we give up.
 const ROUNDS: u32 = 12;
@@ -19,15 +19,15 @@ const ROUNDS: u32 = 12;
 const PATIENCE: u32 = 3;
 
 /// An exchange with one remote.
-pub struct Trip<'t, 's> {
+pub struct Sync<'t, 's> {
     /// Whose records.
     pub store: &'t Store<'s>,
     /// Where.
-    pub place: &'t Place,
+    pub place: &'t RemotePlace,
     /// How git is run.
-    pub manner: Manner,
+    pub manner: TransferOptions,
     /// What may leave.
-    pub leaves: Leaves,
+    pub leaves: SyncPolicy,
     /// Whether what looks like a secret leaves as well.
     pub allow_secret: bool,
     /// Whether only redactions leave, and nothing else that was not sent before.
@@ -35,13 +35,13 @@ pub struct Trip<'t, 's> {
 }
 
 /// What travels, by ref.
-type Cargoes = BTreeMap<String, Travelling>;
+type TransferByRef = BTreeMap<String, TransferLines>;
 
-impl Trip<'_, '_> {
+impl Sync<'_, '_> {
     /// Fetches into the tracking refs and tells what would travel; what would be held back is a warning.
-    pub fn look(&self, warnings: &mut Vec<String>) -> Result<Synced> {
+    pub fn dry_run(&self, warnings: &mut Vec<String>) -> Result<RemoteSync> {
         let (standings, _) = self.fetch()?;
-        let (mut incoming, mut outgoing) = (Cargoes::new(), Cargoes::new());
+        let (mut incoming, mut outgoing) = (TransferByRef::new(), TransferByRef::new());
         for standing in &standings {
             let (came, went) = self.store.travelling(standing)?;
             incoming.insert(standing.name.clone(), came);
@@ -60,15 +60,15 @@ impl Trip<'_, '_> {
     }
 
     /// Fetches and tells how our refs stand beside the remote's. All that uniting needs is here afterwards.
-    fn fetch(&self) -> Result<(Vec<Standing>, Fetched)> {
+    fn fetch(&self) -> Result<(Vec<RefComparison>, Fetched)> {
         let repo = self.store.repo();
-        let fetch = |whole| -> Result<(Vec<Standing>, Fetched)> {
+        let fetch = |whole| -> Result<(Vec<RefComparison>, Fetched)> {
             let fetched = transfer::fetch(repo, self.place, &self.manner, whole)?;
             Ok((self.store.standing(&self.place.tracking, Some(&fetched.present))?, fetched))
         };
-        let differs = |standing: &Standing| !standing.equal && standing.theirs.is_some();
+        let differs = |standing: &RefComparison| !standing.equal && standing.theirs.is_some();
         let found = fetch(false);
-        let lacks = |found: &Result<(Vec<Standing>, Fetched)>| match found {
+        let lacks = |found: &Result<(Vec<RefComparison>, Fetched)>| match found {
             Ok((standings, _)) => standings.iter().any(|s| differs(s) && !self.store.is_whole(s)),
             // a tree that is not here
             Err(error) => error.kind() == empirica_notes::error::Kind::Storage,
@@ -78,8 +78,8 @@ impl Trip<'_, '_> {
 
     /// Fetches, unites and pushes until the remote has all that may leave. A tracking ref that still leads to what is redacted
     /// here does not stay.
-    pub fn travel(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<Synced> {
-        let travelled = self.travel_on(warnings, say);
+    pub fn run(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<RemoteSync> {
+        let travelled = self.run_once(warnings, say);
         let left = self.store.forget_tracking(&self.place.tracking);
         let mut synced = travelled?;
         synced.unredacted = left?;
@@ -89,9 +89,9 @@ impl Trip<'_, '_> {
         Ok(synced)
     }
 
-    fn travel_on(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<Synced> {
+    fn run_once(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<RemoteSync> {
         let store = self.store;
-        let (mut incoming, mut sent) = (Cargoes::new(), Cargoes::new());
+        let (mut incoming, mut sent) = (TransferByRef::new(), TransferByRef::new());
         let mut first = false;
         let mut refused: BTreeMap<String, String> = BTreeMap::new();
         let mut outrun: BTreeMap<String, (Option<Oid>, u32)> = BTreeMap::new();
@@ -100,7 +100,7 @@ impl Trip<'_, '_> {
             let (standings, fetched) = self.fetch()?;
             fault::step("sync: fetched");
             first |= round == 1 && is_first(&standings);
-            let mut outgoing = Cargoes::new();
+            let mut outgoing = TransferByRef::new();
             for standing in standings.iter().filter(|standing| !standing.equal) {
                 let (came, went) = store.travelling(standing)?;
                 add(incoming.entry(standing.name.clone()).or_default(), came);
@@ -119,7 +119,7 @@ impl Trip<'_, '_> {
             let held_tips =
                 standings.iter().filter(|s| held.contains(&s.name)).filter_map(|s| Some((s.name.clone(), s.ours?)));
             store.remember_held_back(&self.place.push, &held_tips.collect());
-            let due: Vec<&Standing> = standings
+            let due: Vec<&RefComparison> = standings
                 .iter()
                 .filter(|s| !s.equal && may(&s.name) && !held.contains(&s.name) && !refused.contains_key(&s.name))
                 .collect();
@@ -189,7 +189,7 @@ impl Trip<'_, '_> {
     /// The refs that must not be pushed, because a secret would leave with them. The Markdown says what the handoffs say.
     fn held(
         &self,
-        standings: &[Standing],
+        standings: &[RefComparison],
         secret: &mut Option<Leak>,
         warnings: &mut Vec<String>,
     ) -> Result<BTreeSet<String>> {
@@ -207,7 +207,7 @@ impl Trip<'_, '_> {
             }
             let Some(found) = found.into_iter().next() else { continue };
             held.insert(standing.name.clone());
-            if standing.name == data_ref(Shelf::Handoffs) {
+            if standing.name == data_ref(Namespace::Handoffs) {
                 held.insert(MARKDOWN_REF.to_owned());
             }
             secret.get_or_insert(found);
@@ -215,48 +215,48 @@ impl Trip<'_, '_> {
         Ok(held)
     }
 
-    fn first_words(&self, outgoing: &Cargoes) -> String {
+    fn first_words(&self, outgoing: &TransferByRef) -> String {
         let leaving = outgoing.iter().filter(|(name, _)| self.leaves.may(name)).map(|(_, travelling)| travelling);
         let kinds: Vec<String> =
-            Cargo::new(leaving).kinds.iter().map(|(kind, n)| format!("{} {n}", kind.replace('_', " "))).collect();
+            Transfer::new(leaving).kinds.iter().map(|(kind, n)| format!("{} {n}", kind.replace('_', " "))).collect();
         let kinds = if kinds.is_empty() { "notes".to_owned() } else { kinds.join(", ") };
         format!("{} has no notes of this kind yet; publishing there: {kinds}", self.place.name)
     }
 
     fn synced(
         &self,
-        standings: &[Standing],
-        incoming: &Cargoes,
-        outgoing: &Cargoes,
+        standings: &[RefComparison],
+        incoming: &TransferByRef,
+        outgoing: &TransferByRef,
         rounds: u32,
         first: bool,
-    ) -> Synced {
-        let size = |cargoes: &Cargoes, name: &str| {
+    ) -> RemoteSync {
+        let size = |cargoes: &TransferByRef, name: &str| {
             cargoes.get(name).map_or(0, |t| if name == MARKDOWN_REF { t.notes } else { t.lines.len() })
         };
-        let refs: Vec<RefSynced> = standings
+        let refs: Vec<RefSync> = standings
             .iter()
             .map(|standing| {
                 let (came, went) = (size(incoming, &standing.name), size(outgoing, &standing.name));
                 let status = status(standing, came > 0, went > 0, self.leaves);
-                let outgoing = if status == Status::Kept || status == Status::Received { 0 } else { went };
-                RefSynced { name: standing.name.clone(), status, incoming: came, outgoing }
+                let outgoing = if status == RefStatus::Kept || status == RefStatus::Received { 0 } else { went };
+                RefSync { name: standing.name.clone(), status, incoming: came, outgoing }
             })
             .collect();
         let left = outgoing.iter().filter(|(name, _)| self.leaves.may(name)).map(|(_, travelling)| travelling);
-        Synced {
+        RemoteSync {
             remote: self.place.name.clone(),
             first,
             rounds,
             refs,
-            incoming: Cargo::new(incoming.values()),
-            outgoing: Cargo::new(left),
+            incoming: Transfer::new(incoming.values()),
+            outgoing: Transfer::new(left),
             unredacted: Vec::new(),
         }
     }
 
     /// What is wrong although the rest went well.
-    fn ended(&self, synced: Synced, refused: BTreeMap<String, String>, secret: Option<Leak>) -> Result<Synced> {
+    fn ended(&self, synced: RemoteSync, refused: BTreeMap<String, String>, secret: Option<Leak>) -> Result<RemoteSync> {
         let words = refused.iter().next();
         self.store.remember_refusal(&self.place.push, words.map(|(_, words)| words.as_str()));
         if let Some((name, words)) = words {
@@ -292,18 +292,18 @@ fn leaks(leak: &Leak, then: &str) -> Error {
     leak.remedies().into_iter().fold(error, Error::command)
 }
 
-fn is_first(standings: &[Standing]) -> bool {
+fn is_first(standings: &[RefComparison]) -> bool {
     standings.iter().all(|standing| standing.theirs.is_none())
 }
 
-fn add(to: &mut Travelling, more: Travelling) {
+fn add(to: &mut TransferLines, more: TransferLines) {
     to.lines.extend(more.lines);
     to.lines.sort();
     to.lines.dedup();
     to.notes = to.notes.max(more.notes);
 }
 
-fn merged(mut all: Cargoes, more: &Cargoes) -> Cargoes {
+fn merged(mut all: TransferByRef, more: &TransferByRef) -> TransferByRef {
     for (name, travelling) in more {
         add(all.entry(name.clone()).or_default(), travelling.clone());
     }

@@ -4,23 +4,23 @@ use crate::sync::before_push;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use empirica_notes::error::{Error, Result, blank, empirica, text};
 use empirica_notes::format;
 use empirica_notes::git::Repository;
 use empirica_notes::git::remotes;
-use empirica_notes::git::remotes::Place;
+use empirica_notes::git::remotes::RemotePlace;
 use empirica_notes::git::remotes::transfer;
-use empirica_notes::git::remotes::transfer::Manner;
-use empirica_notes::model::{Body, Shelf};
-use empirica_notes::store::{MARKDOWN_REF, Standing, Travelling, data_ref};
+use empirica_notes::git::remotes::transfer::TransferOptions;
+use empirica_notes::model::{Body, Namespace};
+use empirica_notes::store::{MARKDOWN_REF, RefComparison, TransferLines, data_ref};
 
 pub use crate::sync::before_push::{BeforePush, before_push};
-pub(crate) use crate::sync::remote::Trip;
+pub(crate) use crate::sync::remote::Sync;
 
 /// What is asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct SyncRequest {
     /// A remote's name or a URL; `None`: as configured.
     pub remote: Option<String>,
     /// Fetch into the tracking refs and tell what would travel; change nothing of ours and push nothing.
@@ -35,9 +35,9 @@ pub struct Request {
 
 /// What was done.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct SyncOutcome {
     /// One a remote, in the order they were asked for.
-    pub remotes: Vec<Synced>,
+    pub remotes: Vec<RemoteSync>,
     /// Whether nothing was changed.
     pub dry_run: bool,
     /// What the user should know.
@@ -46,7 +46,7 @@ pub struct Outcome {
 
 /// What was exchanged with one remote.
 #[derive(Debug, Default)]
-pub struct Synced {
+pub struct RemoteSync {
     /// The remote, as the user knows it.
     pub remote: String,
     /// Whether the remote had no notes of ours before.
@@ -54,22 +54,22 @@ pub struct Synced {
     /// How often it took to fetch; 1 when nobody was faster.
     pub rounds: u32,
     /// One for each of our four refs.
-    pub refs: Vec<RefSynced>,
+    pub refs: Vec<RefSync>,
     /// What came in.
-    pub incoming: Cargo,
+    pub incoming: Transfer,
     /// What went out.
-    pub outgoing: Cargo,
+    pub outgoing: Transfer,
     /// Our refs that hold there what was redacted here.
     pub unredacted: Vec<String>,
 }
 
 /// What became of one ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefSynced {
+pub struct RefSync {
     /// Its full name.
     pub name: String,
     /// In a word.
-    pub status: Status,
+    pub status: RefStatus,
     /// How many records came in; notes, for the Markdown.
     pub incoming: usize,
     /// How many went out.
@@ -78,7 +78,7 @@ pub struct RefSynced {
 
 /// What became of a ref, or would.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum RefStatus {
     /// Both had the same.
     Unchanged,
     /// Something came in.
@@ -91,45 +91,45 @@ pub enum Status {
     Kept,
 }
 
-impl Status {
+impl RefStatus {
     /// The word of it.
     pub fn word(self) -> &'static str {
         match self {
-            Status::Unchanged => "unchanged",
-            Status::Received => "received",
-            Status::Sent => "sent",
-            Status::Exchanged => "exchanged",
-            Status::Kept => "kept",
+            RefStatus::Unchanged => "unchanged",
+            RefStatus::Received => "received",
+            RefStatus::Sent => "sent",
+            RefStatus::Exchanged => "exchanged",
+            RefStatus::Kept => "kept",
         }
     }
 }
 
 /// Records that travel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cargo {
+pub struct Transfer {
     /// How many records, each counted once.
     pub records: usize,
     /// How many of each kind; kinds this version does not know under their own names.
     pub kinds: BTreeMap<String, usize>,
     /// The handoffs among them, oldest first.
-    pub handoffs: Vec<Named>,
+    pub handoffs: Vec<TransferredHandoff>,
 }
 
 /// A handoff that travels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub struct Named {
+pub struct TransferredHandoff {
     pub id: String,
     pub ai: String,
     pub task: String,
 }
 
-impl Cargo {
-    pub(crate) fn new<'t>(all: impl Iterator<Item = &'t Travelling>) -> Self {
+impl Transfer {
+    pub(crate) fn new<'t>(all: impl Iterator<Item = &'t TransferLines>) -> Self {
         let mut lines: Vec<_> = all.flat_map(|travelling| &travelling.lines).filter(|line| line.id.is_some()).collect();
         lines.sort();
         lines.dedup_by(|a, b| a.id == b.id);
-        let mut cargo = Cargo { records: lines.len(), ..Default::default() };
+        let mut cargo = Transfer { records: lines.len(), ..Default::default() };
         for line in lines {
             let record = format::record::decode(&line.bytes);
             let kind = record.as_ref().map_or_else(|| kind_of(&line.bytes), |record| record.body.kind().to_owned());
@@ -138,7 +138,7 @@ impl Cargo {
                 && let Body::Handoff(handoff) = &record.body
             {
                 let id = record.head.id.as_str().to_owned();
-                cargo.handoffs.push(Named { id, ai: record.head.ai.clone(), task: handoff.task.clone() });
+                cargo.handoffs.push(TransferredHandoff { id, ai: record.head.ai.clone(), task: handoff.task.clone() });
             }
         }
         cargo
@@ -153,7 +153,7 @@ fn kind_of(line: &[u8]) -> String {
 
 /// `empirica.sync`: what may leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leaves {
+pub enum SyncPolicy {
     /// Everything.
     All,
     /// Handoffs, and their Markdown.
@@ -162,13 +162,13 @@ pub enum Leaves {
     Nothing,
 }
 
-impl Leaves {
+impl SyncPolicy {
     /// As configured; everything when it is not.
     pub fn configured(repo: &Repository) -> Result<Self> {
         match repo.config("empirica.sync").as_deref() {
-            None | Some("all" | "true") => Ok(Leaves::All),
-            Some("handoffs") => Ok(Leaves::Handoffs),
-            Some("off" | "false") => Ok(Leaves::Nothing),
+            None | Some("all" | "true") => Ok(SyncPolicy::All),
+            Some("handoffs") => Ok(SyncPolicy::Handoffs),
+            Some("off" | "false") => Ok(SyncPolicy::Nothing),
             Some(other) => Err(Error::refused(format!("empirica.sync is '{other}'"))
                 .reason("it can be all, handoffs or off")
                 .suggest("Set it to one of these.")
@@ -180,9 +180,9 @@ impl Leaves {
     /// Whether a ref may leave.
     pub fn may(self, name: &str) -> bool {
         match self {
-            Leaves::All => true,
-            Leaves::Handoffs => name == MARKDOWN_REF || name == data_ref(Shelf::Handoffs),
-            Leaves::Nothing => false,
+            SyncPolicy::All => true,
+            SyncPolicy::Handoffs => name == MARKDOWN_REF || name == data_ref(Namespace::Handoffs),
+            SyncPolicy::Nothing => false,
         }
     }
 }
@@ -195,39 +195,42 @@ pub fn destinations(repo: &Repository) -> Vec<String> {
 }
 
 /// Syncs with a remote, or with all that are configured. `say` gets what is to be known before something leaves.
-pub fn run(context: &Context<'_>, request: &Request, say: &mut dyn FnMut(&str)) -> Result<Outcome> {
+pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn FnMut(&str)) -> Result<SyncOutcome> {
     let store = &context.store;
-    let leaves = Leaves::configured(context.repo)?;
+    let leaves = SyncPolicy::configured(context.repo)?;
     let names = request.remote.clone().map_or_else(|| destinations(context.repo), |name| vec![name]);
     if names.is_empty() {
         return Err(no_remote(context.repo));
     }
-    let places = names.iter().map(|name| remotes::place(context.repo, name)).collect::<Result<Vec<Place>>>()?;
-    let mut outcome = Outcome { dry_run: request.dry_run, ..Default::default() };
+    let places = names.iter().map(|name| remotes::place(context.repo, name)).collect::<Result<Vec<RemotePlace>>>()?;
+    let mut outcome = SyncOutcome { dry_run: request.dry_run, ..Default::default() };
     if !request.dry_run {
-        outcome.warnings = store.settle();
+        outcome.warnings = store.reconcile();
         let flushed = store.flush();
         outcome.warnings.extend(flushed.warnings);
         if let Some(error) = flushed.degraded {
             outcome.warnings.push(format!("what waits in the log could not be written to the notes: {error}"));
         }
     }
-    if leaves == Leaves::Nothing {
+    if leaves == SyncPolicy::Nothing {
         outcome.warnings.push("empirica.sync is off: what others shared was fetched, and nothing leaves".to_owned());
     }
     let mut failed = None;
     for mut place in places {
         place.name = empirica_secrets::redact_text(&place.name).map_or(place.name, |(name, _)| name);
-        let manner = Manner {
+        let manner = TransferOptions {
             shown: request.shown,
             in_hook: request.unattended,
             plain_ssh: request.unattended && before_push::has_plain_ssh(context),
             ..Default::default()
         };
-        let trip =
-            Trip { store, place: &place, manner, leaves, allow_secret: request.allow_secret, redactions_alone: false };
-        let synced =
-            if request.dry_run { trip.look(&mut outcome.warnings) } else { trip.travel(&mut outcome.warnings, say) };
+        let exchange =
+            Sync { store, place: &place, manner, leaves, allow_secret: request.allow_secret, redactions_alone: false };
+        let synced = if request.dry_run {
+            exchange.dry_run(&mut outcome.warnings)
+        } else {
+            exchange.run(&mut outcome.warnings, say)
+        };
         match synced {
             Ok(synced) => outcome.remotes.push(synced),
             // the others shall have it all the same
@@ -235,21 +238,26 @@ pub fn run(context: &Context<'_>, request: &Request, say: &mut dyn FnMut(&str)) 
         }
     }
     if !request.dry_run {
-        outcome.warnings.extend(store.settle());
+        outcome.warnings.extend(store.reconcile());
     }
     failed.map_or(Ok(outcome), Err)
 }
 
 /// Fetches what each remote has and unites it; nothing leaves. Each has the time of `empirica.syncTimeout`, and nobody is asked anything.
-pub fn receive(context: &Context<'_>, names: Vec<String>, warnings: &mut Vec<String>) -> Vec<(String, Result<Synced>)> {
+pub fn receive(
+    context: &CommandContext<'_>,
+    names: Vec<String>,
+    warnings: &mut Vec<String>,
+) -> Vec<(String, Result<RemoteSync>)> {
     let (store, time) = (&context.store, before_push::time(context.repo, warnings));
     let mut one = |name: &str, shown: &str| {
-        let place = Place { name: shown.to_owned(), ..remotes::place(context.repo, name)? };
+        let place = RemotePlace { name: shown.to_owned(), ..remotes::place(context.repo, name)? };
         let deadline = Some(Instant::now() + time);
-        let manner = Manner { in_hook: true, plain_ssh: before_push::has_plain_ssh(context), shown: false, deadline };
-        let leaves = Leaves::Nothing;
-        Trip { store, place: &place, manner, leaves, allow_secret: false, redactions_alone: false }
-            .travel(warnings, &mut |_| {})
+        let manner =
+            TransferOptions { in_hook: true, plain_ssh: before_push::has_plain_ssh(context), shown: false, deadline };
+        let leaves = SyncPolicy::Nothing;
+        Sync { store, place: &place, manner, leaves, allow_secret: false, redactions_alone: false }
+            .run(warnings, &mut |_| {})
     };
     let named = names.into_iter().map(|name| {
         let shown = empirica_secrets::redact_text(&name).map_or_else(|| name.clone(), |(shown, _)| shown);
@@ -276,17 +284,17 @@ fn no_remote(repo: &Repository) -> Error {
 }
 
 /// The status that follows from what travelled.
-pub(crate) fn status(standing: &Standing, incoming: bool, outgoing: bool, leaves: Leaves) -> Status {
+pub(crate) fn status(standing: &RefComparison, incoming: bool, outgoing: bool, leaves: SyncPolicy) -> RefStatus {
     match (incoming, outgoing && leaves.may(&standing.name)) {
-        (true, true) => Status::Exchanged,
-        (true, false) => Status::Received,
-        (false, true) => Status::Sent,
-        (false, false) if outgoing => Status::Kept,
-        (false, false) => Status::Unchanged,
+        (true, true) => RefStatus::Exchanged,
+        (true, false) => RefStatus::Received,
+        (false, true) => RefStatus::Sent,
+        (false, false) if outgoing => RefStatus::Kept,
+        (false, false) => RefStatus::Unchanged,
     }
 }
 
 /// Whether a process of ours was started by git that was started by us.
-pub(crate) fn is_nested(context: &Context<'_>) -> bool {
+pub(crate) fn is_nested(context: &CommandContext<'_>) -> bool {
     context.env.get(transfer::GUARD).is_some()
 }

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::sync::run::{Cargo, Outcome, Synced};
+use crate::sync::run::{RemoteSync, SyncOutcome, Transfer};
 
 /// The answer of `sync`.
-pub fn answer(outcome: &Outcome) -> Answer {
+pub fn answer(outcome: &SyncOutcome) -> Answer {
     let remotes: Vec<Value> = outcome.remotes.iter().map(remote).collect();
     let text: String = outcome.remotes.iter().map(|synced| text(synced, outcome.dry_run)).collect();
     let mut answer =
@@ -18,7 +18,7 @@ pub fn answer(outcome: &Outcome) -> Answer {
     answer
 }
 
-fn remote(synced: &Synced) -> Value {
+fn remote(synced: &RemoteSync) -> Value {
     let refs: Vec<Value> = synced
         .refs
         .iter()
@@ -35,7 +35,7 @@ fn remote(synced: &Synced) -> Value {
 }
 
 /// Records that travel, as JSON.
-pub fn cargo(cargo: &Cargo) -> Value {
+pub fn cargo(cargo: &Transfer) -> Value {
     let kinds: Vec<Value> = cargo.kinds.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
     let handoffs: Vec<Value> = cargo
         .handoffs
@@ -45,14 +45,14 @@ pub fn cargo(cargo: &Cargo) -> Value {
     json!({"records": cargo.records, "kinds": kinds, "handoffs": handoffs})
 }
 
-fn text(synced: &Synced, dry_run: bool) -> String {
+fn text(synced: &RemoteSync, dry_run: bool) -> String {
     let name = safe::line(&synced.remote);
     let changed = synced.refs.iter().any(|r| r.incoming + r.outgoing > 0);
     if !changed {
         return format!("{name}: nothing new.\n");
     }
     let (sent, received) = if dry_run { ("to be sent", "to be received") } else { ("sent", "received") };
-    let count = |cargo: &Cargo| format::count(cargo.records, "record");
+    let count = |cargo: &Transfer| format::count(cargo.records, "record");
     let mut out = format!("{name}: {} {sent}, {} {received}.\n", count(&synced.outgoing), count(&synced.incoming));
     for (word, cargo) in [(sent, &synced.outgoing), (received, &synced.incoming)] {
         if cargo.records == 0 {

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::context::names;
 use crate::index::Index;
 use crate::task::state;
-use crate::task::state::Standing;
+use crate::task::state::TaskState;
 use empirica_notes::error::{Command, Error, Result, blank, empirica};
 use empirica_notes::model::{Body, Id, Record};
 use empirica_notes::store::Scan;
@@ -16,11 +16,11 @@ use empirica_notes::store::Scan;
 #[allow(missing_docs)]
 pub struct Task {
     pub task_id: String,
-    pub standing: Standing,
+    pub standing: TaskState,
 }
 
 /// Where a task stands; `None` for one of which nothing is stored.
-pub fn standing(context: &Context<'_>, task: &str) -> Result<Option<Standing>> {
+pub fn standing(context: &CommandContext<'_>, task: &str) -> Result<Option<TaskState>> {
     let index = context.index()?;
     let ids: Vec<Id> = index.of_tasks(Some(task))?.into_iter().map(|(_, id)| id).collect();
     if ids.is_empty() {
@@ -41,16 +41,16 @@ pub fn about(index: &Index<'_>, handoffs: &[Id]) -> Result<Scan> {
 }
 
 /// One task.
-pub fn show(context: &Context<'_>, given: &str) -> Result<(Task, Vec<String>)> {
-    let warnings = context.store.settle();
+pub fn show(context: &CommandContext<'_>, given: &str) -> Result<(Task, Vec<String>)> {
+    let warnings = context.store.reconcile();
     let task_id = names::task(context, given)?;
     let standing = standing(context, &task_id)?.ok_or_else(Error::unstored)?;
     Ok((Task { task_id, standing }, warnings))
 }
 
 /// The tasks, what happened last first; `open_only` those that are not complete.
-pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Task>, Vec<String>)> {
-    let warnings = context.store.settle();
+pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<Task>, Vec<String>)> {
+    let warnings = context.store.reconcile();
     let index = context.index()?;
     let found = index.of_tasks(None)?;
     let ids: Vec<Id> = found.iter().map(|(_, id)| id.clone()).collect();
@@ -77,7 +77,7 @@ pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Task>, Vec<St
         standing: state::standing(&records, &aside),
     };
     let mut out: Vec<Task> = of_task.into_iter().map(standing).collect();
-    out.retain(|task| !open_only || task.standing.status != state::Status::Complete);
+    out.retain(|task| !open_only || task.standing.status != state::TaskStatus::Complete);
     out.sort_by(|a, b| last(b).cmp(&last(a)));
     Ok((out, warnings))
 }
@@ -87,18 +87,18 @@ fn last(task: &Task) -> Option<&Id> {
 }
 
 /// The command that resolves an escalated task.
-pub fn resolve_command(standing: &Standing) -> Option<Command> {
+pub fn resolve_command(standing: &TaskState) -> Option<Command> {
     let step = standing.escalation()?;
     let handoff = match &step.deed {
-        state::Deed::Accept(accept) => &accept.of,
+        state::TaskAction::Accept(accept) => &accept.of,
         _ => &step.head.id,
     };
     Some(empirica("accept").arg(handoff.short()).option("--resolution", blank("<how it was resolved>")))
 }
 
 /// Refuses what would go on with an escalated task. `kind` is what is to be handed over.
-pub fn may_go_on(task: &str, standing: &Standing, kind: &str) -> Result<()> {
-    if standing.status != state::Status::Escalated || (kind == "escalation" && !standing.is_with_a_person()) {
+pub fn may_go_on(task: &str, standing: &TaskState, kind: &str) -> Result<()> {
+    if standing.status != state::TaskStatus::Escalated || (kind == "escalation" && !standing.is_with_a_person()) {
         return Ok(());
     }
     let Some((step, resolve)) = standing.escalation().zip(resolve_command(standing)) else {

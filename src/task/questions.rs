@@ -1,20 +1,20 @@
 //! What the receivers of handoffs ask, and the answers.
 
 use empirica_notes::error::{Command, blank, empirica};
-use empirica_notes::model::{Body, Head, Id, Record};
+use empirica_notes::model::{Body, Envelope, Id, Record};
 
 /// A question of a receiver.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
 pub struct Question {
     /// The acknowledgement that asks it, with its envelope.
-    pub asked: Head,
+    pub asked: Envelope,
     pub handoff: Id,
     /// Which of the acknowledgement's, from 1.
     pub number: u32,
     pub text: String,
     /// The newest answer, with its envelope.
-    pub answer: Option<(Head, String)>,
+    pub answer: Option<(Envelope, String)>,
 }
 
 impl Question {

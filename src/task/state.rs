@@ -8,11 +8,11 @@ use serde::Serialize;
 use crate::task::handoffs;
 use crate::task::questions::{Question, questions};
 use empirica_notes::model::accept::Answer;
-use empirica_notes::model::{Accept, Body, Handoff, Head, Id, Record, Verdict};
+use empirica_notes::model::{Accept, Body, Envelope, Handoff, Id, Record, Verdict};
 
 /// What somebody did for the task.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Deed {
+pub enum TaskAction {
     /// It was handed over; `true` when a newer handoff took the place of this one.
     Handoff(Box<Handoff>, bool),
     /// A handoff was taken up.
@@ -23,21 +23,21 @@ pub enum Deed {
 
 /// Something that happened to the task, and who did it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct TaskEvent {
     /// Who, when, in which session.
-    pub head: Head,
+    pub head: Envelope,
     /// What.
-    pub deed: Deed,
+    pub deed: TaskAction,
 }
 
-impl Step {
+impl TaskEvent {
     /// The decision it states: a report's, an acknowledgement's; an escalation is one.
     pub fn decision(&self) -> Option<Verdict> {
         match &self.deed {
-            Deed::Handoff(handoff, _) if handoff.kind == "escalation" => Some(Verdict::Escalate),
-            Deed::Handoff(handoff, _) => handoffs::text(handoff, "/manager_decision").and_then(Verdict::parse),
-            Deed::Accept(accept) => accept.decision,
-            Deed::Answer(_) => None,
+            TaskAction::Handoff(handoff, _) if handoff.kind == "escalation" => Some(Verdict::Escalate),
+            TaskAction::Handoff(handoff, _) => handoffs::text(handoff, "/manager_decision").and_then(Verdict::parse),
+            TaskAction::Accept(accept) => accept.decision,
+            TaskAction::Answer(_) => None,
         }
     }
 }
@@ -46,7 +46,7 @@ impl Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub enum Status {
+pub enum TaskStatus {
     /// It can.
     Open,
     /// A person must resolve it first.
@@ -55,22 +55,22 @@ pub enum Status {
     Complete,
 }
 
-impl Status {
+impl TaskStatus {
     /// The word used in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Status::Open => "open",
-            Status::Escalated => "escalated",
-            Status::Complete => "complete",
+            TaskStatus::Open => "open",
+            TaskStatus::Escalated => "escalated",
+            TaskStatus::Complete => "complete",
         }
     }
 }
 
 /// A task as it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Standing {
+pub struct TaskState {
     /// Whether work can go on.
-    pub status: Status,
+    pub status: TaskStatus,
     /// What it is about: what its first handoff that says so says; possibly nothing.
     pub title: String,
     /// The round that was reported last; 0 before the first.
@@ -85,13 +85,13 @@ pub struct Standing {
     /// What its receivers asked.
     pub questions: Vec<Question>,
     /// What happened, oldest first.
-    pub steps: Vec<Step>,
+    pub steps: Vec<TaskEvent>,
     /// The places of the steps in the order in which they count: a handoff that was written anew stands where the first one
     /// stood, and what names another comes after that, whatever the clocks said.
     pub order: Vec<usize>,
 }
 
-impl Standing {
+impl TaskState {
     /// The questions nobody has answered.
     pub fn open_questions(&self) -> impl Iterator<Item = &Question> {
         self.questions.iter().filter(|question| question.answer.is_none())
@@ -105,19 +105,21 @@ impl Standing {
     /// The same without one that is written anew.
     pub fn chain_without(&self, id: Option<&Id>) -> Vec<&Handoff> {
         let step = |at: &usize| match &self.steps[*at] {
-            Step { head, deed: Deed::Handoff(handoff, false) } if Some(&head.id) != id => Some(handoff.as_ref()),
+            TaskEvent { head, deed: TaskAction::Handoff(handoff, false) } if Some(&head.id) != id => {
+                Some(handoff.as_ref())
+            }
             _ => None,
         };
         self.order.iter().filter_map(step).collect()
     }
 
     /// The steps in the order in which they count.
-    pub fn in_order(&self) -> impl Iterator<Item = &Step> {
+    pub fn in_order(&self) -> impl Iterator<Item = &TaskEvent> {
         self.order.iter().map(|at| &self.steps[*at])
     }
 
     /// The step that tells most of why it is escalated.
-    pub fn escalation(&self) -> Option<&Step> {
+    pub fn escalation(&self) -> Option<&TaskEvent> {
         self.escalated.first().map(|at| &self.steps[*at])
     }
 
@@ -127,7 +129,7 @@ impl Standing {
         self.escalated.iter().any(|at| {
             let step = &self.steps[*at];
             let of = match &step.deed {
-                Deed::Accept(accept) => &accept.of,
+                TaskAction::Accept(accept) => &accept.of,
                 _ => &step.head.id,
             };
             root(&self.steps, of) == named
@@ -142,19 +144,19 @@ impl Standing {
     /// Whom the task waits for: the receiver of its newest handoff, when that was named.
     pub fn waits_for(&self) -> Option<&str> {
         let newest = self.steps.iter().rev().find_map(|step| match &step.deed {
-            Deed::Handoff(handoff, false) => Some(handoff),
+            TaskAction::Handoff(handoff, false) => Some(handoff),
             _ => None,
         });
-        newest?.to.as_deref().filter(|_| self.status != Status::Complete)
+        newest?.to.as_deref().filter(|_| self.status != TaskStatus::Complete)
     }
 }
 
-fn is_kind(step: &Step, kind: &str) -> bool {
-    matches!(&step.deed, Deed::Handoff(handoff, _) if handoff.kind == kind)
+fn is_kind(step: &TaskEvent, kind: &str) -> bool {
+    matches!(&step.deed, TaskAction::Handoff(handoff, _) if handoff.kind == kind)
 }
 
 /// In which order steps count: by the id of what they stand for or come after, then by their own.
-fn order(steps: &[Step]) -> Vec<usize> {
+fn order(steps: &[TaskEvent]) -> Vec<usize> {
     let at_of: BTreeMap<&Id, usize> = steps.iter().enumerate().map(|(at, step)| (&step.head.id, at)).collect();
     let mut keys: Vec<(&Id, &Id)> = steps.iter().map(|step| (&step.head.id, &step.head.id)).collect();
     // as often as one can name another that names another
@@ -162,8 +164,10 @@ fn order(steps: &[Step]) -> Vec<usize> {
         let mut changed = false;
         for (at, step) in steps.iter().enumerate() {
             let key = match &step.deed {
-                Deed::Handoff(handoff, _) => handoff.regenerates.as_ref().and_then(|of| Some(keys[*at_of.get(of)?].0)),
-                Deed::Accept(Accept { of, .. }) | Deed::Answer(Answer { of, .. }) => {
+                TaskAction::Handoff(handoff, _) => {
+                    handoff.regenerates.as_ref().and_then(|of| Some(keys[*at_of.get(of)?].0))
+                }
+                TaskAction::Accept(Accept { of, .. }) | TaskAction::Answer(Answer { of, .. }) => {
                     at_of.get(of).map(|named| keys[*named].0.max(&step.head.id))
                 }
             };
@@ -177,17 +181,17 @@ fn order(steps: &[Step]) -> Vec<usize> {
         }
     }
     // what names another comes after it also where both have one key
-    let is_reply = |at: usize| !matches!(steps[at].deed, Deed::Handoff(..)) && keys[at].0 != &steps[at].head.id;
+    let is_reply = |at: usize| !matches!(steps[at].deed, TaskAction::Handoff(..)) && keys[at].0 != &steps[at].head.id;
     let mut out: Vec<usize> = (0..steps.len()).collect();
     out.sort_by(|a, b| (keys[*a].0, is_reply(*a), keys[*a].1).cmp(&(keys[*b].0, is_reply(*b), keys[*b].1)));
     out
 }
 
 /// The handoff that one was written anew for in the end, among these.
-fn root<'s>(steps: &'s [Step], mut id: &'s Id) -> &'s Id {
+fn root<'s>(steps: &'s [TaskEvent], mut id: &'s Id) -> &'s Id {
     for _ in 0..steps.len() {
         let of = steps.iter().find(|step| step.head.id == *id).and_then(|step| match &step.deed {
-            Deed::Handoff(handoff, _) => handoff.regenerates.as_ref(),
+            TaskAction::Handoff(handoff, _) => handoff.regenerates.as_ref(),
             _ => None,
         });
         match of {
@@ -203,46 +207,46 @@ fn root<'s>(steps: &'s [Step], mut id: &'s Id) -> &'s Id {
 ///
 /// A COMPLETE ends the task until a handoff of the protocol or another decision opens it again. An escalation, or the
 /// decision to escalate, holds it up until a resolution that names it; a resolution of any settles mere decisions as well.
-pub fn standing(records: &[&Record], aside: &BTreeSet<Id>) -> Standing {
+pub fn standing(records: &[&Record], aside: &BTreeSet<Id>) -> TaskState {
     let deed = |record: &Record| match &record.body {
-        Body::Handoff(handoff) => Some(Deed::Handoff(handoff.clone(), aside.contains(&record.head.id))),
-        Body::Accept(accept) => Some(Deed::Accept(accept.clone())),
-        Body::Answer(answer) => Some(Deed::Answer(answer.clone())),
+        Body::Handoff(handoff) => Some(TaskAction::Handoff(handoff.clone(), aside.contains(&record.head.id))),
+        Body::Accept(accept) => Some(TaskAction::Accept(accept.clone())),
+        Body::Answer(answer) => Some(TaskAction::Answer(answer.clone())),
         _ => None,
     };
-    let step = |record: &Record| Some(Step { head: record.head.clone(), deed: deed(record)? });
-    let steps: Vec<Step> = records.iter().copied().filter_map(step).collect();
+    let step = |record: &Record| Some(TaskEvent { head: record.head.clone(), deed: deed(record)? });
+    let steps: Vec<TaskEvent> = records.iter().copied().filter_map(step).collect();
     let order = order(&steps);
-    let (mut status, mut decided) = (Status::Open, None);
+    let (mut status, mut decided) = (TaskStatus::Open, None);
     let mut escalated: Vec<usize> = Vec::new();
     for at in order.iter().copied() {
         let step = &steps[at];
-        if matches!(step.deed, Deed::Handoff(_, true)) {
+        if matches!(step.deed, TaskAction::Handoff(_, true)) {
             continue;
         }
         let decision = step.decision();
         decided = decision.map(|_| at).or(decided);
-        if let Deed::Accept(Accept { of, resolution: Some(_), .. }) = &step.deed {
+        if let TaskAction::Accept(Accept { of, resolution: Some(_), .. }) = &step.deed {
             let named = root(&steps, of);
             escalated.retain(|at| is_kind(&steps[*at], "escalation") && root(&steps, &steps[*at].head.id) != named);
-            status = Status::Open;
+            status = TaskStatus::Open;
         }
         let works = ["initialization", "progress", "error_recovery"].iter().any(|kind| is_kind(step, kind));
         status = match (status, decision) {
             (_, Some(Verdict::Escalate)) => {
                 escalated.push(at);
-                Status::Open
+                TaskStatus::Open
             }
-            (_, Some(Verdict::Complete)) => Status::Complete,
-            (_, Some(_)) => Status::Open,
-            (Status::Complete, None) if !works => Status::Complete,
-            (_, None) => Status::Open,
+            (_, Some(Verdict::Complete)) => TaskStatus::Complete,
+            (_, Some(_)) => TaskStatus::Open,
+            (TaskStatus::Complete, None) if !works => TaskStatus::Complete,
+            (_, None) => TaskStatus::Open,
         };
     }
     let place = |at: &usize| order.iter().position(|other| other == at);
     escalated.sort_by_key(|at| (!is_kind(&steps[*at], "escalation"), std::cmp::Reverse(place(at))));
-    let mut out = Standing {
-        status: if escalated.is_empty() { status } else { Status::Escalated },
+    let mut out = TaskState {
+        status: if escalated.is_empty() { status } else { TaskStatus::Escalated },
         title: String::new(),
         round: 0,
         decided,
@@ -272,9 +276,9 @@ mod tests {
     use crate::handoff::managed::formats;
     use crate::handoff::managed::payload;
 
-    fn head(number: u64) -> Head {
+    fn head(number: u64) -> Envelope {
         let id = Id::parse(&format!("01900000-0000-7000-8000-{number:012}")).unwrap();
-        Head { v: 1, id, session: None, ai: format!("ai{number}"), at: String::new(), commit: None, tree: None }
+        Envelope { v: 1, id, session: None, ai: format!("ai{number}"), at: String::new(), commit: None, tree: None }
     }
 
     fn handoff(number: u64, kind: &str, more: serde_json::Value) -> Record {
@@ -307,7 +311,7 @@ mod tests {
         Record { head: head(number), body: Body::Accept(body) }
     }
 
-    fn status(records: &[Record]) -> (Status, Option<usize>) {
+    fn status(records: &[Record]) -> (TaskStatus, Option<usize>) {
         let mut records: Vec<&Record> = records.iter().collect();
         records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
         let standing = standing(&records, &BTreeSet::new());
@@ -317,52 +321,52 @@ mod tests {
     #[test]
     fn decisions_complete_and_open_a_task() {
         let (one, done) = (report(1, None), report(2, Some("COMPLETE")));
-        assert_eq!(status(std::slice::from_ref(&one)), (Status::Open, None));
-        assert_eq!(status(&[one.clone(), done.clone()]), (Status::Complete, None));
+        assert_eq!(status(std::slice::from_ref(&one)), (TaskStatus::Open, None));
+        assert_eq!(status(&[one.clone(), done.clone()]), (TaskStatus::Complete, None));
         let plain = Record { head: head(3), body: Body::Handoff(Box::default()) };
         assert_eq!(
             status(&[one.clone(), done.clone(), plain]),
-            (Status::Complete, None),
+            (TaskStatus::Complete, None),
             "it says nothing of the task"
         );
-        assert_eq!(status(&[one.clone(), done.clone(), report(3, None)]), (Status::Open, None));
+        assert_eq!(status(&[one.clone(), done.clone(), report(3, None)]), (TaskStatus::Open, None));
         let refined = accept(3, 2, Some(Verdict::Refine), None);
-        assert_eq!(status(&[one.clone(), done, refined]), (Status::Open, None));
-        assert_eq!(status(&[one, accept(2, 1, Some(Verdict::Complete), None)]), (Status::Complete, None));
+        assert_eq!(status(&[one.clone(), done, refined]), (TaskStatus::Open, None));
+        assert_eq!(status(&[one, accept(2, 1, Some(Verdict::Complete), None)]), (TaskStatus::Complete, None));
     }
 
     #[test]
     fn only_a_resolution_ends_an_escalation() {
         let (decided, escalation) = (report(1, Some("ESCALATE")), handoff(2, "escalation", json!({})));
-        assert_eq!(status(std::slice::from_ref(&decided)), (Status::Escalated, Some(0)));
+        assert_eq!(status(std::slice::from_ref(&decided)), (TaskStatus::Escalated, Some(0)));
         let both = [decided, escalation];
-        assert_eq!(status(&both), (Status::Escalated, Some(1)), "the escalation is what tells it");
+        assert_eq!(status(&both), (TaskStatus::Escalated, Some(1)), "the escalation is what tells it");
         assert!(standing(&both.iter().collect::<Vec<_>>(), &BTreeSet::new()).is_with_a_person());
         let with = |more: Record| status(&[both[0].clone(), both[1].clone(), more]);
-        assert_eq!(with(report(3, Some("COMPLETE"))).0, Status::Escalated);
-        assert_eq!(with(accept(3, 2, Some(Verdict::Continue), None)).0, Status::Escalated);
-        assert_eq!(with(accept(3, 2, None, Some("a key was bought"))), (Status::Open, None));
-        assert_eq!(with(accept(3, 2, Some(Verdict::Complete), Some("x"))).0, Status::Complete);
-        assert_eq!(with(accept(3, 2, Some(Verdict::Escalate), Some("x"))).0, Status::Escalated);
+        assert_eq!(with(report(3, Some("COMPLETE"))).0, TaskStatus::Escalated);
+        assert_eq!(with(accept(3, 2, Some(Verdict::Continue), None)).0, TaskStatus::Escalated);
+        assert_eq!(with(accept(3, 2, None, Some("a key was bought"))), (TaskStatus::Open, None));
+        assert_eq!(with(accept(3, 2, Some(Verdict::Complete), Some("x"))).0, TaskStatus::Complete);
+        assert_eq!(with(accept(3, 2, Some(Verdict::Escalate), Some("x"))).0, TaskStatus::Escalated);
         // one that a newer took the place of does not count
         let aside = BTreeSet::from([head(1).id, head(2).id]);
-        assert_eq!(standing(&both.iter().collect::<Vec<_>>(), &aside).status, Status::Open);
+        assert_eq!(standing(&both.iter().collect::<Vec<_>>(), &aside).status, TaskStatus::Open);
     }
 
     #[test]
     fn each_escalation_waits_for_a_resolution_of_its_own() {
         let all =
             [handoff(1, "escalation", json!({})), handoff(2, "escalation", json!({})), accept(3, 1, None, Some("x"))];
-        assert_eq!(status(&all), (Status::Escalated, Some(1)), "who resolved the first knew nothing of the second");
+        assert_eq!(status(&all), (TaskStatus::Escalated, Some(1)), "who resolved the first knew nothing of the second");
         let both = [&all[..], &[accept(4, 2, None, Some("y"))]].concat();
-        assert_eq!(status(&both).0, Status::Open);
+        assert_eq!(status(&both).0, TaskStatus::Open);
     }
 
     #[test]
     fn what_names_another_counts_after_it_whatever_the_clocks_said() {
         // the escalation has an id of the future
         let (escalation, resolved) = (handoff(900, "escalation", json!({})), accept(5, 900, None, Some("x")));
-        assert_eq!(status(&[report(1, None), resolved, escalation]).0, Status::Open);
+        assert_eq!(status(&[report(1, None), resolved, escalation]).0, TaskStatus::Open);
     }
 
     #[test]
@@ -380,12 +384,12 @@ mod tests {
         let all = [report(1, None), escalation.clone(), resolved, done, anew(5, 2, escalation)];
         let aside = BTreeSet::from([head(2).id]);
         let found = standing(&all.iter().collect::<Vec<_>>(), &aside);
-        assert_eq!(found.status, Status::Complete, "it was resolved and done");
+        assert_eq!(found.status, TaskStatus::Complete, "it was resolved and done");
         assert_eq!(found.steps.last().map(|step| step.head.id.clone()), Some(head(5).id), "told as it happened");
         let begun = handoff(1, "initialization", json!({"instructions": "a"}));
         let all = [begun.clone(), report(2, Some("COMPLETE")), anew(3, 1, begun)];
         let found = standing(&all.iter().collect::<Vec<_>>(), &BTreeSet::from([head(1).id]));
-        assert_eq!((found.status, found.chain()[0].kind.as_str()), (Status::Complete, "initialization"));
+        assert_eq!((found.status, found.chain()[0].kind.as_str()), (TaskStatus::Complete, "initialization"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::handoff::receive::view::{AcceptView, QuestionView, question_lines};
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use crate::task::list::{Task, resolve_command};
-use crate::task::state::{Deed, Standing, Status, Step};
+use crate::task::state::{TaskAction, TaskEvent, TaskState, TaskStatus};
 use crate::task::{handoffs, questions};
 use empirica_notes::model::{Id, SessionId, Verdict};
 
@@ -19,7 +19,7 @@ struct TaskView<'a> {
     /// The task.
     task_id: &'a str,
     /// Whether work can go on, a person must resolve it first, or it is done.
-    status: Status,
+    status: TaskStatus,
     /// What its first handoff that names it is about; can be empty.
     title: &'a str,
     /// The round that was reported last; 0 before the first.
@@ -47,7 +47,7 @@ impl<'a> From<&'a Task> for TaskView<'a> {
             status: standing.status,
             title: &standing.title,
             iteration: standing.round,
-            decision: decided.and_then(Step::decision),
+            decision: decided.and_then(TaskEvent::decision),
             decided_by: decided.map(|step| step.head.ai.as_str()),
             waits_for: waits_for(standing),
             open_questions: standing.open_questions().count(),
@@ -121,8 +121,8 @@ struct StepView<'a> {
     question_id: Option<String>,
 }
 
-impl<'a> From<&'a Step> for StepView<'a> {
-    fn from(step: &'a Step) -> Self {
+impl<'a> From<&'a TaskEvent> for StepView<'a> {
+    fn from(step: &'a TaskEvent) -> Self {
         let head = &step.head;
         let mut view = StepView {
             id: &head.id,
@@ -143,19 +143,19 @@ impl<'a> From<&'a Step> for StepView<'a> {
             question_id: None,
         };
         match &step.deed {
-            Deed::Handoff(handoff, aside) => {
+            TaskAction::Handoff(handoff, aside) => {
                 view.handoff_type = Some(&handoff.kind);
                 view.iteration = handoff.iteration;
                 view.to = handoff.to.as_deref();
                 view.superseded = *aside;
                 view.payload = Some(payload::document(handoff, &head.at));
             }
-            Deed::Accept(accept) => {
+            TaskAction::Accept(accept) => {
                 view.kind = "accept";
                 view.handoff_id = Some(&accept.of);
                 view.acknowledgement = Some(AcceptView::of(head, accept));
             }
-            Deed::Answer(answer) => {
+            TaskAction::Answer(answer) => {
                 view.kind = "answer";
                 view.handoff_id = None;
                 view.question_id = Some(questions::name(&answer.of, answer.question));
@@ -166,18 +166,18 @@ impl<'a> From<&'a Step> for StepView<'a> {
 }
 
 /// Whom it waits for: a person while it is escalated, else the receiver of its newest handoff.
-fn waits_for(standing: &Standing) -> Option<String> {
+fn waits_for(standing: &TaskState) -> Option<String> {
     match standing.status {
-        Status::Escalated => Some("a person".to_owned()),
+        TaskStatus::Escalated => Some("a person".to_owned()),
         _ => standing.waits_for().map(str::to_owned),
     }
 }
 
 /// What a step says, a text each.
-fn said(step: &Step) -> Vec<String> {
+fn said(step: &TaskEvent) -> Vec<String> {
     let titled = |title: &str, text: Option<&str>| text.map(|text| format!("{title}: {text}"));
     match &step.deed {
-        Deed::Handoff(handoff, _) => {
+        TaskAction::Handoff(handoff, _) => {
             let of = |title: &str, pointer: &str| titled(title, handoffs::text(handoff, pointer));
             let all = [
                 of("instructions", "/instructions"),
@@ -194,7 +194,7 @@ fn said(step: &Step) -> Vec<String> {
             ];
             all.into_iter().flatten().collect()
         }
-        Deed::Accept(said) => {
+        TaskAction::Accept(said) => {
             let all = [
                 titled("understood", said.understanding.as_deref()),
                 titled("resolution", said.resolution.as_deref()),
@@ -203,15 +203,15 @@ fn said(step: &Step) -> Vec<String> {
             let asked = (1..).zip(&said.questions).map(|(number, text)| format!("question {number}: {text}"));
             all.into_iter().flatten().chain(asked).chain(said.gaps.iter().map(|text| format!("gap: {text}"))).collect()
         }
-        Deed::Answer(answer) => vec![answer.text.clone()],
+        TaskAction::Answer(answer) => vec![answer.text.clone()],
     }
 }
 
 /// What a step is, in a few words.
-fn name(step: &Step) -> String {
+fn name(step: &TaskEvent) -> String {
     let decided = step.decision().map(|decision| format!(", {}", decision.name())).unwrap_or_default();
     match &step.deed {
-        Deed::Handoff(handoff, aside) => {
+        TaskAction::Handoff(handoff, aside) => {
             let round = handoff.iteration.map(|round| format!(" {round}")).unwrap_or_default();
             let to = handoff.to.as_ref().map(|to| format!(" to {}", safe::line(to))).unwrap_or_default();
             let aside = if *aside { ", written anew since" } else { "" };
@@ -219,12 +219,12 @@ fn name(step: &Step) -> String {
             let decided = if handoff.kind == "escalation" { String::new() } else { decided };
             format!("{}{round}{to}{decided}{aside}", safe::line(&handoff.kind).replace('_', " "))
         }
-        Deed::Accept(said) => format!("{}{}", said.of.short(), format::accepted(said)),
-        Deed::Answer(answer) => format!("answer to {}", questions::name(&answer.of, answer.question)),
+        TaskAction::Accept(said) => format!("{}{}", said.of.short(), format::accepted(said)),
+        TaskAction::Answer(answer) => format!("answer to {}", questions::name(&answer.of, answer.question)),
     }
 }
 
-fn step_text(step: &Step) -> String {
+fn step_text(step: &TaskEvent) -> String {
     let (head, mut out) = (&step.head, String::new());
     let (short, date) = (head.id.short(), format::date(&head.at));
     out.push_str(&format!("{short} {date} {}: {}\n", safe::line(&head.ai), name(step)));

@@ -109,7 +109,7 @@ fn no_kind(word: &str) -> Error {
     let error = Error::usage(format!("'{word}' is no kind of record that is searched"))
         .provided(word)
         .reason("kind: takes the name of a kind")
-        .suggest("Use one of these, or put the word into quotes to search for it as it is.");
+        .suggest("Use one of these, or put the word into quotes to search for it is.");
     KINDS.iter().fold(error, |error, (asked, _)| error.alternative(format!("kind:{asked}")))
 }
 

@@ -59,14 +59,14 @@ mod armed {
     use std::sync::Mutex;
 
     #[derive(Clone)]
-    enum What {
+    enum FaultAction {
         Kill(usize),
         Fail(usize, i32),
         List(String),
     }
 
     struct State {
-        what: Option<What>,
+        what: Option<FaultAction>,
         reached: usize,
         dying: bool,
     }
@@ -78,9 +78,9 @@ mod armed {
         let Some(text) = text.filter(|text| !text.is_empty()) else { return };
         let parts: Vec<&str> = text.splitn(3, ':').collect();
         let what = match parts[..] {
-            ["kill", n] => n.parse().ok().map(What::Kill),
-            ["fail", n, errno] => n.parse().ok().zip(errno.parse().ok()).map(|(n, errno)| What::Fail(n, errno)),
-            ["list", file] => Some(What::List(file.to_owned())),
+            ["kill", n] => n.parse().ok().map(FaultAction::Kill),
+            ["fail", n, errno] => n.parse().ok().zip(errno.parse().ok()).map(|(n, errno)| FaultAction::Fail(n, errno)),
+            ["list", file] => Some(FaultAction::List(file.to_owned())),
             _ => None,
         };
         match (what, STATE.lock()) {
@@ -90,14 +90,14 @@ mod armed {
     }
 
     /// Counts a point. Returns what is asked for, and whether this is the one.
-    fn count(name: &str, fails: bool) -> (Option<What>, bool) {
+    fn count(name: &str, fails: bool) -> (Option<FaultAction>, bool) {
         let Ok(mut state) = STATE.lock() else { return (None, false) };
         state.reached += 1;
         let now = state.reached;
         let is_due = match &state.what {
-            Some(What::Kill(n)) => *n == now || state.dying,
-            Some(What::Fail(n, _)) => *n == now && fails,
-            Some(What::List(file)) => {
+            Some(FaultAction::Kill(n)) => *n == now || state.dying,
+            Some(FaultAction::Fail(n, _)) => *n == now && fails,
+            Some(FaultAction::List(file)) => {
                 let line = format!("{now} {} {name}\n", if fails { "point" } else { "step" });
                 let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
                 // a list that is not there is seen by who wanted it
@@ -111,22 +111,22 @@ mod armed {
 
     pub fn reach(name: &str, fails: bool) -> io::Result<()> {
         match count(name, fails) {
-            (Some(What::Kill(_)), true) => die(),
-            (Some(What::Fail(_, errno)), true) => Err(io::Error::from_raw_os_error(errno)),
+            (Some(FaultAction::Kill(_)), true) => die(),
+            (Some(FaultAction::Fail(_, errno)), true) => Err(io::Error::from_raw_os_error(errno)),
             _ => Ok(()),
         }
     }
 
     pub fn halves(name: &str) -> bool {
         let (what, is_due) = count(name, true);
-        if is_due && matches!(what, Some(What::Kill(_))) {
+        if is_due && matches!(what, Some(FaultAction::Kill(_))) {
             STATE.lock().map(|mut state| state.dying = true).unwrap_or_default();
         }
         is_due
     }
 
     pub fn dies_at(name: &str) -> bool {
-        matches!(count(name, false), (Some(What::Kill(_)), true))
+        matches!(count(name, false), (Some(FaultAction::Kill(_)), true))
     }
 
     /// As hard as a process can die: nothing of it is run any more.

@@ -40,14 +40,14 @@ impl Homes {
 /// The newest transcript that was made in the work tree `root` or below it, but in no other work tree there, of one agent or of any.
 /// Some chats of Gemini CLI name their folder by a hash alone: they are found when that is `root`, `cwd`, or lies between both. Newest is what changed last: the
 /// file, or the session in OpenCode's database. `None` when there is none; what cannot be read is none.
-pub fn latest(homes: &Homes, root: &Path, cwd: &Path, agent: Option<Agent>) -> Option<PathBuf> {
+pub fn latest(placements: &Homes, root: &Path, cwd: &Path, agent: Option<Agent>) -> Option<PathBuf> {
     let places = up_to(root, cwd);
     let agents = Agent::ALL.into_iter().filter(|known| agent.is_none_or(|agent| agent == *known));
     let newest = agents.filter_map(|agent| match agent {
-        Agent::OpenCode => open_code(homes, root),
+        Agent::OpenCode => open_code(placements, root),
         _ => {
             let mut files: Vec<(SystemTime, PathBuf)> =
-                candidates(homes, agent).into_iter().filter_map(|path| Some((modified(&path)?, path))).collect();
+                candidates(placements, agent).into_iter().filter_map(|path| Some((modified(&path)?, path))).collect();
             files.sort_by(|a, b| b.cmp(a));
             files.into_iter().find(|(_, path)| is_from(path, agent, root, &places))
         }
@@ -81,13 +81,15 @@ fn ends(paths: Vec<PathBuf>, ends: &[&str]) -> Vec<PathBuf> {
 }
 
 /// The files that could be transcripts of an agent.
-fn candidates(homes: &Homes, agent: Agent) -> Vec<PathBuf> {
-    let within = |given: &Option<PathBuf>, fallback: &str| homes.below(given, fallback);
+fn candidates(placements: &Homes, agent: Agent) -> Vec<PathBuf> {
+    let within = |given: &Option<PathBuf>, fallback: &str| placements.below(given, fallback);
     let files = match agent {
         Agent::ClaudeCode => {
-            within(&homes.claude, ".claude").map(|base| ends(deep(&base.join("projects"), 2), &["jsonl"]))
+            within(&placements.claude, ".claude").map(|base| ends(deep(&base.join("projects"), 2), &["jsonl"]))
         }
-        Agent::Codex => within(&homes.codex, ".codex").map(|base| ends(deep(&base.join("sessions"), 4), &["jsonl"])),
+        Agent::Codex => {
+            within(&placements.codex, ".codex").map(|base| ends(deep(&base.join("sessions"), 4), &["jsonl"]))
+        }
         Agent::Gemini => within(&None, ".gemini/tmp").map(|base| {
             let chats = deep(&base, 2).into_iter().filter(|path| path.ends_with("chats"));
             ends(chats.flat_map(|chats| storage::entries(&chats)).collect(), &["json", "jsonl"])
@@ -174,8 +176,8 @@ fn first<R: BufRead>(rows: &mut rows::Rows<R>, agent: Agent, root: &Path, places
 }
 
 /// OpenCode's database or the file of a session in its older storage, whichever has the newer session of `root`.
-fn open_code(homes: &Homes, root: &Path) -> Option<(SystemTime, PathBuf)> {
-    let base = homes.below(&homes.data, ".local/share")?.join("opencode");
+fn open_code(placements: &Homes, root: &Path) -> Option<(SystemTime, PathBuf)> {
+    let base = placements.below(&placements.data, ".local/share")?.join("opencode");
     let at = |ms: u64| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(ms)).unwrap_or(SystemTime::UNIX_EPOCH);
     let file = base.join(folder::DATABASE);
     let in_database = modified(&file).and_then(|_| database::list(&file).ok()).unwrap_or_default();
@@ -205,8 +207,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (home, root) = (folder.path().join("home"), folder.path().join("my repo"));
         std::fs::create_dir_all(root.join("sub")).expect("a folder");
-        let homes = Homes { home: Some(home.clone()), ..Default::default() };
-        assert_eq!(latest(&homes, &root, &root, None), None);
+        let placements = Homes { home: Some(home.clone()), ..Default::default() };
+        assert_eq!(latest(&placements, &root, &root, None), None);
         let cwd = root.join("sub").display().to_string();
         let row = |cwd: &str| format!("{{\"type\":\"user\",\"cwd\":\"{cwd}\"}}\n");
         let claude = put(home.join(".claude/projects/x/a.jsonl"), &format!("\n{{\n{}", row(&cwd)), 50);
@@ -233,24 +235,24 @@ mod tests {
             (Agent::Gemini, &gemini),
             (Agent::Cursor, &cursor),
         ] {
-            assert_eq!(latest(&homes, &root, &root, Some(agent)).as_ref(), Some(path), "{}", agent.name());
+            assert_eq!(latest(&placements, &root, &root, Some(agent)).as_ref(), Some(path), "{}", agent.name());
         }
-        assert_eq!(latest(&homes, &root, &root, None), Some(cursor));
+        assert_eq!(latest(&placements, &root, &root, None), Some(cursor));
         let named = put(home.join(".gemini/tmp/new/chats/session-1.jsonl"), "{}", 5);
         put(home.join(".gemini/tmp/new/.project_root"), &format!("{cwd}\n"), 5);
-        assert_eq!(latest(&homes, &root, &root, None), Some(named));
+        assert_eq!(latest(&placements, &root, &root, None), Some(named));
     }
 
     #[test]
     fn a_chat_of_gemini_is_found_by_the_hash_of_a_folder_between_the_root_and_here() {
         let folder = tempfile::tempdir().expect("a folder");
         let (home, root) = (folder.path().join("home"), folder.path().join("repo"));
-        let homes = Homes { home: Some(home.clone()), ..Default::default() };
+        let placements = Homes { home: Some(home.clone()), ..Default::default() };
         let here = root.join("sub/deep");
         std::fs::create_dir_all(&here).expect("a folder");
         let hash = folder::gemini_hash(&root.join("sub"));
         let named = put(home.join(format!(".gemini/tmp/{hash}/chats/session-1.json")), "{}", 20);
-        let find = |cwd: &Path| latest(&homes, &root, cwd, None);
+        let find = |cwd: &Path| latest(&placements, &root, cwd, None);
         assert_eq!([find(&here), find(&root.join("sub"))], [Some(named.clone()), Some(named)]);
         assert_eq!([find(&root), find(folder.path()), find(&root.join("other"))], [None, None, None]);
         let row = format!("{{\"projectHash\":\"{hash}\",\"messages\":[]}}");
@@ -262,7 +264,7 @@ mod tests {
     fn a_transcript_of_another_work_tree_below_the_root_is_not_taken() {
         let folder = tempfile::tempdir().expect("a folder");
         let (home, root) = (folder.path().join("home"), folder.path().join("repo"));
-        let homes = Homes { home: Some(home.clone()), ..Default::default() };
+        let placements = Homes { home: Some(home.clone()), ..Default::default() };
         let feat = root.join(".claude/worktrees/feat");
         put(feat.join(".git"), "gitdir: x", 0);
         let row = |cwd: &Path| format!("{{\"type\":\"user\",\"cwd\":\"{}\"}}\n", cwd.display());
@@ -271,9 +273,9 @@ mod tests {
         let session =
             |cwd: &Path| format!(r#"{{"id":"s","directory":"{}","time":{{"updated":9000000000000}}}}"#, cwd.display());
         put(home.join(".local/share/opencode/storage/session/p/s.json"), &session(&feat), 0);
-        assert_eq!(latest(&homes, &root, &root, None), Some(own));
-        assert_eq!(latest(&homes, &feat, &feat, Some(Agent::ClaudeCode)), Some(other));
-        assert!(latest(&homes, &feat, &feat, Some(Agent::OpenCode)).is_some());
+        assert_eq!(latest(&placements, &root, &root, None), Some(own));
+        assert_eq!(latest(&placements, &feat, &feat, Some(Agent::ClaudeCode)), Some(other));
+        assert!(latest(&placements, &feat, &feat, Some(Agent::OpenCode)).is_some());
     }
 
     #[test]
@@ -287,7 +289,7 @@ mod tests {
         put(sessions.join("p/old.json"), &session("old", &root, 1), 0);
         let wanted = put(sessions.join("p/new.json"), &session("x/../../y", &root.join("sub"), 2), 0);
         put(sessions.join("q/other.json"), &session("other", folder.path(), 3), 0);
-        let homes = Homes { data: Some(data), ..Default::default() };
-        assert_eq!(latest(&homes, &root, &root, Some(Agent::OpenCode)), Some(wanted));
+        let placements = Homes { data: Some(data), ..Default::default() };
+        assert_eq!(latest(&placements, &root, &root, Some(Agent::OpenCode)), Some(wanted));
     }
 }

@@ -123,7 +123,7 @@ pub enum Role {
 
 /// Something said that both could see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Said {
+pub struct Exchange {
     /// Who said it.
     pub role: Role,
     /// What was said: the first 2,000 characters of it.
@@ -184,7 +184,7 @@ pub struct Transcript {
     /// asked (`question → answer`), and sentences of the main agent that state a choice.
     pub decisions: Vec<String>,
     /// The last 10 messages, oldest first.
-    pub messages: Vec<Said>,
+    pub messages: Vec<Exchange>,
     /// What the whole session used, subagents included, each message of the API once.
     pub tokens: Tokens,
     /// What the main agent's last message of the API had in its context; `None` where that is not known.

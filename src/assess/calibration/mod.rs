@@ -4,32 +4,32 @@ pub mod view;
 
 use std::collections::BTreeMap;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::context::names;
 use crate::fold::assessment::belief::{Belief, beliefs};
 use crate::fold::assessment::calibration::{Explained, explained};
-use crate::fold::assessment::track_record::{Entry, Score};
-use crate::fold::session_summary::Kept;
+use crate::fold::assessment::track_record::{Score, TrackEntry};
+use crate::fold::session_summary::SessionSummary;
 use empirica_notes::error::Result;
 use empirica_notes::model::Vector;
 use empirica_notes::model::session::Session;
 
 /// One session: how it is calibrated, what it forecast, what came of it.
 #[derive(Debug)]
-pub struct One {
+pub struct SessionCalibration {
     /// The session.
     pub session: Session,
     /// Whether knowing and doubting moved together, and why.
     pub calibration: Explained,
     /// Forecast and outcome.
-    pub entry: Entry,
+    pub entry: TrackEntry,
     /// What it thought of itself before and after, a vector each.
     differences: Vec<(Vector, f64)>,
 }
 
 /// Several sessions together.
 #[derive(Debug)]
-pub struct Summary {
+pub struct CalibrationSummary {
     /// How many they are, those that are left out as well.
     pub sessions: usize,
     /// How well forecasts and outcomes agree.
@@ -40,13 +40,13 @@ pub struct Summary {
 
 /// What the sessions asked for amount to.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct CalibrationOutcome {
     /// The sessions, newest start first.
-    pub sessions: Vec<One>,
+    pub sessions: Vec<SessionCalibration>,
     /// All of them together; `None` when one session was asked for: nothing follows from one.
-    pub overall: Option<Summary>,
+    pub overall: Option<CalibrationSummary>,
     /// By agent, in order of their names; empty when one session was asked for.
-    pub agents: Vec<(String, Summary)>,
+    pub agents: Vec<(String, CalibrationSummary)>,
     /// Whether any session is stored here.
     pub any: bool,
     /// What the user should know.
@@ -55,34 +55,34 @@ pub struct Outcome {
 
 /// Reads everything once. With `--session` that session only, with `--ai` the sessions of that agent; a session's agent
 /// is the one that began it. A session name that fits none is an error; no session at all is none.
-pub fn run(context: &Context<'_>) -> Result<Outcome> {
-    let mut warnings = context.store.settle();
+pub fn run(context: &CommandContext<'_>) -> Result<CalibrationOutcome> {
+    let mut warnings = context.store.reconcile();
     let index = context.index()?;
     for id in index.doubled()? {
         warnings.push(format!("two versions of the record {id} are stored; the one with the greater bytes counts"));
     }
-    let named = match &context.asked.session {
+    let named = match &context.selection.session {
         Some(given) => Some(names::session(context, given)?.id),
         None => None,
     };
-    let all = index.kept(context.asked.ai.as_deref())?.into_iter().rev();
+    let all = index.kept(context.selection.ai.as_deref())?.into_iter().rev();
     let wanted = all.filter(|(session, _)| named.as_ref().is_none_or(|id| session.id == *id));
-    let sessions: Vec<One> = wanted.map(one).collect();
+    let sessions: Vec<SessionCalibration> = wanted.map(one).collect();
     let any = !sessions.is_empty() || index.count_sessions()? > 0;
     let (mut overall, mut agents) = (None, Vec::new());
     if named.is_none() {
-        let mut by_agent: BTreeMap<&str, Vec<&One>> = BTreeMap::new();
+        let mut by_agent: BTreeMap<&str, Vec<&SessionCalibration>> = BTreeMap::new();
         for one in &sessions {
             by_agent.entry(&one.session.ai).or_default().push(one);
         }
         agents = by_agent.into_iter().map(|(ai, ones)| (ai.to_owned(), summary(ones))).collect();
         overall = Some(summary(sessions.iter().collect()));
     }
-    Ok(Outcome { sessions, overall, agents, any, warnings })
+    Ok(CalibrationOutcome { sessions, overall, agents, any, warnings })
 }
 
-fn one((session, kept): (Session, Kept)) -> One {
-    One {
+fn one((session, kept): (Session, SessionSummary)) -> SessionCalibration {
+    SessionCalibration {
         calibration: explained(kept.before.as_ref(), kept.after.as_ref()),
         entry: kept.entry,
         differences: kept.differences,
@@ -90,10 +90,10 @@ fn one((session, kept): (Session, Kept)) -> One {
     }
 }
 
-fn summary(mut ones: Vec<&One>) -> Summary {
+fn summary(mut ones: Vec<&SessionCalibration>) -> CalibrationSummary {
     // sums are made in one order, whatever clone they are made in
     ones.sort_by(|a, b| a.entry.end.cmp(&b.entry.end));
-    Summary {
+    CalibrationSummary {
         sessions: ones.len(),
         score: Score::of(ones.iter().map(|one| &one.entry)),
         beliefs: beliefs(ones.iter().flat_map(|one| &one.differences)),

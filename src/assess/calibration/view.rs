@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::assess::calibration::{One, Outcome, Summary};
+use crate::assess::calibration::{CalibrationOutcome, CalibrationSummary, SessionCalibration};
 use crate::fold::assessment::belief::{Belief, FEWEST, Tendency};
-use crate::fold::assessment::track_record::{BINS, Bin, Direction, LeftOut, Score, Source};
+use crate::fold::assessment::track_record::{BINS, ExclusionReason, ForecastSource, ReliabilityBin, Score, ScoreTrend};
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 
@@ -30,7 +30,7 @@ fn note(score: &Score) -> Option<String> {
     }
 }
 
-fn bin_json((at, bin): (usize, &Bin)) -> Value {
+fn bin_json((at, bin): (usize, &ReliabilityBin)) -> Value {
     let (from, to) = edges(at);
     json!({"from": from, "to": to, "n": bin.n, "mean_forecast": bin.mean_forecast, "observed": bin.observed})
 }
@@ -46,7 +46,7 @@ fn belief_json(belief: &Belief) -> Value {
     })
 }
 
-fn summary_json(summary: &Summary) -> Value {
+fn summary_json(summary: &CalibrationSummary) -> Value {
     let score = &summary.score;
     json!({
         "sessions": summary.sessions,
@@ -64,7 +64,7 @@ fn summary_json(summary: &Summary) -> Value {
     })
 }
 
-fn one_json(one: &One) -> Value {
+fn one_json(one: &SessionCalibration) -> Value {
     let (session, entry) = (&one.session, &one.entry);
     json!({
         "session_id": session.id,
@@ -81,7 +81,7 @@ fn one_json(one: &One) -> Value {
         "forecast_from": entry.forecast.map(|forecast| forecast.source.name()),
         "outcome": entry.ending.outcome().map(u8::from),
         "outcome_why": entry.ending.why(),
-        "left_out": entry.left_out().map(LeftOut::name),
+        "left_out": entry.left_out().map(ExclusionReason::name),
     })
 }
 
@@ -91,7 +91,7 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// One line of marks: `○` where the mean forecast is, `●` the share that came true, `◉` both.
-fn marks(bin: &Bin) -> String {
+fn marks(bin: &ReliabilityBin) -> String {
     let at = |value: Option<f64>| value.map(|value| (value * WIDTH as f64).round() as usize);
     let (forecast, observed) = (at(bin.mean_forecast), at(bin.observed));
     let mark = |at: usize| match (forecast == Some(at), observed == Some(at)) {
@@ -123,11 +123,11 @@ fn tendency(belief: &Belief) -> &'static str {
     }
 }
 
-fn left_out(why: LeftOut) -> &'static str {
+fn left_out(why: ExclusionReason) -> &'static str {
     match why {
-        LeftOut::Active => "still going on",
-        LeftOut::NoOutcome => "with neither goals nor evidence",
-        LeftOut::NoForecast => "without a forecast",
+        ExclusionReason::Active => "still going on",
+        ExclusionReason::NoOutcome => "with neither goals nor evidence",
+        ExclusionReason::NoForecast => "without a forecast",
     }
 }
 
@@ -135,18 +135,18 @@ fn trend(score: &Score) -> String {
     let scores =
         || format!("Brier score {} in the earlier half, {} in the later", number(score.earlier), number(score.later));
     match score.direction {
-        Direction::Unknown => "not known from fewer than 4 sessions".to_owned(),
+        ScoreTrend::Unknown => "not known from fewer than 4 sessions".to_owned(),
         direction => format!("{}: {}", direction.name(), scores()),
     }
 }
 
-fn summary_text(title: &str, summary: &Summary) -> String {
+fn summary_text(title: &str, summary: &CalibrationSummary) -> String {
     let score = &summary.score;
     let mut out = format!("{title}: {}, {} judged", format::count(summary.sessions, "session"), score.judged);
     for (n, why) in [
-        (score.active, LeftOut::Active),
-        (score.no_outcome, LeftOut::NoOutcome),
-        (score.no_forecast, LeftOut::NoForecast),
+        (score.active, ExclusionReason::Active),
+        (score.no_outcome, ExclusionReason::NoOutcome),
+        (score.no_forecast, ExclusionReason::NoForecast),
     ] {
         if n > 0 {
             out.push_str(&format!(", {n} {}", left_out(why)));
@@ -179,16 +179,16 @@ fn summary_text(title: &str, summary: &Summary) -> String {
     out
 }
 
-fn one_text(one: &One) -> String {
+fn one_text(one: &SessionCalibration) -> String {
     let (session, entry) = (&one.session, &one.entry);
     let task = session.task.as_deref().map(|task| format!(": {}", safe::line(task))).unwrap_or_default();
     let forecast = match entry.forecast {
         None => "none".to_owned(),
         Some(forecast) => {
             let from = match forecast.source {
-                Source::Confidence => "--confidence of the last CHECK",
-                Source::Check => "overall confidence of the last CHECK",
-                Source::Preflight => "overall confidence of the last PREFLIGHT",
+                ForecastSource::Confidence => "--confidence of the last CHECK",
+                ForecastSource::Check => "overall confidence of the last CHECK",
+                ForecastSource::Preflight => "overall confidence of the last PREFLIGHT",
             };
             format!("{} ({from})", forecast.value)
         }
@@ -205,13 +205,13 @@ fn one_text(one: &One) -> String {
 }
 
 /// What the vectors of all agents, and of each, were found to be off by: the bias per vector alone.
-pub fn beliefs(outcome: &Outcome) -> Answer {
-    let of = |summary: &Summary| {
+pub fn beliefs(outcome: &CalibrationOutcome) -> Answer {
+    let of = |summary: &CalibrationSummary| {
         json!({
             "sessions": summary.sessions, "vectors": summary.beliefs.iter().map(belief_json).collect::<Vec<_>>(),
         })
     };
-    let agent = |(ai, summary): &(String, Summary)| {
+    let agent = |(ai, summary): &(String, CalibrationSummary)| {
         let mut json = of(summary);
         json["ai_id"] = json!(ai);
         json
@@ -225,8 +225,8 @@ pub fn beliefs(outcome: &Outcome) -> Answer {
 }
 
 /// Answers.
-pub fn answer(outcome: &Outcome) -> Answer {
-    let agent = |(ai, summary): &(String, Summary)| {
+pub fn answer(outcome: &CalibrationOutcome) -> Answer {
+    let agent = |(ai, summary): &(String, CalibrationSummary)| {
         let mut json = summary_json(summary);
         json["ai_id"] = json!(ai);
         json

@@ -3,7 +3,7 @@
 use crate::assess::drift::steps;
 use crate::assess::gate;
 use crate::assess::gate::Gate;
-use crate::context::Context;
+use crate::context::CommandContext;
 use empirica_notes::error::Result;
 use empirica_notes::model::SessionId;
 use empirica_notes::store::Scan;
@@ -16,7 +16,7 @@ pub fn gate(scan: &Scan, session: &SessionId, window: usize) -> Gate {
 /// The drift of a session.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Outcome {
+pub struct DriftOutcome {
     pub session_id: SessionId,
     pub ai_id: String,
     pub gate: Gate,
@@ -24,9 +24,9 @@ pub struct Outcome {
 }
 
 /// Looks at the last `window` assessments (2 or more) of the session the command works in.
-pub fn run(context: &Context<'_>, window: usize) -> Result<Outcome> {
-    let warnings = context.store.settle();
+pub fn run(context: &CommandContext<'_>, window: usize) -> Result<DriftOutcome> {
+    let warnings = context.store.reconcile();
     let who = context.working()?;
     let scan = context.session(&who.id)?;
-    Ok(Outcome { gate: gate(&scan, &who.id, window), session_id: who.id, ai_id: who.ai, warnings })
+    Ok(DriftOutcome { gate: gate(&scan, &who.id, window), session_id: who.id, ai_id: who.ai, warnings })
 }

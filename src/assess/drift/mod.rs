@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::fold::assessment::confidence::round4;
-use empirica_notes::model::{Assessment, Body, Head, Id, Record, SessionId, Vector, Vectors};
+use empirica_notes::model::{Assessment, Body, Envelope, Id, Record, SessionId, Vector, Vectors};
 
 /// How many assessments are looked at when nothing else is said (DESIGN §3).
 pub const WINDOW: usize = 3;
@@ -122,17 +122,17 @@ impl Kind {
 
 /// What was learned between an assessment and the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Learned {
+pub struct EvidenceGained {
     /// Findings, answers to its questions, decisions and sources that say something new.
     pub claims: usize,
     /// Whether a check passed.
     pub passed: bool,
 }
 
-impl Learned {
+impl EvidenceGained {
     /// Whether it was nothing.
     pub fn is_nothing(self) -> bool {
-        self == Learned::default()
+        self == EvidenceGained::default()
     }
 
     /// Whether it supports a gain above 0.30: a check that passed, or 3 claims.
@@ -141,17 +141,17 @@ impl Learned {
     }
 
     fn and(self, other: Self) -> Self {
-        Learned { claims: self.claims + other.claims, passed: self.passed || other.passed }
+        EvidenceGained { claims: self.claims + other.claims, passed: self.passed || other.passed }
     }
 }
 
 /// An assessment on its way.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step<'a> {
+pub struct AssessmentStep<'a> {
     /// Its values.
     pub vectors: &'a Vectors,
     /// What was learned between the assessment before it and this one.
-    pub learned: Learned,
+    pub learned: EvidenceGained,
 }
 
 /// What the newest assessments show.
@@ -170,7 +170,7 @@ pub struct Drift {
     /// Newest value − mean of the earlier ones in the window, of the counted vectors given on both sides, 4 decimals.
     pub deltas: Vec<(Vector, f64)>,
     /// What was learned since the assessment before the newest.
-    pub learned: Learned,
+    pub learned: EvidenceGained,
     /// Whether a gain above 0.30 has too little behind it.
     pub is_undersupported: bool,
 }
@@ -196,20 +196,20 @@ impl Drift {
 /// gain counts as far as it goes beyond the assessments since which nothing was learned. Where something was learned, it
 /// counts only above 0.30, as a moderate drift, unless a check passed or 3 claims were made since. Fewer than two steps
 /// show nothing.
-pub fn analyse(steps: &[Step<'_>], window: usize) -> Drift {
+pub fn analyse(steps: &[AssessmentStep<'_>], window: usize) -> Drift {
     let steps = &steps[steps.len().saturating_sub(window.max(2))..];
     let mut drift = Drift { window, analyzed: steps.len(), ..Drift::default() };
     let Some((now, earlier)) = steps.split_last().filter(|(_, earlier)| !earlier.is_empty()) else { return drift };
     drift.learned = now.learned;
     let (mut fall, mut gain) = (0.0_f64, 0.0_f64);
     for vector in COUNTED {
-        let moved = |from: &[Step<'_>]| Some(now.vectors.get(vector)? - mean(from, vector)?);
+        let moved = |from: &[AssessmentStep<'_>]| Some(now.vectors.get(vector)? - mean(from, vector)?);
         let Some(delta) = moved(earlier) else { continue };
         drift.deltas.push((vector, round4(delta) + 0.0));
         let better = |delta: f64| if vector.less_is_better() { -delta } else { delta };
         fall = fall.max(-better(delta));
         for from in 0..earlier.len() {
-            let since = steps[from + 1..].iter().fold(Learned::default(), |sum, step| sum.and(step.learned));
+            let since = steps[from + 1..].iter().fold(EvidenceGained::default(), |sum, step| sum.and(step.learned));
             let rise = moved(&earlier[from..]).map_or(0.0, |moved| better(moved).min(better(delta)));
             if since.is_nothing() {
                 gain = gain.max(rise);
@@ -234,7 +234,7 @@ pub fn analyse(steps: &[Step<'_>], window: usize) -> Drift {
     drift
 }
 
-fn mean(steps: &[Step<'_>], vector: Vector) -> Option<f64> {
+fn mean(steps: &[AssessmentStep<'_>], vector: Vector) -> Option<f64> {
     let values: Vec<f64> = steps.iter().filter_map(|step| step.vectors.get(vector)).collect();
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
@@ -258,17 +258,17 @@ fn falling(deltas: &[(Vector, f64)]) -> Kind {
 pub fn steps<'r>(
     records: impl IntoIterator<Item = &'r Record>,
     session: &SessionId,
-) -> Vec<(&'r Head, &'r Assessment, Learned)> {
+) -> Vec<(&'r Envelope, &'r Assessment, EvidenceGained)> {
     let mut out = Vec::new();
-    let mut learned = Learned::default();
-    let mut known = Known::default();
+    let mut learned = EvidenceGained::default();
+    let mut known = SessionEvidence::default();
     for record in records {
         learned = learned.and(teaches(record, session, &mut known));
         if let Body::Assessment(assessment) = &record.body
             && record.head.session.as_ref() == Some(session)
         {
             out.push((&record.head, &**assessment, learned));
-            learned = Learned::default();
+            learned = EvidenceGained::default();
         }
     }
     out
@@ -276,21 +276,21 @@ pub fn steps<'r>(
 
 /// The newest record by which a session learned anything, out of records in order of id; `None` when there is none.
 pub fn last_learned<'r>(records: impl IntoIterator<Item = &'r Record>, session: &SessionId) -> Option<&'r Id> {
-    let mut known = Known::default();
+    let mut known = SessionEvidence::default();
     // every record is looked at: questions are asked before they are answered
     records.into_iter().filter(|r| !teaches(r, session, &mut known).is_nothing()).map(|record| &record.head.id).max()
 }
 
 /// What a session has said so far.
 #[derive(Default)]
-struct Known<'r> {
+struct SessionEvidence<'r> {
     questions: BTreeSet<&'r Id>,
     claims: BTreeSet<&'r str>,
 }
 
 /// What a session learns by a record: a finding, an answer to its question, a decision, a source, each text once; evidence
 /// that passed.
-fn teaches<'r>(record: &'r Record, session: &SessionId, known: &mut Known<'r>) -> Learned {
+fn teaches<'r>(record: &'r Record, session: &SessionId, known: &mut SessionEvidence<'r>) -> EvidenceGained {
     let own = record.head.session.as_ref() == Some(session);
     let text = match &record.body {
         // an answer to its question is learned from whoever gives it
@@ -298,19 +298,21 @@ fn teaches<'r>(record: &'r Record, session: &SessionId, known: &mut Known<'r>) -
         Body::Finding(finding) if own => &finding.text,
         Body::Decision(decision) if own => &decision.text,
         Body::Source(source) if own => &source.location,
-        Body::Evidence(evidence) => return Learned { claims: 0, passed: own && evidence.exit == 0 },
+        Body::Evidence(evidence) => return EvidenceGained { claims: 0, passed: own && evidence.exit == 0 },
         Body::Unknown(_) if own => {
             known.questions.insert(&record.head.id);
-            return Learned::default();
+            return EvidenceGained::default();
         }
-        _ => return Learned::default(),
+        _ => return EvidenceGained::default(),
     };
-    Learned { claims: usize::from(known.claims.insert(text)), passed: false }
+    EvidenceGained { claims: usize::from(known.claims.insert(text)), passed: false }
 }
 
 /// The drift of a session's last assessments.
-pub fn of_session(steps: &[(&Head, &Assessment, Learned)], window: usize) -> Drift {
-    let steps: Vec<Step<'_>> =
-        steps.iter().map(|(_, assessment, learned)| Step { vectors: &assessment.vectors, learned: *learned }).collect();
+pub fn of_session(steps: &[(&Envelope, &Assessment, EvidenceGained)], window: usize) -> Drift {
+    let steps: Vec<AssessmentStep<'_>> = steps
+        .iter()
+        .map(|(_, assessment, learned)| AssessmentStep { vectors: &assessment.vectors, learned: *learned })
+        .collect();
     analyse(&steps, window)
 }

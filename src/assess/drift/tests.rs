@@ -11,14 +11,14 @@ fn vectors(text: &str) -> Vectors {
 
 fn drift(way: &[(&str, bool)], window: usize) -> Drift {
     let way: Vec<(Vectors, bool)> = way.iter().map(|(text, learned)| (vectors(text), *learned)).collect();
-    let steps: Vec<Step<'_>> =
-        way.iter().map(|(vectors, learned)| Step { vectors, learned: claim(*learned) }).collect();
+    let steps: Vec<AssessmentStep<'_>> =
+        way.iter().map(|(vectors, learned)| AssessmentStep { vectors, learned: claim(*learned) }).collect();
     analyse(&steps, window)
 }
 
 /// A claim, or nothing.
-fn claim(learned: bool) -> Learned {
-    Learned { claims: usize::from(learned), passed: false }
+fn claim(learned: bool) -> EvidenceGained {
+    EvidenceGained { claims: usize::from(learned), passed: false }
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn a_gain_counts_from_where_nothing_was_learned_any_more() {
 fn a_large_gain_needs_a_check_that_passed_or_three_claims() {
     let grown = |claims, passed| {
         let (before, after) = (vectors("know=0.3"), vectors("know=0.95"));
-        let now = Step { vectors: &after, learned: Learned { claims, passed } };
-        let drift = analyse(&[Step { vectors: &before, learned: claim(false) }, now], 3);
+        let now = AssessmentStep { vectors: &after, learned: EvidenceGained { claims, passed } };
+        let drift = analyse(&[AssessmentStep { vectors: &before, learned: claim(false) }, now], 3);
         (drift.severity, drift.kind, drift.is_undersupported)
     };
     assert_eq!(grown(0, false), (Severity::Severe, Kind::Overconfidence, false));
@@ -85,7 +85,8 @@ fn a_large_gain_needs_a_check_that_passed_or_three_claims() {
     // claims made before the assessment it rose from do not support it
     let (low, high) = (vectors("know=0.3"), vectors("know=0.95"));
     let way = [(&low, 0), (&low, 5), (&high, 1)];
-    let steps = way.map(|(vectors, claims)| Step { vectors, learned: Learned { claims, passed: false } });
+    let steps =
+        way.map(|(vectors, claims)| AssessmentStep { vectors, learned: EvidenceGained { claims, passed: false } });
     assert_eq!(analyse(&steps, 3).severity, Severity::Moderate);
 }
 
@@ -129,7 +130,7 @@ prop_compose! {
 proptest! {
     #[test]
     fn constant_vectors_do_not_drift(v in some_vectors(), n in 1..6usize, learned: bool, window in 2..6usize) {
-        let steps: Vec<Step<'_>> = (0..n).map(|_| Step { vectors: &v, learned: claim(learned) }).collect();
+        let steps: Vec<AssessmentStep<'_>> = (0..n).map(|_| AssessmentStep { vectors: &v, learned: claim(learned) }).collect();
         let drift = analyse(&steps, window);
         prop_assert!(!drift.detected && drift.kind == Kind::None);
         prop_assert!(drift.deltas.iter().all(|(_, delta)| *delta == 0.0));
@@ -143,7 +144,7 @@ proptest! {
             before.set(vector, if vector.less_is_better() { 0.0 } else { 1.0 });
             let mut after = before.clone();
             after.set(vector, value);
-            analyse(&[Step { vectors: &before, learned: claim(true) }, Step { vectors: &after, learned: claim(true) }], 3).severity
+            analyse(&[AssessmentStep { vectors: &before, learned: claim(true) }, AssessmentStep { vectors: &after, learned: claim(true) }], 3).severity
         };
         let (worse, better) = if (a < b) ^ vector.less_is_better() { (a, b) } else { (b, a) };
         prop_assert!(severity(worse) >= severity(better));
@@ -162,7 +163,7 @@ proptest! {
         // given on one side only, it cannot be compared
         given_once.last_mut().unwrap().0.set(vector, 0.5);
         let of = |way: &[(Vectors, bool)]| {
-            let steps: Vec<Step<'_>> = way.iter().map(|(vectors, learned)| Step { vectors, learned: claim(*learned) }).collect();
+            let steps: Vec<AssessmentStep<'_>> = way.iter().map(|(vectors, learned)| AssessmentStep { vectors, learned: claim(*learned) }).collect();
             analyse(&steps, 3)
         };
         prop_assert_eq!(of(&bare), of(&given_once));

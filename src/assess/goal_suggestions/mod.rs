@@ -4,22 +4,24 @@ pub mod rules;
 
 use crate::assess::drift::last_learned;
 use crate::assess::gate;
-use crate::assess::goal_suggestions::rules::{AtHand, Earlier, Tried, goals, reached as reached_by};
-use crate::context::stored::Stored;
-use crate::context::{Context, Working};
+use crate::assess::goal_suggestions::rules::{
+    EarlierAttempt, EarlierSession, SuggestionInput, goals, reached as reached_by,
+};
+use crate::context::stored::StoreReport;
+use crate::context::{CommandContext, WorkingSession};
 use crate::fold::journal;
 use crate::fold::journal::answers;
-use crate::fold::session_state::Gathered;
-use crate::index::Only;
+use crate::fold::session_state::SessionRecords;
+use crate::index::RecordQuery;
 use crate::session::lifecycle::gather;
 use empirica_notes::error::{Error, Result, blank, empirica};
 use empirica_notes::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus};
 use empirica_notes::model::{Assessment, Body, Record, SessionId, Vector, Vectors};
-use empirica_notes::store::When;
+use empirica_notes::store::FlushTiming;
 
 /// What a PREFLIGHT does to the goals of its session.
 #[derive(Debug, Default)]
-pub struct Proposed {
+pub struct GoalChanges {
     /// Proposals of an earlier PREFLIGHT that say the same, or that steps were added to: they stay.
     pub kept: Vec<GoalState>,
     /// Records to be stored: earlier proposals that are dropped, then the goals.
@@ -28,7 +30,7 @@ pub struct Proposed {
     pub order: Vec<&'static str>,
 }
 
-impl Proposed {
+impl GoalChanges {
     /// The goals that stayed and those that were stored, weakest vector first.
     pub fn in_order(mut self, stored: impl IntoIterator<Item = GoalState>) -> Vec<GoalState> {
         self.kept.extend(stored);
@@ -43,14 +45,14 @@ const ANEW: &str = "it was looked at anew, by newer vectors or another task";
 /// Proposes goals for the weak vectors; nothing when nothing recommends to investigate. `gathered` is the session before
 /// the assessment.
 pub fn run(
-    context: &Context<'_>,
-    who: &Working,
-    gathered: &Gathered,
+    context: &CommandContext<'_>,
+    who: &WorkingSession,
+    gathered: &SessionRecords,
     vectors: &Vectors,
     said: (Option<&str>, Option<&str>, &[String]),
-) -> Result<Proposed> {
+) -> Result<GoalChanges> {
     if gate::triggers(vectors).is_empty() {
-        return Ok(Proposed::default());
+        return Ok(GoalChanges::default());
     }
     let mut at_hand = at_hand(context, who, gathered)?;
     let (task, reasoning, unknowns) = said;
@@ -58,7 +60,7 @@ pub fn run(
     at_hand.task = task.map(safe).or(at_hand.task);
     at_hand.reasoning = reasoning.map(safe);
     at_hand.unknowns.extend(unknowns.iter().map(|unknown| safe(unknown)));
-    let mut out = Proposed::default();
+    let mut out = GoalChanges::default();
     for (vector, goal) in goals(vectors, &at_hand) {
         out.order.push(vector.name());
         let same_vector = |g: &&GoalState| g.status == GoalStatus::Open && g.vector.as_deref() == Some(vector.name());
@@ -80,18 +82,18 @@ pub fn run(
 /// Goals proposed outside a PREFLIGHT.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Anew {
+pub struct GoalSuggestions {
     pub session_id: SessionId,
     /// The goals of the weak vectors, weakest first: those that stay and those that are new.
     pub goals: Vec<GoalState>,
     /// The vectors they were proposed for.
     pub vectors: Vectors,
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
 /// Proposes goals for the weak vectors of the last assessment of the session the command works in, and stores them; `about`
 /// says what the work is about. A session without an assessment is refused.
-pub fn anew(context: &Context<'_>, about: Option<String>) -> Result<Anew> {
+pub fn anew(context: &CommandContext<'_>, about: Option<String>) -> Result<GoalSuggestions> {
     context.optional("context", about.as_deref())?;
     let who = context.working()?;
     let gathered = gather(context, &who.id)?;
@@ -105,17 +107,22 @@ pub fn anew(context: &Context<'_>, about: Option<String>) -> Result<Anew> {
     let mut proposed = run(context, &who, &gathered, &vectors, (about.as_deref(), None, &[]))?;
     let bodies = std::mem::take(&mut proposed.bodies);
     let (records, stored) = match bodies.is_empty() {
-        true => (Vec::new(), Stored::default()),
-        false => context.store(&who, bodies, When::Now)?,
+        true => (Vec::new(), StoreReport::default()),
+        false => context.store(&who, bodies, FlushTiming::Now)?,
     };
     let new = journal::goals(&records).into_iter().map(|owned| owned.goal);
-    Ok(Anew { goals: proposed.in_order(new), session_id: who.id, vectors, stored })
+    Ok(GoalSuggestions { goals: proposed.in_order(new), session_id: who.id, vectors, stored })
 }
 
 /// The proposals of an earlier PREFLIGHT whose criterion an assessment meets: the vector is where it was to be, and
 /// something was learned since the goal was set, by the records given in order of id. Those with open steps are the
 /// agent's own to end, and what is open is not answered while the session has an open question.
-pub fn reached(records: &[&Record], who: &Working, gathered: &Gathered, assessment: &Assessment) -> Vec<GoalDone> {
+pub fn reached(
+    records: &[&Record],
+    who: &WorkingSession,
+    gathered: &SessionRecords,
+    assessment: &Assessment,
+) -> Vec<GoalDone> {
     let open_steps = |goal: &GoalState| goal.subtasks.iter().any(|step| step.status == GoalStatus::Open);
     let open = gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open && !open_steps(goal));
     let met = open.filter_map(|goal| Some((goal, reached_by(goal, &assessment.vectors)?)));
@@ -154,19 +161,19 @@ pub fn by_rule(record: &Record, after: &Assessment) -> bool {
 const LOOKED_AT: usize = 500;
 
 /// What the journal says that may bear on the task: the newest dead ends, open unknowns and sessions.
-fn at_hand(context: &Context<'_>, who: &Working, gathered: &Gathered) -> Result<AtHand> {
+fn at_hand(context: &CommandContext<'_>, who: &WorkingSession, gathered: &SessionRecords) -> Result<SuggestionInput> {
     let index = context.index()?;
-    let mut out = AtHand {
+    let mut out = SuggestionInput {
         task: gathered.session.task.clone(),
         unknowns: gathered.unknowns.iter().map(|unknown| unknown.text.clone()).collect(),
-        ..AtHand::default()
+        ..SuggestionInput::default()
     };
-    let mut scan = index.kinds(&["dead_end"], Only { newest: Some(LOOKED_AT), ..Only::default() })?;
+    let mut scan = index.kinds(&["dead_end"], RecordQuery { newest: Some(LOOKED_AT), ..RecordQuery::default() })?;
     scan.merge(index.ids(&index.open("unknown", LOOKED_AT)?)?);
     for record in scan.records() {
         let own = record.head.session.as_ref() == Some(&who.id);
         match &record.body {
-            Body::DeadEnd(dead_end) => out.dead_ends.push(Tried {
+            Body::DeadEnd(dead_end) => out.dead_ends.push(EarlierAttempt {
                 id: record.head.id.clone(),
                 ai: record.head.ai.clone(),
                 approach: dead_end.approach.clone(),
@@ -180,7 +187,7 @@ fn at_hand(context: &Context<'_>, who: &Working, gathered: &Gathered) -> Result<
     let mut earlier: Vec<_> = heard.filter(|session| session.id != who.id).collect();
     earlier.sort_by(|a, b| a.began.cmp(&b.began));
     let with_task = |session: empirica_notes::model::session::Session| {
-        Some(Earlier { id: session.id, ai: session.ai, task: session.task? })
+        Some(EarlierSession { id: session.id, ai: session.ai, task: session.task? })
     };
     out.sessions = earlier.into_iter().filter_map(with_task).collect();
     Ok(out)

@@ -37,7 +37,7 @@ const QUOTED: usize = 160;
 /// Something tried before, wherever it was.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
-pub struct Tried {
+pub struct EarlierAttempt {
     pub id: Id,
     pub ai: String,
     pub approach: String,
@@ -47,7 +47,7 @@ pub struct Tried {
 /// A session of before.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
-pub struct Earlier {
+pub struct EarlierSession {
     pub id: SessionId,
     pub ai: String,
     pub task: String,
@@ -55,7 +55,7 @@ pub struct Earlier {
 
 /// What is at hand when goals are made.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct AtHand {
+pub struct SuggestionInput {
     /// The task; `None` when none was said.
     pub task: Option<String>,
     /// The agent's reasoning.
@@ -65,14 +65,14 @@ pub struct AtHand {
     /// Other sessions' open unknowns.
     pub others_unknowns: Vec<String>,
     /// Every dead end that is known, oldest first.
-    pub dead_ends: Vec<Tried>,
+    pub dead_ends: Vec<EarlierAttempt>,
     /// Every other session with a task, oldest first.
-    pub sessions: Vec<Earlier>,
+    pub sessions: Vec<EarlierSession>,
 }
 
 /// One goal for each vector under 0.70 (uncertainty and density: above 0.30), at most 5: first know, uncertainty and state
 /// where they recommend to investigate, then the others, weakest first. Empty when nothing recommends it (DESIGN §3).
-pub fn goals(vectors: &Vectors, at_hand: &AtHand) -> Vec<(Vector, Goal)> {
+pub fn goals(vectors: &Vectors, at_hand: &SuggestionInput) -> Vec<(Vector, Goal)> {
     let triggers = gate::triggers(vectors);
     if triggers.is_empty() {
         return Vec::new();
@@ -90,7 +90,7 @@ pub fn goals(vectors: &Vectors, at_hand: &AtHand) -> Vec<(Vector, Goal)> {
         a.0.cmp(&b.0).then_with(|| if a.0 < LEADING.len() { Ordering::Equal } else { a.1.total_cmp(&b.1) })
     });
     weak.truncate(MOST);
-    let known = Known::of(at_hand);
+    let known = RelatedWork::of(at_hand);
     // what is open is asked once
     let asks = if weak.iter().any(|weak| weak.2 == Vector::Uncertainty) { Vector::Uncertainty } else { Vector::Know };
     let make = |(at, (lead, strength, vector, value)): (usize, (usize, f64, Vector, f64))| {
@@ -128,14 +128,14 @@ fn priority(leads: bool, strength: f64) -> Priority {
 }
 
 /// What is known already and has to do with the task.
-struct Known<'a> {
+struct RelatedWork<'a> {
     unknowns: Vec<&'a str>,
-    dead_ends: Vec<&'a Tried>,
-    sessions: Vec<&'a Earlier>,
+    dead_ends: Vec<&'a EarlierAttempt>,
+    sessions: Vec<&'a EarlierSession>,
 }
 
-impl<'a> Known<'a> {
-    fn of(at_hand: &'a AtHand) -> Self {
+impl<'a> RelatedWork<'a> {
+    fn of(at_hand: &'a SuggestionInput) -> Self {
         let mut about: BTreeSet<String> = words(at_hand.task.as_deref().unwrap_or_default());
         about.extend(words(at_hand.reasoning.as_deref().unwrap_or_default()));
         at_hand.unknowns.iter().for_each(|unknown| about.extend(words(unknown)));
@@ -148,7 +148,7 @@ impl<'a> Known<'a> {
                 unknowns.push(unknown);
             }
         }
-        Known {
+        RelatedWork {
             unknowns,
             dead_ends: best(&about, &at_hand.dead_ends, |tried| format!("{} {}", tried.approach, tried.why), DEAD_ENDS),
             sessions: best(&about, &at_hand.sessions, |earlier| earlier.task.clone(), SESSIONS),
@@ -198,7 +198,7 @@ fn criterion(vector: Vector) -> String {
 }
 
 /// Why it is a goal. The first one tells what was tried before, the others name it by its ids.
-fn rationale(vector: Vector, value: f64, known: &Known<'_>, first: bool) -> String {
+fn rationale(vector: Vector, value: f64, known: &RelatedWork<'_>, first: bool) -> String {
     let mut out = format!("{} score {value:.2} indicates {}", vector.name().to_uppercase(), lack(vector));
     for tried in &known.dead_ends {
         out.push_str(&match first {
@@ -240,14 +240,14 @@ fn lack(vector: Vector) -> &'static str {
 mod tests {
     use super::*;
 
-    fn made(text: &str, at_hand: &AtHand) -> Vec<(Vector, Goal)> {
+    fn made(text: &str, at_hand: &SuggestionInput) -> Vec<(Vector, Goal)> {
         let mut v = Vectors::default();
         v.add_pairs(text).unwrap();
         goals(&v, at_hand)
     }
 
     fn of(text: &str) -> Vec<(&'static str, &'static str)> {
-        made(text, &AtHand::default()).iter().map(|(v, g)| (v.name(), g.priority.name())).collect()
+        made(text, &SuggestionInput::default()).iter().map(|(v, g)| (v.name(), g.priority.name())).collect()
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
     fn they_read_as_people_write_them() {
         let texts = |task: Option<&str>, unknowns: &[&str]| -> Vec<String> {
             let unknowns = unknowns.iter().map(|text| (*text).to_owned()).collect();
-            let at_hand = AtHand { task: task.map(str::to_owned), unknowns, ..AtHand::default() };
+            let at_hand = SuggestionInput { task: task.map(str::to_owned), unknowns, ..SuggestionInput::default() };
             made("know=0.4,uncertainty=0.8,state=0.4", &at_hand).into_iter().map(|(_, goal)| goal.text).collect()
         };
         assert_eq!(
@@ -308,7 +308,7 @@ mod tests {
                 "Map the present state first: Login"
             ]
         );
-        let sure = AtHand { unknowns: vec!["Why?".into()], ..AtHand::default() };
+        let sure = SuggestionInput { unknowns: vec!["Why?".into()], ..SuggestionInput::default() };
         assert_eq!(made("know=0.4", &sure)[0].1.text, "Answer \"Why?\" before you begin");
         assert_eq!(texts(None, &[])[1], "List what is unclear before you begin");
         assert_eq!(texts(Some("fix it"), &["a?", "b?", "c?"])[1], "Answer \"c?\" and 2 more before you fix it");
@@ -317,19 +317,19 @@ mod tests {
     #[test]
     fn goals_name_the_task_the_unknowns_and_what_was_tried() {
         let session = SessionId::parse("11111111-2222-4333-8444-555555555555").unwrap();
-        let tried = |n: u8, approach: &str| Tried {
+        let tried = |n: u8, approach: &str| EarlierAttempt {
             id: Id::parse(&format!("00000000-0000-7000-8000-0000000000{n:02x}")).unwrap(),
             ai: "codex".into(),
             approach: approach.into(),
             why: "too slow".into(),
         };
-        let at_hand = AtHand {
+        let at_hand = SuggestionInput {
             task: Some("fix the flaky login test".into()),
             reasoning: None,
             unknowns: vec!["Which clock does it read?".into()],
             others_unknowns: vec!["Is the login test flaky on CI only?".into(), "Who pays?".into()],
             dead_ends: vec![tried(1, "paint it green"), tried(2, "sleeping in the login test")],
-            sessions: vec![Earlier { id: session, ai: "ada".into(), task: "login tests".into() }],
+            sessions: vec![EarlierSession { id: session, ai: "ada".into(), task: "login tests".into() }],
         };
         let goals = made("know=0.65,uncertainty=0.8", &at_hand);
         let texts: Vec<&str> = goals.iter().map(|(_, g)| g.text.as_str()).collect();

@@ -5,20 +5,20 @@ pub mod view;
 use crate::assess::drift::WINDOW;
 use crate::assess::drift::current::gate;
 use crate::assess::gate::Gate;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::context::active;
-use crate::fold::session_state::Gathered;
+use crate::fold::session_state::SessionRecords;
 use crate::session::lifecycle::gather_from;
 use empirica_notes::error::Result;
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::handoff::Item;
-use empirica_notes::model::{Assessment, Head, Phase, Vectors};
+use empirica_notes::model::{Assessment, Envelope, Phase, Vectors};
 
 /// What an assessment is to be made of.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct GuideOutcome {
     /// The session, with everything it said.
-    pub gathered: Gathered,
+    pub gathered: SessionRecords,
     /// The task: as given, else as the last assessment or the session says.
     pub task: Option<String>,
     /// How confidence moved so far.
@@ -27,9 +27,9 @@ pub struct Outcome {
     pub warnings: Vec<String>,
 }
 
-impl Outcome {
+impl GuideOutcome {
     /// The last assessment; `None` when there is none.
-    pub fn last(&self) -> Option<&(Head, Assessment)> {
+    pub fn last(&self) -> Option<&(Envelope, Assessment)> {
         self.gathered.assessments.last()
     }
 
@@ -50,9 +50,9 @@ impl Outcome {
 }
 
 /// Looks at the session the command works in. A blank `task` is a usage error.
-pub fn run(context: &Context<'_>, phase: Option<Phase>, task: Option<String>) -> Result<Outcome> {
+pub fn run(context: &CommandContext<'_>, phase: Option<Phase>, task: Option<String>) -> Result<GuideOutcome> {
     context.optional("task", task.as_deref())?;
-    let mut warnings = context.store.settle();
+    let mut warnings = context.store.reconcile();
     let who = context.working()?;
     warnings.extend(who.note.clone());
     let scan = context.session(&who.id)?;
@@ -63,5 +63,5 @@ pub fn run(context: &Context<'_>, phase: Option<Phase>, task: Option<String>) ->
     let said = gathered.assessments.iter().rev().find_map(|(_, assessment)| assessment.task.clone());
     let later = || active::anywhere(context, who.id.as_str()).and_then(|session| session.task);
     let task = task.or(said).or_else(|| gathered.session.task.clone()).or_else(later);
-    Ok(Outcome { gate: gate(&scan, &who.id, WINDOW), gathered, task, warnings })
+    Ok(GuideOutcome { gate: gate(&scan, &who.id, WINDOW), gathered, task, warnings })
 }

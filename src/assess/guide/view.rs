@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::assess::guide::Outcome;
+use crate::assess::guide::GuideOutcome;
 use crate::assess::view::DriftView;
 use crate::fold::assessment::confidence::overall;
 use crate::render::answer::Answer;
@@ -30,7 +30,7 @@ fn items(items: &[Item]) -> Vec<Value> {
 }
 
 /// What is the same for both: session, task, what is open, and how confidence moved.
-fn state(outcome: &Outcome) -> Map<String, Value> {
+fn state(outcome: &GuideOutcome) -> Map<String, Value> {
     let (gathered, gate) = (&outcome.gathered, &outcome.gate);
     let goal = |goal: &empirica_notes::model::goal::GoalState| json!({"id": goal.id, "description": goal.text, "priority": goal.priority, "progress": goal.progress()});
     let json = json!({
@@ -52,7 +52,7 @@ fn state(outcome: &Outcome) -> Map<String, Value> {
 }
 
 /// What is to be assessed in a phase: each vector with its meaning, the task, and what is open.
-pub fn to_assess(outcome: &Outcome, phase: Phase) -> Answer {
+pub fn to_assess(outcome: &GuideOutcome, phase: Phase) -> Answer {
     let vector = |vector: Vector| {
         let better = if vector.less_is_better() { "lower" } else { "higher" };
         json!({"name": vector.name(), "at_1": vector.meaning(), "better": better})
@@ -70,7 +70,7 @@ pub fn to_assess(outcome: &Outcome, phase: Phase) -> Answer {
 }
 
 /// How a session stands: its last vectors, what is open, and whether it is safe to act.
-pub fn stands(outcome: &Outcome) -> Answer {
+pub fn stands(outcome: &GuideOutcome) -> Answer {
     let mut json = state(outcome);
     let vectors = outcome.vectors();
     json.insert("vectors".to_owned(), json!(vectors));
@@ -86,7 +86,7 @@ pub fn stands(outcome: &Outcome) -> Answer {
     Answer::new(Value::Object(json)).text(text(outcome)).warn(outcome.warnings.clone())
 }
 
-fn text(outcome: &Outcome) -> String {
+fn text(outcome: &GuideOutcome) -> String {
     let task = outcome.task.as_deref().map_or_else(|| "no task was named".to_owned(), safe::line);
     format!("Session {}: {task}\n", outcome.gathered.session.id.short())
 }

@@ -2,48 +2,48 @@
 
 pub mod view;
 
-use crate::checkpoint::compare::operand::Side;
-use crate::checkpoint::compare::{Comparison, Way, compare};
+use crate::checkpoint::compare::operand::Operand;
+use crate::checkpoint::compare::{Comparison, HistoryBetween, compare};
 use crate::checkpoint::diff;
 use crate::checkpoint::diff::compared;
-use crate::checkpoint::save::Outcome as Taken;
-use crate::context::Context;
-use crate::fold::session_state::Gathered;
+use crate::checkpoint::save::CheckpointOutcome as Taken;
+use crate::context::CommandContext;
+use crate::fold::session_state::SessionRecords;
 use crate::session::bootstrap;
 use crate::session::lifecycle::gather;
 use empirica_notes::error::Result;
 use empirica_notes::model::assessment::Trigger;
-use empirica_notes::model::{Assessment, Body, Checkpoint, Head, Id};
+use empirica_notes::model::{Assessment, Body, Checkpoint, Envelope, Id};
 
 /// What a new context is told.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct CompactionOutcome {
     /// The comparison with the snapshot before the compaction; `None` when there is none.
-    pub compared: Option<diff::Outcome>,
+    pub compared: Option<diff::DiffOutcome>,
     /// The project.
-    pub bootstrap: bootstrap::Outcome,
+    pub bootstrap: bootstrap::BootstrapOutcome,
 }
 
 /// Looks at what a checkpoint after a compaction found.
-pub fn run(context: &Context<'_>, taken: &Taken) -> Result<Outcome> {
-    let bootstrap = bootstrap::run(context, &bootstrap::Request { own: Some(taken.session_id.clone()) })?;
+pub fn run(context: &CommandContext<'_>, taken: &Taken) -> Result<CompactionOutcome> {
+    let bootstrap = bootstrap::run(context, &bootstrap::BootstrapRequest { own: Some(taken.session_id.clone()) })?;
     let index = context.index()?;
     let scan = index.ids(&taken.checkpoint.compared_with)?;
     let earlier = scan.entries().next().and_then(|entry| match &entry.record.body {
-        Body::Checkpoint(checkpoint) => Some(Side::checkpoint(&entry.record.head, checkpoint)),
+        Body::Checkpoint(checkpoint) => Some(Operand::checkpoint(&entry.record.head, checkpoint)),
         _ => None,
     });
-    let Some(a) = earlier else { return Ok(Outcome { compared: None, bootstrap }) };
+    let Some(a) = earlier else { return Ok(CompactionOutcome { compared: None, bootstrap }) };
     let goals = gather(context, &taken.session_id).map(|gathered| gathered.goals).unwrap_or_default();
-    let b = Side::taken(&taken.head, &taken.checkpoint, &goals);
+    let b = Operand::taken(&taken.head, &taken.checkpoint, &goals);
     let comparison = compared(context, &a, &b, true)?;
-    Ok(Outcome { compared: Some(diff::Outcome { a, b, comparison, warnings: Vec::new() }), bootstrap })
+    Ok(CompactionOutcome { compared: Some(diff::DiffOutcome { a, b, comparison, warnings: Vec::new() }), bootstrap })
 }
 
 /// The vectors of the first assessment after a compaction, beside those of the snapshot before it.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Since {
+pub struct SinceSnapshot {
     pub pre_checkpoint: Id,
     pub post_checkpoint: Id,
     pub comparison: Comparison,
@@ -52,13 +52,13 @@ pub struct Since {
 /// Compares an assessment that is the session's first one after a compaction with the snapshot before that, when it had
 /// vectors; `None` for any other assessment. `gathered` is the session before it.
 pub(crate) fn since(
-    context: &Context<'_>,
-    gathered: &Gathered,
-    head: &Head,
+    context: &CommandContext<'_>,
+    gathered: &SessionRecords,
+    head: &Envelope,
     assessment: &Assessment,
-) -> Result<Option<Since>> {
+) -> Result<Option<SinceSnapshot>> {
     let last = gathered.last().map(|(head, _)| &head.id);
-    let after = |(head, checkpoint): &&(Head, Checkpoint)| {
+    let after = |(head, checkpoint): &&(Envelope, Checkpoint)| {
         checkpoint.trigger == Trigger::PostCompact && last.is_none_or(|last| head.id > *last)
     };
     let Some((post, checkpoint)) = gathered.checkpoints.iter().rev().find(after) else { return Ok(None) };
@@ -74,8 +74,8 @@ pub(crate) fn since(
         return Ok(None);
     };
     // only the vectors: everything else was compared at once
-    let a = Side { vectors, session: head.session.clone(), ..Side::default() };
-    let b = Side { vectors: assessment.vectors.clone(), session: head.session.clone(), ..Side::default() };
-    let comparison = compare(&a, &b, &Way::default(), &|_| true);
-    Ok(Some(Since { pre_checkpoint: pre, post_checkpoint: post.id.clone(), comparison }))
+    let a = Operand { vectors, session: head.session.clone(), ..Operand::default() };
+    let b = Operand { vectors: assessment.vectors.clone(), session: head.session.clone(), ..Operand::default() };
+    let comparison = compare(&a, &b, &HistoryBetween::default(), &|_| true);
+    Ok(Some(SinceSnapshot { pre_checkpoint: pre, post_checkpoint: post.id.clone(), comparison }))
 }

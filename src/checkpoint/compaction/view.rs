@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::checkpoint;
-use crate::checkpoint::compaction::Outcome;
-use crate::checkpoint::compare::operand::Side;
+use crate::checkpoint::compaction::CompactionOutcome;
+use crate::checkpoint::compare::operand::Operand;
 use crate::checkpoint::diff::view::{details, json_of, sentence};
-use crate::checkpoint::save::Outcome as Taken;
+use crate::checkpoint::save::CheckpointOutcome as Taken;
 use crate::render::answer::Answer;
-use crate::render::budget::Form;
+use crate::render::budget::OutputForm;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::session::bootstrap;
@@ -25,16 +25,22 @@ const LEAST: usize = 60;
 
 /// The block as text, and in JSON beside the checkpoint's keys. It takes `budget` tokens at most; what was lost comes
 /// first, the project gets the rest.
-pub fn answer(taken: &Taken, outcome: &Outcome, budget: usize, form: Form, terminal: &mut Templates) -> Result<Answer> {
+pub fn answer(
+    taken: &Taken,
+    outcome: &CompactionOutcome,
+    budget: usize,
+    form: OutputForm,
+    terminal: &mut Templates,
+) -> Result<Answer> {
     let report = report(outcome, budget);
     let room = budget.saturating_sub(tokens::estimate(&report)).max(LEAST);
-    let project = bootstrap::view::fitted(&outcome.bootstrap, room, Form::Text, terminal)?.text;
+    let project = bootstrap::view::fitted(&outcome.bootstrap, room, OutputForm::Text, terminal)?.text;
     let block = format!("{report}\n{project}");
     let mut answer = checkpoint::view::taken(taken);
     answer.said.clear();
     answer = answer.text(block.clone()).warn(outcome.bootstrap.warnings.clone());
-    if form == Form::Json {
-        let project = bootstrap::view::fitted(&outcome.bootstrap, room, Form::Json, terminal)?.json;
+    if form == OutputForm::Json {
+        let project = bootstrap::view::fitted(&outcome.bootstrap, room, OutputForm::Json, terminal)?.json;
         let compaction = outcome.compared.as_ref().map(|compared| {
             let mut json = json_of(compared);
             json.insert("pre_checkpoint_id".to_owned(), json!(compared.a.id));
@@ -48,7 +54,7 @@ pub fn answer(taken: &Taken, outcome: &Outcome, budget: usize, form: Form, termi
 }
 
 /// Where the work stood before: phase, task, goal and the last reasoning.
-fn place(before: &Side) -> String {
+fn place(before: &Operand) -> String {
     let phase = before.phase.map(|phase| match before.round {
         Some(round) => format!("{} {round}", phase.name()),
         None => phase.name().to_owned(),
@@ -66,7 +72,7 @@ fn place(before: &Side) -> String {
 }
 
 /// What was lost, as much of it as half of the budget holds.
-fn report(outcome: &Outcome, budget: usize) -> String {
+fn report(outcome: &CompactionOutcome, budget: usize) -> String {
     let Some(compared) = &outcome.compared else {
         return format!(
             "# After the compaction\n\nNo checkpoint was taken before it: what was lost is not known. Take one next time \

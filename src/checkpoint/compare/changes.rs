@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::checkpoint::compare::operand::{Known, Side};
-use crate::checkpoint::compare::{Change, FELL, Turn, Way};
+use crate::checkpoint::compare::operand::{KnownItems, Operand};
+use crate::checkpoint::compare::{Change, ChangeKind, FELL, HistoryBetween};
 use crate::fold::assessment::confidence::round4;
 use empirica_notes::model::{Id, Vector};
 
@@ -19,14 +19,14 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    pub fn add(&mut self, dimension: &'static str, turn: Turn, what: String, items: Vec<String>) {
+    pub fn add(&mut self, dimension: &'static str, turn: ChangeKind, what: String, items: Vec<String>) {
         self.list.push(Change { dimension, turn, what, items });
     }
 
     /// So many are missing.
     pub fn missing(&mut self, dimension: &'static str, words: (&str, &str), count: u64, items: Vec<String>) {
         let verb = if count == 1 { "is" } else { "are" };
-        self.add(dimension, Turn::Lost, format!("{} {verb} missing", counted(count, words)), items);
+        self.add(dimension, ChangeKind::Lost, format!("{} {verb} missing", counted(count, words)), items);
     }
 
     /// A number that should not fall.
@@ -36,7 +36,7 @@ impl Changes {
         if is < was {
             self.missing(dimension, words, was - is, Vec::new());
         } else if is > was {
-            self.add(dimension, Turn::Gained, format!("{} more", counted(is - was, words)), Vec::new());
+            self.add(dimension, ChangeKind::Gained, format!("{} more", counted(is - was, words)), Vec::new());
         }
     }
 
@@ -51,16 +51,16 @@ impl Changes {
         if let (Some(was), Some(is)) = (was, is)
             && was != is
         {
-            self.add(dimension, Turn::Changed, format!("{what}: {was} → {is}"), Vec::new());
+            self.add(dimension, ChangeKind::Changed, format!("{what}: {was} → {is}"), Vec::new());
         }
     }
 
     /// Things that were said. Between sessions only what the project has can be missing, and what both name whole is
     /// told apart.
-    pub fn known(&mut self, words: (&str, &str), a: &Known, b: &Known, exists: &dyn Fn(&Id) -> bool) {
+    pub fn known(&mut self, words: (&str, &str), a: &KnownItems, b: &KnownItems, exists: &dyn Fn(&Id) -> bool) {
         let dimension = "breadcrumbs";
         self.compared.push(dimension);
-        let only = |a: &Known, b: &Known| -> Vec<String> {
+        let only = |a: &KnownItems, b: &KnownItems| -> Vec<String> {
             let ids: BTreeSet<&Id> = b.listed.iter().filter_map(|(id, _)| id.as_ref()).collect();
             let texts: BTreeSet<&String> = b.listed.iter().map(|(_, text)| text).collect();
             let named = |id: &Option<Id>, text| id.as_ref().is_some_and(|id| ids.contains(id)) || texts.contains(text);
@@ -73,11 +73,11 @@ impl Changes {
                 (count, true) => self.missing(dimension, words, count, gone),
                 (count, false) => {
                     let what = format!("{} only in the first", counted(count, words));
-                    self.add(dimension, Turn::Changed, what, gone);
+                    self.add(dimension, ChangeKind::Changed, what, gone);
                 }
             }
             if !new.is_empty() {
-                self.add(dimension, Turn::Gained, format!("{} more", counted(new.len() as u64, words)), new);
+                self.add(dimension, ChangeKind::Gained, format!("{} more", counted(new.len() as u64, words)), new);
             }
             return;
         }
@@ -95,11 +95,11 @@ impl Changes {
             items.dedup();
             self.missing(dimension, words, missing as u64, items);
         } else if let Some(more @ 1..) = in_all.or(in_session).map(|fall| -fall) {
-            self.add(dimension, Turn::Gained, format!("{} more", counted(more as u64, words)), only(b, a));
+            self.add(dimension, ChangeKind::Gained, format!("{} more", counted(more as u64, words)), only(b, a));
         }
     }
 
-    pub fn git(&mut self, a: &Side, b: &Side, way: &Way) {
+    pub fn git(&mut self, a: &Operand, b: &Operand, way: &HistoryBetween) {
         let dimension = "git_state";
         match (way.gone, way.added) {
             (Some(gone), Some(added)) => {
@@ -109,11 +109,11 @@ impl Changes {
                         1 => "1 commit is no longer in HEAD's history".to_owned(),
                         many => format!("{many} commits are no longer in HEAD's history"),
                     };
-                    self.add(dimension, Turn::Lost, what, Vec::new());
+                    self.add(dimension, ChangeKind::Lost, what, Vec::new());
                 }
                 if added > 0 {
                     let what = format!("{} more", counted(added, ("commit", "commits")));
-                    self.add(dimension, Turn::Gained, what, Vec::new());
+                    self.add(dimension, ChangeKind::Gained, what, Vec::new());
                 }
             }
             _ => self.differ(dimension, "HEAD", a.commit.as_ref(), b.commit.as_ref()),
@@ -156,12 +156,12 @@ impl Changes {
                 None => String::new(),
             };
             let what = format!("{} went back{lines}", counted(gone, ("file", "files")));
-            self.add(dimension, Turn::Lost, what, back);
+            self.add(dimension, ChangeKind::Lost, what, back);
         }
         let new: Vec<String> = after.paths.iter().filter(|path| !has(&before.paths, path)).cloned().collect();
         if !new.is_empty() && before.paths_omitted == 0 {
             let what = format!("{} more changed", counted(new.len() as u64, ("file", "files")));
-            self.add(dimension, Turn::Gained, what, new);
+            self.add(dimension, ChangeKind::Gained, what, new);
         }
         let lines = |c: &empirica_notes::model::snapshot::Uncommitted| format!("+{} −{}", c.insertions, c.deletions);
         if lost.is_none() {
@@ -169,12 +169,12 @@ impl Changes {
         }
     }
 
-    pub fn reasoning(&mut self, a: &Side, b: &Side) {
+    pub fn reasoning(&mut self, a: &Operand, b: &Operand) {
         if a.kind == "handoff" && b.kind == "handoff" {
             self.compared.push("reasoning");
             if a.context != b.context {
                 let what = "task, context or next steps are different".to_owned();
-                self.add("reasoning", Turn::Changed, what, Vec::new());
+                self.add("reasoning", ChangeKind::Changed, what, Vec::new());
             }
         }
         if a.reasoning.is_empty() && b.reasoning.is_empty() {
@@ -187,23 +187,23 @@ impl Changes {
             let (one, other) = (one.trim_end_matches('…').trim_end(), other.trim_end_matches('…').trim_end());
             one.starts_with(other) || other.starts_with(one)
         };
-        let has = |side: &Side, text: &str| side.reasoning.iter().any(|other| like(text, other));
+        let has = |side: &Operand, text: &str| side.reasoning.iter().any(|other| like(text, other));
         let forgotten = a.reasoning.last().filter(|latest| !has(b, latest));
         // a long way keeps its last steps only
         let is_cut = b.reasoning.len() >= crate::checkpoint::snapshot::fold::STEPS;
         if let Some(latest) = forgotten.filter(|_| !is_cut) {
             let what = if b.reasoning.is_empty() { "the reasoning was forgotten" } else { "the reasoning broke off" };
-            let turn = if self.same_session || b.reasoning.is_empty() { Turn::Lost } else { Turn::Changed };
+            let turn = if self.same_session || b.reasoning.is_empty() { ChangeKind::Lost } else { ChangeKind::Changed };
             self.add(dimension, turn, what.to_owned(), vec![latest.clone()]);
         }
         let new: Vec<String> = b.reasoning.iter().filter(|text| !has(a, text)).cloned().collect();
         if !new.is_empty() {
             let what = format!("{} more", counted(new.len() as u64, ("step of reasoning", "steps of reasoning")));
-            self.add(dimension, Turn::Gained, what, new);
+            self.add(dimension, ChangeKind::Gained, what, new);
         }
     }
 
-    pub fn vectors(&mut self, a: &Side, b: &Side) -> Option<Vec<(Vector, f64)>> {
+    pub fn vectors(&mut self, a: &Operand, b: &Operand) -> Option<Vec<(Vector, f64)>> {
         if a.vectors.is_empty() || b.vectors.is_empty() {
             return None;
         }
@@ -224,18 +224,18 @@ impl Changes {
             let better = if vector.less_is_better() { -delta } else { *delta };
             let way = if *delta < 0.0 { "fell" } else { "rose" };
             if better.abs() >= FELL {
-                let turn = if better < 0.0 { Turn::Lost } else { Turn::Gained };
+                let turn = if better < 0.0 { ChangeKind::Lost } else { ChangeKind::Gained };
                 self.add(dimension, turn, format!("{vector} {way} by {:.2}", delta.abs()), Vec::new());
             }
         }
         Some(deltas)
     }
 
-    pub fn session(&mut self, a: &Side, b: &Side) {
+    pub fn session(&mut self, a: &Operand, b: &Operand) {
         let dimension = "session";
         self.compared.push(dimension);
         if !self.same_session {
-            let name = |side: &Side| {
+            let name = |side: &Operand| {
                 side.session
                     .as_ref()
                     .map(|id| format!("{} of {}", id.short(), crate::text::shorten::short(&side.ai, 40)))
@@ -243,21 +243,26 @@ impl Changes {
             self.differ(dimension, "session", name(a), name(b));
             return;
         }
-        let place = |side: &Side| {
+        let place = |side: &Operand| {
             let phase = side.phase?.name();
             Some(side.round.map_or_else(|| phase.to_owned(), |round| format!("{phase} {round}")))
         };
         self.differ(dimension, "phase", place(a), place(b));
         match (a.cycle, b.cycle) {
             (Some(was), is) if is.is_none_or(|is| is < was) && b.kind != "assessment" && b.kind != "handoff" => {
-                self.add(dimension, Turn::Lost, "the cycle of the investigation was forgotten".to_owned(), Vec::new());
+                self.add(
+                    dimension,
+                    ChangeKind::Lost,
+                    "the cycle of the investigation was forgotten".to_owned(),
+                    Vec::new(),
+                );
             }
             (was, is) => self.differ(dimension, "cycle", was, is),
         }
         self.differ(dimension, "scope", a.scope, b.scope);
     }
 
-    pub fn threads(&mut self, a: &Side, b: &Side) {
+    pub fn threads(&mut self, a: &Operand, b: &Operand) {
         let (Some(was), Some(is)) = (&a.threads, &b.threads) else { return };
         let dimension = "investigation";
         self.compared.push(dimension);
@@ -275,7 +280,7 @@ impl Changes {
         let new: Vec<String> = is.iter().filter(|thread| !was.contains(thread)).cloned().collect();
         if !new.is_empty() {
             let words = ("step of the inquiry", "steps of the inquiry");
-            self.add(dimension, Turn::Gained, format!("{} more", counted(new.len() as u64, words)), new);
+            self.add(dimension, ChangeKind::Gained, format!("{} more", counted(new.len() as u64, words)), new);
         }
     }
 }

@@ -1,23 +1,23 @@
 //! The goals of two sides: which are missing, done, taken over, and which made progress.
 
 use crate::checkpoint::compare::changes::{Changes, counted};
-use crate::checkpoint::compare::operand::{SeenGoal, SeenGoals, Side};
-use crate::checkpoint::compare::{Turn, Way};
+use crate::checkpoint::compare::operand::{Operand, OperandGoal, OperandGoals};
+use crate::checkpoint::compare::{ChangeKind, HistoryBetween};
 use empirica_notes::model::Id;
 
 const DIMENSION: &str = "goals";
 const WORDS: (&str, &str) = ("goal", "goals");
 
 impl Changes {
-    pub fn goals(&mut self, a: &Side, b: &Side, way: &Way, exists: &dyn Fn(&Id) -> bool) {
+    pub fn goals(&mut self, a: &Operand, b: &Operand, way: &HistoryBetween, exists: &dyn Fn(&Id) -> bool) {
         let (Some(was), Some(is)) = (&a.goals, &b.goals) else { return };
         self.compared.push(DIMENSION);
         // what was ended is not left behind
         let left = was.open.iter().filter(|goal| !is.open.iter().any(|now| now.id == goal.id));
         let taken_over = |id: &Id| !self.same_session && way.held.contains(id);
         let left = left.filter(|goal| !way.closed.contains(&goal.id) && !taken_over(&goal.id));
-        let left: Vec<&SeenGoal> = left.collect();
-        let names = |goals: &[&SeenGoal]| goals.iter().map(|goal| goal.text.clone()).collect::<Vec<_>>();
+        let left: Vec<&OperandGoal> = left.collect();
+        let names = |goals: &[&OperandGoal]| goals.iter().map(|goal| goal.text.clone()).collect::<Vec<_>>();
         // of these it is not known which they are
         let unnamed = is.active.saturating_sub(is.open.len() as u64);
         if !self.same_session {
@@ -25,7 +25,7 @@ impl Changes {
             if count > 0 {
                 let verb = if count == 1 { "was" } else { "were" };
                 let what = format!("{} {verb} not taken over", counted(count, ("open goal", "open goals")));
-                self.add(DIMENSION, Turn::Lost, what, if unnamed == 0 { names(&left) } else { Vec::new() });
+                self.add(DIMENSION, ChangeKind::Lost, what, if unnamed == 0 { names(&left) } else { Vec::new() });
             }
         } else {
             let (stored, forgotten): (Vec<_>, Vec<_>) = left.into_iter().partition(|goal| exists(&goal.id));
@@ -35,40 +35,45 @@ impl Changes {
             if !taken.is_empty() {
                 let verb = if taken.len() == 1 { "was" } else { "were" };
                 let what = format!("{} {verb} taken over by another session", counted(taken.len() as u64, WORDS));
-                self.add(DIMENSION, Turn::Changed, what, names(&taken));
+                self.add(DIMENSION, ChangeKind::Changed, what, names(&taken));
             }
         }
         self.progress(was, is);
     }
 
-    fn numbers(&mut self, was: &SeenGoals, is: &SeenGoals, taken: u64, forgotten: Vec<String>) {
+    fn numbers(&mut self, was: &OperandGoals, is: &OperandGoals, taken: u64, forgotten: Vec<String>) {
         let missing = was.total.saturating_sub(is.total + taken).max(forgotten.len() as u64);
         if missing > 0 {
             self.missing(DIMENSION, WORDS, missing, forgotten);
         } else if is.total > was.total {
-            self.add(DIMENSION, Turn::Gained, format!("{} more", counted(is.total - was.total, WORDS)), Vec::new());
+            self.add(
+                DIMENSION,
+                ChangeKind::Gained,
+                format!("{} more", counted(is.total - was.total, WORDS)),
+                Vec::new(),
+            );
         }
         if is.completed < was.completed {
-            self.add(DIMENSION, Turn::Lost, "what was reached of the goals was forgotten".to_owned(), Vec::new());
+            self.add(DIMENSION, ChangeKind::Lost, "what was reached of the goals was forgotten".to_owned(), Vec::new());
         } else if is.completed > was.completed {
             let what = format!("{} done", counted(is.completed - was.completed, WORDS));
-            self.add(DIMENSION, Turn::Gained, what, Vec::new());
+            self.add(DIMENSION, ChangeKind::Gained, what, Vec::new());
         }
         if let Some(before) = was.current.as_ref().filter(|before| is.current.as_ref() != Some(*before))
             && let Some(goal) = was.open.iter().find(|goal| goal.id == *before)
             && (is.open.iter().any(|goal| goal.id == *before) || is.completed == was.completed)
         {
             let what = if is.current.is_some() { "another goal is worked on" } else { "no goal is worked on" };
-            self.add(DIMENSION, Turn::Changed, what.to_owned(), vec![goal.text.clone()]);
+            self.add(DIMENSION, ChangeKind::Changed, what.to_owned(), vec![goal.text.clone()]);
         }
     }
 
     /// The steps of the goals that both sides name.
-    fn progress(&mut self, was: &SeenGoals, is: &SeenGoals) {
+    fn progress(&mut self, was: &OperandGoals, is: &OperandGoals) {
         let steps = |progress: Option<(u64, u64)>| {
             progress.map_or_else(|| "no steps".to_owned(), |(done, all)| format!("{done}/{all} subtasks"))
         };
-        let done = |goal: &SeenGoal| goal.progress.map_or(0, |(done, _)| done);
+        let done = |goal: &OperandGoal| goal.progress.map_or(0, |(done, _)| done);
         let (mut back, mut on) = (Vec::new(), Vec::new());
         for goal in &was.open {
             let Some(now) = is.open.iter().find(|now| now.id == goal.id) else { continue };
@@ -85,11 +90,11 @@ impl Changes {
         };
         if !back.is_empty() {
             let what = of(&back, "the goal's progress was forgotten", "goals' progress was forgotten");
-            self.add(DIMENSION, Turn::Lost, what, back);
+            self.add(DIMENSION, ChangeKind::Lost, what, back);
         }
         if !on.is_empty() {
             let what = of(&on, "the goal made progress", "goals made progress");
-            self.add(DIMENSION, Turn::Gained, what, on);
+            self.add(DIMENSION, ChangeKind::Gained, what, on);
         }
     }
 }

@@ -9,25 +9,25 @@ mod tests;
 use std::collections::BTreeSet;
 
 use crate::checkpoint::compare::changes::Changes;
-use crate::checkpoint::compare::operand::Side;
+use crate::checkpoint::compare::operand::Operand;
 use empirica_notes::model::{Id, Vector};
 
 /// What happened to something from one side to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Turn {
+pub enum ChangeKind {
     Lost,
     Gained,
     Changed,
 }
 
-impl Turn {
+impl ChangeKind {
     /// The word used in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Turn::Lost => "lost",
-            Turn::Gained => "gained",
-            Turn::Changed => "changed",
+            ChangeKind::Lost => "lost",
+            ChangeKind::Gained => "gained",
+            ChangeKind::Changed => "changed",
         }
     }
 }
@@ -38,7 +38,7 @@ pub struct Change {
     /// One of [`DIMENSIONS`].
     pub dimension: &'static str,
     /// What happened.
-    pub turn: Turn,
+    pub turn: ChangeKind,
     /// In words: "3 findings are missing".
     pub what: String,
     /// What it is about, as far as it is named.
@@ -62,7 +62,7 @@ const FELL: f64 = 0.15;
 
 /// What lies between two sides, as git and the records know.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Way {
+pub struct HistoryBetween {
     /// Commits that only the later side's HEAD has; `None` when one of both is not here.
     pub added: Option<u64>,
     /// Commits that only the earlier side's HEAD has.
@@ -94,13 +94,13 @@ pub struct Comparison {
 
 impl Comparison {
     /// The differences of a turn.
-    pub fn of(&self, turn: Turn) -> impl Iterator<Item = &Change> {
+    pub fn of(&self, turn: ChangeKind) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(move |change| change.turn == turn)
     }
 }
 
 /// Compares an earlier side with a later one. `exists` says whether a record is stored here.
-pub fn compare(a: &Side, b: &Side, way: &Way, exists: &dyn Fn(&Id) -> bool) -> Comparison {
+pub fn compare(a: &Operand, b: &Operand, way: &HistoryBetween, exists: &dyn Fn(&Id) -> bool) -> Comparison {
     let mut all = Changes { same_session: a.session.is_some() && a.session == b.session, ..Changes::default() };
     for (words, a, b) in [
         (("finding", "findings"), &a.findings, &b.findings),
@@ -141,10 +141,10 @@ pub fn compare(a: &Side, b: &Side, way: &Way, exists: &dyn Fn(&Id) -> bool) -> C
 
 /// The sentence a person acts on: what was lost, else what was gained.
 fn summary(changes: &[Change], is_waiting: bool) -> String {
-    let told = |turn: Turn| -> Vec<&str> {
+    let told = |turn: ChangeKind| -> Vec<&str> {
         changes.iter().filter(|change| change.turn == turn).map(|change| change.what.as_str()).collect()
     };
-    let (lost, gained, changed) = (told(Turn::Lost), told(Turn::Gained), told(Turn::Changed));
+    let (lost, gained, changed) = (told(ChangeKind::Lost), told(ChangeKind::Gained), told(ChangeKind::Changed));
     let mut text = match (lost.as_slice(), gained.as_slice(), changed.as_slice()) {
         ([], [], []) => "nothing changed".to_owned(),
         ([], [], changed) => format!("nothing was lost; {}", changed.join(", ")),

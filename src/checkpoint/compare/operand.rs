@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use crate::fold::assessment::gaps::answered;
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::snapshot::{Chain, GitState, Snapshot};
-use empirica_notes::model::{Assessment, Checkpoint, Handoff, Head, Id, Phase, SessionId, Vector, Vectors};
+use empirica_notes::model::{Assessment, Checkpoint, Envelope, Handoff, Id, Phase, SessionId, Vector, Vectors};
 
 /// Things of one kind.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Known {
+pub struct KnownItems {
     /// How many the session has; `None` when that is not known.
     pub session: Option<u64>,
     /// How many the project has; `None` when that is not known.
@@ -20,19 +20,19 @@ pub struct Known {
     pub whole: bool,
 }
 
-impl Known {
+impl KnownItems {
     fn counted(session: u64, total: u64, listed: Vec<(Option<Id>, String)>) -> Self {
-        Known { session: Some(session), total: Some(total), listed, whole: false }
+        KnownItems { session: Some(session), total: Some(total), listed, whole: false }
     }
 
     fn whole(listed: Vec<(Option<Id>, String)>) -> Self {
-        Known { session: Some(listed.len() as u64), total: None, listed, whole: true }
+        KnownItems { session: Some(listed.len() as u64), total: None, listed, whole: true }
     }
 }
 
 /// A goal of a side.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SeenGoal {
+pub struct OperandGoal {
     /// Its record.
     pub id: Id,
     /// What is to be reached.
@@ -44,13 +44,13 @@ pub struct SeenGoal {
 /// The goals of a side.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[allow(missing_docs)]
-pub struct SeenGoals {
+pub struct OperandGoals {
     /// All of the session's.
     pub total: u64,
     pub completed: u64,
     pub active: u64,
     /// Open ones that are named.
-    pub open: Vec<SeenGoal>,
+    pub open: Vec<OperandGoal>,
     /// The one that is worked on; `None` when that is not known.
     pub current: Option<Id>,
 }
@@ -58,7 +58,7 @@ pub struct SeenGoals {
 /// One side of a comparison. What a side does not know is `None`, or empty in lists, and is not compared.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[allow(missing_docs)]
-pub struct Side {
+pub struct Operand {
     /// checkpoint, assessment, handoff, or now.
     pub kind: &'static str,
     /// The record; `None` for now.
@@ -76,14 +76,14 @@ pub struct Side {
     pub vector_sources: BTreeMap<String, Id>,
     pub git: Option<GitState>,
     /// Findings, open and answered unknowns, dead ends, mistakes, decisions.
-    pub findings: Option<Known>,
-    pub unknowns: Option<Known>,
+    pub findings: Option<KnownItems>,
+    pub unknowns: Option<KnownItems>,
     /// How many unknowns of the project are answered.
     pub resolved: Option<u64>,
-    pub dead_ends: Option<Known>,
-    pub mistakes: Option<Known>,
-    pub decisions: Option<Known>,
-    pub goals: Option<SeenGoals>,
+    pub dead_ends: Option<KnownItems>,
+    pub mistakes: Option<KnownItems>,
+    pub decisions: Option<KnownItems>,
+    pub goals: Option<OperandGoals>,
     /// How many handoffs are in force.
     pub handoffs: Option<u64>,
     pub phase: Option<Phase>,
@@ -105,16 +105,16 @@ pub struct Side {
     pub is_present: bool,
 }
 
-impl Side {
-    fn of(kind: &'static str, head: &Head) -> Self {
-        Side {
+impl Operand {
+    fn of(kind: &'static str, head: &Envelope) -> Self {
+        Operand {
             kind,
             id: Some(head.id.clone()),
             session: head.session.clone(),
             ai: head.ai.clone(),
             at: head.at.clone(),
             commit: head.commit.clone(),
-            ..Side::default()
+            ..Operand::default()
         }
     }
 
@@ -124,8 +124,8 @@ impl Side {
     }
 
     /// A checkpoint, or the present state as one.
-    pub fn checkpoint(head: &Head, checkpoint: &Checkpoint) -> Self {
-        let mut side = Side::of("checkpoint", head);
+    pub fn checkpoint(head: &Envelope, checkpoint: &Checkpoint) -> Self {
+        let mut side = Operand::of("checkpoint", head);
         side.vectors = checkpoint.vectors.clone();
         side.vectors_from = checkpoint.vectors_from.clone();
         side.vector_sources = checkpoint.vector_sources.clone();
@@ -141,20 +141,21 @@ impl Side {
     fn take_in(&mut self, s: &Snapshot) {
         let crumbs = &s.breadcrumbs;
         let findings = crumbs.findings.recent.iter().map(|seen| (Some(seen.id.clone()), seen.finding.clone()));
-        self.findings = Some(Known::counted(crumbs.findings.session, crumbs.findings.total, findings.collect()));
+        self.findings = Some(KnownItems::counted(crumbs.findings.session, crumbs.findings.total, findings.collect()));
         let unknowns = crumbs.unknowns.recent.iter().map(|seen| (Some(seen.id.clone()), seen.unknown.clone()));
-        self.unknowns = Some(Known::counted(crumbs.unknowns.session, crumbs.unknowns.total, unknowns.collect()));
+        self.unknowns = Some(KnownItems::counted(crumbs.unknowns.session, crumbs.unknowns.total, unknowns.collect()));
         self.resolved = Some(crumbs.unknowns.resolved);
         let dead_ends = crumbs.dead_ends.recent.iter().map(|seen| (Some(seen.id.clone()), seen.approach.clone()));
-        self.dead_ends = Some(Known::counted(crumbs.dead_ends.session, crumbs.dead_ends.total, dead_ends.collect()));
+        self.dead_ends =
+            Some(KnownItems::counted(crumbs.dead_ends.session, crumbs.dead_ends.total, dead_ends.collect()));
         let mistakes = crumbs.mistakes.recent.iter().map(|seen| (Some(seen.id.clone()), seen.mistake.clone()));
-        self.mistakes = Some(Known::counted(crumbs.mistakes.session, crumbs.mistakes.total, mistakes.collect()));
-        let current = s.goals.current.iter().map(|goal| SeenGoal {
+        self.mistakes = Some(KnownItems::counted(crumbs.mistakes.session, crumbs.mistakes.total, mistakes.collect()));
+        let current = s.goals.current.iter().map(|goal| OperandGoal {
             id: goal.id.clone(),
             text: goal.objective.clone(),
             progress: goal.progress.as_deref().and_then(steps),
         });
-        self.goals = Some(SeenGoals {
+        self.goals = Some(OperandGoals {
             total: s.goals.total,
             completed: s.goals.completed,
             active: s.goals.active,
@@ -177,13 +178,13 @@ impl Side {
     }
 
     /// The present state.
-    pub fn now(head: &Head, checkpoint: &Checkpoint, goals: &[GoalState]) -> Self {
-        Side { kind: "now", id: None, ..Side::taken(head, checkpoint, goals) }
+    pub fn now(head: &Envelope, checkpoint: &Checkpoint, goals: &[GoalState]) -> Self {
+        Operand { kind: "now", id: None, ..Operand::taken(head, checkpoint, goals) }
     }
 
     /// A checkpoint that was taken just now, with all of the session's goals: it names one of them.
-    pub fn taken(head: &Head, checkpoint: &Checkpoint, goals: &[GoalState]) -> Self {
-        let mut side = Side { is_present: true, ..Side::checkpoint(head, checkpoint) };
+    pub fn taken(head: &Envelope, checkpoint: &Checkpoint, goals: &[GoalState]) -> Self {
+        let mut side = Operand { is_present: true, ..Operand::checkpoint(head, checkpoint) };
         if let Some(seen) = &mut side.goals {
             seen.open = open(goals);
         }
@@ -191,8 +192,8 @@ impl Side {
     }
 
     /// An assessment: vectors, place in the workflow and reasoning only.
-    pub fn assessment(head: &Head, assessment: &Assessment) -> Self {
-        Side {
+    pub fn assessment(head: &Envelope, assessment: &Assessment) -> Self {
+        Operand {
             vectors: assessment.vectors.clone(),
             phase: Some(assessment.phase),
             round: Some(assessment.round),
@@ -200,16 +201,16 @@ impl Side {
             scope: assessment.scope,
             reasoning: assessment.reasoning.iter().cloned().collect(),
             context: assessment.task.iter().cloned().collect(),
-            ..Side::of("assessment", head)
+            ..Operand::of("assessment", head)
         }
     }
 
     /// A handoff: what it hands over, whole.
-    pub fn handoff(head: &Head, handoff: &Handoff) -> Self {
+    pub fn handoff(head: &Envelope, handoff: &Handoff) -> Self {
         let items = |list: &[empirica_notes::model::handoff::Item]| {
-            Known::whole(list.iter().map(|item| (item.id.clone(), item.text.clone())).collect())
+            KnownItems::whole(list.iter().map(|item| (item.id.clone(), item.text.clone())).collect())
         };
-        let texts = |list: Vec<String>| Known::whole(list.into_iter().map(|text| (None, text)).collect());
+        let texts = |list: Vec<String>| KnownItems::whole(list.into_iter().map(|text| (None, text)).collect());
         let open = open(&handoff.goals);
         let last = handoff.assessments.last();
         let mut context = vec![handoff.task.clone(), handoff.context.clone()];
@@ -219,7 +220,7 @@ impl Side {
         // a question that was answered is not forgotten
         unknowns.listed.extend(answered(&handoff.gaps_filled).map(|question| (None, question.to_owned())));
         unknowns.session = Some(unknowns.listed.len() as u64);
-        Side {
+        Operand {
             vectors: last.map(|assessed| assessed.vectors.clone()).unwrap_or_default(),
             vectors_from: last.map(|assessed| assessed.id.clone()),
             findings: Some(items(&handoff.findings)),
@@ -227,7 +228,7 @@ impl Side {
             dead_ends: Some(texts(handoff.dead_ends.iter().map(|failure| failure.approach.clone()).collect())),
             mistakes: Some(texts(handoff.mistakes.iter().map(|slip| slip.text.clone()).collect())),
             decisions: Some(texts(handoff.decisions.iter().map(|choice| choice.text.clone()).collect())),
-            goals: Some(SeenGoals {
+            goals: Some(OperandGoals {
                 total: handoff.goals.len() as u64,
                 completed: handoff.goals.iter().filter(|goal| goal.status == GoalStatus::Done).count() as u64,
                 active: open.len() as u64,
@@ -239,14 +240,14 @@ impl Side {
             documents: Some(handoff.sources.len() as u64),
             reasoning: handoff.assessments.iter().filter_map(|assessed| assessed.reasoning.clone()).collect(),
             context,
-            ..Side::of("handoff", head)
+            ..Operand::of("handoff", head)
         }
     }
 }
 
-fn open(goals: &[GoalState]) -> Vec<SeenGoal> {
+fn open(goals: &[GoalState]) -> Vec<OperandGoal> {
     let open = goals.iter().filter(|goal| goal.status == GoalStatus::Open);
-    let seen = |goal: &GoalState| SeenGoal { id: goal.id.clone(), text: goal.text.clone(), progress: goal.steps() };
+    let seen = |goal: &GoalState| OperandGoal { id: goal.id.clone(), text: goal.text.clone(), progress: goal.steps() };
     open.map(seen).collect()
 }
 

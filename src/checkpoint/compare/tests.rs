@@ -1,6 +1,6 @@
 //! Tests the comparison: what counts as lost in each dimension, and the sentence.
 
-use crate::checkpoint::compare::operand::{Known, SeenGoal, SeenGoals};
+use crate::checkpoint::compare::operand::{KnownItems, OperandGoal, OperandGoals};
 use crate::checkpoint::compare::*;
 use empirica_notes::model::snapshot::{GitState, Uncommitted};
 use empirica_notes::model::{SessionId, Vectors};
@@ -13,29 +13,29 @@ fn session(n: u8) -> Option<SessionId> {
     SessionId::parse(&format!("{n:08x}-2222-4333-8444-555555555555"))
 }
 
-fn side() -> Side {
-    Side { kind: "checkpoint", session: session(1), ai: "ada".into(), ..Side::default() }
+fn side() -> Operand {
+    Operand { kind: "checkpoint", session: session(1), ai: "ada".into(), ..Operand::default() }
 }
 
-fn here() -> Way {
-    Way { added: Some(0), gone: Some(0), committed: Some(BTreeSet::new()), ..Way::default() }
+fn here() -> HistoryBetween {
+    HistoryBetween { added: Some(0), gone: Some(0), committed: Some(BTreeSet::new()), ..HistoryBetween::default() }
 }
 
-fn of(a: &Side, b: &Side, way: &Way) -> Comparison {
+fn of(a: &Operand, b: &Operand, way: &HistoryBetween) -> Comparison {
     compare(a, b, way, &|_| true)
 }
 
-fn told(comparison: &Comparison, turn: Turn) -> Vec<&str> {
+fn told(comparison: &Comparison, turn: ChangeKind) -> Vec<&str> {
     comparison.of(turn).map(|change| change.what.as_str()).collect()
 }
 
-fn known(session: u64, total: u64, listed: &[u32]) -> Option<Known> {
+fn known(session: u64, total: u64, listed: &[u32]) -> Option<KnownItems> {
     let listed = listed.iter().map(|n| (Some(id(*n)), format!("text {n}"))).collect();
-    Some(Known { session: Some(session), total: Some(total), listed, whole: false })
+    Some(KnownItems { session: Some(session), total: Some(total), listed, whole: false })
 }
 
-fn whole(listed: &[u32]) -> Option<Known> {
-    Some(Known { total: None, whole: true, ..known(listed.len() as u64, 0, listed)? })
+fn whole(listed: &[u32]) -> Option<KnownItems> {
+    Some(KnownItems { total: None, whole: true, ..known(listed.len() as u64, 0, listed)? })
 }
 
 fn git(paths: &[&str]) -> Option<GitState> {
@@ -47,25 +47,30 @@ fn git(paths: &[&str]) -> Option<GitState> {
     Some(GitState { uncommitted_changes, ..GitState::default() })
 }
 
-fn goals(total: u64, completed: u64, open: &[(u32, Option<(u64, u64)>)]) -> Option<SeenGoals> {
+fn goals(total: u64, completed: u64, open: &[(u32, Option<(u64, u64)>)]) -> Option<OperandGoals> {
     let current = open.first().map(|(n, _)| id(*n));
-    let open = open.iter().map(|(n, progress)| SeenGoal { id: id(*n), text: format!("goal {n}"), progress: *progress });
-    Some(SeenGoals { total, completed, active: total - completed, open: open.collect(), current })
+    let open =
+        open.iter().map(|(n, progress)| OperandGoal { id: id(*n), text: format!("goal {n}"), progress: *progress });
+    Some(OperandGoals { total, completed, active: total - completed, open: open.collect(), current })
 }
 
 #[test]
 fn the_seeds_sentence() {
-    let a = Side {
+    let a = Operand {
         findings: known(8, 125, &[8, 7, 6, 5, 4]),
         git: git(&["a", "b", "c"]),
         goals: goals(3, 1, &[(1, Some((2, 4)))]),
         ..side()
     };
-    let b =
-        Side { findings: known(5, 122, &[5, 4]), git: git(&["c"]), goals: goals(3, 1, &[(1, Some((0, 4)))]), ..side() };
+    let b = Operand {
+        findings: known(5, 122, &[5, 4]),
+        git: git(&["c"]),
+        goals: goals(3, 1, &[(1, Some((0, 4)))]),
+        ..side()
+    };
     let comparison = of(&a, &b, &here());
     assert_eq!(comparison.summary, "3 findings are missing, 2 files went back, the goal's progress was forgotten");
-    let items: Vec<&Vec<String>> = comparison.of(Turn::Lost).map(|change| &change.items).collect();
+    let items: Vec<&Vec<String>> = comparison.of(ChangeKind::Lost).map(|change| &change.items).collect();
     assert_eq!(items[0], &["text 8", "text 7", "text 6"]);
     assert_eq!(items[1], &["a", "b"]);
     assert_eq!(items[2], &["goal 1: 2/4 subtasks → 0/4 subtasks"]);
@@ -74,7 +79,7 @@ fn the_seeds_sentence() {
 
 #[test]
 fn a_side_beside_itself_has_changed_in_nothing() {
-    let full = Side {
+    let full = Operand {
         vectors: vectors("know=0.5"),
         findings: known(8, 125, &[8, 7]),
         unknowns: known(1, 2, &[3]),
@@ -101,9 +106,9 @@ fn a_side_beside_itself_has_changed_in_nothing() {
 
 #[test]
 fn numbers_that_fall_are_lost_and_those_that_rise_are_gained() {
-    let turn = |a: Side, b: Side| {
+    let turn = |a: Operand, b: Operand| {
         let comparison = of(&a, &b, &here());
-        (told(&comparison, Turn::Lost).join(), told(&comparison, Turn::Gained).join())
+        (told(&comparison, ChangeKind::Lost).join(), told(&comparison, ChangeKind::Gained).join())
     };
     trait Join {
         fn join(self) -> String;
@@ -114,26 +119,26 @@ fn numbers_that_fall_are_lost_and_those_that_rise_are_gained() {
         }
     }
     let one = |was: u64, is: u64| {
-        turn(Side { unknowns: known(was, was, &[]), ..side() }, Side { unknowns: known(is, is, &[]), ..side() })
+        turn(Operand { unknowns: known(was, was, &[]), ..side() }, Operand { unknowns: known(is, is, &[]), ..side() })
     };
     assert_eq!(one(2, 1), ("1 question is missing".into(), String::new()));
     assert_eq!(one(1, 3), (String::new(), "2 questions more".into()));
-    let answers = turn(Side { resolved: Some(3), ..side() }, Side { resolved: Some(1), ..side() });
+    let answers = turn(Operand { resolved: Some(3), ..side() }, Operand { resolved: Some(1), ..side() });
     assert_eq!(answers.0, "2 answers are missing");
     let rest = turn(
-        Side { handoffs: Some(2), documents: Some(4), sessions: Some(9), agents: Some(1), ..side() },
-        Side { handoffs: Some(1), documents: Some(3), sessions: Some(8), agents: Some(2), ..side() },
+        Operand { handoffs: Some(2), documents: Some(4), sessions: Some(9), agents: Some(1), ..side() },
+        Operand { handoffs: Some(1), documents: Some(3), sessions: Some(8), agents: Some(2), ..side() },
     );
     assert_eq!(rest.0, "1 consulted document is missing, 1 handoff is missing, 1 session is missing");
     assert_eq!(rest.1, "1 agent more");
-    let goals = turn(Side { goals: goals(3, 1, &[]), ..side() }, Side { goals: goals(2, 0, &[]), ..side() });
+    let goals = turn(Operand { goals: goals(3, 1, &[]), ..side() }, Operand { goals: goals(2, 0, &[]), ..side() });
     assert_eq!(goals.0, "1 goal is missing, what was reached of the goals was forgotten");
 }
 
 #[test]
 fn what_is_named_and_stored_nowhere_is_missing_whatever_the_numbers_say() {
-    let a = Side { findings: known(2, 9, &[2, 1]), goals: goals(1, 0, &[(7, None)]), ..side() };
-    let b = Side { findings: known(3, 9, &[3, 1]), goals: goals(1, 0, &[]), ..side() };
+    let a = Operand { findings: known(2, 9, &[2, 1]), goals: goals(1, 0, &[(7, None)]), ..side() };
+    let b = Operand { findings: known(3, 9, &[3, 1]), goals: goals(1, 0, &[]), ..side() };
     let comparison = compare(&a, &b, &here(), &|id| {
         *id == crate::checkpoint::compare::tests::id(1) || *id == crate::checkpoint::compare::tests::id(3)
     });
@@ -144,14 +149,14 @@ fn what_is_named_and_stored_nowhere_is_missing_whatever_the_numbers_say() {
 
 #[test]
 fn files_that_were_committed_did_not_go_back() {
-    let (a, b) = (Side { git: git(&["a", "new/", "c"]), ..side() }, Side { git: git(&["d"]), ..side() });
+    let (a, b) = (Operand { git: git(&["a", "new/", "c"]), ..side() }, Operand { git: git(&["d"]), ..side() });
     let committed = ["a", "new/x"].map(str::to_owned).into();
-    let way = Way { added: Some(2), gone: Some(0), committed: Some(committed), ..here() };
+    let way = HistoryBetween { added: Some(2), gone: Some(0), committed: Some(committed), ..here() };
     let comparison = of(&a, &b, &way);
-    assert_eq!(told(&comparison, Turn::Lost), ["1 file went back"]);
-    assert_eq!(told(&comparison, Turn::Gained), ["2 commits more", "1 file more changed"]);
+    assert_eq!(told(&comparison, ChangeKind::Lost), ["1 file went back"]);
+    assert_eq!(told(&comparison, ChangeKind::Gained), ["2 commits more", "1 file more changed"]);
     // a new folder that is now named file by file is the same
-    let named = of(&a, &Side { git: git(&["a", "new/x", "c"]), ..side() }, &here());
+    let named = of(&a, &Operand { git: git(&["a", "new/x", "c"]), ..side() }, &here());
     assert_eq!(named.summary, "Nothing changed");
     // paths that are not named may be among the others
     let mut many = git(&["z"]);
@@ -159,13 +164,15 @@ fn files_that_were_committed_did_not_go_back() {
         state.uncommitted_changes.paths_omitted = 9;
         state.uncommitted_changes.files_modified = 10;
     }
-    assert_eq!(told(&of(&a, &Side { git: many, ..side() }, &here()), Turn::Lost), Vec::<&str>::new());
+    assert_eq!(told(&of(&a, &Operand { git: many, ..side() }, &here()), ChangeKind::Lost), Vec::<&str>::new());
 }
 
 #[test]
 fn commits_that_are_gone_are_lost() {
-    let side = Side { git: git(&[]), ..side() };
-    let gone = |gone| of(&side, &side, &Way { added: Some(0), gone: Some(gone), ..Way::default() }).summary;
+    let side = Operand { git: git(&[]), ..side() };
+    let gone = |gone| {
+        of(&side, &side, &HistoryBetween { added: Some(0), gone: Some(gone), ..HistoryBetween::default() }).summary
+    };
     assert_eq!(gone(1), "1 commit is no longer in HEAD's history");
     assert_eq!(gone(3), "3 commits are no longer in HEAD's history");
 }
@@ -179,8 +186,8 @@ fn vectors(text: &str) -> Vectors {
 #[test]
 fn vectors_are_told_from_fifteen_hundredths_on_and_only_when_assessed_anew() {
     let of = |before: &str, after: &str, from: Option<u32>| {
-        let a = Side { vectors: vectors(before), vectors_from: Some(id(1)), ..side() };
-        let b = Side { vectors: vectors(after), vectors_from: from.map(id), ..side() };
+        let a = Operand { vectors: vectors(before), vectors_from: Some(id(1)), ..side() };
+        let b = Operand { vectors: vectors(after), vectors_from: from.map(id), ..side() };
         of(&a, &b, &here())
     };
     assert_eq!(of("know=0.8,do=0.5", "know=0.6501,do=0.9", Some(2)).summary, "Nothing was lost; do rose by 0.40");
@@ -190,8 +197,8 @@ fn vectors_are_told_from_fifteen_hundredths_on_and_only_when_assessed_anew() {
     let same = of("know=0.8", "know=0.8", Some(1));
     assert_eq!((same.vector_deltas, same.summary.as_str()), (None, "Nothing changed"));
     // work goes on from it: an assessment can follow
-    let a = Side { vectors: vectors("know=0.8"), vectors_from: Some(id(1)), ..side() };
-    let now = Side { is_present: true, ..a.clone() };
+    let a = Operand { vectors: vectors("know=0.8"), vectors_from: Some(id(1)), ..side() };
+    let now = Operand { is_present: true, ..a.clone() };
     let waits = crate::checkpoint::compare::tests::of(&a, &now, &here());
     assert_eq!(waits.summary, "Nothing changed; the vectors are compared at the next assessment");
 }
@@ -199,7 +206,8 @@ fn vectors_are_told_from_fifteen_hundredths_on_and_only_when_assessed_anew() {
 #[test]
 fn reasoning_goes_on_or_breaks_off() {
     let of = |a: &[&str], b: &[&str]| {
-        let reasoned = |texts: &[&str]| Side { reasoning: texts.iter().map(|t| (*t).to_owned()).collect(), ..side() };
+        let reasoned =
+            |texts: &[&str]| Operand { reasoning: texts.iter().map(|t| (*t).to_owned()).collect(), ..side() };
         of(&reasoned(a), &reasoned(b), &here()).summary
     };
     assert_eq!(of(&["one", "two"], &["one", "two", "three"]), "Nothing was lost; 1 step of reasoning more");
@@ -210,23 +218,23 @@ fn reasoning_goes_on_or_breaks_off() {
 
 #[test]
 fn two_sessions_are_told_apart_and_open_goals_are_to_be_taken_over() {
-    let a = Side { findings: known(8, 9, &[1]), goals: goals(1, 0, &[(1, None)]), ..side() };
-    let b = Side { session: session(2), findings: known(0, 9, &[1]), goals: goals(0, 0, &[]), ..side() };
+    let a = Operand { findings: known(8, 9, &[1]), goals: goals(1, 0, &[(1, None)]), ..side() };
+    let b = Operand { session: session(2), findings: known(0, 9, &[1]), goals: goals(0, 0, &[]), ..side() };
     let comparison = of(&a, &b, &here());
     assert_eq!(comparison.summary, "1 open goal was not taken over");
-    assert_eq!(told(&comparison, Turn::Changed), ["session: 00000001 of ada → 00000002 of ada"]);
+    assert_eq!(told(&comparison, ChangeKind::Changed), ["session: 00000001 of ada → 00000002 of ada"]);
 }
 
 #[test]
 fn goals_are_left_behind_only_when_that_is_known() {
-    let summary = |a: Option<SeenGoals>, b: Option<SeenGoals>, other: bool, way: &Way| {
-        let b = Side { goals: b, session: session(1 + u8::from(other)), ..side() };
-        let changes = of(&Side { goals: a, ..side() }, &b, way).changes;
+    let summary = |a: Option<OperandGoals>, b: Option<OperandGoals>, other: bool, way: &HistoryBetween| {
+        let b = Operand { goals: b, session: session(1 + u8::from(other)), ..side() };
+        let changes = of(&Operand { goals: a, ..side() }, &b, way).changes;
         let told: Vec<String> = changes.into_iter().map(|c| c.what).filter(|what| what.contains("goal")).collect();
         told.join(", ")
     };
     let three = || goals(3, 0, &[(1, None), (2, None), (3, None)]);
-    let closed = Way { closed: [id(2)].into(), ..here() };
+    let closed = HistoryBetween { closed: [id(2)].into(), ..here() };
     assert_eq!(summary(three(), goals(2, 0, &[(1, None), (3, None)]), true, &closed), "", "it is done");
     assert_eq!(summary(three(), goals(2, 0, &[(1, None), (3, None)]), true, &here()), "1 open goal was not taken over");
     // a stored snapshot names one of its goals
@@ -246,24 +254,28 @@ fn goals_are_left_behind_only_when_that_is_known() {
 
 #[test]
 fn handoffs_name_everything_and_are_compared_by_it() {
-    let handoff = |findings: &[u32], session| Side { kind: "handoff", session, findings: whole(findings), ..side() };
-    let same = of(&handoff(&[1, 2, 3], session(1)), &handoff(&[1, 4], session(1)), &Way::default());
-    assert_eq!(told(&same, Turn::Lost), ["2 findings are missing"]);
-    assert_eq!(told(&same, Turn::Gained), ["1 finding more"]);
-    let other = of(&handoff(&[1, 2, 3], session(1)), &handoff(&[1, 4], session(2)), &Way::default());
-    assert_eq!(told(&other, Turn::Lost), Vec::<&str>::new());
+    let handoff = |findings: &[u32], session| Operand { kind: "handoff", session, findings: whole(findings), ..side() };
+    let same = of(&handoff(&[1, 2, 3], session(1)), &handoff(&[1, 4], session(1)), &HistoryBetween::default());
+    assert_eq!(told(&same, ChangeKind::Lost), ["2 findings are missing"]);
+    assert_eq!(told(&same, ChangeKind::Gained), ["1 finding more"]);
+    let other = of(&handoff(&[1, 2, 3], session(1)), &handoff(&[1, 4], session(2)), &HistoryBetween::default());
+    assert_eq!(told(&other, ChangeKind::Lost), Vec::<&str>::new());
     assert_eq!(
-        told(&other, Turn::Changed),
+        told(&other, ChangeKind::Changed),
         ["2 findings only in the first", "session: 00000001 of ada → 00000002 of ada"]
     );
     // beside a snapshot, which names the newest only, the numbers count
-    let mixed = of(&Side { findings: known(5, 9, &[5]), ..side() }, &handoff(&[1, 2], session(1)), &Way::default());
+    let mixed = of(
+        &Operand { findings: known(5, 9, &[5]), ..side() },
+        &handoff(&[1, 2], session(1)),
+        &HistoryBetween::default(),
+    );
     assert_eq!(mixed.summary, "3 findings are missing");
 }
 
 #[test]
 fn a_cycle_that_fell_was_forgotten() {
-    let at = |cycle| Side { cycle, ..side() };
+    let at = |cycle| Operand { cycle, ..side() };
     assert_eq!(of(&at(Some(3)), &at(None), &here()).summary, "The cycle of the investigation was forgotten");
     assert_eq!(of(&at(Some(3)), &at(Some(4)), &here()).summary, "Nothing was lost; cycle: 3 → 4");
     assert_eq!(of(&at(None), &at(Some(1)), &here()).summary, "Nothing changed");

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 use similar::TextDiff;
 
-use crate::checkpoint::compare::operand::Side;
-use crate::checkpoint::compare::{Change, Comparison, Turn};
-use crate::checkpoint::diff::Outcome;
+use crate::checkpoint::compare::operand::Operand;
+use crate::checkpoint::compare::{Change, ChangeKind, Comparison};
+use crate::checkpoint::diff::DiffOutcome;
 use crate::history::show::short_commit;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
@@ -16,7 +16,7 @@ const AROUND: usize = 2;
 const NAMED: usize = 5;
 
 /// The answer.
-pub fn answer(outcome: &Outcome) -> Answer {
+pub fn answer(outcome: &DiffOutcome) -> Answer {
     let mut text = format!("{} → {}\n{}.\n", name(&outcome.a), name(&outcome.b), sentence(&outcome.comparison));
     text.push_str(&details(&outcome.comparison));
     let texts = text_diff(&outcome.a, &outcome.b);
@@ -27,15 +27,15 @@ pub fn answer(outcome: &Outcome) -> Answer {
 }
 
 /// The comparison as JSON.
-pub fn json_of(outcome: &Outcome) -> Map<String, Value> {
+pub fn json_of(outcome: &DiffOutcome) -> Map<String, Value> {
     let comparison = &outcome.comparison;
     let json = json!({
         "a": side_json(&outcome.a),
         "b": side_json(&outcome.b),
         "summary": comparison.summary,
-        "lost": changes_json(comparison, Turn::Lost),
-        "gained": changes_json(comparison, Turn::Gained),
-        "changed": changes_json(comparison, Turn::Changed),
+        "lost": changes_json(comparison, ChangeKind::Lost),
+        "gained": changes_json(comparison, ChangeKind::Gained),
+        "changed": changes_json(comparison, ChangeKind::Changed),
         "compared": comparison.compared,
         "vector_deltas": deltas_json(comparison),
         "text_diff": text_diff(&outcome.a, &outcome.b),
@@ -46,7 +46,7 @@ pub fn json_of(outcome: &Outcome) -> Map<String, Value> {
     }
 }
 
-fn side_json(side: &Side) -> Value {
+fn side_json(side: &Operand) -> Value {
     json!({
         "kind": side.kind,
         "id": side.id,
@@ -59,7 +59,7 @@ fn side_json(side: &Side) -> Value {
     })
 }
 
-fn changes_json(comparison: &Comparison, turn: Turn) -> Value {
+fn changes_json(comparison: &Comparison, turn: ChangeKind) -> Value {
     let row = |change: &Change| json!({"dimension": change.dimension, "what": change.what, "items": change.items});
     comparison.of(turn).map(row).collect()
 }
@@ -78,7 +78,7 @@ pub fn sentence(comparison: &Comparison) -> String {
 }
 
 /// A side in a word or two.
-fn name(side: &Side) -> String {
+fn name(side: &Operand) -> String {
     let id = side.id.as_ref().map(|id| format!(" {}", id.short())).unwrap_or_default();
     let commit = short_commit(side.commit.as_deref()).map(|commit| format!(", on {commit}")).unwrap_or_default();
     format!("{}{id} by {} ({}{commit})", side.kind, safe::line(&side.ai), format::date(&side.at))
@@ -105,8 +105,8 @@ pub fn details(comparison: &Comparison) -> String {
 }
 
 /// Reasoning and context of both sides as a unified diff, a text a line; empty when they are the same.
-fn text_diff(a: &Side, b: &Side) -> String {
-    let lines = |side: &Side| -> String {
+fn text_diff(a: &Operand, b: &Operand) -> String {
+    let lines = |side: &Operand| -> String {
         let reasoning = side.reasoning.iter().map(|text| format!("reasoning: {}\n", safe::line(text)));
         let context = side.context.iter().map(|text| format!("context: {}\n", safe::line(text)));
         reasoning.chain(context).collect()
@@ -115,7 +115,7 @@ fn text_diff(a: &Side, b: &Side) -> String {
     if before == after {
         return String::new();
     }
-    let title = |side: &Side| side.id.as_ref().map_or_else(|| side.kind.to_owned(), |id| id.short().to_owned());
+    let title = |side: &Operand| side.id.as_ref().map_or_else(|| side.kind.to_owned(), |id| id.short().to_owned());
     let diff = TextDiff::from_lines(&before, &after);
     diff.unified_diff().context_radius(AROUND).header(&title(a), &title(b)).to_string()
 }

@@ -141,7 +141,7 @@ pub fn path(records: &[&Record]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use empirica_notes::model::Head;
+    use empirica_notes::model::Envelope;
     use empirica_notes::model::goal::{Goal, GoalDone};
     use empirica_notes::model::journal::*;
 
@@ -150,7 +150,8 @@ mod tests {
     }
 
     fn record(n: u32, body: Body) -> Record {
-        let head = Head { v: 1, id: id(n), session: None, ai: "a".into(), at: String::new(), commit: None, tree: None };
+        let head =
+            Envelope { v: 1, id: id(n), session: None, ai: "a".into(), at: String::new(), commit: None, tree: None };
         Record { head, body }
     }
 

@@ -7,11 +7,11 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use crate::assess::{drift, gate};
 use crate::checkpoint::snapshot::chains::{chains, path};
 use crate::fold::journal::answers;
-use crate::fold::session_state::Gathered;
+use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::assessment::{Checkpoint, Trigger};
 use empirica_notes::model::goal::{GoalState, GoalStatus, completion_rate};
 use empirica_notes::model::snapshot::*;
-use empirica_notes::model::{Assessment, Body, Head, Id, Phase, Record, SessionId, Vector};
+use empirica_notes::model::{Assessment, Body, Envelope, Id, Phase, Record, SessionId, Vector};
 
 /// The most entries of a list of recent ones (the seed's limit).
 pub const RECENT: usize = 5;
@@ -20,7 +20,7 @@ pub const STEPS: usize = 20;
 /// What git knows beside the state of the work tree.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[allow(missing_docs)]
-pub struct Place {
+pub struct GitPosition {
     pub project_id: Option<String>,
     pub name: String,
     pub description: Option<String>,
@@ -30,7 +30,7 @@ pub struct Place {
 /// What is said with the checkpoint.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[allow(missing_docs)]
-pub struct Said {
+pub struct CheckpointInput {
     pub phase: Option<Phase>,
     pub round: u32,
     pub reasoning: Option<String>,
@@ -42,7 +42,7 @@ pub struct Said {
 /// What all records amount to, beside those at hand.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[allow(missing_docs)]
-pub struct Totals {
+pub struct RecordTotals {
     pub findings: u64,
     pub unknowns: u64,
     /// How many of them nobody has answered.
@@ -64,11 +64,11 @@ pub struct Totals {
 /// mistakes of others; `totals` stands for the rest.
 pub fn fold(
     records: &[&Record],
-    gathered: &Gathered,
-    place: Place,
-    said: &Said,
+    gathered: &SessionRecords,
+    place: GitPosition,
+    said: &CheckpointInput,
     now: DateTime<Utc>,
-    totals: &Totals,
+    totals: &RecordTotals,
 ) -> Snapshot {
     let id = &gathered.session.id;
     let own: Vec<&Record> = records.iter().copied().filter(|record| record.head.session.as_ref() == Some(id)).collect();
@@ -118,11 +118,11 @@ pub fn fold(
 
 /// What was said last with an assessment or a checkpoint; a checkpoint repeats what was said before it.
 fn last_said<T>(
-    gathered: &Gathered,
+    gathered: &SessionRecords,
     assessed: fn(&Assessment) -> Option<T>,
     taken: fn(&SessionState) -> Option<T>,
 ) -> Option<T> {
-    let of_checkpoint = |(head, checkpoint): &(Head, Checkpoint)| {
+    let of_checkpoint = |(head, checkpoint): &(Envelope, Checkpoint)| {
         Some((head.id.clone(), taken(&checkpoint.snapshot.as_ref()?.session)?))
     };
     let assessed =
@@ -136,14 +136,20 @@ fn newest<T>(mut list: Vec<T>, most: usize) -> Vec<T> {
     list.split_off(list.len().saturating_sub(most))
 }
 
-fn last_checkpoint(gathered: &Gathered) -> Option<LastCheckpoint> {
+fn last_checkpoint(gathered: &SessionRecords) -> Option<LastCheckpoint> {
     let assessed = gathered.assessments.last().map(|(head, a)| (head, Some(a.phase), &a.vectors));
     let taken = gathered.checkpoints.last().map(|(head, c)| (head, c.phase, &c.vectors));
     let (head, phase, vectors) = [assessed, taken].into_iter().flatten().max_by_key(|(head, ..)| head.id.clone())?;
     Some(LastCheckpoint { id: head.id.clone(), phase, timestamp: head.at.clone(), vectors: vectors.clone() })
 }
 
-fn reasoning(records: &[&Record], own: &[&Record], gathered: &Gathered, said: &Said, at: &str) -> Reasoning {
+fn reasoning(
+    records: &[&Record],
+    own: &[&Record],
+    gathered: &SessionRecords,
+    said: &CheckpointInput,
+    at: &str,
+) -> Reasoning {
     let thoughts = own.iter().filter_map(|record| {
         let text = match &record.body {
             Body::Assessment(assessment) => assessment.reasoning.as_ref()?,
@@ -189,7 +195,7 @@ fn recent<T>(all: Vec<(bool, T)>) -> Vec<T> {
     own.into_iter().chain(others).take(RECENT).map(|(_, entry)| entry).collect()
 }
 
-fn breadcrumbs(records: &[&Record], id: &SessionId, totals: &Totals) -> Breadcrumbs {
+fn breadcrumbs(records: &[&Record], id: &SessionId, totals: &RecordTotals) -> Breadcrumbs {
     let answered = answers(records.iter().copied());
     let (mut findings, mut unknowns) = (Vec::new(), Vec::new());
     let (mut dead_ends, mut mistakes) = (Vec::new(), Vec::new());
@@ -219,7 +225,7 @@ fn breadcrumbs(records: &[&Record], id: &SessionId, totals: &Totals) -> Breadcru
     fn own<T>(all: &[(bool, T)]) -> u64 {
         all.iter().filter(|(own, _)| *own).count() as u64
     }
-    let Totals { unresolved, .. } = *totals;
+    let RecordTotals { unresolved, .. } = *totals;
     Breadcrumbs {
         findings: Findings { total: totals.findings, session: own(&findings), recent: recent(findings) },
         unknowns: Unknowns {
@@ -262,7 +268,7 @@ fn goals(goals: &[GoalState], own: &[&Record]) -> Goals {
     }
 }
 
-fn project(totals: &Totals, place: Place) -> Project {
+fn project(totals: &RecordTotals, place: GitPosition) -> Project {
     Project {
         project_id: place.project_id,
         name: place.name,
@@ -277,7 +283,7 @@ fn project(totals: &Totals, place: Place) -> Project {
     }
 }
 
-fn reference_docs(own: &[&Record], gathered: &Gathered) -> ReferenceDocs {
+fn reference_docs(own: &[&Record], gathered: &SessionRecords) -> ReferenceDocs {
     let mut known = BTreeSet::new();
     // what was consulted again was consulted last
     let consulted = own.iter().rev().filter_map(|record| match &record.body {

@@ -7,15 +7,15 @@ pub mod truncate;
 use std::collections::BTreeMap;
 
 use crate::checkpoint::snapshot;
-use crate::checkpoint::snapshot::fold::{Place, RECENT, Said, Totals};
+use crate::checkpoint::snapshot::fold::{CheckpointInput, GitPosition, RECENT, RecordTotals};
 use crate::checkpoint::snapshot::truncate::{MOST, bound};
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::fold::assessment::confidence::round4;
-use crate::fold::session_state::Gathered;
+use crate::fold::session_state::SessionRecords;
 use crate::handoff;
 use crate::history::search;
 use crate::index::Index;
-use crate::index::{HandoffsWanted, Only};
+use crate::index::{HandoffQuery, RecordQuery};
 use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::git::repository::{project, status};
 use empirica_notes::git::{Oid, history, parse_oid};
@@ -23,14 +23,14 @@ use empirica_notes::model::assessment::Trigger;
 use empirica_notes::model::snapshot::{
     ActiveSession, CommitMade, GitState, HandedOver, Handoffs, LearningDeltas, Uncommitted,
 };
-use empirica_notes::model::{Body, Checkpoint, Head, Id, Phase, Record, SessionId, Vectors};
+use empirica_notes::model::{Body, Checkpoint, Envelope, Id, Phase, Record, SessionId, Vectors};
 use empirica_notes::store::Paths;
 use empirica_notes::store::Scan;
 
 /// What is said with a checkpoint.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)]
-pub struct Request {
+pub struct SnapshotRequest {
     pub phase: Option<Phase>,
     pub round: Option<u32>,
     pub trigger: Trigger,
@@ -48,18 +48,18 @@ pub struct Request {
 const COMMITS: usize = 200;
 
 /// What git is asked while the records are read.
-pub(crate) struct AskedGit {
-    status: status::Asked,
-    lines: status::AskedLines,
+pub(crate) struct PendingGit {
+    status: status::PendingStatus,
+    lines: status::PendingLineCounts,
 }
 
-impl AskedGit {
-    pub(crate) fn ask(context: &Context<'_>) -> Self {
-        AskedGit { status: status::ask(context.repo), lines: status::ask_lines(context.repo) }
+impl PendingGit {
+    pub(crate) fn ask(context: &CommandContext<'_>) -> Self {
+        PendingGit { status: status::ask(context.repo), lines: status::ask_lines(context.repo) }
     }
 
     /// Where the repository stands, with the commits since `since`.
-    fn read(self, context: &Context<'_>, since: Option<Oid>) -> Result<GitState> {
+    fn read(self, context: &CommandContext<'_>, since: Option<Oid>) -> Result<GitState> {
         let head = context.store.head();
         let now = self.status.read()?;
         let (insertions, deletions) = self.lines.read()?;
@@ -95,7 +95,7 @@ impl AskedGit {
 }
 
 /// Which project it is. The root commit is remembered: to find it, git walks the whole history.
-fn place(context: &Context<'_>) -> Place {
+fn place(context: &CommandContext<'_>) -> GitPosition {
     let file = context.store.paths().project();
     let known = std::fs::read_to_string(&file).ok().and_then(|text| parse_oid(text.trim()));
     let root = known.filter(|root| context.repo.is_commit(*root)).or_else(|| {
@@ -104,7 +104,7 @@ fn place(context: &Context<'_>) -> Place {
         let _ = context.store.replace_file(&file, &format!("{root}\n"));
         Some(root)
     });
-    Place {
+    GitPosition {
         project_id: root.map(|root| root.to_string()),
         name: project::name(context.repo),
         description: project::description(context.repo),
@@ -114,11 +114,11 @@ fn place(context: &Context<'_>) -> Place {
 
 /// The checkpoint of a session as it would be taken now.
 pub(crate) fn take(
-    context: &Context<'_>,
-    gathered: &Gathered,
+    context: &CommandContext<'_>,
+    gathered: &SessionRecords,
     ai: &str,
-    request: Request,
-    asked: AskedGit,
+    request: SnapshotRequest,
+    asked: PendingGit,
 ) -> Result<(Checkpoint, Vec<String>)> {
     let last = gathered.last();
     let vectors_from = last.filter(|_| request.vectors.is_empty()).map(|(head, _)| head.id.clone());
@@ -133,7 +133,7 @@ pub(crate) fn take(
     let taken = gathered.checkpoints.iter().filter(|(_, c)| c.phase == phase).map(|(_, c)| c.round).max();
     let round = request.round.or(assessed).or(taken).unwrap_or(1);
     let earlier = gathered.checkpoints.last().map(|(head, _)| head);
-    let newest: Option<&Head> =
+    let newest: Option<&Envelope> =
         [earlier, last.map(|(head, _)| head)].into_iter().flatten().max_by_key(|h| h.id.clone());
     let since = newest.and_then(|head| head.commit.as_deref()).and_then(parse_oid);
     let mut warnings = Vec::new();
@@ -144,7 +144,7 @@ pub(crate) fn take(
             None
         }
     };
-    let said = Said {
+    let said = CheckpointInput {
         phase,
         round,
         reasoning: request.reasoning.clone(),
@@ -197,7 +197,7 @@ pub(crate) fn take(
 /// The records of a session and about it, and the newest of the others that a snapshot lists.
 fn at_hand(index: &Index<'_>, session: &SessionId) -> Result<Scan> {
     let mut out = index.session(session)?;
-    let newest = Only { newest: Some(RECENT), ..Only::default() };
+    let newest = RecordQuery { newest: Some(RECENT), ..RecordQuery::default() };
     let mut others = index.kinds(&["finding", "unknown", "dead_end", "mistake"], newest)?;
     let ids: Vec<Id> = others.records().map(|record| record.head.id.clone()).collect();
     others.merge(index.naming(&ids, &["resolve"])?);
@@ -205,9 +205,9 @@ fn at_hand(index: &Index<'_>, session: &SessionId) -> Result<Scan> {
     Ok(out)
 }
 
-fn totals(context: &Context<'_>, index: &Index<'_>) -> Result<Totals> {
+fn totals(context: &CommandContext<'_>, index: &Index<'_>) -> Result<RecordTotals> {
     let count = |kind: &str| Ok::<u64, empirica_notes::error::Error>(index.count(kind)? as u64);
-    let newest = handoff::write::in_force(context, &HandoffsWanted::default(), 1)?.pop();
+    let newest = handoff::write::in_force(context, &HandoffQuery::default(), 1)?.pop();
     let mut active = index.sessions(true)?;
     active.sort_by(|a, b| b.began.cmp(&a.began));
     let mut agents = Vec::new();
@@ -218,7 +218,7 @@ fn totals(context: &Context<'_>, index: &Index<'_>) -> Result<Totals> {
     agents.sort();
     let (know, uncertainty) = index.learned()?;
     let mean = |mean: Option<f64>| mean.map(|mean| round4(mean) + 0.0);
-    Ok(Totals {
+    Ok(RecordTotals {
         findings: count("finding")?,
         unknowns: count("unknown")?,
         unresolved: index.count_open("unknown")? as u64,
@@ -245,14 +245,14 @@ const LOOKED_THROUGH: usize = 100;
 
 /// The snapshot before the compaction that a session has just been through: its own newest one, else, when the agent
 /// goes on in a new session, the newest of an agent of that name in this worktree, among its newest 100 checkpoints.
-fn before(paths: &Paths, index: &Index<'_>, gathered: &Gathered) -> Result<Option<Id>> {
+fn before(paths: &Paths, index: &Index<'_>, gathered: &SessionRecords) -> Result<Option<Id>> {
     let session = &gathered.session;
     let is_before = |record: &&Record| match &record.body {
         Body::Checkpoint(checkpoint) => checkpoint.trigger == Trigger::PreCompact && record.head.ai == session.ai,
         _ => false,
     };
     let newest = |scan: &Scan| scan.records().rev().find(is_before).map(|record| record.head.id.clone());
-    let own = index.kinds(&["checkpoint"], Only { session: Some(&session.id), newest: None })?;
+    let own = index.kinds(&["checkpoint"], RecordQuery { session: Some(&session.id), newest: None })?;
     match (newest(&own), &session.place) {
         (Some(own), _) => Ok(Some(own)),
         (None, Some(place)) => {

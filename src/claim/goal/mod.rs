@@ -5,20 +5,20 @@ pub mod view;
 use std::collections::BTreeMap;
 
 use crate::context::names;
-use crate::context::names::Thing;
-use crate::context::stored::Stored;
-use crate::context::{Context, Working};
-use crate::fold::journal::{Owned, goals};
-use crate::index::Only;
+use crate::context::names::NamedObject;
+use crate::context::stored::StoreReport;
+use crate::context::{CommandContext, WorkingSession};
+use crate::fold::journal::{OwnedGoal, goals};
+use crate::index::RecordQuery;
 use empirica_notes::error::{Command, Error, Result, empirica};
 use empirica_notes::model::goal::{Goal, GoalDone, GoalDrop, GoalStatus, GoalTake, Priority, Subtask};
-use empirica_notes::model::{Body, Id, Record, SessionId, Shelf};
-use empirica_notes::store::{Scan, When};
+use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
+use empirica_notes::store::{FlushTiming, Scan};
 
 /// What is to happen.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
-pub enum Request {
+pub enum GoalRequest {
     Add {
         text: String,
         criteria: Vec<String>,
@@ -45,13 +45,13 @@ pub enum Request {
 /// What happened.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Outcome {
+pub struct GoalOutcome {
     pub id: Id,
     pub kind: &'static str,
     pub session_id: SessionId,
     /// The goals concerned, as they stand now.
-    pub goals: Vec<Owned>,
-    pub stored: Stored,
+    pub goals: Vec<OwnedGoal>,
+    pub stored: StoreReport,
 }
 
 /// How many closed suggestions an error names.
@@ -66,12 +66,12 @@ fn is_goal_or_subtask(record: &Record) -> bool {
 }
 
 /// Records what is to happen to goals in the session the command works in.
-pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
+pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOutcome> {
     let who;
     let mut concerned: Vec<Id> = Vec::new();
     let mut warnings = Vec::new();
     let body = match request {
-        Request::Add { text, criteria, priority } => {
+        GoalRequest::Add { text, criteria, priority } => {
             for criterion in &criteria {
                 context.text("criterion", criterion)?;
             }
@@ -79,30 +79,30 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
             who = context.writing()?;
             Body::Goal(Goal { text, criteria, priority, rationale: None, vector: None })
         }
-        Request::Sub { goal, text } => {
+        GoalRequest::Sub { goal, text } => {
             context.text("subtask", &text)?;
             let found = find(context, &goal, is_goal)?;
             concerned.push(found.goal.clone());
             who = context.writing()?;
             Body::Subtask(Subtask { concerns: found.others(&who), of: found.id, text })
         }
-        Request::Done { id, evidence } => {
+        GoalRequest::Done { id, evidence } => {
             context.optional("evidence", evidence.as_deref())?;
             let found = find(context, &id, is_goal_or_subtask)?.open(&id)?;
             concerned.push(found.goal.clone());
             who = context.writing()?;
             Body::GoalDone(GoalDone { concerns: found.others(&who), of: found.id, evidence })
         }
-        Request::Drop { id, why } => {
+        GoalRequest::Drop { id, why } => {
             context.optional("reason", why.as_deref())?;
             let found = find(context, &id, is_goal_or_subtask)?.open(&id)?;
             concerned.push(found.goal.clone());
             who = context.writing()?;
             Body::GoalDrop(GoalDrop { concerns: found.others(&who), of: found.id, why })
         }
-        Request::Take { from: given } => {
+        GoalRequest::Take { from: given } => {
             // who takes last has them: by the id, which comes after all that were fetched
-            warnings = context.store.settle();
+            warnings = context.store.reconcile();
             let (from, single) = source(context, &given)?;
             who = context.writing()?;
             if from == who.id && single.is_none() {
@@ -114,7 +114,7 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
                     .command(empirica("goal list").flag("--open")));
             }
             let scan = context.index()?.session(&from)?;
-            let open = |owned: &Owned| match &single {
+            let open = |owned: &OwnedGoal| match &single {
                 Some(id) => owned.goal.id == *id && (owned.lapsed || owned.goal.status == GoalStatus::Open),
                 None => owned.goal.status == GoalStatus::Open && owned.session.as_ref() == Some(&from),
             };
@@ -135,14 +135,14 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
         }
     };
     let kind = body.kind();
-    let (records, mut stored) = context.store(&who, vec![body], When::Later)?;
+    let (records, mut stored) = context.store(&who, vec![body], FlushTiming::Later)?;
     stored.warnings.append(&mut warnings);
     let record = records.into_iter().next().ok_or_else(Error::unstored)?;
     if is_goal(&record) {
         concerned.push(record.head.id.clone());
     }
     let all = goals(context.index()?.goals(&concerned)?.records());
-    Ok(Outcome {
+    Ok(GoalOutcome {
         id: record.head.id,
         kind,
         session_id: who.id,
@@ -152,8 +152,10 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
 }
 
 /// The session that goals are taken from, and the goal when a single one is named.
-fn source(context: &Context<'_>, given: &str) -> Result<(SessionId, Option<Id>)> {
-    if let Thing::Session(session) = names::thing(context, given, "session or goal", &[Shelf::Journal], is_goal)? {
+fn source(context: &CommandContext<'_>, given: &str) -> Result<(SessionId, Option<Id>)> {
+    if let NamedObject::Session(session) =
+        names::thing(context, given, "session or goal", &[Namespace::Journal], is_goal)?
+    {
         return Ok((session.id, None));
     }
     let found = find(context, given, is_goal)?.open(given)?;
@@ -201,7 +203,7 @@ fn nothing_to_take(scan: &Scan, from: &SessionId, who: &SessionId) -> Error {
 }
 
 /// A goal or subtask that was named.
-struct Found {
+struct NamedGoal {
     id: Id,
     /// The goal it is, or belongs to.
     goal: Id,
@@ -211,8 +213,8 @@ struct Found {
     closed: Option<(String, String)>,
 }
 
-impl Found {
-    fn others(&self, who: &Working) -> Vec<SessionId> {
+impl NamedGoal {
+    fn others(&self, who: &WorkingSession) -> Vec<SessionId> {
         self.sessions.iter().filter(|session| **session != who.id).cloned().collect()
     }
 
@@ -226,8 +228,8 @@ impl Found {
     }
 }
 
-fn find(context: &Context<'_>, given: &str, fits: fn(&Record) -> bool) -> Result<Found> {
-    let record = context.record(given, "goal", &[Shelf::Journal], fits)?;
+fn find(context: &CommandContext<'_>, given: &str, fits: fn(&Record) -> bool) -> Result<NamedGoal> {
+    let record = context.record(given, "goal", &[Namespace::Journal], fits)?;
     let scan = context.index()?.goals([&record.head.id])?;
     let goal = match &record.body {
         Body::Subtask(subtask) => subtask.of.clone(),
@@ -241,22 +243,23 @@ fn find(context: &Context<'_>, given: &str, fits: fn(&Record) -> bool) -> Result
     let closes =
         |r: &&Record| matches!(r.body, Body::GoalDone(_) | Body::GoalDrop(_)) && r.names().contains(&&record.head.id);
     let closed = scan.records().find(closes).map(|r| (r.head.at.clone(), r.head.ai.clone()));
-    Ok(Found { id: record.head.id, goal, sessions, closed })
+    Ok(NamedGoal { id: record.head.id, goal, sessions, closed })
 }
 
 /// Goals, oldest first: those of `--session` or `--ai`'s sessions when given, open ones only when asked for.
-pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Owned>, Vec<String>)> {
-    let warnings = context.store.settle();
-    let session = match &context.asked.session {
+pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<OwnedGoal>, Vec<String>)> {
+    let warnings = context.store.reconcile();
+    let session = match &context.selection.session {
         Some(given) => Some(names::session(context, given)?.id),
         None => None,
     };
     let index = context.index()?;
     let scan = match open_only {
         true => index.goals(&index.open("goal", usize::MAX)?)?,
-        false => {
-            index.kinds(&["goal", "subtask", "goal_done", "goal_drop", "goal_take", "session_end"], Only::default())?
-        }
+        false => index.kinds(
+            &["goal", "subtask", "goal_done", "goal_drop", "goal_take", "session_end"],
+            RecordQuery::default(),
+        )?,
     };
     let mut agents: BTreeMap<SessionId, Option<String>> = BTreeMap::new();
     let mut all = goals(scan.records());
@@ -266,11 +269,11 @@ pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Owned>, Vec<S
         }
     }
     let setter = |id: &Id| scan.get(id).map(|entry| entry.record.head.ai.clone());
-    let agent = |owned: &Owned| {
+    let agent = |owned: &OwnedGoal| {
         let holder = owned.session.as_ref().and_then(|id| agents.get(id).cloned().flatten());
         holder.or_else(|| setter(&owned.goal.id))
     };
-    let of_ai = |owned: &Owned| context.asked.ai.is_none() || agent(owned) == context.asked.ai;
+    let of_ai = |owned: &OwnedGoal| context.selection.ai.is_none() || agent(owned) == context.selection.ai;
     all.retain(|owned| {
         (!open_only || owned.goal.status == GoalStatus::Open)
             && session.as_ref().is_none_or(|id| owned.session.as_ref() == Some(id))
@@ -280,8 +283,8 @@ pub fn list(context: &Context<'_>, open_only: bool) -> Result<(Vec<Owned>, Vec<S
 }
 
 /// One goal.
-pub fn show(context: &Context<'_>, given: &str) -> Result<(Owned, Vec<String>)> {
-    let warnings = context.store.settle();
+pub fn show(context: &CommandContext<'_>, given: &str) -> Result<(OwnedGoal, Vec<String>)> {
+    let warnings = context.store.reconcile();
     let goal = find(context, given, is_goal_or_subtask)?.goal;
     let scan = context.index()?.goals([&goal])?;
     let found = goals(scan.records()).into_iter().find(|owned| owned.goal.id == goal);

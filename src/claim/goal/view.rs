@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::claim::goal;
-use crate::fold::journal::Owned;
+use crate::fold::journal::OwnedGoal;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use empirica_notes::model::goal::{GoalStatus, completion_rate, reached};
 
-fn goal_json(owned: &Owned) -> Value {
+fn goal_json(owned: &OwnedGoal) -> Value {
     let mut json = json!(owned.goal);
     json["session_id"] = json!(owned.session);
     json["progress"] = json!(owned.goal.progress());
@@ -16,7 +16,7 @@ fn goal_json(owned: &Owned) -> Value {
 }
 
 /// A goal and its steps; with `proof` what shows that the steps are done, too.
-fn goal_lines(owned: &Owned, proof: bool) -> String {
+fn goal_lines(owned: &OwnedGoal, proof: bool) -> String {
     let goal = &owned.goal;
     let progress = goal.progress().map(|p| format!(" ({p})")).unwrap_or_default();
     let mut text = format!(
@@ -47,7 +47,7 @@ fn evidence_line(status: GoalStatus, evidence: &str, indent: usize) -> String {
 }
 
 /// The answer of `goal add|sub|done|drop|take`.
-pub fn changed(outcome: &goal::Outcome) -> Answer {
+pub fn changed(outcome: &goal::GoalOutcome) -> Answer {
     let json = json!({
         "id": outcome.id,
         "kind": outcome.kind,
@@ -59,7 +59,7 @@ pub fn changed(outcome: &goal::Outcome) -> Answer {
 }
 
 /// The answer of `goal list`.
-pub fn list(goals: &[Owned], warnings: Vec<String>) -> Answer {
+pub fn list(goals: &[OwnedGoal], warnings: Vec<String>) -> Answer {
     let (done, counted) = reached(goals.iter().map(|owned| &owned.goal));
     let json = json!({
         "goals": goals.iter().map(goal_json).collect::<Vec<_>>(),
@@ -78,7 +78,7 @@ pub fn list(goals: &[Owned], warnings: Vec<String>) -> Answer {
 }
 
 /// The answer of `goal show`.
-pub fn shown(owned: &Owned, warnings: Vec<String>) -> Answer {
+pub fn shown(owned: &OwnedGoal, warnings: Vec<String>) -> Answer {
     let mut text = goal_lines(owned, true);
     if let Some(rationale) = &owned.goal.rationale {
         text.push_str(&format!("  rationale: {}\n", safe::lines(rationale)));

@@ -1,7 +1,7 @@
 //! Belief: by how much an agent takes itself for better than it turns out, per vector.
 
 use crate::fold::assessment::confidence::round4;
-use crate::fold::session_state::Gathered;
+use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::{Phase, Vector};
 
 /// The standard deviation of the prior, whose mean is 0: before anything was seen, no bias is assumed (DESIGN §3).
@@ -56,7 +56,7 @@ pub struct Belief {
 /// the last PREFLIGHT that did) minus its value in the POSTFLIGHT that ended the work. The sign is turned where less is
 /// better (uncertainty, density), so that a positive one always means that the session took itself for better before
 /// than after. Empty without such a POSTFLIGHT; a vector that is missing on either side is left out.
-pub fn differences(session: &Gathered) -> Vec<(Vector, f64)> {
+pub fn differences(session: &SessionRecords) -> Vec<(Vector, f64)> {
     let Some(after) = session.after() else { return Vec::new() };
     let before = |vector: Vector| {
         let last = |phase: Phase| {

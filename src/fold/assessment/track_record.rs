@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fold::assessment::confidence::{overall, round4};
-use crate::fold::session_state::Gathered;
+use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::{Id, Phase};
 
@@ -18,7 +18,7 @@ pub const BINS: usize = 5;
 
 /// Where a forecast comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Source {
+pub enum ForecastSource {
     /// `--confidence` of the last CHECK.
     Confidence,
     /// The vectors of the last CHECK.
@@ -27,13 +27,13 @@ pub enum Source {
     Preflight,
 }
 
-impl Source {
+impl ForecastSource {
     /// The word used in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Source::Confidence => "check_confidence",
-            Source::Check => "check_vectors",
-            Source::Preflight => "preflight_vectors",
+            ForecastSource::Confidence => "check_confidence",
+            ForecastSource::Check => "check_vectors",
+            ForecastSource::Preflight => "preflight_vectors",
         }
     }
 }
@@ -44,26 +44,26 @@ pub struct Forecast {
     /// In [0, 1], rounded to 4 decimals.
     pub value: f64,
     /// Where it comes from.
-    pub source: Source,
+    pub source: ForecastSource,
 }
 
 /// The forecast of a session (DESIGN §3): `--confidence` of its last CHECK, else the overall confidence of that CHECK;
 /// without any CHECK the overall confidence of its last PREFLIGHT. `None` when that is not known.
-pub fn forecast(session: &Gathered) -> Option<Forecast> {
+pub fn forecast(session: &SessionRecords) -> Option<Forecast> {
     let last = |phase: Phase| session.assessments.iter().rev().map(|(_, a)| a).find(|a| a.phase == phase);
     let (value, source) = match last(Phase::Check) {
         Some(check) => match check.confidence {
-            Some(confidence) => (confidence, Source::Confidence),
-            None => (overall(&check.vectors)?, Source::Check),
+            Some(confidence) => (confidence, ForecastSource::Confidence),
+            None => (overall(&check.vectors)?, ForecastSource::Check),
         },
-        None => (overall(&last(Phase::Preflight)?.vectors)?, Source::Preflight),
+        None => (overall(&last(Phase::Preflight)?.vectors)?, ForecastSource::Preflight),
     };
     Some(Forecast { value: round4(value), source })
 }
 
 /// Why a session counts in no score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum ExclusionReason {
     /// It is still going on: active, and its last assessment is no POSTFLIGHT.
     Active,
     /// It has neither goals nor evidence.
@@ -72,20 +72,20 @@ pub enum LeftOut {
     NoForecast,
 }
 
-impl LeftOut {
+impl ExclusionReason {
     /// The word used in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            LeftOut::Active => "active",
-            LeftOut::NoOutcome => "no_outcome",
-            LeftOut::NoForecast => "no_forecast",
+            ExclusionReason::Active => "active",
+            ExclusionReason::NoOutcome => "no_outcome",
+            ExclusionReason::NoForecast => "no_forecast",
         }
     }
 }
 
 /// What came of a session: its goals and its evidence as they stand now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ending {
+pub struct ActualOutcome {
     /// Whether it is still going on: nothing is known yet.
     pub going_on: bool,
     /// The goals it has now, were not proposed to it and it did not drop.
@@ -100,10 +100,10 @@ pub struct Ending {
 
 /// How a session ended. A goal that another session took over counts there, a dropped one nowhere, nor does one that a
 /// PREFLIGHT proposed: what was to be investigated is not what was to be reached.
-pub fn ending(session: &Gathered) -> Ending {
+pub fn ending(session: &SessionRecords) -> ActualOutcome {
     let own = || session.goals.iter().filter(|goal| goal.vector.is_none());
     let with = |status: GoalStatus| own().filter(|goal| goal.status == status).count();
-    Ending {
+    ActualOutcome {
         going_on: session.session.is_active() && session.after().is_none(),
         goals: with(GoalStatus::Open) + with(GoalStatus::Done),
         goals_done: with(GoalStatus::Done),
@@ -112,7 +112,7 @@ pub fn ending(session: &Gathered) -> Ending {
     }
 }
 
-impl Ending {
+impl ActualOutcome {
     /// The outcome (DESIGN §3): true when all goals are done and the last run of each evidence command passed. `None`
     /// while it is going on, and with neither goals nor evidence.
     pub fn outcome(&self) -> Option<bool> {
@@ -138,27 +138,27 @@ impl Ending {
 
 /// What one session adds to the track record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct TrackEntry {
     /// The session's last record: sessions are in order of their end.
     pub end: Id,
     /// What it forecast.
     pub forecast: Option<Forecast>,
     /// What came of it.
-    pub ending: Ending,
+    pub ending: ActualOutcome,
 }
 
-impl Entry {
+impl TrackEntry {
     /// The entry of a session.
-    pub fn of(session: &Gathered) -> Self {
-        Entry { end: session.end.clone(), forecast: forecast(session), ending: ending(session) }
+    pub fn of(session: &SessionRecords) -> Self {
+        TrackEntry { end: session.end.clone(), forecast: forecast(session), ending: ending(session) }
     }
 
-    /// Why it counts in no score: the first reason that holds, in the order of [`LeftOut`]. `None` when it counts.
-    pub fn left_out(&self) -> Option<LeftOut> {
+    /// Why it counts in no score: the first reason that holds, in the order of [`ExclusionReason`]. `None` when it counts.
+    pub fn left_out(&self) -> Option<ExclusionReason> {
         match (self.ending.going_on, self.ending.outcome(), self.forecast) {
-            (true, ..) => Some(LeftOut::Active),
-            (_, None, _) => Some(LeftOut::NoOutcome),
-            (_, _, None) => Some(LeftOut::NoForecast),
+            (true, ..) => Some(ExclusionReason::Active),
+            (_, None, _) => Some(ExclusionReason::NoOutcome),
+            (_, _, None) => Some(ExclusionReason::NoForecast),
             _ => None,
         }
     }
@@ -171,7 +171,7 @@ impl Entry {
 
 /// A row of the reliability table.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Bin {
+pub struct ReliabilityBin {
     /// How many judged sessions forecast a value in it.
     pub n: usize,
     /// The mean of their forecasts, 4 decimals; `None` when n is 0.
@@ -182,7 +182,7 @@ pub struct Bin {
 
 /// Where the Brier score is going.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum ScoreTrend {
     /// The later half has the lower score by 0.05 or more.
     Improving,
     /// The later half has the higher score by 0.05 or more.
@@ -193,14 +193,14 @@ pub enum Direction {
     Unknown,
 }
 
-impl Direction {
+impl ScoreTrend {
     /// The word used in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Direction::Improving => "improving",
-            Direction::Worsening => "worsening",
-            Direction::Steady => "steady",
-            Direction::Unknown => "unknown",
+            ScoreTrend::Improving => "improving",
+            ScoreTrend::Worsening => "worsening",
+            ScoreTrend::Steady => "steady",
+            ScoreTrend::Unknown => "unknown",
         }
     }
 }
@@ -225,9 +225,9 @@ pub struct Score {
     /// Mean forecast − mean outcome, in [-1, 1]; positive: more was forecast than came of it.
     pub bias: Option<f64>,
     /// Five bins of width 0.2: [0, 0.2) … [0.8, 1].
-    pub reliability: [Bin; BINS],
+    pub reliability: [ReliabilityBin; BINS],
     /// Where it is going.
-    pub direction: Direction,
+    pub direction: ScoreTrend,
     /// The Brier score of the earlier half; `None` with fewer than 4 sessions.
     pub earlier: Option<f64>,
     /// The Brier score of the later half; the middle one of an odd number belongs to it.
@@ -236,22 +236,22 @@ pub struct Score {
 
 impl Score {
     /// The scores of these sessions; their order does not matter.
-    pub fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
-        let mut entries: Vec<&Entry> = entries.into_iter().collect();
+    pub fn of<'a>(entries: impl IntoIterator<Item = &'a TrackEntry>) -> Self {
+        let mut entries: Vec<&TrackEntry> = entries.into_iter().collect();
         entries.sort_by(|a, b| a.end.cmp(&b.end));
-        let count = |why: LeftOut| entries.iter().filter(|entry| entry.left_out() == Some(why)).count();
+        let count = |why: ExclusionReason| entries.iter().filter(|entry| entry.left_out() == Some(why)).count();
         let judged: Vec<(f64, f64)> = entries.iter().filter_map(|entry| entry.judged()).collect();
         let (direction, earlier, later) = trend(&judged);
         let bin = |at: usize| {
             let within: Vec<(f64, f64)> =
                 judged.iter().copied().filter(|(forecast, _)| bin_of(*forecast) == at).collect();
-            Bin { n: within.len(), mean_forecast: mean(&within, |j| j.0), observed: mean(&within, |j| j.1) }
+            ReliabilityBin { n: within.len(), mean_forecast: mean(&within, |j| j.0), observed: mean(&within, |j| j.1) }
         };
         Score {
             judged: judged.len(),
-            active: count(LeftOut::Active),
-            no_outcome: count(LeftOut::NoOutcome),
-            no_forecast: count(LeftOut::NoForecast),
+            active: count(ExclusionReason::Active),
+            no_outcome: count(ExclusionReason::NoOutcome),
+            no_forecast: count(ExclusionReason::NoForecast),
             brier: brier(&judged),
             mean_forecast: mean(&judged, |j| j.0),
             mean_outcome: mean(&judged, |j| j.1),
@@ -285,19 +285,19 @@ fn brier(judged: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// The trend of sessions in order of their end: the direction, the Brier scores of the earlier and the later half.
-fn trend(judged: &[(f64, f64)]) -> (Direction, Option<f64>, Option<f64>) {
+fn trend(judged: &[(f64, f64)]) -> (ScoreTrend, Option<f64>, Option<f64>) {
     if judged.len() < FEWEST_FOR_TREND {
-        return (Direction::Unknown, None, None);
+        return (ScoreTrend::Unknown, None, None);
     }
     let (earlier, later) = judged.split_at(judged.len() / 2);
     let (earlier, later) = (brier(earlier), brier(later));
     let gain = earlier.zip(later).map_or(0.0, |(earlier, later)| round4(earlier - later));
     let direction = if gain >= TREND {
-        Direction::Improving
+        ScoreTrend::Improving
     } else if gain <= -TREND {
-        Direction::Worsening
+        ScoreTrend::Worsening
     } else {
-        Direction::Steady
+        ScoreTrend::Steady
     };
     (direction, earlier, later)
 }
@@ -307,14 +307,16 @@ mod tests {
     use super::*;
 
     /// Session `n` in order of end, with its forecast and outcome.
-    fn entry(n: usize, forecast: f64, reached: bool) -> Entry {
+    fn entry(n: usize, forecast: f64, reached: bool) -> TrackEntry {
         let end = Id::parse(&format!("019ab000-0000-7000-8000-0000{n:08x}")).unwrap();
-        let ending = Ending { going_on: false, goals: 1, goals_done: usize::from(reached), commands: 0, passed: 0 };
-        Entry { end, forecast: Some(Forecast { value: forecast, source: Source::Confidence }), ending }
+        let ending =
+            ActualOutcome { going_on: false, goals: 1, goals_done: usize::from(reached), commands: 0, passed: 0 };
+        TrackEntry { end, forecast: Some(Forecast { value: forecast, source: ForecastSource::Confidence }), ending }
     }
 
     fn score(rows: &[(f64, bool)]) -> Score {
-        let entries: Vec<Entry> = rows.iter().enumerate().map(|(n, (f, reached))| entry(n, *f, *reached)).collect();
+        let entries: Vec<TrackEntry> =
+            rows.iter().enumerate().map(|(n, (f, reached))| entry(n, *f, *reached)).collect();
         Score::of(&entries)
     }
 
@@ -325,7 +327,7 @@ mod tests {
             (none.judged, none.brier, none.bias, none.mean_forecast, none.mean_outcome),
             (0, None, None, None, None)
         );
-        assert_eq!(none.reliability, [Bin::default(); BINS]);
+        assert_eq!(none.reliability, [ReliabilityBin::default(); BINS]);
         // (0.01 + 0.49) / 2; (0.9 + 0.7) / 2 − 1 / 2
         let two = score(&[(0.9, true), (0.7, false)]);
         assert_eq!((two.brier, two.bias), (Some(0.25), Some(0.3)));
@@ -351,9 +353,9 @@ mod tests {
             assert_eq!(bin_of(forecast), bin, "{forecast}");
         }
         let table = score(&[(0.6, true), (0.7, false), (0.8, true)]).reliability;
-        assert_eq!(table[3], Bin { n: 2, mean_forecast: Some(0.65), observed: Some(0.5) });
-        assert_eq!(table[4], Bin { n: 1, mean_forecast: Some(0.8), observed: Some(1.0) });
-        assert_eq!(table[2], Bin { n: 0, mean_forecast: None, observed: None });
+        assert_eq!(table[3], ReliabilityBin { n: 2, mean_forecast: Some(0.65), observed: Some(0.5) });
+        assert_eq!(table[4], ReliabilityBin { n: 1, mean_forecast: Some(0.8), observed: Some(1.0) });
+        assert_eq!(table[2], ReliabilityBin { n: 0, mean_forecast: None, observed: None });
     }
 
     #[test]
@@ -361,12 +363,12 @@ mod tests {
         // all reached: the score of a forecast is (1 − forecast)²; √0.05 and √0.0499 as forecasts below 1
         let of = |earlier: f64, later: f64| score(&[(earlier, true), (earlier, true), (later, true), (later, true)]);
         let at = |brier: f64| 1.0 - brier.sqrt();
-        assert_eq!(of(at(0.05), 1.0).direction, Direction::Improving);
-        assert_eq!(of(at(0.0499), 1.0).direction, Direction::Steady);
-        assert_eq!(of(1.0, at(0.05)).direction, Direction::Worsening);
-        assert_eq!(of(1.0, at(0.0499)).direction, Direction::Steady);
+        assert_eq!(of(at(0.05), 1.0).direction, ScoreTrend::Improving);
+        assert_eq!(of(at(0.0499), 1.0).direction, ScoreTrend::Steady);
+        assert_eq!(of(1.0, at(0.05)).direction, ScoreTrend::Worsening);
+        assert_eq!(of(1.0, at(0.0499)).direction, ScoreTrend::Steady);
         let three = score(&[(0.0, true), (0.0, true), (1.0, true)]);
-        assert_eq!((three.direction, three.earlier, three.later), (Direction::Unknown, None, None));
+        assert_eq!((three.direction, three.earlier, three.later), (ScoreTrend::Unknown, None, None));
     }
 
     #[test]
@@ -374,7 +376,7 @@ mod tests {
         // 1, 1 | 0.25, 0, 0: the middle forecast 0.5 counts with the later ones
         let five = score(&[(0.0, true), (0.0, true), (0.5, true), (1.0, true), (1.0, true)]);
         assert_eq!((five.earlier, five.later), (Some(1.0), Some(0.0833)));
-        assert_eq!(five.direction, Direction::Improving);
+        assert_eq!(five.direction, ScoreTrend::Improving);
     }
 
     #[test]
@@ -385,8 +387,13 @@ mod tests {
 
     #[test]
     fn the_outcome_needs_every_goal_and_every_command() {
-        let ending =
-            |goals, goals_done, commands, passed| Ending { going_on: false, goals, goals_done, commands, passed };
+        let ending = |goals, goals_done, commands, passed| ActualOutcome {
+            going_on: false,
+            goals,
+            goals_done,
+            commands,
+            passed,
+        };
         for (ending, outcome, why) in [
             (ending(2, 2, 0, 0), Some(true), "goals done: 2 of 2"),
             (ending(2, 1, 0, 0), Some(false), "goals done: 1 of 2"),
@@ -396,7 +403,7 @@ mod tests {
             (ending(1, 0, 1, 1), Some(false), "goals done: 0 of 1; evidence commands whose last run passed: 1 of 1"),
             (ending(0, 0, 0, 0), None, "it has neither goals nor evidence"),
             (
-                Ending { going_on: true, ..ending(1, 1, 1, 1) },
+                ActualOutcome { going_on: true, ..ending(1, 1, 1, 1) },
                 None,
                 "it is still going on: active, and its last assessment is no POSTFLIGHT",
             ),
@@ -408,12 +415,12 @@ mod tests {
     #[test]
     fn what_is_left_out_is_counted_once() {
         let known = entry(0, 0.5, true);
-        let going_on = Ending { going_on: true, ..known.ending };
-        let nothing = Ending { goals: 0, goals_done: 0, ..known.ending };
+        let going_on = ActualOutcome { going_on: true, ..known.ending };
+        let nothing = ActualOutcome { goals: 0, goals_done: 0, ..known.ending };
         let entries = [
-            Entry { ending: going_on, forecast: None, ..known.clone() },
-            Entry { ending: nothing, forecast: None, ..known.clone() },
-            Entry { forecast: None, ..known.clone() },
+            TrackEntry { ending: going_on, forecast: None, ..known.clone() },
+            TrackEntry { ending: nothing, forecast: None, ..known.clone() },
+            TrackEntry { forecast: None, ..known.clone() },
             known,
         ];
         let score = Score::of(&entries);

@@ -8,7 +8,7 @@ use empirica_notes::model::{Body, Handoff, Id, Record};
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FileState {
     /// It is as it was.
     Same,
     /// Its content is another.
@@ -21,7 +21,7 @@ pub enum Verdict {
 
 /// An open question of the handoff that has been answered since.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Resolved {
+pub struct AnsweredQuestion {
     /// The unknown.
     pub id: Id,
     /// What was asked.
@@ -34,7 +34,7 @@ pub struct Resolved {
 
 /// A check that passed, before files it vouches for became others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Stale {
+pub struct StaleCheck {
     /// The command line.
     pub command: String,
     /// The files that changed or are missing.
@@ -43,7 +43,7 @@ pub struct Stale {
 
 /// What became of the commit a handoff is at home on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Whereabouts {
+pub struct CommitState {
     /// How many commits HEAD has that this one has not; `None` when either is not known.
     pub commits_since: Option<usize>,
     /// Whether it is HEAD or an ancestor; `None` when that cannot be known.
@@ -66,9 +66,9 @@ pub struct Arrival {
     /// How many artifacts could not be judged.
     pub unjudged_artifacts: usize,
     /// Questions that were answered, in the order of the handoff.
-    pub resolved_unknowns: Vec<Resolved>,
+    pub resolved_unknowns: Vec<AnsweredQuestion>,
     /// Passed evidence that is older than the code it vouches for; `None` when nothing is known of any.
-    pub stale_evidence: Option<Vec<Stale>>,
+    pub stale_evidence: Option<Vec<StaleCheck>>,
     /// Whether its commit is in this clone; `None` for a handoff that is on no commit.
     #[serde(skip)]
     pub here: Option<bool>,
@@ -78,37 +78,37 @@ pub struct Arrival {
 pub fn arrival<'a>(
     handoff: &Handoff,
     records: impl IntoIterator<Item = &'a Record>,
-    commit: Whereabouts,
-    mut judge: impl FnMut(&str) -> Verdict,
+    commit: CommitState,
+    mut judge: impl FnMut(&str) -> FileState,
 ) -> Arrival {
-    let mut known: BTreeMap<&str, Verdict> = BTreeMap::new();
+    let mut known: BTreeMap<&str, FileState> = BTreeMap::new();
     let passed = || handoff.evidence.iter().filter(|proof| proof.exit == 0);
     for file in handoff.artifacts.iter().chain(passed().flat_map(|proof| &proof.files)) {
         known.entry(file).or_insert_with(|| judge(file));
     }
-    let is = |file: &String, verdicts: &[Verdict]| known.get(file.as_str()).is_some_and(|v| verdicts.contains(v));
-    let which = |files: &[String], verdicts: &[Verdict]| -> Vec<String> {
+    let is = |file: &String, verdicts: &[FileState]| known.get(file.as_str()).is_some_and(|v| verdicts.contains(v));
+    let which = |files: &[String], verdicts: &[FileState]| -> Vec<String> {
         let mut seen = BTreeSet::new();
         files.iter().filter(|file| is(file, verdicts) && seen.insert(*file)).cloned().collect()
     };
-    let judged = |files: &[String]| files.iter().any(|file| !is(file, &[Verdict::Unjudged]));
+    let judged = |files: &[String]| files.iter().any(|file| !is(file, &[FileState::Unjudged]));
     // without files of its own, a check vouches for all that was made
-    let vouched = |proof: &'_ empirica_notes::model::handoff::Proof| match proof.files.is_empty() {
+    let vouched = |proof: &'_ empirica_notes::model::handoff::HandoffEvidence| match proof.files.is_empty() {
         true => handoff.artifacts.clone(),
         false => proof.files.clone(),
     };
     let is_known = handoff.artifacts.is_empty() || judged(&handoff.artifacts);
-    let stale = passed().map(|proof| Stale {
+    let stale = passed().map(|proof| StaleCheck {
         command: proof.command.clone(),
-        files: which(&vouched(proof), &[Verdict::Changed, Verdict::Missing]),
+        files: which(&vouched(proof), &[FileState::Changed, FileState::Missing]),
     });
     let stale_known = passed().next().is_none() || passed().any(|proof| judged(&vouched(proof)));
     Arrival {
         commits_since: commit.commits_since,
         reachable: commit.reachable,
-        changed_artifacts: is_known.then(|| which(&handoff.artifacts, &[Verdict::Changed])),
-        missing_artifacts: is_known.then(|| which(&handoff.artifacts, &[Verdict::Missing])),
-        unjudged_artifacts: which(&handoff.artifacts, &[Verdict::Unjudged]).len(),
+        changed_artifacts: is_known.then(|| which(&handoff.artifacts, &[FileState::Changed])),
+        missing_artifacts: is_known.then(|| which(&handoff.artifacts, &[FileState::Missing])),
+        unjudged_artifacts: which(&handoff.artifacts, &[FileState::Unjudged]).len(),
         resolved_unknowns: resolved(handoff, records),
         stale_evidence: stale_known.then(|| stale.filter(|stale| !stale.files.is_empty()).collect()),
         here: commit.here,
@@ -116,7 +116,7 @@ pub fn arrival<'a>(
 }
 
 /// The questions of the handoff that any of the records, in order of id, answers: the newest answer of each.
-fn resolved<'a>(handoff: &Handoff, records: impl IntoIterator<Item = &'a Record>) -> Vec<Resolved> {
+fn resolved<'a>(handoff: &Handoff, records: impl IntoIterator<Item = &'a Record>) -> Vec<AnsweredQuestion> {
     let asked: BTreeSet<&Id> = handoff.unknowns.iter().filter_map(|item| item.id.as_ref()).collect();
     let mut answers: BTreeMap<&Id, (&String, &String)> = BTreeMap::new();
     for record in records {
@@ -130,7 +130,7 @@ fn resolved<'a>(handoff: &Handoff, records: impl IntoIterator<Item = &'a Record>
         let id = item.id.as_ref()?;
         let (answer, ai) = answers.get(id)?;
         let (answer, ai_id) = ((*answer).clone(), (*ai).clone());
-        Some(Resolved { id: id.clone(), question: item.text.clone(), answer, ai_id })
+        Some(AnsweredQuestion { id: id.clone(), question: item.text.clone(), answer, ai_id })
     });
     answered.collect()
 }
@@ -145,11 +145,11 @@ pub fn remaining(handoff: &Handoff, arrival: &Arrival) -> Handoff {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use empirica_notes::model::handoff::{Item, Proof};
+    use empirica_notes::model::handoff::{HandoffEvidence, Item};
 
     fn handoff(artifacts: &[&str], evidence: &[(&str, i32, &[&str])]) -> Handoff {
         let strings = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        let proof = |(command, exit, files): &(&str, i32, &[&str])| Proof {
+        let proof = |(command, exit, files): &(&str, i32, &[&str])| HandoffEvidence {
             command: (*command).to_owned(),
             exit: *exit,
             files: strings(files),
@@ -159,11 +159,11 @@ mod tests {
     }
 
     fn judged(handoff: &Handoff) -> Arrival {
-        arrival(handoff, [], Whereabouts::default(), |file| match file.chars().next() {
-            Some('c') => Verdict::Changed,
-            Some('m') => Verdict::Missing,
-            Some('s') => Verdict::Same,
-            _ => Verdict::Unjudged,
+        arrival(handoff, [], CommitState::default(), |file| match file.chars().next() {
+            Some('c') => FileState::Changed,
+            Some('m') => FileState::Missing,
+            Some('s') => FileState::Same,
+            _ => FileState::Unjudged,
         })
     }
 
@@ -201,7 +201,7 @@ mod tests {
         handoff.unknowns = vec![item(1), item(2)];
         let mut out = judged(&handoff);
         assert_eq!(remaining(&handoff, &out), handoff);
-        let resolved = |n| Resolved { id: id(n), question: "q".into(), answer: "a".into(), ai_id: "b".into() };
+        let resolved = |n| AnsweredQuestion { id: id(n), question: "q".into(), answer: "a".into(), ai_id: "b".into() };
         out.resolved_unknowns = vec![resolved(1)];
         assert_eq!(remaining(&handoff, &out).unknowns, [item(2)]);
     }

@@ -5,12 +5,12 @@ pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::Context;
-use crate::handoff::arrival::fold::{Arrival, Verdict, Whereabouts, arrival};
-use crate::handoff::write::Listed;
+use crate::context::CommandContext;
+use crate::handoff::arrival::fold::{Arrival, CommitState, FileState, arrival};
+use crate::handoff::write::ListedHandoff;
 use empirica_notes::error::Result;
 use empirica_notes::git::history::reach;
-use empirica_notes::git::objects::content::{Held, Tree, WorkTree, inside};
+use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, inside};
 use empirica_notes::git::repository::status;
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::assessment::Changes;
@@ -18,7 +18,7 @@ use empirica_notes::model::handoff::Uncommitted;
 
 /// What became of each of these handoffs, in their order, and what could not be found out. Their `commit` is the one
 /// they are at home on. One `git status` for all, one `git rev-list` for each whose commit is not HEAD; nothing for none.
-pub fn of(context: &Context<'_>, handoffs: &[&Listed]) -> Result<(Vec<Arrival>, Vec<String>)> {
+pub fn of(context: &CommandContext<'_>, handoffs: &[&ListedHandoff]) -> Result<(Vec<Arrival>, Vec<String>)> {
     if handoffs.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
@@ -32,15 +32,15 @@ pub fn of(context: &Context<'_>, handoffs: &[&Listed]) -> Result<(Vec<Arrival>, 
         Ok(status) => (Some(status.changes), Vec::new()),
         Err(error) => (None, vec![format!("what changed since the handoff is not known: {error}")]),
     };
-    let mut present = Present::new(context, changes);
+    let mut present = PresentFiles::new(context, changes);
     let arrivals = handoffs.iter().zip(counting).map(|(listed, commit)| {
-        let mut expected = Expected::new(context, listed, &commit);
+        let mut expected = ExpectedFiles::new(context, listed, &commit);
         arrival(&listed.handoff, answers.records(), commit.read(context), |file| present.judge(file, &mut expected))
     });
     Ok((arrivals.collect(), warnings))
 }
 
-fn home(listed: &Listed) -> Option<Oid> {
+fn home(listed: &ListedHandoff) -> Option<Oid> {
     listed.head.commit.as_deref().and_then(parse_oid)
 }
 
@@ -53,7 +53,7 @@ struct Commit {
 }
 
 impl Commit {
-    fn ask(context: &Context<'_>, id: Option<Oid>) -> Self {
+    fn ask(context: &CommandContext<'_>, id: Option<Oid>) -> Self {
         let is_here = id.is_some_and(|id| context.repo.is_commit(id));
         let head = context.store.head().commit;
         let counting = match (id, head) {
@@ -63,13 +63,13 @@ impl Commit {
         Commit { id, is_here, is_head: id.is_some() && id == head, counting }
     }
 
-    fn read(self, context: &Context<'_>) -> Whereabouts {
-        let Some(id) = self.id else { return Whereabouts::default() };
+    fn read(self, context: &CommandContext<'_>) -> CommitState {
+        let Some(id) = self.id else { return CommitState::default() };
         let reached = self.is_head || context.store.reaches(id);
         // beyond where history was cut off, nothing is known
         let is_cut_off = !reached && context.repo.is_shallow() && context.store.head().commit.is_some();
         let counted = if self.is_head { Some(0) } else { self.counting.and_then(reach::Counting::read) };
-        Whereabouts {
+        CommitState {
             commits_since: counted.filter(|_| !is_cut_off),
             reachable: (!is_cut_off).then_some(reached),
             here: Some(self.is_here),
@@ -78,7 +78,7 @@ impl Commit {
 }
 
 /// What a handoff's files held when it was written.
-struct Expected<'c> {
+struct ExpectedFiles<'c> {
     /// The tree of the commit it is at home on; `None` when that is not here.
     home: Option<Tree<'c>>,
     /// The tree of the commit it was written on, when that is another.
@@ -86,12 +86,12 @@ struct Expected<'c> {
     uncommitted: BTreeMap<String, Uncommitted>,
 }
 
-impl<'c> Expected<'c> {
-    fn new(context: &'c Context<'_>, listed: &Listed, commit: &Commit) -> Self {
+impl<'c> ExpectedFiles<'c> {
+    fn new(context: &'c CommandContext<'_>, listed: &ListedHandoff, commit: &Commit) -> Self {
         let home = commit.id.filter(|_| commit.is_here).and_then(|id| context.repo.tree_of(id).ok());
         let written = listed.head.tree.as_deref().and_then(parse_oid);
         let uncommitted = listed.handoff.uncommitted.iter().map(|file| (file.path.clone(), file.clone()));
-        Expected {
+        ExpectedFiles {
             written: (home != written).then(|| Tree::new(context.repo, written)),
             home: home.map(|tree| Tree::new(context.repo, Some(tree))),
             uncommitted: uncommitted.collect(),
@@ -99,27 +99,29 @@ impl<'c> Expected<'c> {
     }
 
     /// What may be at a path without its having changed; and whether there was something at all.
-    fn at(&mut self, path: &str) -> (Vec<Held>, bool) {
-        let home = self.home.as_mut().map_or(Held::Unknown, |tree| tree.find(path));
+    fn at(&mut self, path: &str) -> (Vec<PathContent>, bool) {
+        let home = self.home.as_mut().map_or(PathContent::Unknown, |tree| tree.find(path));
         let written = self.written.as_mut().map(|tree| tree.find(path));
         let Some(recorded) = self.uncommitted.get(path) else {
             return match (home, written) {
-                (Held::Unknown, _) => (Vec::new(), false),
+                (PathContent::Unknown, _) => (Vec::new(), false),
                 // the commit that the handoff was attached to removed it
-                (Held::Nothing, Some(Held::File(_) | Held::Folder(_))) => (vec![Held::Nothing], false),
+                (PathContent::Nothing, Some(PathContent::File(_) | PathContent::Folder(_))) => {
+                    (vec![PathContent::Nothing], false)
+                }
                 // never committed and not recorded: nothing is known of it
-                (Held::Nothing, _) => (Vec::new(), false),
+                (PathContent::Nothing, _) => (Vec::new(), false),
                 (held, _) => (vec![held], true),
             };
         };
         let mut out = Vec::new();
         if recorded.deleted {
-            out.push(Held::Nothing);
+            out.push(PathContent::Nothing);
         }
-        out.extend(recorded.blob.as_deref().and_then(parse_oid).map(Held::File));
+        out.extend(recorded.blob.as_deref().and_then(parse_oid).map(PathContent::File));
         // what was committed of it since counts, too; what the commit left alone is still as recorded
         match (home, written) {
-            (Held::Unknown, _) | (_, None) | (Held::Nothing, Some(Held::Unknown)) => {}
+            (PathContent::Unknown, _) | (_, None) | (PathContent::Nothing, Some(PathContent::Unknown)) => {}
             (home, Some(written)) if home != written => out.push(home),
             _ => {}
         }
@@ -133,7 +135,7 @@ impl<'c> Expected<'c> {
 }
 
 /// What is there now.
-struct Present<'c> {
+struct PresentFiles<'c> {
     head: Tree<'c>,
     /// `None` in a bare repository.
     files: Option<WorkTree>,
@@ -144,14 +146,14 @@ struct Present<'c> {
     tracked: BTreeSet<String>,
 }
 
-impl<'c> Present<'c> {
-    fn new(context: &'c Context<'_>, changes: Option<Changes>) -> Self {
+impl<'c> PresentFiles<'c> {
+    fn new(context: &'c CommandContext<'_>, changes: Option<Changes>) -> Self {
         let root = context.repo.work_tree();
         let path = |text: &String| inside(root.as_deref(), text);
         let tracked = |c: &Changes| c.files_modified.iter().chain(&c.files_deleted).filter_map(path).collect();
         let tracked: BTreeSet<String> = changes.as_ref().map(tracked).unwrap_or_default();
         let added = |c: &Changes| c.files_added.iter().filter_map(path).chain(tracked.iter().cloned()).collect();
-        Present {
+        PresentFiles {
             head: Tree::new(context.repo, context.store.head().tree),
             files: WorkTree::of(context.repo),
             dirty: changes.as_ref().map(added),
@@ -160,39 +162,45 @@ impl<'c> Present<'c> {
         }
     }
 
-    fn judge(&mut self, file: &str, expected: &mut Expected<'_>) -> Verdict {
-        let (Some(path), Some(_)) = (inside(self.root.as_deref(), file), &self.dirty) else { return Verdict::Unjudged };
+    fn judge(&mut self, file: &str, expected: &mut ExpectedFiles<'_>) -> FileState {
+        let (Some(path), Some(_)) = (inside(self.root.as_deref(), file), &self.dirty) else {
+            return FileState::Unjudged;
+        };
         let (may_be, was_there) = expected.at(&path);
         if may_be.is_empty() && !was_there {
-            return Verdict::Unjudged;
+            return FileState::Unjudged;
         }
         match self.held(&path) {
-            Held::Folder(Some(_)) if self.is_altered_below(&path) => Verdict::Changed,
-            held if held != Held::Unknown && may_be.contains(&held) => Verdict::Same,
-            Held::Nothing => Verdict::Missing,
-            Held::Unknown => Verdict::Unjudged,
+            PathContent::Folder(Some(_)) if self.is_altered_below(&path) => FileState::Changed,
+            held if held != PathContent::Unknown && may_be.contains(&held) => FileState::Same,
+            PathContent::Nothing => FileState::Missing,
+            PathContent::Unknown => FileState::Unjudged,
             // a folder that git does not have has no content to compare
-            Held::Folder(None) if may_be.iter().any(|held| matches!(held, Held::Folder(_))) => Verdict::Unjudged,
-            _ if may_be.is_empty() => Verdict::Unjudged,
-            // the bytes were recorded, and git's filters made another blob of them
-            Held::File(_) if expected.is_recorded(&path) && self.bytes(&path).is_some_and(|b| may_be.contains(&b)) => {
-                Verdict::Same
+            PathContent::Folder(None) if may_be.iter().any(|held| matches!(held, PathContent::Folder(_))) => {
+                FileState::Unjudged
             }
-            _ => Verdict::Changed,
+            _ if may_be.is_empty() => FileState::Unjudged,
+            // the bytes were recorded, and git's filters made another blob of them
+            PathContent::File(_)
+                if expected.is_recorded(&path) && self.bytes(&path).is_some_and(|b| may_be.contains(&b)) =>
+            {
+                FileState::Same
+            }
+            _ => FileState::Changed,
         }
     }
 
-    fn bytes(&self, path: &str) -> Option<Held> {
+    fn bytes(&self, path: &str) -> Option<PathContent> {
         self.files.as_ref().map(|files| files.look(path))
     }
 
     /// What a path holds: what HEAD has where git calls it clean, else what is in the work tree.
-    fn held(&mut self, path: &str) -> Held {
+    fn held(&mut self, path: &str) -> PathContent {
         let in_head = self.head.find(path);
         let Some(files) = &self.files else { return in_head };
         let is_dirty = self.dirty.as_ref().is_none_or(|dirty| dirty.contains(path));
         match in_head {
-            Held::Nothing => files.look(path),
+            PathContent::Nothing => files.look(path),
             _ if is_dirty => files.look(path),
             _ => in_head,
         }

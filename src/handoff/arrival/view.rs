@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::handoff::arrival::fold::Arrival;
 use crate::handoff::pack::Detail;
 use crate::render::answer::Answer;
-use crate::render::budget::{Form, Press, shorten_in};
+use crate::render::budget::{OutputForm, Press, shorten_in};
 use crate::render::{format, safe};
 use empirica_notes::error::{empirica, quote};
 
@@ -15,7 +15,7 @@ const LISTS: [&str; 4] = ["changed_artifacts", "missing_artifacts", "resolved_un
 /// What a session's answer says of it.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Packed {
+pub struct PackedArrival {
     pub json: Value,
     /// Empty when there is nothing to say.
     pub text: String,
@@ -39,7 +39,7 @@ fn room(detail: Detail, how: Press) -> (usize, usize) {
 
 /// Packs it. In JSON a list that lost all its entries is left out; when pressed, so is what is as it should be: empty
 /// lists, nothing unjudged, a commit that is reachable.
-pub fn packed(arrival: &Arrival, detail: Detail, how: Press, form: Form) -> Packed {
+pub fn packed(arrival: &Arrival, detail: Detail, how: Press, form: OutputForm) -> PackedArrival {
     let (most, longest) = room(detail, how);
     let whole = serde_json::to_value(arrival).unwrap_or_default();
     let mut omitted = Vec::new();
@@ -51,7 +51,7 @@ pub fn packed(arrival: &Arrival, detail: Detail, how: Press, form: Form) -> Pack
         {
             let mut more = entries.len().saturating_sub(most);
             entries.truncate(most);
-            if form == Form::Json {
+            if form == OutputForm::Json {
                 more += entries.iter_mut().map(|entry| cut_files(entry, most)).sum::<usize>();
             }
             if more > 0 {
@@ -73,7 +73,7 @@ pub fn packed(arrival: &Arrival, detail: Detail, how: Press, form: Form) -> Pack
             _ => *value != json!([]),
         });
     }
-    Packed { json: Value::Object(json), text, omitted, shortened }
+    PackedArrival { json: Value::Object(json), text, omitted, shortened }
 }
 
 /// Shortens the texts of an entry, but for an id, which is of use only whole. Returns whether any was longer.

@@ -4,11 +4,11 @@ use empirica_notes::model::handoff::CONTEXT;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::fold::session_state::{Gathered, add_new};
+use crate::fold::session_state::{SessionRecords, add_new};
 use crate::text::shorten::short;
 use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::GoalStatus;
-use empirica_notes::model::handoff::{Failure, Item, Relevant, Slip};
+use empirica_notes::model::handoff::{HandoffDeadEnd, HandoffMistake, Item, Relevant};
 use empirica_transcripts::model::{Role, Transcript};
 
 /// How long a message is that was shortened to fit, in characters.
@@ -49,7 +49,7 @@ struct Lists {
 /// What the document is drawn from, besides the handoff of the session.
 pub struct Source<'s> {
     /// What the session said.
-    pub gathered: &'s Gathered,
+    pub gathered: &'s SessionRecords,
     /// Its transcript, when it is at hand: only that has messages.
     pub transcript: Option<&'s Transcript>,
     /// Who hands over.
@@ -113,7 +113,7 @@ fn drawn(handoff: &Handoff, source: &Source<'_>) -> Lists {
         &gathered.decisions.iter().map(|one| format!("{} — {}", one.text, one.why)).collect::<Vec<_>>(),
     );
     gathered.transcripts.iter().for_each(|known| add_new(&mut decisions, &known.decisions));
-    let message = |said: &empirica_transcripts::model::Said| Message {
+    let message = |said: &empirica_transcripts::model::Exchange| Message {
         role: match said.role {
             Role::User => "user".to_owned(),
             Role::Assistant => "assistant".to_owned(),
@@ -151,8 +151,8 @@ struct Long {
     relevant: Vec<Relevant>,
     findings: Vec<Item>,
     unknowns: Vec<Item>,
-    dead_ends: Vec<Failure>,
-    mistakes: Vec<Slip>,
+    dead_ends: Vec<HandoffDeadEnd>,
+    mistakes: Vec<HandoffMistake>,
 }
 
 /// A step towards a smaller document; they are taken in this order, each as often as is needed.

@@ -1,6 +1,6 @@
 //! The draft of a handoff that an editor opens: plain lines out, what changed back in.
 
-use crate::fold::handoff_report::Said;
+use crate::fold::handoff_report::HandoffInput;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::Handoff;
 use empirica_notes::model::handoff::Item;
@@ -22,7 +22,7 @@ const HELP: &str = "\
 ";
 
 /// The draft of a handoff as text; `said` is what can be changed in it.
-pub fn write(handoff: &Handoff, said: &Said) -> String {
+pub fn write(handoff: &Handoff, said: &HandoffInput) -> String {
     let texts = |items: &[Item]| -> Vec<String> { items.iter().map(|item| item.text.clone()).collect() };
     let mut out = format!("{}\n{}\n", SECTIONS[0], lines(&handoff.task));
     let mut section = |at: usize, all: &[String], own: &[String]| {
@@ -61,7 +61,7 @@ pub fn given_up() -> Error {
 }
 
 /// Reads an edited draft. A line outside every section is an error; a draft without a task is given up.
-pub fn read(text: &str) -> Result<Said> {
+pub fn read(text: &str) -> Result<HandoffInput> {
     let mut sections: [Vec<&str>; 7] = Default::default();
     let mut at = None;
     for (number, line) in text.lines().enumerate() {
@@ -84,7 +84,7 @@ pub fn read(text: &str) -> Result<Said> {
     if task.is_empty() {
         return Err(given_up());
     }
-    Ok(Said {
+    Ok(HandoffInput {
         task: Some(task),
         accomplished: entries(&sections[1]),
         findings: entries(&sections[2]),
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_draft_that_is_not_changed_says_the_same() {
-        let said = Said {
+        let said = HandoffInput {
             task: Some("fix; the\nTask:\n; thing".into()),
             accomplished: vec!["one\ntwo".into()],
             findings: vec!["- dash".into()],
@@ -142,7 +142,7 @@ mod tests {
         };
         let back = read(&write(&handoff, &said)).unwrap();
         assert_eq!(back.task.as_deref(), Some("fix; the\n Task:\n ; thing"));
-        assert_eq!(Said { task: None, ..back }, Said { task: None, ..said });
+        assert_eq!(HandoffInput { task: None, ..back }, HandoffInput { task: None, ..said });
     }
 
     #[test]

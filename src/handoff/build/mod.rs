@@ -11,15 +11,15 @@ pub mod uncommitted;
 use empirica_notes::model::handoff::CONTEXT;
 use std::collections::BTreeSet;
 
-use crate::context::{Context, Working};
-use crate::fold::handoff_report::{Said, Work, report};
-use crate::fold::session_state::{Gathered, add_new};
+use crate::context::{CommandContext, WorkingSession};
+use crate::fold::handoff_report::{GitWork, HandoffInput, report};
+use crate::fold::session_state::{SessionRecords, add_new};
 use crate::handoff::build::context as document;
-use crate::handoff::build::revise::Again;
-use crate::handoff::build::uncommitted::Seen;
-use crate::handoff::managed::Managed;
+use crate::handoff::build::revise::Revision;
+use crate::handoff::build::uncommitted::WorkTreeState;
+use crate::handoff::managed::CheckedHandoff;
 use crate::handoff::write::{in_force, whole};
-use crate::index::HandoffsWanted as Wanted;
+use crate::index::HandoffQuery as Wanted;
 use crate::session::lifecycle::gathered_of;
 use crate::text::tokens;
 use empirica_notes::error::{Error, Result, blank, empirica};
@@ -37,11 +37,11 @@ const COMMITS: usize = 200;
 
 /// What a handoff is besides the report of its session.
 #[derive(Debug, Default)]
-pub struct What {
+pub struct Content {
     /// What it says for its type.
-    pub managed: Managed,
+    pub managed: CheckedHandoff,
     /// The handoff it takes the place of.
-    pub again: Option<Again>,
+    pub again: Option<Revision>,
     /// The transcript of its session, when it is at hand.
     pub transcript: Option<Transcript>,
     /// What is new in that and not stored yet.
@@ -49,20 +49,20 @@ pub struct What {
     /// How large a document can be, in tokens.
     pub budget: Option<usize>,
     /// The handoff since which it tells what changed.
-    pub since: Option<Since>,
+    pub since: Option<PreviousHandoff>,
     /// Whether a hook makes it.
     pub automatic: bool,
 }
 
-impl What {
+impl Content {
     /// All that the session said, with what is new and not stored yet.
-    fn session(&self, scan: &Scan, id: &SessionId) -> Result<Gathered> {
+    fn session(&self, scan: &Scan, id: &SessionId) -> Result<SessionRecords> {
         gathered_of(&scan.records().chain(&self.new).collect::<Vec<_>>(), id)
     }
 
     /// What the session said, with what is new and not stored yet; of an incremental one, only what was said since.
-    pub fn gathered(&self, scan: &Scan, id: &SessionId) -> Result<Gathered> {
-        let Some(Since { id: since, .. }) = &self.since else { return self.session(scan, id) };
+    pub fn gathered(&self, scan: &Scan, id: &SessionId) -> Result<SessionRecords> {
+        let Some(PreviousHandoff { id: since, .. }) = &self.since else { return self.session(scan, id) };
         let all: Vec<&Record> = scan.records().chain(&self.new).collect();
         // answers and goals stand for what they are about; who the session is, what it is sure of and what it has collected is
         // known by all of it
@@ -96,19 +96,19 @@ impl What {
     }
 
     /// What there is to say of the session, and of what is still to be answered.
-    pub fn warnings(&self, who: &Working) -> Vec<String> {
-        who.note.iter().cloned().chain(self.again.iter().flat_map(Again::warnings)).collect()
+    pub fn warnings(&self, who: &WorkingSession) -> Vec<String> {
+        who.note.iter().cloned().chain(self.again.iter().flat_map(Revision::warnings)).collect()
     }
 }
 
 /// The handoff: the report of the session, what it says for its type, what bears on its task.
 pub fn composed(
-    context: &Context<'_>,
-    who: &Working,
-    gathered: &Gathered,
-    work: Work,
-    mut said: Said,
-    what: &What,
+    context: &CommandContext<'_>,
+    who: &WorkingSession,
+    gathered: &SessionRecords,
+    work: GitWork,
+    mut said: HandoffInput,
+    what: &Content,
 ) -> Result<Handoff> {
     said.drop_carried(gathered, &|text| context.store.without_secrets(text));
     let mut handoff = report(gathered, work, said, context.store.now());
@@ -144,7 +144,7 @@ pub fn composed(
 
 /// A handoff that is not stored, and what git said.
 #[derive(Debug)]
-pub struct Draft {
+pub struct DraftHandoff {
     /// The handoff.
     pub handoff: Handoff,
     /// What git's own diff has since the session began, deleted files as well, and what is untracked; `None` when git could not
@@ -157,14 +157,19 @@ pub struct Draft {
 }
 
 /// The handoff of a session as it would be stored now.
-pub fn drafted(context: &Context<'_>, who: &Working, mut said: Said, what: &What) -> Result<Draft> {
+pub fn drafted(
+    context: &CommandContext<'_>,
+    who: &WorkingSession,
+    mut said: HandoffInput,
+    what: &Content,
+) -> Result<DraftHandoff> {
     let asked = status::ask(context.repo);
     let scan = context.session(&who.id)?;
     let gathered = what.gathered(&scan, &who.id)?;
     let (work, warnings, seen) = work(context, &gathered, what.since.as_ref(), asked);
     let since = gathered.session.commit.as_deref().and_then(parse_oid);
     let changed = match &seen {
-        Seen::All(changes) => status::changed_since(context.repo, since).ok().map(|mut changed| {
+        WorkTreeState::All(changes) => status::changed_since(context.repo, since).ok().map(|mut changed| {
             // untracked files are no part of git's diff
             add_new(&mut changed, &changes.files_added);
             changed
@@ -172,7 +177,7 @@ pub fn drafted(context: &Context<'_>, who: &Working, mut said: Said, what: &What
         _ => None,
     };
     let own = match &seen {
-        Seen::All(Changes { files_added, files_modified, files_deleted }) => {
+        WorkTreeState::All(Changes { files_added, files_modified, files_deleted }) => {
             history::own_files(context.repo, since).ok().map(|mut own| {
                 add_new(&mut own, files_added.iter().chain(files_modified).chain(files_deleted));
                 own
@@ -183,44 +188,44 @@ pub fn drafted(context: &Context<'_>, who: &Working, mut said: Said, what: &What
     let session = what.since.is_some().then(|| what.session(&scan, &who.id)).transpose()?;
     said.drop_logged(session.as_ref().unwrap_or(&gathered), &|text| context.store.without_secrets(text));
     let handoff = composed(context, who, &gathered, work, said, what)?;
-    Ok(Draft { handoff, changed, own, warnings })
+    Ok(DraftHandoff { handoff, changed, own, warnings })
 }
 
 /// What git knows since the session began. Without git, nothing, with a warning.
 pub fn work(
-    context: &Context<'_>,
-    gathered: &Gathered,
-    told: Option<&Since>,
-    asked: status::Asked,
-) -> (Work, Vec<String>, Seen) {
+    context: &CommandContext<'_>,
+    gathered: &SessionRecords,
+    told: Option<&PreviousHandoff>,
+    asked: status::PendingStatus,
+) -> (GitWork, Vec<String>, WorkTreeState) {
     let status = asked.read();
     let git = status.as_ref().ok().map(|status| made_in(context, status));
     let paths = context.store.paths();
     let session = &gathered.session;
     if session.place.as_deref().is_some_and(|place| !paths.is_here(&session.id, place)) {
         let text = "the session worked in another worktree or clone; commits and files are left out: hand over there";
-        return (Work { git, ..Work::default() }, vec![text.to_owned()], Seen::Elsewhere);
+        return (GitWork { git, ..GitWork::default() }, vec![text.to_owned()], WorkTreeState::Elsewhere);
     }
     let told = told.and_then(|told| told.commit.as_deref());
     let since = told.or(gathered.session.commit.as_deref()).and_then(parse_oid);
-    let read = || -> Result<(Work, Changes)> {
+    let read = || -> Result<(GitWork, Changes)> {
         let committed = history::since(context.repo, since, COMMITS)?;
         let changes = status?.changes;
         let mut files = committed.files;
         add_new(&mut files, changes.files_added.iter().chain(&changes.files_modified));
-        Ok((Work { commits: committed.commits, files, git: git.clone() }, changes))
+        Ok((GitWork { commits: committed.commits, files, git: git.clone() }, changes))
     };
     match read() {
-        Ok((work, changes)) => (work, Vec::new(), Seen::All(changes)),
+        Ok((work, changes)) => (work, Vec::new(), WorkTreeState::All(changes)),
         Err(error) => {
-            let work = Work { git, ..Work::default() };
-            (work, vec![format!("commits and files are left out: {error}")], Seen::Unasked)
+            let work = GitWork { git, ..GitWork::default() };
+            (work, vec![format!("commits and files are left out: {error}")], WorkTreeState::Unasked)
         }
     }
 }
 
 /// The state of git now.
-fn made_in(context: &Context<'_>, status: &Status) -> MadeIn {
+fn made_in(context: &CommandContext<'_>, status: &Status) -> MadeIn {
     let (head, changes) = (context.store.head(), &status.changes);
     MadeIn {
         commit: head.commit.map(|id| id.to_string()),
@@ -235,7 +240,11 @@ fn made_in(context: &Context<'_>, status: &Status) -> MadeIn {
 
 /// The newest handoff of the same type to the receiver of this one, by the same session or for the same task, that left nothing out;
 /// `None` when there is none: then everything is new to it. What takes the place of the session's earlier handoffs has to be whole.
-pub fn since_last(context: &Context<'_>, who: &Working, managed: &Managed) -> Result<Option<Since>> {
+pub fn since_last(
+    context: &CommandContext<'_>,
+    who: &WorkingSession,
+    managed: &CheckedHandoff,
+) -> Result<Option<PreviousHandoff>> {
     let (to, task) = managed.receiver();
     let Some(to) = to else {
         return Err(Error::usage("what changed since the last handoff to whom?")
@@ -267,12 +276,13 @@ pub fn since_last(context: &Context<'_>, who: &Working, managed: &Managed) -> Re
         said.to.as_deref() == Some(to) && said.kind == kind && said.left_out.is_empty()
     });
     let newest = found.into_iter().max_by(|a, b| a.head.id.cmp(&b.head.id));
-    Ok(newest.map(|listed| Since { id: listed.head.id, commit: listed.handoff.git.and_then(|git| git.commit) }))
+    Ok(newest
+        .map(|listed| PreviousHandoff { id: listed.head.id, commit: listed.handoff.git.and_then(|git| git.commit) }))
 }
 
 /// What a receiver was told last.
 #[derive(Debug, Clone)]
-pub struct Since {
+pub struct PreviousHandoff {
     /// The handoff.
     pub id: Id,
     /// HEAD when it was made.

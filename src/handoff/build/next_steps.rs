@@ -43,7 +43,7 @@ mod tests {
     use super::*;
     use empirica_notes::model::Id;
     use empirica_notes::model::goal::Priority;
-    use empirica_notes::model::handoff::{Item, Proof};
+    use empirica_notes::model::handoff::{HandoffEvidence, Item};
 
     fn goal(text: &str, status: GoalStatus, vector: Option<&str>) -> GoalState {
         GoalState {
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_step_names_the_thing_it_is_about() {
-        let proof = |command: &str, exit| Proof { command: command.into(), exit, files: Vec::new(), runs: 1 };
+        let proof = |command: &str, exit| HandoffEvidence { command: command.into(), exit, files: Vec::new(), runs: 1 };
         let mut handoff = Handoff {
             evidence: vec![proof("cargo fmt", 0), proof("cargo test", 101)],
             goals: vec![

@@ -20,15 +20,15 @@ const TOLD: usize = 5;
 
 /// What a task is about.
 #[derive(Debug, Clone, Default)]
-pub struct Task {
+pub struct TaskProfile {
     words: BTreeSet<String>,
     paths: BTreeSet<String>,
 }
 
-impl Task {
+impl TaskProfile {
     /// A task by its texts (what is to be done, goals) and paths. Paths in the texts count as such.
     pub fn new<'t>(texts: impl IntoIterator<Item = &'t str>, paths: impl IntoIterator<Item = &'t str>) -> Self {
-        let mut out = Task::default();
+        let mut out = TaskProfile::default();
         for text in texts {
             out.words.extend(words(text));
             out.paths.extend(paths_in(text));
@@ -80,7 +80,7 @@ fn paths_in(text: &str) -> BTreeSet<String> {
 }
 
 /// What a record says, and what that is for a task.
-struct Told<'r> {
+struct Candidate<'r> {
     record: &'r Record,
     text: &'r str,
     why: Option<&'r str>,
@@ -88,7 +88,7 @@ struct Told<'r> {
 }
 
 /// `None` for kinds that tell no receiver anything.
-fn told(record: &Record) -> Option<Told<'_>> {
+fn told(record: &Record) -> Option<Candidate<'_>> {
     let (text, why, sign): (&str, Option<&str>, _) = match &record.body {
         Body::Finding(finding) => {
             let sign = match finding.memory.as_deref() {
@@ -104,18 +104,18 @@ fn told(record: &Record) -> Option<Told<'_>> {
         Body::Unknown(unknown) => (&unknown.text, None, "open"),
         _ => return None,
     };
-    Some(Told { record, text, why, sign })
+    Some(Candidate { record, text, why, sign })
 }
 
 /// The records that bear on a task, the most relevant first, `most` of them; `now_ms` since 1970. A record with no path and no
 /// word in common with the task does not. A word counts the more, the fewer of the records have it.
 pub fn relevant<'r>(
-    task: &Task,
+    task: &TaskProfile,
     among: impl IntoIterator<Item = &'r Record>,
     now_ms: u64,
     most: usize,
 ) -> Vec<Relevant> {
-    let said: Vec<(Told<'_>, BTreeSet<String>, BTreeSet<String>)> = among
+    let said: Vec<(Candidate<'_>, BTreeSet<String>, BTreeSet<String>)> = among
         .into_iter()
         .filter_map(told)
         .map(|told| {
@@ -158,7 +158,7 @@ pub fn relevant<'r>(
 }
 
 /// What a record counts for what it is and for its age.
-fn weight(told: &Told<'_>, now_ms: u64) -> f64 {
+fn weight(told: &Candidate<'_>, now_ms: u64) -> f64 {
     let days = now_ms.saturating_sub(told.record.head.id.ms()) as f64 / 86_400_000.0;
     match told.sign {
         "decided" => 1.0 + RECENT * (-days / HALF).exp2(),
@@ -178,14 +178,14 @@ fn is_same(a: &str, b: &str) -> bool {
 mod tests {
     use super::*;
     use empirica_notes::model::journal::{DeadEnd, Decision, Finding};
-    use empirica_notes::model::{Head, Id};
+    use empirica_notes::model::{Envelope, Id};
 
     const DAY: u64 = 86_400_000;
 
     fn record(ms: u64, body: Body) -> Record {
         let id = Id::at(ms);
         Record {
-            head: Head { v: 1, id, session: None, ai: "ada".into(), at: "".into(), commit: None, tree: None },
+            head: Envelope { v: 1, id, session: None, ai: "ada".into(), at: "".into(), commit: None, tree: None },
             body,
         }
     }
@@ -200,7 +200,7 @@ mod tests {
         record(ms, Body::Decision(Decision { text, why, alternatives: Vec::new(), led_from: None }))
     }
 
-    fn order(task: &Task, all: &[Record]) -> Vec<String> {
+    fn order(task: &TaskProfile, all: &[Record]) -> Vec<String> {
         relevant(task, all, 100 * DAY, 10).into_iter().map(|found| found.text).collect()
     }
 
@@ -216,26 +216,26 @@ mod tests {
 
     #[test]
     fn what_has_nothing_in_common_is_not_relevant_and_a_path_counts_more_than_a_word() {
-        let task = Task::new(["Make the login stable"], ["src/auth.js"]);
+        let task = TaskProfile::new(["Make the login stable"], ["src/auth.js"]);
         let all = [
             finding(1, "The payment is slow", None),
             finding(2, "The login page is blue", None),
             finding(3, "src/auth.js has a race", None),
         ];
         assert_eq!(order(&task, &all), ["src/auth.js has a race", "The login page is blue"]);
-        let task = Task::new(["late fees of overdue invoices"], []);
+        let task = TaskProfile::new(["late fees of overdue invoices"], []);
         let forms = [
             finding(1, "The invoice renderer", None),
             finding(2, "Fee calculation", None),
             finding(3, "An invite", None),
         ];
         assert_eq!(order(&task, &forms).len(), 2);
-        assert!(order(&Task::new([""], []), &all).is_empty() && Task::new(["the"], []).is_empty());
+        assert!(order(&TaskProfile::new([""], []), &all).is_empty() && TaskProfile::new(["the"], []).is_empty());
     }
 
     #[test]
     fn recent_decisions_what_worked_and_what_failed_come_first() {
-        let task = Task::new(["login"], []);
+        let task = TaskProfile::new(["login"], []);
         let dead_end = DeadEnd { approach: "login twice".into(), why: "no".into(), led_from: None };
         let all = [
             decision(1, "login by cookie"),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::context::Context;
-use crate::handoff::build::relevance::{Task, relevant};
+use crate::context::CommandContext;
+use crate::handoff::build::relevance::{TaskProfile, relevant};
 use crate::history::search;
 use crate::task::handoffs;
 use empirica_notes::error::Result;
@@ -20,7 +20,7 @@ const KINDS: [&str; 5] = ["finding", "decision", "dead_end", "mistake", "unknown
 
 /// What bears on the task of a handoff, the most relevant first: on its task, instructions and open goals, and on the files it
 /// names. Empty when the task says nothing.
-pub fn of(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<Relevant>> {
+pub fn of(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<Relevant>> {
     let open = handoff.goals.iter().filter(|goal| goal.status == GoalStatus::Open).map(|goal| goal.text.as_str());
     let told = ["/instructions", "/summary"].into_iter().filter_map(|pointer| handoffs::text(handoff, pointer));
     let texts: Vec<&str> = [handoff.task.as_str()].into_iter().chain(told).chain(open).collect();
@@ -30,7 +30,7 @@ pub fn of(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<Relevant>> {
     if paths.is_empty() {
         paths.extend(handoff.artifacts.iter().take(RECORDS).map(String::as_str));
     }
-    let wanted = Task::new(texts.iter().copied(), paths.iter().copied());
+    let wanted = TaskProfile::new(texts.iter().copied(), paths.iter().copied());
     if wanted.is_empty() {
         return Ok(Vec::new());
     }

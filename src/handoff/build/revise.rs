@@ -2,38 +2,38 @@
 
 use std::collections::BTreeSet;
 
-use crate::context::{Context, Working};
+use crate::context::{CommandContext, WorkingSession};
 use crate::handoff::managed;
-use crate::handoff::managed::Managed;
+use crate::handoff::managed::CheckedHandoff;
 use crate::handoff::managed::formats;
 use crate::handoff::managed::payload;
 use crate::handoff::receive::accept;
-use crate::handoff::receive::accept::Received;
+use crate::handoff::receive::accept::ReceivedHandoff;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::Oid;
 use empirica_notes::model::handoff::CONTEXT;
 use empirica_notes::model::handoff::{Clarification, Missed};
-use empirica_notes::model::{Body, Handoff, Head, Record};
+use empirica_notes::model::{Body, Envelope, Handoff, Record};
 
 /// How often a handoff can be written anew with all that was asked from the beginning.
 const LONGEST: usize = 100;
 
 /// A handoff that is to be written anew.
 #[derive(Debug)]
-pub struct Again {
+pub struct Revision {
     /// Its envelope.
-    pub head: Head,
+    pub head: Envelope,
     /// Its session, in which the new one is written: it is that session's work that is handed over.
-    pub who: Working,
+    pub who: WorkingSession,
     /// Where it stands.
     pub on: BTreeSet<Oid>,
     handoff: Handoff,
     /// What receivers said of it, and of those it was written anew for.
-    received: Vec<Received>,
+    received: Vec<ReceivedHandoff>,
 }
 
 /// The handoff of that name, which must be in force and of a session.
-pub fn prepared(context: &Context<'_>, given: &str) -> Result<Again> {
+pub fn prepared(context: &CommandContext<'_>, given: &str) -> Result<Revision> {
     let Record { head, body: Body::Handoff(handoff) } = accept::named(context, given)? else {
         return Err(Error::unstored());
     };
@@ -52,7 +52,7 @@ pub fn prepared(context: &Context<'_>, given: &str) -> Result<Again> {
     };
     // who writes it says so; the session is that of the work
     let writer = context.working().map_or_else(|_| context.author(Some(&head.ai)), |who| who.ai);
-    let who = Working { id: session, ai: writer, note: None };
+    let who = WorkingSession { id: session, ai: writer, note: None };
     let on = context.index()?.ids([&head.id])?.entries().flat_map(|entry| entry.on.iter().copied()).collect();
     let mut received = vec![accept::of(context, &head.id)?];
     let mut before = handoff.regenerates.clone();
@@ -65,12 +65,12 @@ pub fn prepared(context: &Context<'_>, given: &str) -> Result<Again> {
         });
     }
     received.reverse();
-    Ok(Again { head, who, on, handoff: *handoff, received })
+    Ok(Revision { head, who, on, handoff: *handoff, received })
 }
 
-impl Again {
+impl Revision {
     /// What it says for its type: what it said, and what is said otherwise now.
-    pub fn managed(&self, context: &Context<'_>, asked: &mut managed::Asked) -> Result<Managed> {
+    pub fn managed(&self, context: &CommandContext<'_>, asked: &mut managed::ManagedInput) -> Result<CheckedHandoff> {
         let own = self.handoff.kind.as_str();
         if let Some(other) = asked.kind.filter(|kind| *kind != own) {
             return Err(Error::usage(format!("the handoff {} is of the type {own}", self.head.id.short()))

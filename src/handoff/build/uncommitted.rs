@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::context::Context;
-use empirica_notes::git::objects::content::{Held, Tree, WorkTree, inside};
+use crate::context::CommandContext;
+use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, inside};
 use empirica_notes::model::Handoff;
 use empirica_notes::model::assessment::Changes;
 use empirica_notes::model::handoff::Uncommitted;
@@ -13,7 +13,7 @@ const MOST: usize = 200;
 
 /// What git said of the work tree.
 #[derive(Debug)]
-pub enum Seen {
+pub enum WorkTreeState {
     /// The session worked in another worktree or clone: what is here is not its work.
     Elsewhere,
     /// Git could not be asked: everything may be uncommitted.
@@ -25,12 +25,19 @@ pub enum Seen {
 /// The artifacts and files of the evidence that are not committed, in order of path. Besides what git says these are
 /// files of `doubtful` (what the agent named or touched, and the evidence's) that HEAD does not have: git ignores them,
 /// or names the new folder they are in. Hashes in process at most 200 files of 4 MiB each.
-pub fn of(context: &Context<'_>, handoff: &Handoff, doubtful: &[String], seen: &Seen) -> Vec<Uncommitted> {
-    let (Some(files), false) = (WorkTree::of(context.repo), matches!(seen, Seen::Elsewhere)) else { return Vec::new() };
+pub fn of(
+    context: &CommandContext<'_>,
+    handoff: &Handoff,
+    doubtful: &[String],
+    seen: &WorkTreeState,
+) -> Vec<Uncommitted> {
+    let (Some(files), false) = (WorkTree::of(context.repo), matches!(seen, WorkTreeState::Elsewhere)) else {
+        return Vec::new();
+    };
     let root = context.repo.work_tree();
     let path = |text: &String| inside(root.as_deref(), text);
     let dirty: Option<BTreeSet<String>> = match seen {
-        Seen::All(changes) => {
+        WorkTreeState::All(changes) => {
             let lists = [&changes.files_added, &changes.files_modified, &changes.files_deleted];
             Some(lists.into_iter().flatten().filter_map(path).collect())
         }
@@ -44,23 +51,23 @@ pub fn of(context: &Context<'_>, handoff: &Handoff, doubtful: &[String], seen: &
     let mut recorded = 0;
     for path in named {
         let is_dirty = dirty.as_ref().is_none_or(|dirty| dirty.contains(&path));
-        let mut is_new = || doubtful.contains(&path) && committed.find(&path) == Held::Nothing;
+        let mut is_new = || doubtful.contains(&path) && committed.find(&path) == PathContent::Nothing;
         if !is_dirty && !is_new() {
             continue;
         }
         let held = match recorded < MOST {
             true => files.look(&path),
-            false if files.has(&path) => Held::Unknown,
-            false => Held::Nothing,
+            false if files.has(&path) => PathContent::Unknown,
+            false => PathContent::Nothing,
         };
         let blob = match held {
-            Held::File(id) => Some(id.to_string()),
+            PathContent::File(id) => Some(id.to_string()),
             // never committed and not there: nothing is known of it
-            Held::Nothing if !is_dirty || committed.find(&path) == Held::Nothing => continue,
+            PathContent::Nothing if !is_dirty || committed.find(&path) == PathContent::Nothing => continue,
             _ => None,
         };
         recorded += usize::from(blob.is_some());
-        out.push(Uncommitted { path, blob, deleted: held == Held::Nothing });
+        out.push(Uncommitted { path, blob, deleted: held == PathContent::Nothing });
     }
     out
 }

@@ -7,7 +7,7 @@ use empirica_notes::model::Handoff;
 
 /// A gap that a receiver reported for an earlier handoff of the type.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Remembered {
+pub struct ReportedGap {
     /// What was missed.
     pub gap: String,
     /// Who missed it.
@@ -17,12 +17,12 @@ pub struct Remembered {
 }
 
 /// What somebody missed before and this handoff does not say either.
-pub fn missed_sentence(gap: &Remembered) -> String {
+pub fn missed_sentence(gap: &ReportedGap) -> String {
     format!("{} missed in handoff {}, and this one does not say either: {}", gap.by, gap.of, gap.gap)
 }
 
 /// The gaps of which a handoff does not say enough: less than half of the words that tell what one is about.
-pub fn missed<'r>(handoff: &Handoff, remembered: &'r [Remembered]) -> Vec<&'r Remembered> {
+pub fn missed<'r>(handoff: &Handoff, remembered: &'r [ReportedGap]) -> Vec<&'r ReportedGap> {
     if remembered.is_empty() {
         return Vec::new();
     }

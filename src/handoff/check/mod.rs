@@ -7,13 +7,13 @@ pub mod view;
 
 use std::collections::BTreeSet;
 
-use crate::context::Context;
-use crate::handoff::build::Draft;
+use crate::context::CommandContext;
+use crate::handoff::build::DraftHandoff;
 use crate::handoff::check;
-use crate::handoff::check::rules::{Check, Facts, Place};
+use crate::handoff::check::rules::{Check, CheckFacts, PathState};
 use crate::task;
 use empirica_notes::error::Result;
-use empirica_notes::git::objects::content::{Held, Tree, WorkTree, inside};
+use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, inside};
 use empirica_notes::model::Handoff;
 
 /// In how many folders manifests are looked for.
@@ -57,7 +57,7 @@ const MANIFESTS: [&str; 31] = [
 ];
 
 /// The checks of a handoff that is not stored yet.
-pub fn checks(context: &Context<'_>, draft: &Draft) -> Result<Vec<Check>> {
+pub fn checks(context: &CommandContext<'_>, draft: &DraftHandoff) -> Result<Vec<Check>> {
     let handoff = &draft.handoff;
     let standing = handoff.task_id.as_deref().map(|id| task::list::standing(context, id)).transpose()?.flatten();
     let chain: Vec<&Handoff> =
@@ -68,23 +68,25 @@ pub fn checks(context: &Context<'_>, draft: &Draft) -> Result<Vec<Check>> {
     let changed: BTreeSet<&str> = draft.changed.iter().flatten().map(String::as_str).collect();
     let place = |given: &str| {
         if matches!(given.trim_end_matches('/'), "." | "") {
-            return Place::Committed;
+            return PathState::Committed;
         }
-        let Some(path) = inside(root.as_deref(), given) else { return Place::Outside };
+        let Some(path) = inside(root.as_deref(), given) else { return PathState::Outside };
         let on_disk = files.as_ref().is_some_and(|files| files.has(&path));
         match committed.borrow_mut().find(&path) {
             // deleted and not committed
-            Held::File(_) | Held::Folder(_) | Held::Unknown if files.is_none() || on_disk => Place::Committed,
-            Held::Nothing if on_disk => Place::Uncommitted,
-            Held::Nothing if !changed.contains(path.as_str()) => Place::Missing,
-            _ => Place::Deleted,
+            PathContent::File(_) | PathContent::Folder(_) | PathContent::Unknown if files.is_none() || on_disk => {
+                PathState::Committed
+            }
+            PathContent::Nothing if on_disk => PathState::Uncommitted,
+            PathContent::Nothing if !changed.contains(path.as_str()) => PathState::Missing,
+            _ => PathState::Deleted,
         }
     };
     let manifests = manifests(context, draft);
     let declares = |name: &str| (!manifests.is_empty()).then(|| manifests.iter().any(|text| names(text, name)));
     let remembered = reported::remembered(context, handoff)?;
     let plain = |path: &str| inside(root.as_deref(), path).unwrap_or_else(|| path.to_owned());
-    let facts = Facts {
+    let facts = CheckFacts {
         place: &place,
         plain: &plain,
         own: draft.own.as_deref(),
@@ -98,7 +100,7 @@ pub fn checks(context: &Context<'_>, draft: &Draft) -> Result<Vec<Check>> {
 
 /// The texts of the files that declare dependencies, of the work tree: at its root, in the folders of the files that were
 /// changed, and in those above.
-fn manifests(context: &Context<'_>, draft: &Draft) -> Vec<String> {
+fn manifests(context: &CommandContext<'_>, draft: &DraftHandoff) -> Vec<String> {
     let Some(root) = context.repo.work_tree() else { return Vec::new() };
     let mut folders: BTreeSet<String> = BTreeSet::from([String::new()]);
     let named = draft.changed.iter().flatten().chain(&draft.handoff.artifacts);

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::handoff::check::gaps;
-use crate::handoff::check::gaps::{Remembered, covers_gap};
-use crate::handoff::write::{Listed, in_force};
-use crate::index::{HandoffsWanted, Only};
+use crate::handoff::check::gaps::{ReportedGap, covers_gap};
+use crate::handoff::write::{ListedHandoff, in_force};
+use crate::index::{HandoffQuery, RecordQuery};
 use empirica_notes::error::Result;
 use empirica_notes::model::{Body, Handoff, Id};
 
@@ -16,16 +16,16 @@ const ACCEPTS: usize = 200;
 const GAPS: usize = 10;
 
 /// What receivers missed in earlier handoffs of the type and this one does not say either, a sentence each.
-pub fn warnings(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<String>> {
+pub fn warnings(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<String>> {
     let remembered = remembered(context, handoff)?;
     Ok(gaps::missed(handoff, &remembered).into_iter().map(gaps::missed_sentence).collect())
 }
 
 /// The gaps that receivers reported for handoffs of the same type, newest first, until a later handoff of the type says what
 /// was missed, or is taken up without question or gap. The one that this handoff is written anew for is looked at as well.
-pub fn remembered(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<Remembered>> {
+pub fn remembered(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<ReportedGap>> {
     let index = context.index()?;
-    let accepts = index.kinds(&["accept"], Only { session: None, newest: Some(ACCEPTS) })?;
+    let accepts = index.kinds(&["accept"], RecordQuery { session: None, newest: Some(ACCEPTS) })?;
     let accepts: Vec<_> = accepts
         .records()
         .filter_map(|record| match &record.body {
@@ -54,7 +54,7 @@ pub fn remembered(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<Rememb
         for gap in &accept.gaps {
             let is_said = later.iter().any(|later| later.head.id > *id && covers_gap(&later.handoff, gap));
             if !is_said && !is_clear_since && out.len() < GAPS {
-                out.push(Remembered { gap: gap.clone(), by: by.clone(), of: accept.of.short().to_owned() });
+                out.push(ReportedGap { gap: gap.clone(), by: by.clone(), of: accept.of.short().to_owned() });
             }
         }
     }
@@ -62,9 +62,9 @@ pub fn remembered(context: &Context<'_>, handoff: &Handoff) -> Result<Vec<Rememb
 }
 
 /// The handoffs of the same type that were made after a record, newest first.
-fn later(context: &Context<'_>, handoff: &Handoff, after: Option<&Id>) -> Result<Vec<Listed>> {
-    let wanted = HandoffsWanted { kind: Some(handoff.kind.clone()), ..Default::default() };
+fn later(context: &CommandContext<'_>, handoff: &Handoff, after: Option<&Id>) -> Result<Vec<ListedHandoff>> {
+    let wanted = HandoffQuery { kind: Some(handoff.kind.clone()), ..Default::default() };
     let listed = in_force(context, &wanted, ACCEPTS)?;
-    let is_later = |listed: &Listed| after.is_none_or(|after| listed.head.id > *after);
+    let is_later = |listed: &ListedHandoff| after.is_none_or(|after| listed.head.id > *after);
     Ok(listed.into_iter().filter(is_later).collect())
 }

@@ -6,7 +6,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use crate::handoff::check::gaps::{Remembered, missed, missed_sentence};
+use crate::handoff::check::gaps::{ReportedGap, missed, missed_sentence};
 use crate::task::handoffs;
 use crate::text::imperative::{can_judge, has_imperative, steps};
 use empirica_notes::model::Handoff;
@@ -61,7 +61,7 @@ pub struct Check {
 
 /// Where a path that a handoff names is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum PathState {
     /// In the commit the handoff is on.
     Committed,
     /// In the work tree only.
@@ -75,9 +75,9 @@ pub enum Place {
 }
 
 /// What a handoff is held against.
-pub struct Facts<'f> {
+pub struct CheckFacts<'f> {
     /// Where a path is.
-    pub place: &'f dyn Fn(&str) -> Place,
+    pub place: &'f dyn Fn(&str) -> PathState,
     /// A path as git has it.
     pub plain: &'f dyn Fn(&str) -> String,
     /// Those of the changed files that the session itself changed, by commits that are no merges or without one yet; `None` when
@@ -90,13 +90,13 @@ pub struct Facts<'f> {
     /// Whether a file that declares dependencies names this one; `None` when there is no such file.
     pub declares: &'f dyn Fn(&str) -> Option<bool>,
     /// What receivers missed in earlier handoffs of the type and none has said since.
-    pub remembered: &'f [Remembered],
+    pub remembered: &'f [ReportedGap],
 }
 
 /// Every check, in the order of the specification, then the gaps that are remembered.
-pub fn checks(handoff: &Handoff, facts: &Facts<'_>) -> Vec<Check> {
-    let said = Said { handoff, kind: handoff.kind.as_str() };
-    let all: [(&'static str, &'static str, Found); 11] = [
+pub fn checks(handoff: &Handoff, facts: &CheckFacts<'_>) -> Vec<Check> {
+    let said = Subject { handoff, kind: handoff.kind.as_str() };
+    let all: [(&'static str, &'static str, Finding); 11] = [
         ("instructions_actionable", "Instructions are clear and actionable", said.instructions()),
         ("files_exist", "All necessary context provided", said.files_exist(facts)),
         ("success_criteria", "Success criteria defined", said.criteria(facts)),
@@ -112,26 +112,26 @@ pub fn checks(handoff: &Handoff, facts: &Facts<'_>) -> Vec<Check> {
     all.into_iter().map(|(name, line, (level, message))| Check { name, line, level, message }).collect()
 }
 
-type Found = (Level, String);
+type Finding = (Level, String);
 
-fn pass(message: &str) -> Found {
+fn pass(message: &str) -> Finding {
     (Level::Pass, message.to_owned())
 }
 
-fn warn(message: impl Into<String>) -> Found {
+fn warn(message: impl Into<String>) -> Finding {
     (Level::Warning, message.into())
 }
 
-fn wrong(message: impl Into<String>) -> Found {
+fn wrong(message: impl Into<String>) -> Finding {
     (Level::Error, message.into())
 }
 
-fn none(message: &str) -> Found {
+fn none(message: &str) -> Finding {
     (Level::NotApplicable, message.to_owned())
 }
 
 /// The worse of what was found; of equals the first.
-fn worst(found: impl IntoIterator<Item = Found>) -> Option<Found> {
+fn worst(found: impl IntoIterator<Item = Finding>) -> Option<Finding> {
     found.into_iter().reduce(|worst, next| if next.0 > worst.0 { next } else { worst })
 }
 
@@ -158,12 +158,12 @@ fn covers(known: &BTreeSet<&str>, path: &str) -> bool {
 }
 
 /// A handoff as the checks read it.
-struct Said<'h> {
+struct Subject<'h> {
     handoff: &'h Handoff,
     kind: &'h str,
 }
 
-impl<'h> Said<'h> {
+impl<'h> Subject<'h> {
     fn text(&self, pointer: &str) -> Option<&'h str> {
         handoffs::text(self.handoff, pointer).filter(|text| !text.trim().is_empty())
     }
@@ -203,7 +203,7 @@ impl<'h> Said<'h> {
         })
     }
 
-    fn instructions(&self) -> Found {
+    fn instructions(&self) -> Finding {
         let Some(told) = self.told() else { return none("a report that asks for nothing further") };
         // a session that hands over without a task may well leave nothing to do
         let lacks = if self.handoff.payload.is_some() { wrong } else { warn };
@@ -226,12 +226,12 @@ impl<'h> Said<'h> {
         }
     }
 
-    fn files_exist(&self, facts: &Facts<'_>) -> Found {
+    fn files_exist(&self, facts: &CheckFacts<'_>) -> Finding {
         let listed = self.listed();
-        let at = |place: Place| -> Vec<&str> {
+        let at = |place: PathState| -> Vec<&str> {
             listed.iter().filter(|path| (facts.place)(path) == place).map(String::as_str).collect()
         };
-        let (missing, outside, loose) = (at(Place::Missing), at(Place::Outside), at(Place::Uncommitted));
+        let (missing, outside, loose) = (at(PathState::Missing), at(PathState::Outside), at(PathState::Uncommitted));
         let found = [
             (
                 missing.is_empty(),
@@ -249,7 +249,7 @@ impl<'h> Said<'h> {
         })
     }
 
-    fn criteria(&self, facts: &Facts<'_>) -> Found {
+    fn criteria(&self, facts: &CheckFacts<'_>) -> Finding {
         match self.kind {
             "initialization" if self.texts("/success_criteria").is_empty() => {
                 wrong("nothing says how to see that it is done: success_criteria is empty")
@@ -279,7 +279,7 @@ impl<'h> Said<'h> {
         }
     }
 
-    fn scope(&self) -> Found {
+    fn scope(&self) -> Finding {
         let Some(told) = self.told() else { return none("a report that asks for nothing further") };
         let counted = [
             (steps(&told), STEPS, "steps"),
@@ -295,7 +295,7 @@ impl<'h> Said<'h> {
         }
     }
 
-    fn dependencies(&self, facts: &Facts<'_>) -> Found {
+    fn dependencies(&self, facts: &CheckFacts<'_>) -> Finding {
         let here = self.texts("/context_updates/dependencies_added");
         let mut added: BTreeSet<String> = here.iter().cloned().collect();
         added.extend(
@@ -306,11 +306,11 @@ impl<'h> Said<'h> {
             said.iter().filter(|(_, declared)| *declared == Some(false)).map(|(name, _)| name.as_str()).collect();
         let root = self.text("/context/project_root").filter(|root| {
             let inside = !root.starts_with('/') && !matches!(root.trim_end_matches('/'), "." | "");
-            inside && matches!((facts.place)(root), Place::Missing | Place::Outside)
+            inside && matches!((facts.place)(root), PathState::Missing | PathState::Outside)
         });
         let is_path = |source: &&str| !source.contains("://") && !source.contains(char::is_whitespace);
         let sources = self.handoff.sources.iter().map(String::as_str).filter(is_path);
-        let gone: Vec<&str> = sources.filter(|source| (facts.place)(source) == Place::Missing).collect();
+        let gone: Vec<&str> = sources.filter(|source| (facts.place)(source) == PathState::Missing).collect();
         let found = [
             (!undeclared.is_empty()).then(|| {
                 let message = format!("added, and declared in no manifest: {}", named(&undeclared));
@@ -332,7 +332,7 @@ impl<'h> Said<'h> {
         })
     }
 
-    fn status(&self) -> Found {
+    fn status(&self) -> Finding {
         let failed = self.failed();
         match self.kind {
             "initialization" | "context" => none("it reports nothing"),
@@ -357,7 +357,7 @@ impl<'h> Said<'h> {
         number("/worker_report/tests/added").zip(number("/worker_report/tests/passing")).is_some_and(|(a, p)| p < a)
     }
 
-    fn tests(&self) -> Found {
+    fn tests(&self) -> Finding {
         let reported = handoffs::has(self.handoff, "/worker_report/tests") || !self.handoff.evidence.is_empty();
         match self.kind {
             "initialization" | "context" | "escalation" => none("it reports no work"),
@@ -379,7 +379,7 @@ impl<'h> Said<'h> {
         }
     }
 
-    fn documented(&self, facts: &Facts<'_>) -> Found {
+    fn documented(&self, facts: &CheckFacts<'_>) -> Finding {
         if matches!(self.kind, "initialization" | "error_recovery") {
             return none("it reports no finished work");
         }
@@ -423,7 +423,7 @@ impl<'h> Said<'h> {
         }
     }
 
-    fn issues(&self) -> Found {
+    fn issues(&self) -> Finding {
         let told = |pointer: &str| !self.texts(pointer).is_empty();
         match self.kind {
             "initialization" | "context" => none("it reports nothing"),
@@ -454,7 +454,7 @@ impl<'h> Said<'h> {
         }
     }
 
-    fn validation(&self) -> Found {
+    fn validation(&self) -> Finding {
         let passed = self.handoff.evidence.iter().any(|proof| proof.exit == 0);
         let told = |pointer: &str| !self.texts(pointer).is_empty();
         match self.kind {
@@ -478,7 +478,7 @@ impl<'h> Said<'h> {
         }
     }
 
-    fn gaps(&self, remembered: &[Remembered]) -> Found {
+    fn gaps(&self, remembered: &[ReportedGap]) -> Finding {
         if remembered.is_empty() {
             return none("no receiver missed anything that is not said since");
         }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::task::handoffs;
-use crate::task::state::{Deed, Step};
+use crate::task::state::{TaskAction, TaskEvent};
 
 /// A round of the task.
 #[derive(Debug, Default)]
@@ -31,13 +31,13 @@ impl Round {
 
 /// The rounds so far, from the steps in the order in which they count: a round for each report, each attempt at recovery and each
 /// escalation, with what their receivers decided, asked, missed and resolved.
-pub fn rounds<'s>(steps: impl Iterator<Item = &'s Step>) -> Vec<Value> {
+pub fn rounds<'s>(steps: impl Iterator<Item = &'s TaskEvent>) -> Vec<Value> {
     let mut out: Vec<Round> = Vec::new();
     let mut instructions: Option<String> = None;
     for step in steps {
         match &step.deed {
-            Deed::Handoff(_, true) | Deed::Answer(_) => {}
-            Deed::Handoff(handoff, false) => {
+            TaskAction::Handoff(_, true) | TaskAction::Answer(_) => {}
+            TaskAction::Handoff(handoff, false) => {
                 let text = |pointer: &str| handoffs::text(handoff, pointer).map(str::to_owned);
                 let (report, outcome) = match handoff.kind.as_str() {
                     "initialization" => {
@@ -62,7 +62,7 @@ pub fn rounds<'s>(steps: impl Iterator<Item = &'s Step>) -> Vec<Value> {
                 let next = text("/continuation_instructions").or(text("/recovery_instructions/strategy"));
                 instructions = next.or(instructions);
             }
-            Deed::Accept(accept) => {
+            TaskAction::Accept(accept) => {
                 let decided = accept.decision.map(|decision| decision.name().to_lowercase());
                 let resolved = accept.resolution.as_ref().map(|text| format!("resolved: {text}"));
                 let asked = accept.questions.iter().map(|text| format!("asked: {text}"));
@@ -82,18 +82,21 @@ mod tests {
     use super::*;
     use crate::handoff::managed::formats;
     use crate::handoff::managed::payload;
-    use empirica_notes::model::{Accept, Handoff, Head, Id, Verdict};
+    use empirica_notes::model::{Accept, Envelope, Handoff, Id, Verdict};
 
-    fn step(number: u64, deed: Deed) -> Step {
+    fn step(number: u64, deed: TaskAction) -> TaskEvent {
         let id = Id::at(number);
-        Step { head: Head { v: 1, id, session: None, ai: "a".into(), at: "".into(), commit: None, tree: None }, deed }
+        TaskEvent {
+            head: Envelope { v: 1, id, session: None, ai: "a".into(), at: "".into(), commit: None, tree: None },
+            deed,
+        }
     }
 
-    fn handoff(number: u64, kind: &str, mut given: Value) -> Step {
+    fn handoff(number: u64, kind: &str, mut given: Value) -> TaskEvent {
         given["task_id"] = json!("t");
         let mut handoff = Handoff::default();
         payload::put_in(formats::named(kind).unwrap(), &given, &mut handoff);
-        step(number, Deed::Handoff(Box::new(handoff), false))
+        step(number, TaskAction::Handoff(Box::new(handoff), false))
     }
 
     #[test]
@@ -119,10 +122,10 @@ mod tests {
         let steps = [
             handoff(1, "initialization", json!({"instructions": "\n begin\nnow"})),
             handoff(2, "progress", report),
-            step(3, Deed::Accept(said(Some(Verdict::Refine), Some("use tabs"), None, &["why?"]))),
+            step(3, TaskAction::Accept(said(Some(Verdict::Refine), Some("use tabs"), None, &["why?"]))),
             handoff(4, "error_recovery", failed),
             handoff(5, "escalation", stopped),
-            step(6, Deed::Accept(said(None, None, Some("bought"), &[]))),
+            step(6, TaskAction::Accept(said(None, None, Some("bought"), &[]))),
             handoff(7, "context", json!({})),
         ];
         assert_eq!(

@@ -7,11 +7,11 @@ pub mod view;
 
 use serde_json::{Value, json};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::handoff::managed::formats::{Format, TYPE};
 use crate::handoff::managed::payload::Wrong;
 use crate::task::handoffs;
-use crate::task::state::Standing;
+use crate::task::state::TaskState;
 use empirica_notes::error::{Command, Error, Result, empirica, option, text};
 use empirica_notes::model::handoff::CONTEXT;
 use empirica_notes::model::{Handoff, Id};
@@ -21,7 +21,7 @@ const TOLD: usize = 9;
 
 /// What is given for the type of a handoff.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct ManagedInput {
     /// The type, in the word of its format; `None` as the document says, else `epistemic`.
     pub kind: Option<&'static str>,
     /// The agent it is for.
@@ -40,9 +40,9 @@ pub struct Asked {
 
 /// A type with everything its format has, and nothing wrong.
 #[derive(Debug, Clone, Default)]
-pub struct Managed(Handoff);
+pub struct CheckedHandoff(Handoff);
 
-impl Managed {
+impl CheckedHandoff {
     /// The agent it is for, and its task.
     pub fn receiver(&self) -> (Option<&str>, Option<&str>) {
         (self.0.to.as_deref(), self.0.task_id.as_deref())
@@ -56,7 +56,7 @@ impl Managed {
     /// The context of a session, for that agent.
     pub fn context(to: Option<&str>) -> Self {
         let payload = Some(serde_json::Map::new());
-        Managed(Handoff { kind: CONTEXT.to_owned(), to: to.map(str::to_owned), payload, ..Handoff::default() })
+        CheckedHandoff(Handoff { kind: CONTEXT.to_owned(), to: to.map(str::to_owned), payload, ..Handoff::default() })
     }
 
     /// Puts it into the handoff of a session.
@@ -73,10 +73,10 @@ impl Managed {
 }
 
 /// Everything that was given, held against the format. What is wrong is a usage error, and nothing is stored.
-pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
+pub fn prepared(context: &CommandContext<'_>, asked: &ManagedInput) -> Result<CheckedHandoff> {
     // ids that look alike are alike
     let task_id = asked.task_id.as_deref().map(|id| id.trim().to_owned());
-    let asked = &Asked { task_id, ..asked.clone() };
+    let asked = &ManagedInput { task_id, ..asked.clone() };
     for (name, text) in [("receiver", &asked.to), ("task id", &asked.task_id)] {
         context.optional(name, text.as_deref())?;
     }
@@ -106,7 +106,11 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
     let said_id = given.get("task_id").and_then(Value::as_str).map(str::to_owned);
     let Some(format) = format_of(asked, named)? else {
         asked.task_id.as_deref().map_or(Ok(None), |id| task_standing(context, id, "epistemic"))?;
-        return Ok(Managed(Handoff { to: asked.to.clone(), task_id: asked.task_id.clone(), ..Handoff::default() }));
+        return Ok(CheckedHandoff(Handoff {
+            to: asked.to.clone(),
+            task_id: asked.task_id.clone(),
+            ..Handoff::default()
+        }));
     };
     let has_task = format.has("task_id");
     if let Some(id) = asked.task_id.as_deref().filter(|id| has_task && said_id.as_deref() != Some(id)) {
@@ -142,10 +146,10 @@ pub fn prepared(context: &Context<'_>, asked: &Asked) -> Result<Managed> {
         asked.task_id.as_deref().map_or(Ok(None), |id| task_standing(context, id, format.name))?;
         out.task_id.clone_from(&asked.task_id);
     }
-    Ok(Managed(out))
+    Ok(CheckedHandoff(out))
 }
 
-fn format_of(asked: &Asked, named: Option<&str>) -> Result<Option<&'static Format>> {
+fn format_of(asked: &ManagedInput, named: Option<&str>) -> Result<Option<&'static Format>> {
     let kind = asked.kind.or(named);
     if let Some(format) = kind.and_then(formats::named) {
         return Ok(Some(format));
@@ -186,7 +190,7 @@ fn refused(format: &Format, wrongs: &[Wrong]) -> Error {
 }
 
 /// Puts in what the chain of the task tells, where it is not given.
-fn complete(context: &Context<'_>, format: &Format, again: Option<&Id>, given: &mut Value) -> Result<()> {
+fn complete(context: &CommandContext<'_>, format: &Format, again: Option<&Id>, given: &mut Value) -> Result<()> {
     let Some(id) = given.get("task_id").and_then(Value::as_str).map(str::to_owned) else { return Ok(()) };
     let standing = match (again.is_some(), format.name) {
         // what a person asks about an escalation must be answered
@@ -228,14 +232,14 @@ fn complete(context: &Context<'_>, format: &Format, again: Option<&Id>, given: &
 }
 
 /// Where the task stands that a handoff of this type is for; refused while the task is escalated.
-fn task_standing(context: &Context<'_>, id: &str, kind: &str) -> Result<Option<Standing>> {
+fn task_standing(context: &CommandContext<'_>, id: &str, kind: &str) -> Result<Option<TaskState>> {
     let standing = crate::task::list::standing(context, id)?;
     standing.iter().try_for_each(|standing| crate::task::list::may_go_on(id, standing, kind))?;
     Ok(standing)
 }
 
 /// Refuses an attempt beyond the last, and one that counts less than there were.
-fn attempted(context: &Context<'_>, id: &str, given: &Value, (attempt, limit): (u64, u64)) -> Result<()> {
+fn attempted(context: &CommandContext<'_>, id: &str, given: &Value, (attempt, limit): (u64, u64)) -> Result<()> {
     let number = |key: &str| given[key].as_u64().unwrap_or_default();
     let (count, given_limit) = (number("retry_count"), number("max_retries"));
     // who is over the limit that stands does not raise it by that

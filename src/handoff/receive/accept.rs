@@ -1,21 +1,21 @@
 //! Taking up a handoff: the receiver says what it understood, decided and misses.
 
-use crate::context::Context;
-use crate::context::stored::Stored;
+use crate::context::CommandContext;
+use crate::context::stored::StoreReport;
 use crate::handoff::write::of_session;
 use crate::task;
 use crate::task::questions::{Question, questions};
 use crate::task::state;
-use crate::task::state::Status;
+use crate::task::state::TaskStatus;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::journal::{Decision, Finding};
-use empirica_notes::model::{Accept, Body, Handoff, Head, Id, Record, SessionId, Shelf, Verdict};
-use empirica_notes::store::When;
+use empirica_notes::model::{Accept, Body, Envelope, Handoff, Id, Namespace, Record, SessionId, Verdict};
+use empirica_notes::store::FlushTiming;
 
 /// What the receiver says.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)]
-pub struct Request {
+pub struct AcceptRequest {
     /// The handoff: its id, or a unique part of it.
     pub handoff: String,
     pub understanding: Option<String>,
@@ -30,19 +30,19 @@ pub struct Request {
 /// An acknowledgement that was stored.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Outcome {
-    pub head: Head,
+pub struct AcceptOutcome {
+    pub head: Envelope,
     pub accept: Accept,
     pub session_id: SessionId,
     /// What is stored beside it for a resolution: a decision and a pattern.
     pub learned: Vec<Record>,
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
 /// Stores the acknowledgement at once, in the session the command works in. A handoff that a newer one took the place
 /// of, or of that very session, can be acknowledged all the same; a warning says so. A resolution is for a task that is
 /// escalated: the task goes on, and the resolution is a decision and a pattern as well.
-pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
+pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<AcceptOutcome> {
     for (name, text) in [
         ("understanding", &request.understanding),
         ("instructions", &request.instructions),
@@ -80,7 +80,7 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
         && let (Some(task_id), Some(verdict)) = (&said.task_id, request.decision)
         && verdict != Verdict::Escalate
         && let Some(standing) = task::list::standing(context, task_id)?
-        && standing.status == Status::Escalated
+        && standing.status == TaskStatus::Escalated
     {
         warnings.push(format!("the task '{task_id}' is escalated and stays so until it is resolved"));
     }
@@ -95,13 +95,13 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
         resolution: request.resolution,
     };
     bodies.insert(0, Body::Accept(accept));
-    let (records, mut stored) = context.store(&who, bodies, When::Now)?;
+    let (records, mut stored) = context.store(&who, bodies, FlushTiming::Now)?;
     stored.warnings.extend(warnings);
     let (accepts, learned): (Vec<_>, Vec<_>) =
         records.into_iter().partition(|record| matches!(record.body, Body::Accept(_)));
     match accepts.into_iter().next() {
         Some(Record { head, body: Body::Accept(accept) }) => {
-            Ok(Outcome { head, accept, session_id: who.id, learned, stored })
+            Ok(AcceptOutcome { head, accept, session_id: who.id, learned, stored })
         }
         _ => Err(Error::unstored()),
     }
@@ -109,15 +109,15 @@ pub fn run(context: &Context<'_>, request: Request) -> Result<Outcome> {
 
 /// What a resolution teaches (dual-agent handoff mechanisms, "Resolution Integration"): the decision, and the pattern for
 /// when the like comes again. Refused for a handoff whose task is not escalated.
-fn learned(context: &Context<'_>, head: &Head, handoff: &Handoff, resolution: &str) -> Result<Vec<Body>> {
+fn learned(context: &CommandContext<'_>, head: &Envelope, handoff: &Handoff, resolution: &str) -> Result<Vec<Body>> {
     let task_id = handoff.task_id.as_deref().ok_or_else(|| {
         Error::refused(format!("the handoff {} is of no task", head.id.short()))
             .reason("a resolution is for a task that is escalated")
             .suggest("Name a handoff of that task, or give no resolution.")
             .command(empirica("task list").flag("--open"))
     })?;
-    let standing = task::list::standing(context, task_id)?.filter(|standing| standing.status == Status::Escalated);
-    let is_named = |standing: &state::Standing| standing.is_resolved_by(&head.id);
+    let standing = task::list::standing(context, task_id)?.filter(|standing| standing.status == TaskStatus::Escalated);
+    let is_named = |standing: &state::TaskState| standing.is_resolved_by(&head.id);
     if let Some(standing) = standing.as_ref().filter(|standing| !is_named(standing)) {
         return Err(Error::refused(format!("the handoff {} escalates nothing", head.id.short()))
             .reason("a resolution is for the escalation it names: there may be others")
@@ -132,7 +132,7 @@ fn learned(context: &Context<'_>, head: &Head, handoff: &Handoff, resolution: &s
             .command(task::list::show_command(task_id)));
     };
     let what = standing.escalation().and_then(|step| match &step.deed {
-        state::Deed::Handoff(handoff, _) => crate::task::handoffs::title(handoff),
+        state::TaskAction::Handoff(handoff, _) => crate::task::handoffs::title(handoff),
         _ => None,
     });
     let what = what.unwrap_or(standing.title);
@@ -153,15 +153,15 @@ fn learned(context: &Context<'_>, head: &Head, handoff: &Handoff, resolution: &s
 }
 
 /// The handoff of that name: its id, or a unique part of it.
-pub fn named(context: &Context<'_>, given: &str) -> Result<Record> {
-    context.record(given, "handoff", &[Shelf::Handoffs], |record| matches!(record.body, Body::Handoff(_)))
+pub fn named(context: &CommandContext<'_>, given: &str) -> Result<Record> {
+    context.record(given, "handoff", &[Namespace::Handoffs], |record| matches!(record.body, Body::Handoff(_)))
 }
 
 /// The short form of the handoff that took the place of one; `None` while that is in force.
-pub fn newer(context: &Context<'_>, id: &Id, session: Option<&SessionId>) -> Result<Option<String>> {
+pub fn newer(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) -> Result<Option<String>> {
     let index = context.index()?;
-    let is_aside = !index.aside([id])?.is_empty();
-    if is_aside {
+    let is_meta = !index.aside([id])?.is_empty();
+    if is_meta {
         let naming = index.naming([id], &["supersede"])?;
         let mut by = naming.records().filter_map(|record| match &record.body {
             Body::Supersede(supersede) if supersede.of == *id => Some(supersede.by.short().to_owned()),
@@ -172,27 +172,27 @@ pub fn newer(context: &Context<'_>, id: &Id, session: Option<&SessionId>) -> Res
         }
     }
     let newest = match session {
-        Some(session) if is_aside => of_session(context, session)?,
+        Some(session) if is_meta => of_session(context, session)?,
         _ => None,
     };
     Ok(newest.map(|listed| listed.head.id.short().to_owned()))
 }
 
 /// What the receivers of a handoff said, oldest first, and what they asked.
-pub fn of(context: &Context<'_>, handoff: &Id) -> Result<Received> {
+pub fn of(context: &CommandContext<'_>, handoff: &Id) -> Result<ReceivedHandoff> {
     let said = task::list::about(&context.index()?, std::slice::from_ref(handoff))?;
     let accepts = said.records().filter_map(|record| match &record.body {
         Body::Accept(accept) if accept.of == *handoff => Some((record.head.clone(), accept.clone())),
         _ => None,
     });
-    Ok(Received { accepts: accepts.collect(), questions: questions(said.records().collect::<Vec<_>>()) })
+    Ok(ReceivedHandoff { accepts: accepts.collect(), questions: questions(said.records().collect::<Vec<_>>()) })
 }
 
 /// What the receivers of a handoff said.
 #[derive(Debug, Clone, Default)]
-pub struct Received {
+pub struct ReceivedHandoff {
     /// Its acknowledgements, with their envelopes.
-    pub accepts: Vec<(Head, Accept)>,
+    pub accepts: Vec<(Envelope, Accept)>,
     /// Their questions, with the answers.
     pub questions: Vec<Question>,
 }

@@ -1,31 +1,31 @@
 //! The answer to a question that the receiver of a handoff asked.
 
-use crate::context::Context;
-use crate::context::stored::Stored;
+use crate::context::CommandContext;
+use crate::context::stored::StoreReport;
 use crate::handoff::receive::accept;
 use crate::task::questions::Question;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::accept::Answer;
-use empirica_notes::model::{Body, Head, Record, SessionId, Shelf};
-use empirica_notes::store::When;
+use empirica_notes::model::{Body, Envelope, Namespace, Record, SessionId};
+use empirica_notes::store::FlushTiming;
 
 /// An answer that was stored.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Outcome {
-    pub head: Head,
+pub struct AnswerOutcome {
+    pub head: Envelope,
     pub answer: Answer,
     pub session_id: SessionId,
     pub question: Question,
     /// What else receivers of that handoff asked and nobody has answered.
     pub open: Vec<Question>,
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
 /// Answers a question, which is named as it is shown: the id of the acknowledgement that asks it (or a unique part of that),
 /// a stop, and its number there. The number can be left out where only one question is open. A newer answer takes the
 /// place of an older one.
-pub fn run(context: &Context<'_>, given: &str, text: &str) -> Result<Outcome> {
+pub fn run(context: &CommandContext<'_>, given: &str, text: &str) -> Result<AnswerOutcome> {
     context.text("answer", text)?;
     let (name, number) = match given.trim().rsplit_once('.') {
         Some((name, number)) => {
@@ -35,7 +35,7 @@ pub fn run(context: &Context<'_>, given: &str, text: &str) -> Result<Outcome> {
     };
     let is_accept = |record: &Record| matches!(record.body, Body::Accept(_));
     let Record { head: asked, body: Body::Accept(accept) } =
-        context.record(name, "acknowledgement", &[Shelf::Handoffs], is_accept)?
+        context.record(name, "acknowledgement", &[Namespace::Handoffs], is_accept)?
     else {
         return Err(unknown(given, "no acknowledgement has that id"));
     };
@@ -49,17 +49,17 @@ pub fn run(context: &Context<'_>, given: &str, text: &str) -> Result<Outcome> {
     concerns.sort();
     concerns.dedup();
     let answer = Answer { of: asked.id, question: question.number, text: text.to_owned(), concerns };
-    let (records, stored) = context.store(&who, vec![Body::Answer(answer)], When::Now)?;
+    let (records, stored) = context.store(&who, vec![Body::Answer(answer)], FlushTiming::Now)?;
     match records.into_iter().next() {
         Some(Record { head, body: Body::Answer(answer) }) => {
-            Ok(Outcome { head, answer, session_id: who.id, question, open: questions, stored })
+            Ok(AnswerOutcome { head, answer, session_id: who.id, question, open: questions, stored })
         }
         _ => Err(Error::unstored()),
     }
 }
 
 /// The place of the question that is meant.
-fn chosen(given: &str, asked: &Head, number: Option<u32>, questions: &[Question]) -> Result<usize> {
+fn chosen(given: &str, asked: &Envelope, number: Option<u32>, questions: &[Question]) -> Result<usize> {
     let own = || questions.iter().enumerate().filter(|(_, question)| question.asked.id == asked.id);
     let open: Vec<(usize, &Question)> = own().filter(|(_, question)| question.answer.is_none()).collect();
     let found = match number {

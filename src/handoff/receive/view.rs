@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::handoff::receive::accept::{Outcome, Received};
+use crate::handoff::receive::accept::{AcceptOutcome, ReceivedHandoff};
 use crate::handoff::receive::answer;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use crate::task::questions;
 use crate::task::questions::Question;
-use empirica_notes::model::{Accept, Head, Id, SessionId, Verdict};
+use empirica_notes::model::{Accept, Envelope, Id, SessionId, Verdict};
 
 /// What the receiver of a handoff said of it.
 #[derive(Serialize, JsonSchema)]
@@ -41,7 +41,7 @@ pub struct AcceptView<'a> {
 
 impl<'a> AcceptView<'a> {
     /// An acknowledgement with its envelope.
-    pub fn of(head: &'a Head, accept: &'a Accept) -> Self {
+    pub fn of(head: &'a Envelope, accept: &'a Accept) -> Self {
         AcceptView {
             accept_id: &head.id,
             handoff_id: &accept.of,
@@ -108,7 +108,7 @@ pub fn question_lines(question: &Question) -> String {
 }
 
 /// The answer of `accept`.
-pub fn answer(outcome: &Outcome) -> Answer {
+pub fn answer(outcome: &AcceptOutcome) -> Answer {
     let (head, accept) = (&outcome.head, &outcome.accept);
     let mut json = json!({"id": head.id, "kind": "accept"});
     if let (Value::Object(json), Value::Object(said)) = (&mut json, json!(AcceptView::of(head, accept))) {
@@ -133,7 +133,7 @@ pub fn answer(outcome: &Outcome) -> Answer {
 }
 
 /// The answer of `answer`.
-pub fn answered(outcome: &answer::Outcome) -> Answer {
+pub fn answered(outcome: &answer::AnswerOutcome) -> Answer {
     let json = json!({
         "id": outcome.head.id,
         "kind": "answer",
@@ -163,8 +163,8 @@ pub fn answered(outcome: &answer::Outcome) -> Answer {
 
 /// Adds what receivers said to the answer of `show`: under `acknowledgements` and `questions`, and `in_text` as sections,
 /// when there is any.
-pub fn added(mut answer: Answer, received: &Received, in_text: bool) -> Answer {
-    let Received { accepts, questions } = received;
+pub fn added(mut answer: Answer, received: &ReceivedHandoff, in_text: bool) -> Answer {
+    let ReceivedHandoff { accepts, questions } = received;
     let list: Vec<Value> = accepts.iter().map(|(head, accept)| json!(AcceptView::of(head, accept))).collect();
     answer.json.insert("acknowledgements".to_owned(), Value::Array(list));
     answer.json.insert("questions".to_owned(), json!(questions.iter().map(QuestionView::from).collect::<Vec<_>>()));
@@ -179,7 +179,7 @@ pub fn added(mut answer: Answer, received: &Received, in_text: bool) -> Answer {
     answer
 }
 
-fn entry(head: &Head, accept: &Accept) -> String {
+fn entry(head: &Envelope, accept: &Accept) -> String {
     let mut lines = vec![format!(
         "{} {} {}{}",
         head.id.short(),

@@ -7,12 +7,12 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::history::log::{Annotated, Found, Reader, Wanted, empty};
+use crate::history::log::{AnnotatedCommit, CommitReader, NotedCommit, RecordFilter, empty};
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Oid;
 use empirica_notes::git::history::Listed;
 use empirica_notes::git::objects::blobs::Objects;
-use empirica_notes::model::Shelf;
+use empirica_notes::model::Namespace;
 use empirica_notes::store::standing_alone;
 
 /// Who wants no more commits than this needs no help.
@@ -68,14 +68,14 @@ impl<T: Send + Default> Sheet for Vec<T> {
 }
 
 /// Adds what is shown of a commit.
-pub type Make<'m, S> = dyn Fn(&Annotated, &mut S) -> Result<()> + Sync + 'm;
+pub type Make<'m, S> = dyn Fn(&AnnotatedCommit, &mut S) -> Result<()> + Sync + 'm;
 
 /// Shows what was made of a commit: where it begins and ends. `None` says that the next one can be long in coming.
 pub type Show<'m, S> = dyn FnMut(Option<(&mut S, Range<usize>)>) -> Result<()> + 'm;
 
 /// Makes what is shown of the records that are wanted.
 pub(crate) struct Maker<'m, S> {
-    pub wanted: &'m Wanted,
+    pub wanted: &'m RecordFilter,
     pub make: &'m Make<'m, S>,
 }
 
@@ -89,9 +89,9 @@ impl<S> Copy for Maker<'_, S> {}
 
 impl<S: Sheet> Maker<'_, S> {
     /// Makes what is shown of a commit, of at most so many records when these are limited.
-    fn run(self, annotated: &mut Annotated, most: usize, sheet: &mut S) -> Made {
-        for shelf in annotated.shelves() {
-            shelf.retain(|record| self.wanted.has(record));
+    fn run(self, annotated: &mut AnnotatedCommit, most: usize, sheet: &mut S) -> Made {
+        for namespace in annotated.namespaces() {
+            namespace.retain(|record| self.wanted.has(record));
         }
         if self.wanted.counts_records && annotated.count() > most {
             annotated.newest(most);
@@ -123,7 +123,7 @@ type Read<'r> = dyn Fn(Oid, &mut Vec<u8>) -> bool + 'r;
 /// slow to free for another thread.
 #[derive(Default)]
 struct Work<S> {
-    batch: Vec<Found>,
+    batch: Vec<NotedCommit>,
     made: Vec<Made>,
     sheet: S,
 }
@@ -133,8 +133,8 @@ impl<S: Sheet> Work<S> {
     fn run(&mut self, read: &Read<'_>, note: &mut Vec<u8>, maker: Maker<'_, S>) {
         for found in &mut self.batch {
             self.made.push(match found {
-                Found::Settled(annotated) => maker.run(annotated, usize::MAX, &mut self.sheet),
-                Found::Stored(commit, notes) => match stored(commit, notes, read, note) {
+                NotedCommit::Settled(annotated) => maker.run(annotated, usize::MAX, &mut self.sheet),
+                NotedCommit::Stored(commit, notes) => match stored(commit, notes, read, note) {
                     Ok(Some(mut annotated)) => maker.run(&mut annotated, usize::MAX, &mut self.sheet),
                     Ok(None) => Made::Again,
                     Err(error) => Made::Failed(error),
@@ -145,13 +145,18 @@ impl<S: Sheet> Work<S> {
 }
 
 /// A commit with what stands in its notes; `None` when only the store knows what they come to.
-fn stored(commit: &Listed, notes: &[(Shelf, Oid)], read: &Read<'_>, note: &mut Vec<u8>) -> Result<Option<Annotated>> {
+fn stored(
+    commit: &Listed,
+    notes: &[(Namespace, Oid)],
+    read: &Read<'_>,
+    note: &mut Vec<u8>,
+) -> Result<Option<AnnotatedCommit>> {
     let mut annotated = empty(commit.read()?);
-    for (shelf, blob) in notes {
+    for (namespace, blob) in notes {
         // what cannot be read says so when it is read once more
         let records = if read(*blob, note) { standing_alone(commit.id, note) } else { None };
         let Some(records) = records else { return Ok(None) };
-        *annotated.shelf(*shelf) = records;
+        *annotated.namespace(*namespace) = records;
     }
     Ok(Some(annotated))
 }
@@ -166,7 +171,7 @@ struct Showing<'m, S> {
 
 impl<S: Sheet> Showing<'_, S> {
     /// Shows what was made of a batch, in its order, and empties it.
-    fn finish(&mut self, reader: &mut Reader<'_>, work: &mut Work<S>) -> Result<()> {
+    fn finish(&mut self, reader: &mut CommitReader<'_>, work: &mut Work<S>) -> Result<()> {
         let mut begin = 0;
         for (found, of) in work.batch.iter_mut().zip(work.made.drain(..)) {
             let end = match of {
@@ -184,8 +189,10 @@ impl<S: Sheet> Showing<'_, S> {
                 // it was not made, or of more than is left to show
                 Made::Shown(..) | Made::Again => {
                     let mut annotated = match found {
-                        Found::Stored(commit, _) => reader.settled(commit)?,
-                        Found::Settled(annotated) => std::mem::replace(annotated, empty(annotated.commit.clone())),
+                        NotedCommit::Stored(commit, _) => reader.settled(commit)?,
+                        NotedCommit::Settled(annotated) => {
+                            std::mem::replace(annotated, empty(annotated.commit.clone()))
+                        }
                     };
                     let mut own = S::default();
                     match self.maker.run(&mut annotated, self.left, &mut own) {
@@ -216,7 +223,7 @@ type Job<S> = (Work<S>, Sender<Work<S>>);
 /// Shows the annotated commits of a history, `most` of them: this thread reads, others make what is shown; when they have enough
 /// to do, this one does, too.
 pub(crate) fn show<S: Sheet>(
-    reader: &mut Reader<'_>,
+    reader: &mut CommitReader<'_>,
     most: usize,
     maker: Maker<'_, S>,
     show: &mut Show<'_, S>,
@@ -294,7 +301,7 @@ struct Line<'m, S> {
 }
 
 impl<S: Sheet> Line<'_, S> {
-    fn run(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+    fn run(&mut self, reader: &mut CommitReader<'_>) -> Result<()> {
         let mut work: Work<S> = Work::default();
         let (mut begun, mut ended, mut failed) = (Instant::now(), false, Ok(()));
         while self.showing.left > 0 && !(ended && self.pending == 0) {
@@ -343,7 +350,7 @@ impl<S: Sheet> Line<'_, S> {
     }
 
     /// Does what was given away, and nobody has begun.
-    fn take_back(&mut self, reader: &Reader<'_>) {
+    fn take_back(&mut self, reader: &CommitReader<'_>) {
         // who waits for something to do has the lock, and nothing is there
         let given = || self.take.try_lock().ok()?.try_recv().ok();
         if let Some((mut work, reply)) = given() {
@@ -354,7 +361,7 @@ impl<S: Sheet> Line<'_, S> {
     }
 
     /// Shows what is done of the batches, in their order; waits for the first one if it must. Returns whether to go on.
-    fn show_ready(&mut self, reader: &mut Reader<'_>, mut must_wait: bool) -> Result<bool> {
+    fn show_ready(&mut self, reader: &mut CommitReader<'_>, mut must_wait: bool) -> Result<bool> {
         while let Some(first) = self.under_way.pop_front() {
             let (mut done, commits) = match first {
                 Batch::Done(done) => {

@@ -5,7 +5,7 @@ pub mod view;
 
 use std::collections::BTreeSet;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::history::log::batches::Maker;
 pub use crate::history::log::batches::{Make, Sheet, Show};
 use empirica_notes::error::Result;
@@ -13,14 +13,14 @@ use empirica_notes::git::Oid;
 use empirica_notes::git::history::{Commit, Listed, Selection, select};
 use empirica_notes::git::remotes::is_partial;
 use empirica_notes::model::superseded::superseded;
-use empirica_notes::model::{Body, Id, Record, Shelf};
-use empirica_notes::store::{Homes, Lookup, Note};
+use empirica_notes::model::{Body, Id, Namespace, Record};
+use empirica_notes::store::{Lookup, Note, Placements};
 
 /// What to show.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)]
-pub struct Request {
-    pub wanted: Wanted,
+pub struct LogRequest {
+    pub wanted: RecordFilter,
     pub selection: Selection,
     /// Whether abbreviated ids are wanted.
     pub abbreviate: bool,
@@ -31,7 +31,7 @@ pub struct Request {
 /// Which records.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)]
-pub struct Wanted {
+pub struct RecordFilter {
     /// With their acknowledgements.
     pub handoffs: bool,
     pub digests: bool,
@@ -43,14 +43,14 @@ pub struct Wanted {
     pub counts_records: bool,
 }
 
-impl Wanted {
-    fn shelves(&self) -> impl Iterator<Item = Shelf> {
-        let shelves = [
-            (self.handoffs || self.digests, Shelf::Handoffs),
-            (self.checkpoints, Shelf::Checkpoints),
-            (self.journal, Shelf::Journal),
+impl RecordFilter {
+    fn namespaces(&self) -> impl Iterator<Item = Namespace> {
+        let namespaces = [
+            (self.handoffs || self.digests, Namespace::Handoffs),
+            (self.checkpoints, Namespace::Checkpoints),
+            (self.journal, Namespace::Journal),
         ];
-        shelves.into_iter().filter(|(wanted, _)| *wanted).map(|(_, shelf)| shelf)
+        namespaces.into_iter().filter(|(wanted, _)| *wanted).map(|(_, namespace)| namespace)
     }
 
     fn has(&self, record: &Record) -> bool {
@@ -66,7 +66,7 @@ impl Wanted {
 /// A commit that has records, with those at home on it, oldest first.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Annotated {
+pub struct AnnotatedCommit {
     pub commit: Commit,
     pub handoffs: Vec<Record>,
     pub checkpoints: Vec<Record>,
@@ -76,29 +76,29 @@ pub struct Annotated {
 /// Has `make` make each annotated commit into what is shown of it, and hands that to `show` in git's order, the first ones at
 /// once. `make` depends on the commit alone: it runs in several threads.
 pub fn run<S: Sheet>(
-    context: &Context<'_>,
-    request: &Request,
+    context: &CommandContext<'_>,
+    request: &LogRequest,
     make: &Make<'_, S>,
     show: &mut Show<'_, S>,
 ) -> Result<Vec<String>> {
     if context.store.head().commit.is_none() && request.selection.is_empty() {
-        return Ok(context.store.settle());
+        return Ok(context.store.reconcile());
     }
     let mut selection = request.selection.clone();
     // git would reverse the whole history before the newest are taken of it
     let is_reversed = request.limit.is_some() && take_reverse(&mut selection);
     // git looks for commits while we look at the notes
     let history = select(context.repo, &selection, request.abbreviate)?;
-    let warnings = context.store.settle();
+    let warnings = context.store.reconcile();
     if is_partial(context.repo) {
         // the index fetches the notes that a partial clone left out, all at once; without them there is less to show
         drop(context.index());
     }
     let mut lookups = Vec::new();
-    for shelf in request.wanted.shelves() {
-        lookups.push((shelf, Lookup::open(&context.store, shelf)?));
+    for namespace in request.wanted.namespaces() {
+        lookups.push((namespace, Lookup::open(&context.store, namespace)?));
     }
-    let mut reader = Reader { context, history, lookups };
+    let mut reader = CommitReader { context, history, lookups };
     let most = request.limit.unwrap_or(usize::MAX);
     let maker = Maker { wanted: &request.wanted, make };
     if !is_reversed {
@@ -129,40 +129,40 @@ fn take_reverse(selection: &mut Selection) -> bool {
 }
 
 /// A commit with its notes, as far as one must be read after the other.
-enum Found {
+enum NotedCommit {
     /// The blobs of the notes.
-    Stored(Listed, Vec<(Shelf, Oid)>),
+    Stored(Listed, Vec<(Namespace, Oid)>),
     /// Notes for which the store was needed.
-    Settled(Annotated),
+    Settled(AnnotatedCommit),
 }
 
 /// Everything that needs the repository, which one thread has.
-struct Reader<'c> {
-    context: &'c Context<'c>,
+struct CommitReader<'c> {
+    context: &'c CommandContext<'c>,
     history: Box<dyn Iterator<Item = Result<Listed>> + 'c>,
-    lookups: Vec<(Shelf, Lookup<'c>)>,
+    lookups: Vec<(Namespace, Lookup<'c>)>,
 }
 
-impl Reader<'_> {
+impl CommitReader<'_> {
     /// The next commit, `Some(None)` when it has no notes; `None` at the end.
-    fn next(&mut self) -> Result<Option<Option<Found>>> {
+    fn next(&mut self) -> Result<Option<Option<NotedCommit>>> {
         let Some(commit) = self.history.next().transpose()? else { return Ok(None) };
         let mut notes = Vec::new();
-        for (shelf, lookup) in &mut self.lookups {
+        for (namespace, lookup) in &mut self.lookups {
             match lookup.note(commit.id)? {
                 Note::None => {}
-                Note::One(note) => notes.push((*shelf, note)),
-                Note::Several => return Ok(Some(Some(Found::Settled(self.settled(&commit)?)))),
+                Note::One(note) => notes.push((*namespace, note)),
+                Note::Several => return Ok(Some(Some(NotedCommit::Settled(self.settled(&commit)?)))),
             }
         }
-        Ok(Some((!notes.is_empty()).then_some(Found::Stored(commit, notes))))
+        Ok(Some((!notes.is_empty()).then_some(NotedCommit::Stored(commit, notes))))
     }
 
-    fn settled(&mut self, commit: &Listed) -> Result<Annotated> {
+    fn settled(&mut self, commit: &Listed) -> Result<AnnotatedCommit> {
         let mut found = empty(commit.read()?);
-        for (shelf, lookup) in &mut self.lookups {
+        for (namespace, lookup) in &mut self.lookups {
             let records = at_home(self.context, lookup, found.commit.id)?;
-            *found.shelf(*shelf) = records;
+            *found.namespace(*namespace) = records;
         }
         Ok(found)
     }
@@ -177,20 +177,20 @@ impl Reader<'_> {
     }
 }
 
-fn empty(commit: Commit) -> Annotated {
-    Annotated { commit, handoffs: Vec::new(), checkpoints: Vec::new(), journal: Vec::new() }
+fn empty(commit: Commit) -> AnnotatedCommit {
+    AnnotatedCommit { commit, handoffs: Vec::new(), checkpoints: Vec::new(), journal: Vec::new() }
 }
 
-impl Annotated {
-    fn shelf(&mut self, shelf: Shelf) -> &mut Vec<Record> {
-        match shelf {
-            Shelf::Handoffs => &mut self.handoffs,
-            Shelf::Checkpoints => &mut self.checkpoints,
-            Shelf::Journal => &mut self.journal,
+impl AnnotatedCommit {
+    fn namespace(&mut self, namespace: Namespace) -> &mut Vec<Record> {
+        match namespace {
+            Namespace::Handoffs => &mut self.handoffs,
+            Namespace::Checkpoints => &mut self.checkpoints,
+            Namespace::Journal => &mut self.journal,
         }
     }
 
-    fn shelves(&mut self) -> [&mut Vec<Record>; 3] {
+    fn namespaces(&mut self) -> [&mut Vec<Record>; 3] {
         [&mut self.handoffs, &mut self.checkpoints, &mut self.journal]
     }
 
@@ -208,26 +208,26 @@ impl Annotated {
     fn newest(&mut self, most: usize) {
         let counted = |record: &Record| !matches!(record.body, Body::Accept(_));
         let mut ids: Vec<Id> = Vec::new();
-        for shelf in self.shelves() {
-            ids.extend(shelf.iter().filter(|record| counted(record)).map(|record| record.head.id.clone()));
+        for namespace in self.namespaces() {
+            ids.extend(namespace.iter().filter(|record| counted(record)).map(|record| record.head.id.clone()));
         }
         ids.sort_unstable();
         let kept = ids.split_off(ids.len().saturating_sub(most));
-        for shelf in self.shelves() {
-            shelf.retain(|record| !counted(record) || kept.binary_search(&record.head.id).is_ok());
+        for namespace in self.namespaces() {
+            namespace.retain(|record| !counted(record) || kept.binary_search(&record.head.id).is_ok());
         }
     }
 }
 
-/// The records of a shelf that are at home on a commit and in force.
-fn at_home(context: &Context<'_>, lookup: &mut Lookup<'_>, on: Oid) -> Result<Vec<Record>> {
+/// The records of a namespace that are at home on a commit and in force.
+fn at_home(context: &CommandContext<'_>, lookup: &mut Lookup<'_>, on: Oid) -> Result<Vec<Record>> {
     let scan = lookup.scan(on)?;
-    let homes = Homes::new(&scan);
+    let placements = Placements::new(&scan);
     let aside: BTreeSet<Id> = superseded(scan.records());
     Ok(scan
         .entries()
-        .filter(|entry| !entry.record.body.is_aside())
-        .filter(|entry| !aside.contains(&entry.record.head.id) && homes.of(&context.store, entry) == on)
-        .map(|entry| homes.placed(&context.store, entry))
+        .filter(|entry| !entry.record.body.is_meta())
+        .filter(|entry| !aside.contains(&entry.record.head.id) && placements.of(&context.store, entry) == on)
+        .map(|entry| placements.placed(&context.store, entry))
         .collect())
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::fold::handoff_report::duration;
 use crate::handoff::pack::{Detail, each_text, lists};
 use crate::handoff::view::{growth, json_of};
-use crate::history::log::Annotated;
+use crate::history::log::AnnotatedCommit;
 use crate::render::color::Paint;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
@@ -26,7 +26,12 @@ fn point_json(record: &Record) -> Value {
 }
 
 /// Adds the commit as JSON; `checkpoints` and `journal` only when they were asked for.
-pub fn json_line(found: &Annotated, with_checkpoints: bool, with_journal: bool, out: &mut Vec<Value>) -> Result<()> {
+pub fn json_line(
+    found: &AnnotatedCommit,
+    with_checkpoints: bool,
+    with_journal: bool,
+    out: &mut Vec<Value>,
+) -> Result<()> {
     let handoffs: Vec<Value> = found
         .handoffs
         .iter()
@@ -58,7 +63,7 @@ pub fn json_line(found: &Annotated, with_checkpoints: bool, with_journal: bool, 
 }
 
 /// Adds the commit on a line, with a line for each handoff and a count of the rest.
-pub fn one_line(found: &Annotated, paint: Paint, text: &mut String) -> Result<()> {
+pub fn one_line(found: &AnnotatedCommit, paint: Paint, text: &mut String) -> Result<()> {
     text.push_str(&format!("{} {}\n", paint.commit(&found.commit.short), safe::line(&found.commit.subject)));
     for record in &found.handoffs {
         if let Body::Digest(digest) = &record.body {
@@ -69,7 +74,7 @@ pub fn one_line(found: &Annotated, paint: Paint, text: &mut String) -> Result<()
                 Some(safe::line(&digest.task))
                     .filter(|task| !task.is_empty())
                     .map_or(String::new(), |task| format!(" of {task}")),
-                crate::handoff::note::Lists::of(None, &[digest]).counts()
+                crate::handoff::note::NoteLists::of(None, &[digest]).counts()
             ));
         }
         if let Body::Accept(accept) = &record.body {
@@ -114,7 +119,7 @@ impl<'t> Terminal<'t> {
 }
 
 /// Adds the commit as `git log` shows it, with its records below.
-pub fn entry(found: &Annotated, paint: Paint, terminal: &Terminal<'_>, text: &mut String) -> Result<()> {
+pub fn entry(found: &AnnotatedCommit, paint: Paint, terminal: &Terminal<'_>, text: &mut String) -> Result<()> {
     let commit = &found.commit;
     text.push_str(&paint.commit(&format!("commit {}", commit.id)));
     text.push('\n');
@@ -150,7 +155,7 @@ pub fn entry(found: &Annotated, paint: Paint, terminal: &Terminal<'_>, text: &mu
 
 /// What the built-in `log.txt` says, without what a template costs: a log can show a hundred thousand commits. A test holds
 /// that both say the same.
-fn built_in(found: &Annotated, out: &mut String) {
+fn built_in(found: &AnnotatedCommit, out: &mut String) {
     for record in &found.handoffs {
         let Body::Handoff(handoff) = &record.body else { continue };
         out.push_str(&format!(
@@ -227,7 +232,7 @@ fn task(text: &str) -> String {
 }
 
 /// The records as the user's own template shows them.
-fn templated(found: &Annotated, terminal: &Terminal<'_>) -> Result<String> {
+fn templated(found: &AnnotatedCommit, terminal: &Terminal<'_>) -> Result<String> {
     let handoffs: Vec<Value> = found.handoffs.iter().filter_map(handoff_view).collect();
     let digests: Vec<Value> = found.handoffs.iter().filter_map(digest_view).collect();
     let accepts = found.handoffs.iter().filter(|record| matches!(record.body, Body::Accept(_)));
@@ -336,7 +341,7 @@ mod tests {
         };
         for which in 0..8 {
             let kept = |bit: usize, bodies: &[&str]| if which >> bit & 1 == 1 { records(bodies) } else { Vec::new() };
-            let found = Annotated {
+            let found = AnnotatedCommit {
                 commit: commit.clone(),
                 handoffs: kept(0, &handoffs),
                 checkpoints: kept(1, &checkpoints),

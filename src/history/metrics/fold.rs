@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use chrono::{DateTime, Datelike, Utc};
 
 use crate::fold::assessment::confidence::round4;
-use crate::fold::facts::{Facts, Given, Inquiry, Kind, Taken};
+use crate::fold::facts::{AcceptFacts, HandoffFacts, Inquiry, InquiryKind, SessionFacts};
 use crate::history::metrics::duplicates::{Said, repeats};
 use empirica_notes::model::{Id, SessionId, Verdict};
 
@@ -44,7 +44,7 @@ impl Period {
 
 /// What is asked.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct MetricsQuery {
     /// Only what the sessions of this agent did.
     pub ai: Option<String>,
     /// Only what was done then or later, milliseconds since 1970.
@@ -55,7 +55,7 @@ pub struct Asked {
     pub by: Period,
 }
 
-impl Asked {
+impl MetricsQuery {
     fn counts(&self, ai: &str, at_ms: i64) -> bool {
         self.ai.as_ref().is_none_or(|asked| asked == ai)
             && self.since_ms.is_none_or(|since| at_ms >= since)
@@ -122,7 +122,7 @@ impl Tally {
 /// Something investigated, with whose it is.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
-pub struct Asker {
+pub struct DatedInquiry {
     pub id: Id,
     pub session: SessionId,
     pub ai: String,
@@ -133,19 +133,19 @@ pub struct Asker {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Duplicate {
     /// A question or an approach that failed.
-    pub kind: Kind,
+    pub kind: InquiryKind,
     /// Shared words over all words, in [0.8, 1], 4 decimals.
     pub likeness: f64,
     /// Who asked first.
-    pub earlier: Asker,
+    pub earlier: DatedInquiry,
     /// Who asked again.
-    pub later: Asker,
+    pub later: DatedInquiry,
 }
 
 /// A handoff in force.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
-pub struct Handed {
+pub struct HandoffMetrics {
     pub id: Id,
     pub session: SessionId,
     pub ai: String,
@@ -164,19 +164,19 @@ pub struct Metrics {
     /// The duplicates, newest first.
     pub duplicates: Vec<Duplicate>,
     /// The handoffs in force, newest first.
-    pub handed: Vec<Handed>,
+    pub handed: Vec<HandoffMetrics>,
 }
 
 /// An acknowledgement by another session than the one that handed over.
 struct Receipt<'f> {
-    by: &'f Facts,
-    taken: &'f Taken,
+    by: &'f SessionFacts,
+    taken: &'f AcceptFacts,
     /// Which session's handoffs it is about; a handoff nobody knows stands for itself.
     about: &'f str,
 }
 
 /// The acknowledgements of all sessions in order, but for those by the session that handed over itself.
-fn receipts(all: &[Facts]) -> Vec<Receipt<'_>> {
+fn receipts(all: &[SessionFacts]) -> Vec<Receipt<'_>> {
     let mut givers: HashMap<&Id, &SessionId> = HashMap::new();
     for facts in all {
         givers.extend(facts.handoffs.iter().map(|given| (&given.id, &facts.session)));
@@ -195,15 +195,15 @@ fn receipts(all: &[Facts]) -> Vec<Receipt<'_>> {
 }
 
 /// Who took up a handoff, each receiver once, and whether none of them had a question or missed something.
-fn received<'f>(receipts: &[&Receipt<'f>]) -> (Vec<&'f Facts>, bool) {
+fn received<'f>(receipts: &[&Receipt<'f>]) -> (Vec<&'f SessionFacts>, bool) {
     let mut known = BTreeSet::new();
     let by = receipts.iter().map(|receipt| receipt.by);
-    let by: Vec<&Facts> = by.filter(|facts| known.insert(facts.session.as_str())).collect();
+    let by: Vec<&SessionFacts> = by.filter(|facts| known.insert(facts.session.as_str())).collect();
     (by, receipts.iter().all(|receipt| receipt.taken.is_clear()))
 }
 
 /// Folds the facts of all sessions, in any order.
-pub fn metrics(all: &[Facts], asked: &Asked) -> Metrics {
+pub fn metrics(all: &[SessionFacts], asked: &MetricsQuery) -> Metrics {
     let mut out = Metrics {
         overall: Tally::default(),
         agents: BTreeMap::new(),
@@ -230,7 +230,7 @@ pub fn metrics(all: &[Facts], asked: &Asked) -> Metrics {
             let receipts = of_handoff.get(&given.id).map_or(&[][..], Vec::as_slice);
             if out.count(asked, &facts.ai, given.at_ms, |tally| tally.hand_over(given, receipts)) && given.in_force {
                 let (session, ai) = (facts.session.clone(), facts.ai.clone());
-                out.handed.push(Handed { id: given.id.clone(), session, ai, at_ms: given.at_ms });
+                out.handed.push(HandoffMetrics { id: given.id.clone(), session, ai, at_ms: given.at_ms });
             }
         }
     }
@@ -238,7 +238,7 @@ pub fn metrics(all: &[Facts], asked: &Asked) -> Metrics {
         let stays = reopened.get(receipt.about).is_none_or(|id| **id < receipt.taken.id);
         out.count(asked, &receipt.by.ai, receipt.taken.at_ms, |tally| tally.accurate.add(usize::from(stays), 1));
     }
-    for kind in [Kind::Unknown, Kind::DeadEnd] {
+    for kind in [InquiryKind::Unknown, InquiryKind::DeadEnd] {
         out.duplicates(all, kind, asked);
     }
     out.duplicates.sort_by(|a, b| b.later.id.cmp(&a.later.id));
@@ -247,7 +247,7 @@ pub fn metrics(all: &[Facts], asked: &Asked) -> Metrics {
 }
 
 impl Tally {
-    fn hand_over(&mut self, given: &Given, receipts: &[&Receipt<'_>]) {
+    fn hand_over(&mut self, given: &HandoffFacts, receipts: &[&Receipt<'_>]) {
         self.handoffs += u64::from(given.in_force);
         if receipts.is_empty() {
             return;
@@ -262,7 +262,7 @@ impl Tally {
 
 impl Metrics {
     /// Counts something where it belongs; returns whether it was asked for.
-    fn count(&mut self, asked: &Asked, ai: &str, at_ms: i64, add: impl Fn(&mut Tally)) -> bool {
+    fn count(&mut self, asked: &MetricsQuery, ai: &str, at_ms: i64, add: impl Fn(&mut Tally)) -> bool {
         let counts = asked.counts(ai, at_ms);
         if counts {
             add(&mut self.overall);
@@ -275,7 +275,7 @@ impl Metrics {
         counts
     }
 
-    fn duplicates(&mut self, all: &[Facts], kind: Kind, asked: &Asked) {
+    fn duplicates(&mut self, all: &[SessionFacts], kind: InquiryKind, asked: &MetricsQuery) {
         let mut said: Vec<(usize, &Inquiry)> = Vec::new();
         for (session, facts) in all.iter().enumerate() {
             said.extend(facts.inquiries.iter().filter(|i| i.kind == kind).map(|inquiry| (session, inquiry)));
@@ -283,7 +283,7 @@ impl Metrics {
         said.sort_by(|a, b| a.1.id.cmp(&b.1.id));
         let texts: Vec<Said<'_>> =
             said.iter().map(|(session, inquiry)| Said { session: *session, text: &inquiry.text }).collect();
-        let asker = |(session, inquiry): (usize, &Inquiry)| Asker {
+        let asker = |(session, inquiry): (usize, &Inquiry)| DatedInquiry {
             id: inquiry.id.clone(),
             session: all[session].session.clone(),
             ai: all[session].ai.clone(),
@@ -330,13 +330,13 @@ pub struct Reception {
 }
 
 /// How a handoff was received. `all` has at least the sessions that gave and took it.
-pub fn reception(all: &[Facts], handoff: &Id) -> Reception {
+pub fn reception(all: &[SessionFacts], handoff: &Id) -> Reception {
     let given = all.iter().flat_map(|facts| &facts.handoffs).find(|given| given.id == *handoff);
     let receipts = receipts(all);
     let of_it: Vec<&Receipt<'_>> = receipts.iter().filter(|receipt| receipt.taken.of == *handoff).collect();
     let (Some(given), false) = (given, of_it.is_empty()) else { return Reception::default() };
     let (by, is_clear) = received(&of_it);
-    let receiver = |facts: &Facts| Receiver {
+    let receiver = |facts: &SessionFacts| Receiver {
         session: facts.session.clone(),
         ai: facts.ai.clone(),
         to_first_entry_ms: facts.to_first_entry_ms,

@@ -6,21 +6,21 @@ pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::Context;
-use crate::fold::facts::Facts;
+use crate::context::CommandContext;
+use crate::fold::facts::SessionFacts;
 use crate::handoff;
 use crate::handoff::arrival;
 use crate::handoff::receive::accept;
-use crate::handoff::write::Listed;
-use crate::history::metrics::fold::{Asked, Handed, Metrics, Period, Reception, metrics, reception};
+use crate::handoff::write::ListedHandoff;
+use crate::history::metrics::fold::{HandoffMetrics, Metrics, MetricsQuery, Period, Reception, metrics, reception};
 use crate::history::search::filter::date;
 use crate::index::Index;
 use crate::session::lifecycle::gather_from;
-use crate::session::resume::{Resumed, resumed};
+use crate::session::resume::{ResumedSession, resumed};
 use crate::text::tokens;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::dates::Edge;
-use empirica_notes::model::{Head, Id, Record, SessionId};
+use empirica_notes::model::{Envelope, Id, Record, SessionId};
 
 /// How many handoffs are resumed from to measure it: of one agent, and of all.
 const MEASURED: (usize, usize) = (3, 30);
@@ -28,7 +28,7 @@ const MEASURED: (usize, usize) = (3, 30);
 /// What is asked.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
-pub struct Request {
+pub struct MetricsRequest {
     pub since: Option<String>,
     pub until: Option<String>,
     /// How time is divided.
@@ -41,42 +41,42 @@ pub struct Request {
 /// The numbers, and what `resume` would print of some handoffs.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Outcome {
+pub struct MetricsOutcome {
     /// What was asked.
-    pub asked: Asked,
+    pub asked: MetricsQuery,
     pub limit: usize,
     /// Whether tokens are counted instead of estimated.
     pub exact: bool,
     /// The numbers.
     pub metrics: Metrics,
     /// The newest handoffs of each agent, as `resume` has them: at most 3 of an agent and 30 in all, newest first.
-    pub measured: Vec<(Handed, Resumed)>,
+    pub measured: Vec<(HandoffMetrics, ResumedSession)>,
     /// Whether any session is stored here.
     pub any: bool,
     pub warnings: Vec<String>,
 }
 
 /// Measures what the sessions did, those of `--ai` only when it is given.
-pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
+pub fn run(context: &CommandContext<'_>, request: &MetricsRequest) -> Result<MetricsOutcome> {
     can_count(request.exact)?;
     // a second is over when the next begins
     let edge = |name, text: &Option<String>, edge: Edge, last_ms: i64| -> Result<Option<i64>> {
         let at = text.as_deref().map(|text| date(context, name, text, edge)).transpose()?;
         Ok(at.map(|seconds| seconds.saturating_mul(1000).saturating_add(last_ms)))
     };
-    let asked = Asked {
-        ai: context.asked.ai.clone(),
+    let asked = MetricsQuery {
+        ai: context.selection.ai.clone(),
         since_ms: edge("--since", &request.since, Edge::First, 0)?,
         until_ms: edge("--until", &request.until, Edge::Last, 999)?,
         by: request.by,
     };
-    let read = Read::all(context)?;
+    let read = AllFacts::all(context)?;
     let metrics = metrics(&read.facts, &asked);
     let mut warnings = read.warnings()?;
     let chosen = sample(&metrics.handed);
     let (shown, troubles) = read.resumed(context, &chosen)?;
     warnings.extend(troubles);
-    Ok(Outcome {
+    Ok(MetricsOutcome {
         asked,
         limit: request.limit,
         exact: request.exact,
@@ -89,15 +89,15 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
 
 /// What one handoff was worth.
 #[derive(Debug)]
-pub struct One {
+pub struct HandoffWorth {
     /// The handoff, with the commit it is at home on.
-    pub listed: Listed,
+    pub listed: ListedHandoff,
     /// What its receivers say, oldest first.
-    pub received: accept::Received,
+    pub received: accept::ReceivedHandoff,
     /// Who took it up, and how.
     pub reception: Reception,
     /// What `resume` has of it; `None` when it shows a newer one of the session.
-    pub resumed: Option<Resumed>,
+    pub resumed: Option<ResumedSession>,
     /// Whether tokens are counted instead of estimated.
     pub exact: bool,
     /// What the user should know.
@@ -105,7 +105,7 @@ pub struct One {
 }
 
 /// Measures the newest handoff of a session; one that wrote none is an error.
-pub fn of_session(context: &Context<'_>, exact: bool) -> Result<One> {
+pub fn of_session(context: &CommandContext<'_>, exact: bool) -> Result<HandoffWorth> {
     let who = context.working()?;
     let newest = handoff::write::of_session(context, &who.id)?.ok_or_else(|| {
         Error::not_found(format!("the session {} has no handoff yet", who.id.short()))
@@ -117,23 +117,23 @@ pub fn of_session(context: &Context<'_>, exact: bool) -> Result<One> {
 }
 
 /// Measures one handoff.
-pub fn one(context: &Context<'_>, given: &str, exact: bool) -> Result<One> {
+pub fn one(context: &CommandContext<'_>, given: &str, exact: bool) -> Result<HandoffWorth> {
     can_count(exact)?;
-    let Record { head: Head { id, .. }, .. } = accept::named(context, given)?;
-    let read = Read::all(context)?;
+    let Record { head: Envelope { id, .. }, .. } = accept::named(context, given)?;
+    let read = AllFacts::all(context)?;
     let listed = read
         .listed(std::slice::from_ref(&id))?
         .pop()
         .ok_or_else(|| crate::context::names::no_record(given, "handoff", "it was removed while it was read"))?;
-    let everything = Asked { ai: None, since_ms: None, until_ms: None, by: Period::Month };
+    let everything = MetricsQuery { ai: None, since_ms: None, until_ms: None, by: Period::Month };
     let handed = metrics(&read.facts, &everything).handed;
     // of a session with several in force resume shows the newest
     let newest = handed.iter().find(|handed| Some(&handed.session) == listed.head.session.as_ref());
-    let chosen: Vec<&Handed> = newest.filter(|newest| newest.id == id).into_iter().collect();
+    let chosen: Vec<&HandoffMetrics> = newest.filter(|newest| newest.id == id).into_iter().collect();
     let mut warnings = read.warnings()?;
     let (resumed, troubles) = read.resumed(context, &chosen)?;
     warnings.extend(troubles);
-    Ok(One {
+    Ok(HandoffWorth {
         received: accept::of(context, &id)?,
         reception: reception(&read.facts, &id),
         resumed: resumed.into_iter().next(),
@@ -154,7 +154,7 @@ fn can_count(exact: bool) -> Result<()> {
 }
 
 /// The newest handoffs of each agent, each of another session: the ones that `resume` shows.
-fn sample(handed: &[Handed]) -> Vec<&Handed> {
+fn sample(handed: &[HandoffMetrics]) -> Vec<&HandoffMetrics> {
     let (mut sessions, mut agents): (BTreeSet<&SessionId>, BTreeMap<&str, usize>) = Default::default();
     let chosen = handed.iter().filter(|handed| {
         let is_shown = sessions.insert(&handed.session);
@@ -166,17 +166,17 @@ fn sample(handed: &[Handed]) -> Vec<&Handed> {
 }
 
 /// The facts of all sessions, and where their records are.
-struct Read<'s> {
+struct AllFacts<'s> {
     index: Index<'s>,
-    facts: Vec<Facts>,
+    facts: Vec<SessionFacts>,
 }
 
-impl<'s> Read<'s> {
+impl<'s> AllFacts<'s> {
     /// Reads without settling: what was fetched and what waits is read where it is.
-    fn all(context: &'s Context<'_>) -> Result<Self> {
+    fn all(context: &'s CommandContext<'_>) -> Result<Self> {
         let index = context.index()?;
         let facts = index.kept(None)?.into_iter().map(|(_, kept)| kept.facts).collect();
-        Ok(Read { index, facts })
+        Ok(AllFacts { index, facts })
     }
 
     fn warnings(&self) -> Result<Vec<String>> {
@@ -186,19 +186,23 @@ impl<'s> Read<'s> {
     }
 
     /// Handoffs with the commits they are at home on, in the order given.
-    fn listed(&self, ids: &[Id]) -> Result<Vec<Listed>> {
+    fn listed(&self, ids: &[Id]) -> Result<Vec<ListedHandoff>> {
         handoff::write::whole(&self.index, ids)
     }
 
     /// What `resume` has of these handoffs, in their order, and what could not be found out.
-    fn resumed(&self, context: &Context<'_>, chosen: &[&Handed]) -> Result<(Vec<Resumed>, Vec<String>)> {
+    fn resumed(
+        &self,
+        context: &CommandContext<'_>,
+        chosen: &[&HandoffMetrics],
+    ) -> Result<(Vec<ResumedSession>, Vec<String>)> {
         let listed = self.listed(&chosen.iter().map(|handed| handed.id.clone()).collect::<Vec<_>>())?;
         let (arrivals, warnings) = arrival::of(context, &listed.iter().collect::<Vec<_>>())?;
         let mut out = Vec::new();
         for (listed, arrival) in listed.iter().zip(arrivals) {
             if let Some(id) = &listed.head.session {
                 let gathered = gather_from(&self.index.session(id)?, id)?;
-                out.push(Resumed { arrival: Some(arrival), ..resumed(gathered, Some(listed), context) });
+                out.push(ResumedSession { arrival: Some(arrival), ..resumed(gathered, Some(listed), context) });
             }
         }
         Ok((out, warnings))

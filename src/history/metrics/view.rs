@@ -5,15 +5,15 @@ use serde_json::{Map, Value, json};
 use crate::fold::handoff_report::duration;
 use crate::handoff::pack::Detail;
 use crate::handoff::receive;
-use crate::history::metrics::fold::{Asker, Duplicate, Handed, Ratio, Receiver, Tally};
-use crate::history::metrics::{One, Outcome};
+use crate::history::metrics::fold::{DatedInquiry, Duplicate, HandoffMetrics, Ratio, Receiver, Tally};
+use crate::history::metrics::{HandoffWorth, MetricsOutcome};
 use crate::render::answer::Answer;
-use crate::render::budget::Form;
+use crate::render::budget::OutputForm;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::session::resume;
-use crate::session::resume::Resumed;
-use crate::session::resume::view::Wanted;
+use crate::session::resume::ResumedSession;
+use crate::session::resume::view::ResumeForm;
 use crate::text::tokens;
 use empirica_notes::error::{Result, Shell};
 
@@ -31,14 +31,15 @@ struct Cost {
 
 impl Cost {
     /// Of what `resume --session` prints, at this level of detail.
-    fn of(resumed: &Resumed, detail: Detail, exact: bool, terminal: &mut Templates) -> Result<Self> {
+    fn of(resumed: &ResumedSession, detail: Detail, exact: bool, terminal: &mut Templates) -> Result<Self> {
         let sessions = vec![resumed.clone()];
         let outcome =
-            crate::session::resume::Outcome { sessions, assessed_since: None, ai: None, warnings: Vec::new() };
-        let mut printed = |form: Form| resume::view::answer(&outcome, Wanted { detail, budget: None, form }, terminal);
+            crate::session::resume::ResumeOutcome { sessions, assessed_since: None, ai: None, warnings: Vec::new() };
+        let mut printed =
+            |form: OutputForm| resume::view::answer(&outcome, ResumeForm { detail, budget: None, form }, terminal);
         let count = |text: &str| if exact { tokens::exact(text) } else { Some(tokens::estimate(text)) };
-        let text = count(&printed(Form::Text)?.text);
-        let json = count(&safe::json(&printed(Form::Json)?.document(&Shell).into()));
+        let text = count(&printed(OutputForm::Text)?.text);
+        let json = count(&safe::json(&printed(OutputForm::Json)?.document(&Shell).into()));
         Ok(Cost { text, json, replaces: resumed.transcript_tokens })
     }
 }
@@ -96,7 +97,7 @@ fn row_json(tally: &Tally, costs: &[Cost]) -> Map<String, Value> {
     }
 }
 
-fn asker_json(asker: &Asker) -> Value {
+fn asker_json(asker: &DatedInquiry) -> Value {
     json!({"id": asker.id, "session_id": asker.session, "ai_id": asker.ai, "text": asker.text})
 }
 
@@ -195,8 +196,9 @@ fn table(title: &str, rows: &[(String, &Tally, Vec<Cost>)]) -> String {
 }
 
 fn pair_text(pair: &Duplicate) -> String {
-    let said =
-        |asker: &Asker| format!("{} by {}: {}", asker.id.short(), safe::line(&asker.ai), safe::line(&asker.text));
+    let said = |asker: &DatedInquiry| {
+        format!("{} by {}: {}", asker.id.short(), safe::line(&asker.ai), safe::line(&asker.text))
+    };
     format!("  {} {}\n    as {}\n", pair.kind.name().replace('_', " "), said(&pair.later), said(&pair.earlier))
 }
 
@@ -207,13 +209,13 @@ fn time(ms: Option<i64>) -> Option<String> {
 }
 
 /// The answer of `metrics`.
-pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
+pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answer> {
     let (metrics, asked) = (&outcome.metrics, &outcome.asked);
-    let mut costs: Vec<(&Handed, Cost)> = Vec::new();
+    let mut costs: Vec<(&HandoffMetrics, Cost)> = Vec::new();
     for (handed, resumed) in &outcome.measured {
         costs.push((handed, Cost::of(resumed, Detail::Summary, outcome.exact, terminal)?));
     }
-    let of = |fits: &dyn Fn(&Handed) -> bool| -> Vec<Cost> {
+    let of = |fits: &dyn Fn(&HandoffMetrics) -> bool| -> Vec<Cost> {
         costs.iter().filter(|(handed, _)| fits(handed)).map(|(_, cost)| *cost).collect()
     };
     let all = of(&|_| true);
@@ -295,7 +297,7 @@ fn receiver_text(receiver: &Receiver) -> String {
 }
 
 /// The answer of `metrics HANDOFF`.
-pub fn of_handoff(one: &One, terminal: &mut Templates) -> Result<Answer> {
+pub fn of_handoff(one: &HandoffWorth, terminal: &mut Templates) -> Result<Answer> {
     let head = &one.listed.head;
     let mut costs: Vec<(&str, Cost)> = Vec::new();
     for detail in [Detail::Summary, Detail::Detailed, Detail::Full] {

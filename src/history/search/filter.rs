@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use chrono::DateTime;
 use regex::Regex;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::context::names;
-use crate::handoff::write::{Listed, listed};
+use crate::handoff::write::{ListedHandoff, listed};
 use crate::index::Index;
-use crate::index::{HandoffsWanted, Row};
+use crate::index::{HandoffQuery, HandoffRow};
 use empirica_notes::error::{Error, Result, option, text};
 use empirica_notes::git::history::dates;
 use empirica_notes::git::history::dates::Edge;
@@ -20,7 +20,7 @@ use empirica_notes::model::handoff::Calibration;
 
 /// What is asked, as given. The agent and the session are those of the context.
 #[derive(Debug, Clone, Default)]
-pub struct Given {
+pub struct FilterInput {
     /// A date as git takes it.
     pub since: Option<String>,
     /// A date as git takes it.
@@ -41,7 +41,7 @@ pub struct Given {
 #[derive(Debug, Default)]
 pub struct Filter {
     /// Agent, session and time, which every record has, and what the index knows of handoffs.
-    pub(crate) wanted: HandoffsWanted,
+    pub(crate) wanted: HandoffQuery,
     pub(crate) task: Option<Regex>,
     /// The commit the handoff is at home on is one of these.
     pub(crate) commits: Option<BTreeSet<Oid>>,
@@ -51,7 +51,7 @@ pub struct Filter {
 
 impl Filter {
     /// Resolves what is asked. What makes no sense or names nothing is an error.
-    pub fn resolve(context: &Context<'_>, given: &Given) -> Result<Self> {
+    pub fn resolve(context: &CommandContext<'_>, given: &FilterInput) -> Result<Self> {
         // what needs no repository is looked at first
         let task = given.task.as_deref().map(pattern).transpose()?;
         let since = given.since.as_deref().map(|text| date(context, "--since", text, Edge::First)).transpose()?;
@@ -62,7 +62,7 @@ impl Filter {
             return Err(backwards(since, until));
         }
         let commits = if given.range.is_empty() { None } else { Some(range::commits(context.repo, &given.range)?) };
-        let session = context.asked.session.as_deref().map(|name| names::session(context, name)).transpose()?;
+        let session = context.selection.session.as_deref().map(|name| names::session(context, name)).transpose()?;
         let path = given.path.as_deref().map(|text| path(context, text)).transpose()?;
         let root = context.repo.work_tree();
         // a file is named as in the work tree, or by its absolute path
@@ -70,8 +70,8 @@ impl Filter {
             let absolute = root.as_ref().and_then(|root| root.join(path).to_str().map(str::to_owned));
             std::iter::once(path.clone()).chain(absolute)
         };
-        let wanted = HandoffsWanted {
-            ai: context.asked.ai.clone(),
+        let wanted = HandoffQuery {
+            ai: context.selection.ai.clone(),
             session: session.map(|named| named.id),
             since,
             until,
@@ -85,7 +85,7 @@ impl Filter {
 
     /// Whether it asks for what only handoffs have.
     pub fn asks_handoffs(&self) -> bool {
-        let HandoffsWanted { kind, calibration, paths, .. } = &self.wanted;
+        let HandoffQuery { kind, calibration, paths, .. } = &self.wanted;
         self.task.is_some()
             || self.commits.is_some()
             || self.is_root
@@ -95,13 +95,18 @@ impl Filter {
     }
 
     /// The handoffs in force that fit, newest first, `most` of them, and how many there are.
-    pub fn handoffs(&self, context: &Context<'_>, index: &Index<'_>, most: usize) -> Result<(Vec<Row>, usize)> {
+    pub fn handoffs(
+        &self,
+        context: &CommandContext<'_>,
+        index: &Index<'_>,
+        most: usize,
+    ) -> Result<(Vec<HandoffRow>, usize)> {
         let root = context.repo.work_tree();
-        let in_tree = |Listed { handoff, .. }: &Listed| {
+        let in_tree = |ListedHandoff { handoff, .. }: &ListedHandoff| {
             let uncommitted = handoff.uncommitted.iter().map(|file| &file.path);
             handoff.artifacts.iter().chain(uncommitted).any(|file| inside(root.as_deref(), file).is_some())
         };
-        let mut fits = |row: &Row| -> Result<bool> {
+        let mut fits = |row: &HandoffRow| -> Result<bool> {
             if self.task.as_ref().is_some_and(|task| !task.is_match(&row.task)) {
                 return Ok(false);
             }
@@ -135,7 +140,7 @@ fn pattern(text: &str) -> Result<regex::Regex> {
     })
 }
 
-fn path(context: &Context<'_>, text: &str) -> Result<String> {
+fn path(context: &CommandContext<'_>, text: &str) -> Result<String> {
     from_here(context.repo.work_tree().as_deref(), context.repo.cwd(), text).ok_or_else(|| {
         Error::usage(format!("'{text}' is no path in the work tree"))
             .provided(text)
@@ -146,7 +151,7 @@ fn path(context: &Context<'_>, text: &str) -> Result<String> {
 
 /// A date as it is asked for, in seconds since 1970: see [`dates::seconds`]. What makes no sense is a usage error that names
 /// the option.
-pub fn date(context: &Context<'_>, name: &'static str, text: &str, edge: Edge) -> Result<i64> {
+pub fn date(context: &CommandContext<'_>, name: &'static str, text: &str, edge: Edge) -> Result<i64> {
     let fixed = context.env.get("EMPIRICA_NOW").map(|_| context.env.now().timestamp());
     dates::seconds(context.repo, text, edge, fixed)?.ok_or_else(|| {
         Error::usage(text![format!("'{text}' is not a date that can be used for "), option(name)])

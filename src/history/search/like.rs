@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::context::names;
-use crate::context::names::Thing;
-use crate::fold::session_state::Gathered;
+use crate::context::names::NamedObject;
+use crate::fold::session_state::SessionRecords;
 use crate::handoff;
-use crate::handoff::write::Listed;
-use crate::index::HandoffsWanted;
+use crate::handoff::write::ListedHandoff;
+use crate::index::HandoffQuery;
 use crate::index::Index;
 use crate::text::similarity::{likeness, words};
 use empirica_notes::error::{Error, Kind, Result, blank, empirica};
-use empirica_notes::model::handoff::{Failure, Item};
-use empirica_notes::model::{Body, Id, Record, SessionId, Shelf};
+use empirica_notes::model::handoff::{HandoffDeadEnd, Item};
+use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 
 /// How many records are looked at, the best by their rare words.
 const RECORDS: usize = 200;
@@ -25,7 +25,7 @@ const TOLD: usize = 8;
 /// What the sessions are compared with.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
-pub enum About {
+pub enum LikeQuery {
     Handoff(Id),
     Session(SessionId),
     Text(String),
@@ -34,7 +34,7 @@ pub enum About {
 /// A session that resembles it.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
-pub struct Alike {
+pub struct SimilarSession {
     pub session_id: SessionId,
     pub ai_id: String,
     pub started_at: String,
@@ -47,22 +47,22 @@ pub struct Alike {
     /// The words they share, as the asking text has them, in alphabetical order, a few at most.
     pub shared: Vec<String>,
     /// What came of it: the handoff in force; `None` when it has none.
-    pub handoff: Option<Listed>,
+    pub handoff: Option<ListedHandoff>,
     /// What it found: as it handed over, else as it was journalled; and what is open, and what failed.
     pub findings: Vec<String>,
     pub unknowns: Vec<String>,
-    pub dead_ends: Vec<Failure>,
+    pub dead_ends: Vec<HandoffDeadEnd>,
 }
 
 /// What a session is about: its task, and that with what it found.
-struct Said {
+struct SessionText {
     task: BTreeSet<String>,
     all: BTreeSet<String>,
 }
 
-impl Said {
+impl SessionText {
     /// Tasks that are alike resemble each other, whatever was found; and the other way round.
-    fn likeness(&self, other: &Said) -> Option<f64> {
+    fn likeness(&self, other: &SessionText) -> Option<f64> {
         let [tasks, all] = [likeness(&self.task, &other.task), likeness(&self.all, &other.all)];
         [tasks, all].into_iter().flatten().max_by(f64::total_cmp)
     }
@@ -71,11 +71,11 @@ impl Said {
 /// What is compared, the sessions whose task and findings resemble it, the most alike first, `most` of them, and how many of those
 /// that were compared resemble it.
 pub(crate) fn run(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     index: &Index<'_>,
     given: &str,
     most: usize,
-) -> Result<(About, Vec<Alike>, usize)> {
+) -> Result<(LikeQuery, Vec<SimilarSession>, usize)> {
     if given.trim().is_empty() {
         return Err(Error::usage("like what?")
             .provided(given)
@@ -86,13 +86,13 @@ pub(crate) fn run(
     }
     let about = resolve(context, given.trim())?;
     let (own, work) = match &about {
-        About::Text(text) => {
+        LikeQuery::Text(text) => {
             let task = Some(text.clone());
-            (None, Work { handoff: None, task, findings: vec![], unknowns: vec![], dead_ends: vec![] })
+            (None, SessionWork { handoff: None, task, findings: vec![], unknowns: vec![], dead_ends: vec![] })
         }
-        About::Session(id) => (Some(id.clone()), Work::of(context, index, id)?),
-        About::Handoff(id) => match handoff::write::whole(index, std::slice::from_ref(id))?.pop() {
-            Some(listed) => (listed.head.session.clone(), Work::handed_over(listed)),
+        LikeQuery::Session(id) => (Some(id.clone()), SessionWork::of(context, index, id)?),
+        LikeQuery::Handoff(id) => match handoff::write::whole(index, std::slice::from_ref(id))?.pop() {
+            Some(listed) => (listed.head.session.clone(), SessionWork::handed_over(listed)),
             None => return Err(names::no_record(id.as_str(), "handoff", "it is not stored any more")),
         },
     };
@@ -116,32 +116,32 @@ pub(crate) fn run(
 }
 
 /// What is named. One word that looks like an id with a digit in it must be one.
-fn resolve(context: &Context<'_>, given: &str) -> Result<About> {
+fn resolve(context: &CommandContext<'_>, given: &str) -> Result<LikeQuery> {
     let hexish = given.len() >= 4 && given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     let is_name = hexish && given.contains(|c: char| c.is_ascii_digit()) || given.split(':').next() == Some("latest");
     let is_handoff = |record: &Record| matches!(record.body, Body::Handoff(_));
-    match names::thing(context, given, "session or handoff", &[Shelf::Handoffs], is_handoff) {
-        Ok(Thing::Session(named)) => Ok(About::Session(named.id)),
-        Ok(Thing::Record(handoff)) => Ok(About::Handoff(handoff.head.id)),
+    match names::thing(context, given, "session or handoff", &[Namespace::Handoffs], is_handoff) {
+        Ok(NamedObject::Session(named)) => Ok(LikeQuery::Session(named.id)),
+        Ok(NamedObject::Record(handoff)) => Ok(LikeQuery::Handoff(handoff.head.id)),
         Err(error) if is_name || error.kind() == Kind::Refused => Err(error),
-        Err(_) => Ok(About::Text(given.to_owned())),
+        Err(_) => Ok(LikeQuery::Text(given.to_owned())),
     }
 }
 
 /// What a session did: as it handed over, when it did, else as it is now.
-struct Work {
-    handoff: Option<Listed>,
+struct SessionWork {
+    handoff: Option<ListedHandoff>,
     task: Option<String>,
     findings: Vec<String>,
     unknowns: Vec<String>,
-    dead_ends: Vec<Failure>,
+    dead_ends: Vec<HandoffDeadEnd>,
 }
 
-impl Work {
-    fn handed_over(listed: Listed) -> Self {
+impl SessionWork {
+    fn handed_over(listed: ListedHandoff) -> Self {
         let handoff = &listed.handoff;
         let texts = |items: &[Item]| items.iter().map(|item| item.text.clone()).collect();
-        Work {
+        SessionWork {
             task: Some(handoff.task.clone()).filter(|task| !task.trim().is_empty()),
             findings: texts(&handoff.findings),
             unknowns: texts(&handoff.unknowns),
@@ -150,18 +150,24 @@ impl Work {
         }
     }
 
-    fn of(context: &Context<'_>, index: &Index<'_>, id: &SessionId) -> Result<Self> {
-        let wanted = HandoffsWanted { session: Some(id.clone()), ..Default::default() };
+    fn of(context: &CommandContext<'_>, index: &Index<'_>, id: &SessionId) -> Result<Self> {
+        let wanted = HandoffQuery { session: Some(id.clone()), ..Default::default() };
         if let Some(listed) = handoff::write::in_force(context, &wanted, 1)?.pop() {
-            return Ok(Work::handed_over(listed));
+            return Ok(SessionWork::handed_over(listed));
         }
         let scan = index.session(id)?;
         let records: Vec<&Record> = scan.records().collect();
-        let Some(gathered) = Gathered::collect(records.iter().copied(), id) else {
-            return Ok(Work { handoff: None, task: None, findings: vec![], unknowns: vec![], dead_ends: vec![] });
+        let Some(gathered) = SessionRecords::collect(records.iter().copied(), id) else {
+            return Ok(SessionWork {
+                handoff: None,
+                task: None,
+                findings: vec![],
+                unknowns: vec![],
+                dead_ends: vec![],
+            });
         };
         let texts = |items: Vec<Item>| items.into_iter().map(|item| item.text).collect();
-        Ok(Work {
+        Ok(SessionWork {
             handoff: None,
             task: gathered.session.task,
             findings: texts(gathered.findings),
@@ -182,16 +188,16 @@ impl Work {
         [self.task.as_deref().unwrap_or_default(), &self.texts().join("\n")].join("\n")
     }
 
-    fn said(&self) -> Said {
+    fn said(&self) -> SessionText {
         let task = words(self.task.as_deref().unwrap_or_default());
         let all = self.texts().into_iter().flat_map(words).chain(task.iter().cloned()).collect();
-        Said { task, all }
+        SessionText { task, all }
     }
 }
 
 /// Active sessions with such a task, and the sessions of the records that have most of the rare words of the text, those of
 /// the best records first.
-fn candidates(index: &Index<'_>, text: &str, wanted: &Said) -> Result<Vec<SessionId>> {
+fn candidates(index: &Index<'_>, text: &str, wanted: &SessionText) -> Result<Vec<SessionId>> {
     let mut out: Vec<SessionId> = Vec::new();
     // what somebody has only begun is in no record that is searched
     for session in index.sessions(true)?.iter().rev().take(RECORDS) {
@@ -215,18 +221,18 @@ fn candidates(index: &Index<'_>, text: &str, wanted: &Said) -> Result<Vec<Sessio
 }
 
 fn compared(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     index: &Index<'_>,
     id: &SessionId,
-    wanted: &Said,
+    wanted: &SessionText,
     text: &str,
-) -> Result<Option<Alike>> {
-    let work = Work::of(context, index, id)?;
+) -> Result<Option<SimilarSession>> {
+    let work = SessionWork::of(context, index, id)?;
     let said = work.said();
     let Some(likeness) = wanted.likeness(&said) else { return Ok(None) };
     let known = index.session_row(id)?.map(|known| known.session);
     let head = work.handoff.as_ref().map(|listed| &listed.head);
-    Ok(Some(Alike {
+    Ok(Some(SimilarSession {
         session_id: id.clone(),
         ai_id: known.as_ref().map(|s| s.ai.clone()).or(head.map(|head| head.ai.clone())).unwrap_or_default(),
         started_at: known.as_ref().map(|s| s.started_at.clone()).or(head.map(|h| h.at.clone())).unwrap_or_default(),

@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 
 use chrono::DateTime;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::context::names;
 use crate::fold::journal::answers;
-use crate::handoff::write::{Listed, listed};
-use crate::history::search::filter::{Filter, Given};
-use crate::history::search::like::{About, Alike};
+use crate::handoff::write::{ListedHandoff, listed};
+use crate::history::search::filter::{Filter, FilterInput};
+use crate::history::search::like::{LikeQuery, SimilarSession};
 use crate::index::Index;
-use crate::index::{Found, HandoffsWanted, Row, Words, WordsAsked, searchable};
+use crate::index::{HandoffQuery, HandoffRow, SearchMatch, SearchQuery, WordSet, searchable};
 use crate::text::passage::{Passage, passage};
 use crate::text::query;
 use crate::text::query::{Query, Term, findable};
@@ -39,7 +39,7 @@ const RARE: usize = 2000;
 
 /// What is asked, of the agent and the session that the context was asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct SearchRequest {
     /// The query, in the language of [`terms::parse`]; its parts are joined by spaces.
     pub words: Vec<String>,
     /// Whether it is a plan: what failed comes first.
@@ -47,7 +47,7 @@ pub struct Request {
     /// Kinds, in the words of the `kind` key, in addition to those in the query; none asks for all.
     pub kinds: Vec<&'static str>,
     /// What is asked besides words.
-    pub filter: Given,
+    pub filter: FilterInput,
     /// Whether handoffs are listed when there are no words.
     pub handoffs: bool,
     /// Whether the words are a text, a handoff or a session that sessions are compared with.
@@ -58,7 +58,7 @@ pub struct Request {
 
 /// A record that was found.
 #[derive(Debug, Clone)]
-pub struct Hit {
+pub struct SearchHit {
     /// The record, with the commit it is at home on.
     pub record: Record,
     /// Its BM25 score, the greater the better; `None` when no words were asked for.
@@ -74,11 +74,11 @@ pub struct Hit {
 /// What was found.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Outcome {
+pub struct SearchOutcome {
     /// The query as it was said.
     pub query: String,
     pub plan: bool,
-    pub found: Listing,
+    pub found: SearchResults,
     /// How many fit, beyond the limit as well.
     pub total_found: usize,
     pub warnings: Vec<String>,
@@ -86,22 +86,22 @@ pub struct Outcome {
 
 /// What a search lists.
 #[derive(Debug)]
-pub enum Listing {
+pub enum SearchResults {
     /// Records, best first.
     Hits {
         /// The records.
-        hits: Vec<Hit>,
+        hits: Vec<SearchHit>,
         /// Whether nothing had all the words, and these have one of them.
         widened: bool,
     },
     /// Handoffs, newest first.
-    Handoffs(Vec<Listed>),
+    Handoffs(Vec<ListedHandoff>),
     /// Sessions that resemble something, the most alike first.
-    Alike(About, Vec<Alike>),
+    Similar(LikeQuery, Vec<SimilarSession>),
 }
 
 /// A query with all its names resolved.
-struct Asked {
+struct ResolvedQuery {
     words: Vec<Term>,
     without: Vec<Term>,
     kinds: Vec<&'static str>,
@@ -110,12 +110,12 @@ struct Asked {
     since: Option<i64>,
     until: Option<i64>,
     /// The handoffs that are wanted, when some are.
-    among: Option<Vec<Row>>,
+    among: Option<Vec<HandoffRow>>,
 }
 
-impl Asked {
-    fn find(&self, index: &Index<'_>, words: &Words, kinds: &[&str], most: usize) -> Result<Found> {
-        index.search(&WordsAsked {
+impl ResolvedQuery {
+    fn find(&self, index: &Index<'_>, words: &WordSet, kinds: &[&str], most: usize) -> Result<SearchMatch> {
+        index.search(&SearchQuery {
             words: words.clone(),
             without: &self.without,
             kinds,
@@ -129,7 +129,7 @@ impl Asked {
     }
 
     /// The best that fit, for a plan those first that failed, and how many fit.
-    fn page(&self, index: &Index<'_>, words: &Words, plan: bool, most: usize) -> Result<Found> {
+    fn page(&self, index: &Index<'_>, words: &WordSet, plan: bool, most: usize) -> Result<SearchMatch> {
         let all = self.find(index, words, &self.kinds, most)?;
         if !plan || !(self.kinds.is_empty() || self.kinds.contains(&FAILED)) {
             return Ok(all);
@@ -145,14 +145,14 @@ impl Asked {
 
 /// Finds sessions that are alike; handoffs that fit, when no words are given and only handoffs can fit; else the records in force
 /// that have all the words or, when none has, one of them in any form.
-pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
+pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<SearchOutcome> {
     let query = request.words.join(" ");
     let parsed = if request.like { Query::default() } else { query::parse(&query)? };
-    let warnings = context.store.settle();
+    let warnings = context.store.reconcile();
     let index = context.index()?;
     let (found, total_found) = if request.like {
         let (about, sessions, total) = like::run(context, &index, &query, request.limit)?;
-        (Listing::Alike(about, sessions), total)
+        (SearchResults::Similar(about, sessions), total)
     } else {
         let filter = Filter::resolve(context, &request.filter)?;
         if filter.asks_handoffs() && request.kinds.iter().any(|kind| *kind != HANDOFF) {
@@ -162,7 +162,7 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
         }
         if query.trim().is_empty() && (request.handoffs || filter.asks_handoffs()) {
             let (rows, total) = filter.handoffs(context, &index, request.limit)?;
-            (Listing::Handoffs(listed(&index, &rows)?), total)
+            (SearchResults::Handoffs(listed(&index, &rows)?), total)
         } else {
             let mut asked = resolve(context, parsed, request, &filter)?;
             if filter.asks_handoffs() {
@@ -170,19 +170,24 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
                 asked.among = Some(filter.handoffs(context, &index, usize::MAX)?.0);
             }
             let (words, found, widened) = best(&index, &asked, request.plan, request.limit)?;
-            (Listing::Hits { hits: hits(context, &index, &found, &words)?, widened }, found.total)
+            (SearchResults::Hits { hits: hits(context, &index, &found, &words)?, widened }, found.total)
         }
     };
-    Ok(Outcome { query, plan: request.plan, found, total_found, warnings })
+    Ok(SearchOutcome { query, plan: request.plan, found, total_found, warnings })
 }
 
-fn resolve(context: &Context<'_>, query: Query, request: &Request, filter: &Filter) -> Result<Asked> {
+fn resolve(
+    context: &CommandContext<'_>,
+    query: Query,
+    request: &SearchRequest,
+    filter: &Filter,
+) -> Result<ResolvedQuery> {
     let wanted = &filter.wanted;
     let mut sessions: Vec<SessionId> = wanted.session.iter().cloned().collect();
     for given in &query.sessions {
         sessions.push(names::session(context, given)?.id);
     }
-    let asked = Asked {
+    let asked = ResolvedQuery {
         words: findable(query.wanted),
         without: findable(query.unwanted),
         kinds: [query.kinds, request.kinds.clone()].concat(),
@@ -215,13 +220,13 @@ fn resolve(context: &Context<'_>, query: Query, request: &Request, filter: &Filt
 }
 
 /// What has all the words, or else one of them: with which words it was found, what, and whether it is the latter.
-fn best(index: &Index<'_>, asked: &Asked, plan: bool, most: usize) -> Result<(Words, Found, bool)> {
-    let words = Words::All(asked.words.clone());
+fn best(index: &Index<'_>, asked: &ResolvedQuery, plan: bool, most: usize) -> Result<(WordSet, SearchMatch, bool)> {
+    let words = WordSet::All(asked.words.clone());
     let found = asked.page(index, &words, plan, most)?;
     if found.total > 0 || asked.words.is_empty() {
         return Ok((words, found, false));
     }
-    let wider = Words::Any(wider(&asked.words));
+    let wider = WordSet::Any(wider(&asked.words));
     let found = asked.page(index, &wider, plan, most)?;
     let widened = found.total > 0;
     Ok((wider, found, widened))
@@ -238,12 +243,17 @@ fn wider(terms: &[Term]) -> Vec<Term> {
 }
 
 /// The records of these kinds that have the rarest words of a text, and these words; none when no record has a word of it.
-pub(crate) fn by_rare_words(index: &Index<'_>, text: &str, kinds: &[&str], most: usize) -> Result<(Words, Found)> {
+pub(crate) fn by_rare_words(
+    index: &Index<'_>,
+    text: &str,
+    kinds: &[&str],
+    most: usize,
+) -> Result<(WordSet, SearchMatch)> {
     let words = index.rarest(stems(text), WORDS, RARE)?;
-    if words == Words::default() {
+    if words == WordSet::default() {
         return Ok(Default::default());
     }
-    let found = index.search(&WordsAsked { words: words.clone(), kinds, most, ..Default::default() })?;
+    let found = index.search(&SearchQuery { words: words.clone(), kinds, most, ..Default::default() })?;
     Ok((words, found))
 }
 
@@ -254,7 +264,7 @@ fn stems(text: &str) -> Vec<Term> {
 
 /// What a search adds to a snapshot. A query that is given is one of `search`; for a blank one, records are looked for that
 /// have the rarest words of what the session is about, without those that the snapshot itself quotes.
-pub(crate) fn semantic(context: &Context<'_>, snapshot: &Snapshot, given: &str) -> Result<SemanticContext> {
+pub(crate) fn semantic(context: &CommandContext<'_>, snapshot: &Snapshot, given: &str) -> Result<SemanticContext> {
     let index = context.index()?;
     let (query, words, found) = if given.trim().is_empty() {
         let (query, quoted) = about(snapshot);
@@ -263,8 +273,8 @@ pub(crate) fn semantic(context: &Context<'_>, snapshot: &Snapshot, given: &str) 
         found.hits.truncate(RELATED);
         (query, words, found)
     } else {
-        let request = Request { words: vec![given.to_owned()], ..Request::default() };
-        let wanted = HandoffsWanted { ai: context.asked.ai.clone(), ..Default::default() };
+        let request = SearchRequest { words: vec![given.to_owned()], ..SearchRequest::default() };
+        let wanted = HandoffQuery { ai: context.selection.ai.clone(), ..Default::default() };
         let filter = Filter { wanted, ..Filter::default() };
         let asked = resolve(context, query::parse(given)?, &request, &filter)?;
         let (words, found, _) = best(&index, &asked, false, RELATED)?;
@@ -272,13 +282,13 @@ pub(crate) fn semantic(context: &Context<'_>, snapshot: &Snapshot, given: &str) 
     };
     let hits = hits(context, &index, &found, &words)?;
     let first = hits.first().and_then(|hit| hit.score);
-    let relevance = |hit: &Hit| match (hit.score, first) {
+    let relevance = |hit: &SearchHit| match (hit.score, first) {
         // as many digits as can be told apart; a match is never of no relevance
         (Some(score), Some(first)) => ((score / first * 10_000.0).round() / 10_000.0).max(0.0001),
         _ => 1.0,
     };
     let relevance_scores = hits.iter().map(relevance).collect();
-    let related = |Hit { record: Record { head, body }, passage, .. }| Related {
+    let related = |SearchHit { record: Record { head, body }, passage, .. }| Related {
         id: head.id,
         kind: body.kind().to_owned(),
         ai_id: head.ai,
@@ -301,7 +311,12 @@ fn about(snapshot: &Snapshot) -> (String, Vec<&Id>) {
 }
 
 /// The records that were found, in order, with the part of each that has the words.
-fn hits(context: &Context<'_>, index: &Index<'_>, found: &Found, words: &Words) -> Result<Vec<Hit>> {
+fn hits(
+    context: &CommandContext<'_>,
+    index: &Index<'_>,
+    found: &SearchMatch,
+    words: &WordSet,
+) -> Result<Vec<SearchHit>> {
     let scores: BTreeMap<&Id, Option<f64>> = found.hits.iter().map(|(id, score)| (id, *score)).collect();
     let ids: Vec<Id> = found.hits.iter().map(|(id, _)| id.clone()).collect();
     let records = index.placed(&ids)?;
@@ -310,11 +325,11 @@ fn hits(context: &Context<'_>, index: &Index<'_>, found: &Found, words: &Words) 
     let mut answers = answers(resolving.records());
     let texts: Vec<String> =
         records.iter().map(|r| searchable::parts(&r.body).unwrap_or_default().join(" · ")).collect();
-    let (Words::All(terms) | Words::Any(terms)) = words;
+    let (WordSet::All(terms) | WordSet::Any(terms)) = words;
     let now = context.store.now();
     let hits = records.into_iter().zip(&texts).map(|(record, text)| {
         let made = DateTime::parse_from_rfc3339(&record.head.at).ok();
-        Hit {
+        SearchHit {
             score: scores.get(&record.head.id).copied().flatten(),
             passage: passage(text, &places(text, terms), PASSAGE),
             answer: answers.remove(&record.head.id),

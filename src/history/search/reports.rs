@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::fold::assessment::trajectory::alone;
 use crate::handoff::view::growth;
-use crate::handoff::write::Listed;
+use crate::handoff::write::ListedHandoff;
 use crate::history::show::short_commit;
 use crate::render::{format, safe};
 use crate::text::width::{cut, measure};
@@ -32,7 +32,7 @@ const ROOM: usize = 24;
 const GAP: &str = "  ";
 
 /// Their text, a table fitted to `width` columns (`None` cuts nothing), and their JSON.
-pub(crate) fn shown(reports: &[Listed], format: Format, width: Option<usize>) -> (String, Vec<Value>) {
+pub(crate) fn shown(reports: &[ListedHandoff], format: Format, width: Option<usize>) -> (String, Vec<Value>) {
     let rows: Vec<Value> = reports.iter().map(report).collect();
     let text = match format {
         Format::Table => table(reports, width),
@@ -43,7 +43,7 @@ pub(crate) fn shown(reports: &[Listed], format: Format, width: Option<usize>) ->
 }
 
 /// A report as JSON.
-fn report(listed: &Listed) -> Value {
+fn report(listed: &ListedHandoff) -> Value {
     json!({
         "handoff_id": listed.head.id,
         "type": listed.handoff.kind,
@@ -59,7 +59,7 @@ fn report(listed: &Listed) -> Value {
     })
 }
 
-fn grown(listed: &Listed) -> String {
+fn grown(listed: &ListedHandoff) -> String {
     let growth = growth(&listed.handoff);
     match growth {
         Some(_) => format::signed(growth) + &format::only(alone(&listed.handoff.trajectory)),
@@ -67,12 +67,12 @@ fn grown(listed: &Listed) -> String {
     }
 }
 
-fn self_assessed(listed: &Listed) -> String {
+fn self_assessed(listed: &ListedHandoff) -> String {
     listed.handoff.calibration_status.word().to_owned()
 }
 
 /// A report as a section of Markdown.
-fn section(listed: &Listed) -> String {
+fn section(listed: &ListedHandoff) -> String {
     let (head, handoff) = (&listed.head, &listed.handoff);
     let on = short_commit(head.commit.as_deref()).unwrap_or_else(|| "no commit".to_owned());
     let mut text = format!(
@@ -96,7 +96,7 @@ fn section(listed: &Listed) -> String {
 /// A column: its title, what of a report stands in it, and when it gives way to the task: the greatest first, 0 never.
 struct Column {
     title: &'static str,
-    cell: fn(&Listed) -> String,
+    cell: fn(&ListedHandoff) -> String,
     gives_way: u8,
 }
 
@@ -109,7 +109,7 @@ const COLUMNS: [Column; 5] = [
 ];
 
 /// The reports in columns, the task last, and below each what was found. Nothing for no reports.
-fn table(reports: &[Listed], width: Option<usize>) -> String {
+fn table(reports: &[ListedHandoff], width: Option<usize>) -> String {
     if reports.is_empty() {
         return String::new();
     }
@@ -164,14 +164,14 @@ fn fitted(line: &str, width: Option<usize>) -> String {
 mod tests {
     use super::*;
     use empirica_notes::model::handoff::Item;
-    use empirica_notes::model::{Handoff, Head, Id};
+    use empirica_notes::model::{Envelope, Handoff, Id};
 
-    fn listed(ai: &str, task: &str, findings: &[&str]) -> Listed {
+    fn listed(ai: &str, task: &str, findings: &[&str]) -> ListedHandoff {
         let id = Id::parse("01a2004e-a732-738b-ae3d-eb67a874c4a9").expect("an id");
         let at = "2026-03-01T12:00:00.338Z".to_owned();
-        let head = Head { v: 1, id, session: None, ai: ai.to_owned(), at, commit: None, tree: None };
+        let head = Envelope { v: 1, id, session: None, ai: ai.to_owned(), at, commit: None, tree: None };
         let findings = findings.iter().map(|text| Item { id: None, text: (*text).to_owned() }).collect();
-        Listed { head, handoff: Handoff { task: task.to_owned(), findings, ..Handoff::default() } }
+        ListedHandoff { head, handoff: Handoff { task: task.to_owned(), findings, ..Handoff::default() } }
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use crate::history::search::reports;
 use serde_json::{Value, json};
 
-use crate::history::search::like::{About, Alike};
+use crate::history::search::like::{LikeQuery, SimilarSession};
 use crate::history::search::reports::Format;
-use crate::history::search::{Hit, Listing, Outcome};
+use crate::history::search::{SearchHit, SearchOutcome, SearchResults};
 use crate::history::show::short_commit;
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
@@ -41,7 +41,7 @@ fn why(record: &Record) -> Option<&str> {
     }
 }
 
-fn hit_json(hit: &Hit) -> Value {
+fn hit_json(hit: &SearchHit) -> Value {
     let (head, body) = (&hit.record.head, &hit.record.body);
     json!({
         "id": head.id,
@@ -62,11 +62,11 @@ fn hit_json(hit: &Hit) -> Value {
 }
 
 /// The answer, handoffs in that form, for a terminal of `width` columns; `None` when the text goes to none.
-pub fn answer(outcome: &Outcome, format: Format, paint: Paint, width: Option<usize>) -> Answer {
+pub fn answer(outcome: &SearchOutcome, format: Format, paint: Paint, width: Option<usize>) -> Answer {
     let columns = width.unwrap_or(WIDTH).max(20);
     let total_found = outcome.total_found;
     let (json, text, shown, fit) = match &outcome.found {
-        Listing::Hits { hits, widened } => {
+        SearchResults::Hits { hits, widened } => {
             let json = json!({
                 "query": outcome.query,
                 "plan": outcome.plan,
@@ -77,15 +77,15 @@ pub fn answer(outcome: &Outcome, format: Format, paint: Paint, width: Option<usi
             let text = hits.iter().map(|hit| hit_text(hit, outcome.plan, paint, columns)).collect();
             (json, text, hits.len(), "fit")
         }
-        Listing::Handoffs(listed) => {
+        SearchResults::Handoffs(listed) => {
             let (text, rows) = reports::shown(listed, format, width);
             (json!({"reports": rows, "total_found": total_found}), text, listed.len(), "fit")
         }
-        Listing::Alike(about, sessions) => {
+        SearchResults::Similar(about, sessions) => {
             let (kind, id, text) = match about {
-                About::Handoff(id) => ("handoff", Some(id.as_str()), None),
-                About::Session(id) => ("session", Some(id.as_str()), None),
-                About::Text(text) => ("text", None, Some(text.as_str())),
+                LikeQuery::Handoff(id) => ("handoff", Some(id.as_str()), None),
+                LikeQuery::Session(id) => ("session", Some(id.as_str()), None),
+                LikeQuery::Text(text) => ("text", None, Some(text.as_str())),
             };
             let json = json!({
                 "about": {"kind": kind, "id": id, "text": text},
@@ -98,7 +98,7 @@ pub fn answer(outcome: &Outcome, format: Format, paint: Paint, width: Option<usi
     let answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
     let answer = if format == Format::Lines { answer.data() } else { answer.paged() };
     let answer = match outcome.found {
-        Listing::Hits { widened: true, .. } => {
+        SearchResults::Hits { widened: true, .. } => {
             answer.say("Nothing has all these words; this is what has one of them, in any form.")
         }
         _ => answer,
@@ -106,17 +106,17 @@ pub fn answer(outcome: &Outcome, format: Format, paint: Paint, width: Option<usi
     match (&outcome.found, total_found.saturating_sub(shown)) {
         (_, more @ 1..) => answer.hint(format!("{more} more {fit}: --limit {total_found} lists all")),
         _ if shown > 0 => answer,
-        (Listing::Hits { .. }, _) => answer
+        (SearchResults::Hits { .. }, _) => answer
             .say("Nothing was found.")
             .hint("use fewer or other words, or the beginning of one: tok*; log --journal lists all"),
-        (Listing::Handoffs(_), _) => answer.say("No handoff fits."),
-        (Listing::Alike(..), _) => {
+        (SearchResults::Handoffs(_), _) => answer.say("No handoff fits."),
+        (SearchResults::Similar(..), _) => {
             answer.say("No session resembles it.").hint("search without --like finds single words")
         }
     }
 }
 
-fn hit_text(hit: &Hit, plan: bool, paint: Paint, width: usize) -> String {
+fn hit_text(hit: &SearchHit, plan: bool, paint: Paint, width: usize) -> String {
     let (record, head) = (&hit.record, &hit.record.head);
     let failed = plan && matches!(record.body, Body::DeadEnd(_));
     let kind = if failed { "tried and FAILED".to_owned() } else { record.body.kind().replace('_', " ") };
@@ -188,7 +188,7 @@ fn painted(line: &[(String, bool)], paint: Paint) -> String {
     out
 }
 
-fn alike_json(alike: &Alike) -> Value {
+fn alike_json(alike: &SimilarSession) -> Value {
     let handoff = alike.handoff.as_ref().map(|listed| &listed.handoff);
     json!({
         "session_id": alike.session_id,
@@ -207,7 +207,7 @@ fn alike_json(alike: &Alike) -> Value {
     })
 }
 
-fn alike_text(alike: &Alike, width: usize) -> String {
+fn alike_text(alike: &SimilarSession, width: usize) -> String {
     let task = alike.task.as_deref().map_or_else(|| "no task said".to_owned(), safe::line);
     let (name, state) = match (&alike.handoff, alike.active) {
         (Some(listed), _) => {
@@ -225,7 +225,7 @@ fn alike_text(alike: &Alike, width: usize) -> String {
         lines.push(format!("{INDENT}shares: {}", safe::line(&alike.shared.join(", "))));
     }
     lines.extend(alike.findings.iter().take(LINES).map(|text| format!("{INDENT}- {}", safe::line(text))));
-    let failed = |f: &empirica_notes::model::handoff::Failure| {
+    let failed = |f: &empirica_notes::model::handoff::HandoffDeadEnd| {
         format!("{INDENT}- tried and FAILED: {} — {}", safe::line(&f.approach), safe::line(&f.why))
     };
     lines.extend(alike.dead_ends.iter().take(LINES).map(failed));

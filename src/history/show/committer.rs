@@ -1,16 +1,16 @@
 //! Who committed a record, and whether that is who committed the start of its session.
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use empirica_notes::error::Result;
-use empirica_notes::model::{Body, Head, Id, Record, SessionId, Shelf};
-use empirica_notes::store::{Brought, Scan, Wanted};
+use empirica_notes::model::{Body, Envelope, Id, Namespace, Record, SessionId};
+use empirica_notes::store::{LineOrigin, Scan, WantedLine};
 
 /// Who committed one record, and the start of its session.
 #[derive(Debug, Default)]
 #[allow(missing_docs)]
 pub struct Committed {
-    pub by: Option<Brought>,
-    pub start: Option<Brought>,
+    pub by: Option<LineOrigin>,
+    pub start: Option<LineOrigin>,
 }
 
 impl Committed {
@@ -25,13 +25,13 @@ impl Committed {
 #[allow(missing_docs)]
 pub struct Committers {
     /// Each with the number of records, in the order of their first; those that are not known last.
-    pub all: Vec<(Option<Brought>, usize)>,
+    pub all: Vec<(Option<LineOrigin>, usize)>,
     /// The records that another than who committed the session's start committed.
-    pub others: Vec<(Head, &'static str, Brought)>,
+    pub others: Vec<(Envelope, &'static str, LineOrigin)>,
 }
 
 /// Who committed a record.
-pub fn of(context: &Context<'_>, id: &Id, session: Option<&SessionId>) -> Result<Committed> {
+pub fn of(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) -> Result<Committed> {
     let mut scan = context.index()?.ids([id])?;
     let mut start = None;
     if let Some(session) = session {
@@ -40,21 +40,21 @@ pub fn of(context: &Context<'_>, id: &Id, session: Option<&SessionId>) -> Result
         scan.merge(of_session);
     }
     let ids = || [Some(id), start.as_ref()].into_iter().flatten();
-    let wanted: Vec<Wanted> = ids().filter_map(|id| wanted(&scan, id)).collect();
+    let wanted: Vec<WantedLine> = ids().filter_map(|id| wanted(&scan, id)).collect();
     let mut brought = context.store.origins(&wanted)?;
     let start = start.and_then(|start| brought.get(&start).cloned());
     Ok(Committed { by: brought.remove(id), start })
 }
 
 /// Who committed what a session said.
-pub fn of_session(context: &Context<'_>, session: &SessionId) -> Result<Committers> {
+pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<Committers> {
     let scan = context.index()?.session(session)?;
     let own = |record: &&Record| {
-        let follows = record.body.is_aside() || matches!(record.body, Body::Digest(_) | Body::Redacted(_));
+        let follows = record.body.is_meta() || matches!(record.body, Body::Digest(_) | Body::Redacted(_));
         record.head.session.as_ref() == Some(session) && !follows
     };
     let own: Vec<&Record> = scan.records().filter(own).collect();
-    let all: Vec<Wanted> = own.iter().filter_map(|record| wanted(&scan, &record.head.id)).collect();
+    let all: Vec<WantedLine> = own.iter().filter_map(|record| wanted(&scan, &record.head.id)).collect();
     let brought = context.store.origins(&all)?;
     let start = own.iter().find(|record| is_start(record, session)).and_then(|record| brought.get(&record.head.id));
     let mut out = Committers::default();
@@ -82,8 +82,8 @@ fn is_start(record: &Record, session: &SessionId) -> bool {
     matches!(record.body, Body::SessionStart(_)) && record.head.session.as_ref() == Some(session)
 }
 
-fn wanted(scan: &Scan, id: &Id) -> Option<Wanted> {
+fn wanted(scan: &Scan, id: &Id) -> Option<WantedLine> {
     let entry = scan.get(id)?;
-    let shelf = entry.record.body.shelf().unwrap_or(Shelf::Journal);
-    Some(Wanted { id: id.clone(), shelf, line: scan.line(id)?.to_vec(), on: entry.on.clone() })
+    let namespace = entry.record.body.namespace().unwrap_or(Namespace::Journal);
+    Some(WantedLine { id: id.clone(), namespace, line: scan.line(id)?.to_vec(), on: entry.on.clone() })
 }

@@ -5,32 +5,32 @@ pub mod record;
 pub mod trust;
 pub mod view;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::context::names;
-use crate::context::names::Thing;
-use crate::fold::session_state::Gathered;
+use crate::context::names::NamedObject;
+use crate::fold::session_state::SessionRecords;
 use crate::handoff::arrival;
 use crate::handoff::arrival::fold::Arrival;
 use crate::handoff::receive::accept;
-use crate::handoff::receive::accept::Received;
+use crate::handoff::receive::accept::ReceivedHandoff;
 use crate::handoff::sign;
 use crate::handoff::sign::Verification;
-use crate::handoff::write::{Listed, newest, of_session};
+use crate::handoff::write::{ListedHandoff, newest, of_session};
 use crate::history::show::committer::{Committed, Committers};
-use crate::index::HandoffsWanted;
+use crate::index::HandoffQuery;
 use crate::session::lifecycle::gather;
 use empirica_notes::error::{Error, Kind, Result, empirica, text};
 use empirica_notes::git::{Oid, parse_oid};
-use empirica_notes::model::{Body, Id, Record, Shelf};
-use empirica_notes::store::Homes;
+use empirica_notes::model::{Body, Id, Namespace, Record};
+use empirica_notes::store::Placements;
 
 /// What was found.
 #[derive(Debug)]
-pub enum Shown {
+pub enum ShowOutcome {
     /// A handoff, what became of it since, what its receivers said, and who vouches for it.
-    Handoff(Box<Listed>, Box<Arrival>, Received, Box<Trust>),
+    Handoff(Box<ListedHandoff>, Box<Arrival>, ReceivedHandoff, Box<Trust>),
     /// A session; with its handoff in force, when it has one, and who committed what it said.
-    Session(Box<Gathered>, Option<Box<Listed>>, Committers),
+    Session(Box<SessionRecords>, Option<Box<ListedHandoff>>, Committers),
     /// The records at home on a commit.
     Commit {
         /// Its id, hex.
@@ -56,10 +56,10 @@ pub struct Trust {
 /// Finds `given`: a session alias, a handoff's or other record's id, or a revision. Without it, the newest handoff.
 /// Different kinds of the same name are an error unless one is meant exactly. With `verify`, the signatures of the handoff are
 /// checked; nothing else has any.
-pub fn run(context: &Context<'_>, given: Option<&str>, verify: bool) -> Result<(Shown, Vec<String>)> {
+pub fn run(context: &CommandContext<'_>, given: Option<&str>, verify: bool) -> Result<(ShowOutcome, Vec<String>)> {
     let (mut shown, warnings) = found(context, given)?;
     if verify {
-        let Shown::Handoff(listed, _, _, trust) = &mut shown else {
+        let ShowOutcome::Handoff(listed, _, _, trust) = &mut shown else {
             return Err(Error::refused("only a handoff is signed")
                 .reason("what was named is a session, a commit or another record")
                 .suggest("Name a handoff of the list.")
@@ -70,10 +70,10 @@ pub fn run(context: &Context<'_>, given: Option<&str>, verify: bool) -> Result<(
     Ok((shown, warnings))
 }
 
-fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<String>)> {
-    let mut warnings = context.store.settle();
+fn found(context: &CommandContext<'_>, given: Option<&str>) -> Result<(ShowOutcome, Vec<String>)> {
+    let mut warnings = context.store.reconcile();
     let Some(given) = given else {
-        return match newest(&context.index()?, &HandoffsWanted::default())? {
+        return match newest(&context.index()?, &HandoffQuery::default())? {
             Some(listed) => Ok((handoff(context, listed, &mut warnings)?, warnings)),
             None => Err(Error::not_found("no handoff is stored here")
                 .reason("no session has handed over here yet")
@@ -81,12 +81,12 @@ fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Strin
                 .command(empirica("session list"))),
         };
     };
-    let thing = names::thing(context, given, "record", &Shelf::ALL, |_| true);
+    let thing = names::thing(context, given, "record", &Namespace::ALL, |_| true);
     let mut retracted = false;
     let thing = thing.or_else(|error| {
         let record = names::retracted(context, given, error)?;
         retracted = true;
-        Ok::<_, Error>(Thing::Record(Box::new(record)))
+        Ok::<_, Error>(NamedObject::Record(Box::new(record)))
     });
     let as_commit = context.repo.resolve_commit(given);
     let told = |commit: Oid| {
@@ -104,23 +104,23 @@ fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Strin
         (thing, _) => thing,
     };
     let shown = match (thing, as_commit) {
-        (Ok(Thing::Session(named)), _) => {
+        (Ok(NamedObject::Session(named)), _) => {
             let gathered = gather(context, &named.id)?;
             let own = of_session(context, &named.id)?;
             let committers = committer::of_session(context, &named.id)?;
-            Shown::Session(Box::new(gathered), own.map(Box::new), committers)
+            ShowOutcome::Session(Box::new(gathered), own.map(Box::new), committers)
         }
-        (Ok(Thing::Record(record)), _) => match &record.body {
+        (Ok(NamedObject::Record(record)), _) => match &record.body {
             Body::Handoff(_) if !retracted => {
                 let placed = context.index()?.placed(std::slice::from_ref(&record.head.id))?.pop();
                 let Record { head, body: Body::Handoff(written) } = placed.unwrap_or(*record) else {
                     return Err(nothing(given));
                 };
-                handoff(context, Listed { head, handoff: *written }, &mut warnings)?
+                handoff(context, ListedHandoff { head, handoff: *written }, &mut warnings)?
             }
             _ => {
                 let committed = committer::of(context, &record.head.id, record.head.session.as_ref())?;
-                Shown::Record(record, committed, retracted)
+                ShowOutcome::Record(record, committed, retracted)
             }
         },
         (Err(_), Some(commit)) => {
@@ -130,13 +130,13 @@ fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Strin
             let of_handoffs = here.records().filter(|record| matches!(record.body, Body::Handoff(_)));
             let aside = index.aside(of_handoffs.map(|record| &record.head.id))?;
             here.merge(index.naming(&ids, &["attach"])?);
-            let homes = Homes::new(&here);
+            let placements = Placements::new(&here);
             let said = here.entries().filter(|entry| entry.on.contains(&commit));
-            let said = said.filter(|e| !e.record.body.is_aside());
+            let said = said.filter(|e| !e.record.body.is_meta());
             let said = said.filter(|e| !aside.contains(&e.record.head.id));
-            let said = said.filter(|e| homes.of(&context.store, e) == commit);
-            let records = said.map(|e| homes.placed(&context.store, e)).collect();
-            Shown::Commit {
+            let said = said.filter(|e| placements.of(&context.store, e) == commit);
+            let records = said.map(|e| placements.placed(&context.store, e)).collect();
+            ShowOutcome::Commit {
                 subject: context.repo.subject(commit).unwrap_or_default(),
                 commit: commit.to_string(),
                 records,
@@ -149,14 +149,14 @@ fn found(context: &Context<'_>, given: Option<&str>) -> Result<(Shown, Vec<Strin
 }
 
 /// A handoff with what became of it and who took it up.
-fn handoff(context: &Context<'_>, listed: Listed, warnings: &mut Vec<String>) -> Result<Shown> {
+fn handoff(context: &CommandContext<'_>, listed: ListedHandoff, warnings: &mut Vec<String>) -> Result<ShowOutcome> {
     let (arrivals, troubles) = arrival::of(context, &[&listed])?;
     warnings.extend(troubles);
     let arrival = arrivals.into_iter().next().ok_or_else(|| nothing(listed.head.id.short()))?;
     let received = accept::of(context, &listed.head.id)?;
     let committed = committer::of(context, &listed.head.id, listed.head.session.as_ref())?;
     let trust = Trust { committed, verification: None };
-    Ok(Shown::Handoff(Box::new(listed), Box::new(arrival), received, Box::new(trust)))
+    Ok(ShowOutcome::Handoff(Box::new(listed), Box::new(arrival), received, Box::new(trust)))
 }
 
 fn nothing(given: &str) -> Error {

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::handoff::sign::{Checked, Outcome, State, Verification};
+use crate::handoff::sign::{CheckedSignature, SignOutcome, SignatureState, Verification};
 use crate::history::show::committer::{Committed, Committers};
 use crate::render::answer::Answer;
 use crate::render::safe;
 use empirica_notes::error::{Error, empirica};
 use empirica_notes::model::Id;
-use empirica_notes::store::Brought;
+use empirica_notes::store::LineOrigin;
 
-fn name(by: &Brought) -> String {
+fn name(by: &LineOrigin) -> String {
     safe::words(&format!("{} <{}>", by.name, by.email)).replace("\\<", "<")
 }
 
@@ -20,7 +20,7 @@ fn name(by: &Brought) -> String {
 #[derive(Serialize, JsonSchema)]
 pub struct CommittedView<'a> {
     /// Who brought it into the notes; null when that is not known.
-    committed_by: Option<&'a Brought>,
+    committed_by: Option<&'a LineOrigin>,
     /// Whether it is known that another than who committed the start of its session committed it.
     committed_by_other: bool,
 }
@@ -68,7 +68,7 @@ struct StrangeView<'a> {
     /// Its agent, as claimed.
     ai_id: &'a str,
     /// Who committed it.
-    committed_by: &'a Brought,
+    committed_by: &'a LineOrigin,
 }
 
 /// Adds to the answer about a session who committed what it said; in the text only where these are several.
@@ -91,7 +91,7 @@ pub fn session(answer: Answer, committers: &Committers) -> Answer {
 }
 
 /// The answer of `handoff sign`.
-pub fn signed(outcome: &Outcome) -> Answer {
+pub fn signed(outcome: &SignOutcome) -> Answer {
     Answer::new(json!({"handoff_id": outcome.of, "signature_id": outcome.signature_id, "sha256": outcome.sha256}))
         .text(format!("{}\n", outcome.signature_id.short()))
         .say(format!("Signed handoff {}.", outcome.of.short()))
@@ -102,7 +102,7 @@ pub fn signed(outcome: &Outcome) -> Answer {
 /// Adds to the answer of `show` what the signatures are worth, under `verification` and as the end of the text. It fails unless one is
 /// good.
 pub fn verified(mut answer: Answer, verification: &Verification) -> Answer {
-    let one = |checked: &Checked| {
+    let one = |checked: &CheckedSignature| {
         json!({
             "signature_id": checked.head.id, "ai_id": checked.head.ai, "timestamp": checked.head.at,
             "state": checked.state.name(), "signer": checked.git.signer, "key": checked.git.key,
@@ -114,14 +114,14 @@ pub fn verified(mut answer: Answer, verification: &Verification) -> Answer {
     for checked in &verification.signatures {
         answer.text.push_str(&format!("\nSignature {}: {}\n", checked.head.id.short(), told(checked)));
     }
-    if verification.state != State::Good {
+    if verification.state != SignatureState::Good {
         let id = verification.of.short();
         let error = Error::refused(format!("the handoff {id} has no good signature")).reason(reason(verification));
         answer.failed = Some(match verification.state {
-            State::UnknownKey => error
+            SignatureState::UnknownKey => error
                 .suggest("If you know the key, tell git so: import it, or add it to the file of allowed signers.")
                 .command("git config --get gpg.ssh.allowedSignersFile || true"),
-            State::Unsigned => {
+            SignatureState::Unsigned => {
                 error.suggest("Who made it can sign it still.").command(empirica("handoff sign").arg(id))
             }
             _ => {
@@ -132,21 +132,21 @@ pub fn verified(mut answer: Answer, verification: &Verification) -> Answer {
     answer
 }
 
-fn told(checked: &Checked) -> String {
+fn told(checked: &CheckedSignature) -> String {
     let signer = checked.git.signer.as_ref().map(|signer| format!(" by {}", safe::words(signer)));
     let key = checked.git.fingerprint.as_ref().or(checked.git.key.as_ref());
     let key = key.map(|key| format!(", key {}", safe::words(key)));
     format!("{}{}{}", meaning(checked.state), signer.unwrap_or_default(), key.unwrap_or_default())
 }
 
-fn meaning(state: State) -> &'static str {
+fn meaning(state: SignatureState) -> &'static str {
     match state {
-        State::Good => "good",
-        State::UnknownKey => "its key is not known or not trusted here",
-        State::Expired => "it or its key has expired or was revoked",
-        State::OtherText => "it is of another text than this handoff as it is stored",
-        State::Bad => "bad: it does not fit what it signs",
-        State::Unsigned => "there is none",
+        SignatureState::Good => "good",
+        SignatureState::UnknownKey => "its key is not known or not trusted here",
+        SignatureState::Expired => "it or its key has expired or was revoked",
+        SignatureState::OtherText => "it is of another text than this handoff as it is stored",
+        SignatureState::Bad => "bad: it does not fit what it signs",
+        SignatureState::Unsigned => "there is none",
     }
 }
 

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::handoff::view::{compact, json_of, markdown, template};
-use crate::handoff::write::Listed;
+use crate::handoff::write::ListedHandoff;
 use crate::handoff::{arrival, receive};
-use crate::history::show::Shown;
+use crate::history::show::ShowOutcome;
 use crate::history::show::{record, trust};
 use crate::render::answer::Answer;
 use crate::render::template::Templates;
@@ -24,8 +24,8 @@ pub enum Format {
 }
 
 /// The answer of `show`. `compact` is for handoffs only; a session's is that of its handoff.
-pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
-    let one = |listed: &Listed, terminal: &mut Templates| -> Result<Answer> {
+pub fn shown(shown: &ShowOutcome, format: Format, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
+    let one = |listed: &ListedHandoff, terminal: &mut Templates| -> Result<Answer> {
         let record = Record { head: listed.head.clone(), body: Body::Handoff(Box::new(listed.handoff.clone())) };
         let json = json_of(&listed.head, &listed.handoff);
         Ok(match format {
@@ -42,7 +42,7 @@ pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mu
         })
     };
     match (shown, format) {
-        (Shown::Handoff(listed, arrival, received, vouched), _) => {
+        (ShowOutcome::Handoff(listed, arrival, received, vouched), _) => {
             let answer = one(listed, terminal)?.warn(warnings);
             // the user's own template says what the user wants
             let is_ours = terminal.is_built_in(template(&listed.handoff));
@@ -60,12 +60,12 @@ pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mu
                 }
             })
         }
-        (Shown::Session(_, Some(listed), _), Format::Compact) => Ok(one(listed, terminal)?.warn(warnings)),
-        (Shown::Session(_, None, _), Format::Compact) => Err(no_compact("the session has no handoff")),
-        (Shown::Session(gathered, _, committers), _) => {
+        (ShowOutcome::Session(_, Some(listed), _), Format::Compact) => Ok(one(listed, terminal)?.warn(warnings)),
+        (ShowOutcome::Session(_, None, _), Format::Compact) => Err(no_compact("the session has no handoff")),
+        (ShowOutcome::Session(gathered, _, committers), _) => {
             as_text(trust::session(session::view::show(gathered, warnings, terminal)?, committers), format)
         }
-        (Shown::Record(record, committed, retracted), Format::Markdown | Format::Json) => {
+        (ShowOutcome::Record(record, committed, retracted), Format::Markdown | Format::Json) => {
             let mut answer = trust::committed(record::shown(record, warnings), committed, true);
             if *retracted {
                 answer.json.insert("retracted".to_owned(), json!(true));
@@ -73,7 +73,7 @@ pub fn shown(shown: &Shown, format: Format, warnings: Vec<String>, terminal: &mu
             }
             as_text(answer, format)
         }
-        (Shown::Commit { commit, subject, records }, Format::Markdown | Format::Json) => {
+        (ShowOutcome::Commit { commit, subject, records }, Format::Markdown | Format::Json) => {
             as_text(commit_answer(commit, subject, records, warnings, terminal)?, format)
         }
         _ => Err(no_compact("only a handoff has a compact form")),

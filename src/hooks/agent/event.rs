@@ -17,7 +17,7 @@ const FAULT: usize = 2_000;
 
 /// How a session began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum StartSource {
     /// Anew.
     Startup,
     /// It goes on.
@@ -28,9 +28,9 @@ pub enum Source {
 
 /// What an event is about, whatever the agent calls it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum HookKind {
     /// A session begins, or goes on.
-    Begins(Source),
+    Begins(StartSource),
     /// The user says something.
     Prompt,
     /// The context is about to be compacted.
@@ -57,13 +57,13 @@ pub enum Event {
 
 /// What an agent told a hook.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct HookEvent {
     /// The agent.
     pub agent: Agent,
     /// The event, as the agent calls it.
     pub name: String,
     /// What it is about.
-    pub event: Event,
+    pub event: HookKind,
     /// The id of the session, as the agent has it; `None` when it did not say.
     pub session: Option<String>,
     /// The folder the agent works in; `None` when it did not say.
@@ -79,22 +79,22 @@ fn text(payload: &Value, keys: &[&str]) -> Option<String> {
 }
 
 /// The event of a name. Agents write them in their own ways: `SessionStart`, `sessionStart`, `session.created`.
-fn event(agent: Agent, name: &str, payload: &Value) -> Option<Event> {
+fn event(agent: Agent, name: &str, payload: &Value) -> Option<HookKind> {
     let bare: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     Some(match bare.as_str() {
-        "sessionstart" | "sessioncreated" => Event::Begins(match text(payload, &["source"]).as_deref() {
-            Some("resume") => Source::Resume,
-            Some("compact") => Source::Compact,
-            _ => Source::Startup,
+        "sessionstart" | "sessioncreated" => HookKind::Begins(match text(payload, &["source"]).as_deref() {
+            Some("resume") => StartSource::Resume,
+            Some("compact") => StartSource::Compact,
+            _ => StartSource::Startup,
         }),
         "userpromptsubmit" | "userpromptsubmitted" | "beforeagent" | "beforesubmitprompt" | "chatmessage" => {
-            Event::Prompt
+            HookKind::Prompt
         }
-        "precompact" | "precompress" | "sessioncompacting" | "experimentalsessioncompacting" => Event::Compacts,
-        "postcompact" | "sessioncompacted" => Event::Compacted,
-        "stop" | "agentstop" | "afteragent" | "sessionidle" => Event::Stops,
+        "precompact" | "precompress" | "sessioncompacting" | "experimentalsessioncompacting" => HookKind::Compacts,
+        "postcompact" | "sessioncompacted" => HookKind::Compacted,
+        "stop" | "agentstop" | "afteragent" | "sessionidle" => HookKind::Stops,
         "sessionend" | "sessiondeleted" | "dispose" => {
-            Event::Ends { reason: text(payload, &["reason"]).unwrap_or_default() }
+            HookKind::Ends { reason: text(payload, &["reason"]).unwrap_or_default() }
         }
         // of the parts of a message only tools that failed are told
         "posttoolusefailure" | "messagepartupdated" => failed(agent, payload, true),
@@ -104,7 +104,7 @@ fn event(agent: Agent, name: &str, payload: &Value) -> Option<Event> {
 }
 
 /// Whether a tool failed, and how. `surely` for events that only tell of failures.
-fn failed(agent: Agent, payload: &Value, surely: bool) -> Event {
+fn failed(agent: Agent, payload: &Value, surely: bool) -> HookKind {
     let tool = text(payload, &["tool_name", "toolName", "tool"]).unwrap_or_else(|| "tool".to_owned());
     let interrupted = payload.get("is_interrupt").and_then(Value::as_bool).unwrap_or(false);
     let response = payload.get("tool_response").or_else(|| payload.get("tool_output")).unwrap_or(&Value::Null);
@@ -114,14 +114,14 @@ fn failed(agent: Agent, payload: &Value, surely: bool) -> Event {
         .or_else(|| response.get("error").and_then(|error| text(error, &["message"])))
         .or_else(|| exited(response));
     let Some(category) = category(agent, &tool).filter(|_| !interrupted && (surely || said.is_some())) else {
-        return Event::Nothing;
+        return HookKind::Nothing;
     };
     let said = said.unwrap_or_default();
     let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("failed");
     let line: String = line.chars().take(FAULT).collect();
     // it stands before the line
     let tool: String = tool.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NAME).collect();
-    Event::Failed { category, text: format!("{tool}: {line}") }
+    HookKind::Failed { category, text: format!("{tool}: {line}") }
 }
 
 /// What a shell's answer says of an exit code other than 0, where only the text has it.
@@ -179,19 +179,19 @@ const KEYS: [&str; 20] = [
 ];
 
 /// A payload with what is read of it.
-struct Payload(Value);
+struct EventPayload(Value);
 
-impl<'de> serde::Deserialize<'de> for Payload {
+impl<'de> serde::Deserialize<'de> for EventPayload {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Keys;
         impl<'de> serde::de::Visitor<'de> for Keys {
-            type Value = Payload;
+            type Value = EventPayload;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Payload, A::Error> {
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<EventPayload, A::Error> {
                 let mut out = serde_json::Map::new();
                 while let Some(key) = map.next_key::<String>()? {
                     if KEYS.contains(&key.as_str()) {
@@ -202,7 +202,7 @@ impl<'de> serde::Deserialize<'de> for Payload {
                         map.next_value::<serde::de::IgnoredAny>()?;
                     }
                 }
-                Ok(Payload(Value::Object(out)))
+                Ok(EventPayload(Value::Object(out)))
             }
         }
         deserializer.deserialize_map(Keys)
@@ -213,17 +213,17 @@ impl<'de> serde::Deserialize<'de> for Payload {
 /// none, or no object.
 pub fn payload(input: impl std::io::Read) -> serde_json::Result<Value> {
     let input = std::io::BufReader::with_capacity(1 << 16, input);
-    let mut documents = serde_json::Deserializer::from_reader(input).into_iter::<Payload>();
+    let mut documents = serde_json::Deserializer::from_reader(input).into_iter::<EventPayload>();
     let none = || serde::de::Error::custom("there is no document");
     documents.next().unwrap_or_else(|| Err(none())).map(|payload| payload.0)
 }
 
 /// Reads what an agent told. `None` for an event that nobody knows.
-pub fn read(agent: Agent, name: &str, payload: &Value) -> Option<Told> {
+pub fn read(agent: Agent, name: &str, payload: &Value) -> Option<HookEvent> {
     let event = event(agent, name, payload)?;
     let roots = payload.get("workspace_roots").and_then(|roots| roots.get(0)).and_then(Value::as_str);
     let folder = roots.map(str::to_owned).or_else(|| text(payload, &["cwd", "directory"])).map(PathBuf::from);
-    Some(Told {
+    Some(HookEvent {
         agent,
         name: name.to_owned(),
         event,
@@ -234,9 +234,9 @@ pub fn read(agent: Agent, name: &str, payload: &Value) -> Option<Told> {
 }
 
 /// The answer that puts a text before the agent's model; `None` where the agent has no place for one.
-pub fn answer(told: &Told, context: &str) -> Option<Value> {
-    let has_place = matches!(told.event, Event::Begins(_) | Event::Prompt)
-        || (told.agent == Agent::OpenCode && matches!(told.event, Event::Compacted));
+pub fn answer(told: &HookEvent, context: &str) -> Option<Value> {
+    let has_place = matches!(told.event, HookKind::Begins(_) | HookKind::Prompt)
+        || (told.agent == Agent::OpenCode && matches!(told.event, HookKind::Compacted));
     if !has_place || context.is_empty() {
         return None;
     }
@@ -249,7 +249,7 @@ pub fn answer(told: &Told, context: &str) -> Option<Value> {
             }
             json!({"hookSpecificOutput": {"hookEventName": told.name, "additionalContext": context}})
         }
-        Agent::Cursor if told.event == Event::Prompt => json!({"continue": true, "additional_context": context}),
+        Agent::Cursor if told.event == HookKind::Prompt => json!({"continue": true, "additional_context": context}),
         Agent::Cursor => json!({"additional_context": context}),
         // what OpenCode is told is read by our own plugin
         Agent::Copilot | Agent::OpenCode => json!({"additionalContext": context}),
@@ -260,7 +260,7 @@ pub fn answer(told: &Told, context: &str) -> Option<Value> {
 mod tests {
     use super::*;
 
-    fn told(agent: Agent, name: &str, payload: Value) -> Told {
+    fn told(agent: Agent, name: &str, payload: Value) -> HookEvent {
         read(agent, name, &payload).expect("a known event")
     }
 
@@ -292,7 +292,7 @@ mod tests {
     fn what_each_agent_says_of_its_session_is_read() {
         let claude = json!({"session_id": "a", "cwd": "/x", "transcript_path": "/t", "source": "compact"});
         let claude = told(Agent::ClaudeCode, "SessionStart", claude);
-        assert_eq!(claude.event, Event::Begins(Source::Compact));
+        assert_eq!(claude.event, HookKind::Begins(StartSource::Compact));
         assert_eq!((claude.session.as_deref(), claude.folder), (Some("a"), Some("/x".into())));
         let cursor = json!({"conversation_id": "c", "workspace_roots": ["/w"], "transcript_path": null});
         let cursor = told(Agent::Cursor, "stop", cursor);
@@ -316,16 +316,16 @@ mod tests {
     #[test]
     fn failures_are_told_from_what_worked() {
         let of = |agent, name, payload| told(agent, name, payload).event;
-        let fault = |category, text: &str| Event::Failed { category, text: text.to_owned() };
+        let fault = |category, text: &str| HookKind::Failed { category, text: text.to_owned() };
         let claude = json!({"tool_name": "Bash", "error": "\nExit code 1\nmore"});
         assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", claude), fault("shell", "Bash: Exit code 1"));
         let stopped = json!({"tool_name": "Bash", "error": "x", "is_interrupt": true});
-        assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", stopped), Event::Nothing);
+        assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", stopped), HookKind::Nothing);
         let gemini =
             json!({"tool_name": "run_shell_command", "tool_response": {"llmContent": "Output: x\nExit Code: 2"}});
         assert_eq!(of(Agent::Gemini, "AfterTool", gemini), fault("shell", "run_shell_command: Exit Code: 2"));
         let worked = json!({"tool_name": "run_shell_command", "tool_response": {"llmContent": "Exit Code: 0"}});
-        assert_eq!(of(Agent::Gemini, "AfterTool", worked), Event::Nothing);
+        assert_eq!(of(Agent::Gemini, "AfterTool", worked), HookKind::Nothing);
         let gemini = json!({"tool_name": "replace", "tool_response": {"error": {"message": "no match"}}});
         assert_eq!(of(Agent::Gemini, "AfterTool", gemini), fault("edit", "replace: no match"));
         let cursor = json!({"tool_name": "Shell", "error_message": "boom", "failure_type": "error"});
@@ -334,14 +334,14 @@ mod tests {
         assert_eq!(of(Agent::Codex, "PostToolUse", codex), fault("shell", "Bash: Process exited with code 3"));
         assert_eq!(
             of(Agent::Codex, "PostToolUse", json!({"tool_name": "Bash", "tool_response": "fine"})),
-            Event::Nothing
+            HookKind::Nothing
         );
         let nameless = told(Agent::Copilot, "postToolUseFailure", json!({})).event;
         assert_eq!(nameless, fault("mcp", "tool: failed"));
         let lines = json!({"tool_name": "a\n b", "error": "boom"});
         assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", lines), fault("mcp", "a b: boom"));
         let plan = json!({"tool_name": "TodoWrite", "error": "x"});
-        assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", plan), Event::Nothing);
+        assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", plan), HookKind::Nothing);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use crate::checkpoint::compaction;
 use crate::handoff::arrival;
 use crate::handoff::arrival::fold::remaining;
 use crate::handoff::pack::Detail;
-use crate::hooks::agent::{Inject, Start};
-use crate::render::budget::{Form, LEAST, List, Order, Press, keep, most, ordered, press};
+use crate::hooks::agent::{Injection, SessionBrief};
+use crate::render::budget::{BudgetList, LEAST, Order, OutputForm, Press, keep, most, ordered, press};
 use crate::render::safe;
 use crate::render::template::Templates;
 use crate::session::bootstrap::sections;
@@ -15,14 +15,15 @@ use crate::session::{bootstrap, resume};
 use empirica_notes::error::{Result, empirica};
 
 /// The text; empty when there is nothing to say.
-pub fn text(inject: &Inject, templates: &mut Templates) -> Result<String> {
+pub fn text(inject: &Injection, templates: &mut Templates) -> Result<String> {
     Ok(match inject {
-        Inject::Start(start) => begun(start, templates)?,
-        Inject::Compacted(taken, outcome, gate) => {
-            let block = compaction::view::answer(taken, outcome, compaction::view::BUDGET, Form::Text, templates)?.text;
+        Injection::Session(start) => begun(start, templates)?,
+        Injection::Compacted(taken, outcome, gate) => {
+            let block =
+                compaction::view::answer(taken, outcome, compaction::view::BUDGET, OutputForm::Text, templates)?.text;
             format!("git empirica: session {} goes on.\n{}\n{block}", taken.session_id, drift(gate))
         }
-        Inject::Unsafe(id, gate) => format!(
+        Injection::Unsafe(id, gate) => format!(
             "git empirica: the last CHECK of session {id} was not safe to act on. {}\nBefore acting: what really changed is logged as \
              findings or evidence, and another CHECK is made.\n",
             drift(gate).trim_end()
@@ -32,7 +33,7 @@ pub fn text(inject: &Inject, templates: &mut Templates) -> Result<String> {
 
 /// What a session begins with: as much of the most useful as its budget has room for, and how much there is beside it. Empty when there
 /// is nothing.
-fn begun(start: &Start, templates: &mut Templates) -> Result<String> {
+fn begun(start: &SessionBrief, templates: &mut Templates) -> Result<String> {
     let steps = start.handed.iter().flat_map(|(listed, arrival)| remaining(&listed.handoff, arrival).next_steps);
     let mut lists = sections::start(&start.project.overview, steps.collect());
     let has_moved = start.gate.as_ref().is_some_and(|gate| !drift(gate).is_empty());
@@ -52,13 +53,13 @@ fn begun(start: &Start, templates: &mut Templates) -> Result<String> {
     let attempt = |kept: &[Order]| {
         let mut shown = lists.clone();
         keep(&mut shown, kept);
-        let less = press(&mut shown, Press::Texts((room / 16).max(24)), Form::Text);
+        let less = press(&mut shown, Press::Texts((room / 16).max(24)), OutputForm::Text);
         Ok(Some(assembled(start, &shown, less, &command)).filter(fits))
     };
     Ok(most(&ordered(&lists), 0, attempt)?.unwrap_or_default())
 }
 
-fn assembled(start: &Start, lists: &[List], shortened: bool, command: &str) -> String {
+fn assembled(start: &SessionBrief, lists: &[BudgetList], shortened: bool, command: &str) -> String {
     let word = if start.gate.is_some() { "goes on" } else { "has begun" };
     let mut out = format!("git empirica: session {} {word}.\n", start.session.short());
     out.extend(start.gate.as_ref().map(drift));
@@ -66,7 +67,7 @@ fn assembled(start: &Start, lists: &[List], shortened: bool, command: &str) -> S
         let (ai, id) = (sections::name(&listed.head.ai), listed.head.id.short());
         let task = safe::words(&resume::view::shortened(&listed.handoff.task));
         out.push_str(&format!("Last handed over by {ai}: {task} ({})\n", empirica("show").arg(id)));
-        arrival::view::packed(arrival, Detail::Summary, Press::Musts(24, 16), Form::Text).text
+        arrival::view::packed(arrival, Detail::Summary, Press::Musts(24, 16), OutputForm::Text).text
     });
     let mut left = Vec::new();
     for list in lists {

@@ -7,16 +7,16 @@ pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::Context;
-use crate::context::stored::Stored;
-use crate::import::python::convert::{Line, Original, PREFIXES, Refused};
+use crate::context::CommandContext;
+use crate::context::stored::StoreReport;
+use crate::import::python::convert::{ConvertedLine, Original, PREFIXES, Unreadable};
 use crate::import::python::nearest::Nearest;
-use crate::import::python::originals::{Given, Originals};
+use crate::import::python::originals::{NewRecord, Originals};
 use empirica_notes::error::Result;
 use empirica_notes::git::notes::foreign;
 use empirica_notes::git::{Oid, parse_oid};
-use empirica_notes::model::{Body, SessionId, Shelf};
-use empirica_notes::store::{Storage, Waiting};
+use empirica_notes::model::{Body, Namespace, SessionId};
+use empirica_notes::store::{PendingRecord, Storage};
 use empirica_secrets::Replaced;
 
 /// Refs of the Python tool's hooks: they hold nothing that an agent said.
@@ -24,7 +24,7 @@ const ASIDE: [&str; 2] = ["refs/notes/breadcrumbs", "refs/notes/empirica-precomp
 
 /// Something that stands on a commit that is not here, and where it is found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moved {
+pub struct MovedNote {
     /// The ref it comes from.
     pub name: String,
     /// The commit it annotates.
@@ -35,7 +35,7 @@ pub struct Moved {
 
 /// What an import came to.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct PythonOutcome {
     /// Nothing was stored.
     pub dry_run: bool,
     /// How many refs of the Python tool there are.
@@ -57,18 +57,18 @@ pub struct Outcome {
     /// The new ones by kind.
     pub kinds: BTreeMap<Option<String>, usize>,
     /// What stands on commits that are not here.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<MovedNote>,
     /// What was not understood.
-    pub not_understood: Vec<Refused>,
+    pub not_understood: Vec<Unreadable>,
     /// How many secrets were replaced in new and known records; `None` when `empirica.redact` is off.
     pub secrets: Option<usize>,
     /// What storing left to say.
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
 /// Imports. `told` hears how many refs are read, then how many notes are written, of how many.
-pub fn run(context: &Context<'_>, dry_run: bool, told: &mut dyn FnMut(usize, usize)) -> Result<Outcome> {
-    let mut outcome = Outcome { dry_run, ..Default::default() };
+pub fn run(context: &CommandContext<'_>, dry_run: bool, told: &mut dyn FnMut(usize, usize)) -> Result<PythonOutcome> {
+    let mut outcome = PythonOutcome { dry_run, ..Default::default() };
     let originals = read(context, &mut outcome, told)?;
     outcome.originals = originals.len();
     let converted = convert::convert(&originals);
@@ -78,7 +78,7 @@ pub fn run(context: &Context<'_>, dry_run: bool, told: &mut dyn FnMut(usize, usi
     outcome.not_understood.extend(converted.refused);
     outcome.not_understood.sort();
     if !dry_run && !converted.lines.is_empty() {
-        outcome.stored.warnings = context.store.settle();
+        outcome.stored.warnings = context.store.reconcile();
     }
     let here = Originals { store: &context.store };
     let mut redacted = Vec::new();
@@ -91,9 +91,9 @@ pub fn run(context: &Context<'_>, dry_run: bool, told: &mut dyn FnMut(usize, usi
         if begins(&line.body) && line.head.session.as_ref().is_some_and(|session| native.contains(session)) {
             continue;
         }
-        let shelf = line.body.shelf().unwrap_or(Shelf::Journal);
+        let namespace = line.body.namespace().unwrap_or(Namespace::Journal);
         let stored = here.foreign_line(&line.head, &line.body, line.foreign.clone(), &mut redacted)?;
-        given.push(Given { line: line.clone(), waiting: Waiting { shelf, on, line: stored } });
+        given.push(NewRecord { line: line.clone(), waiting: PendingRecord { namespace, on, line: stored } });
     }
     let survey = here.survey(given, &mut redacted)?;
     outcome.new = survey.new.values().sum();
@@ -114,8 +114,8 @@ pub fn run(context: &Context<'_>, dry_run: bool, told: &mut dyn FnMut(usize, usi
 }
 
 /// The sessions that no import began.
-fn native(context: &Context<'_>) -> Result<BTreeSet<SessionId>> {
-    let journal = context.store.scan(Shelf::Journal)?;
+fn native(context: &CommandContext<'_>) -> Result<BTreeSet<SessionId>> {
+    let journal = context.store.scan(Namespace::Journal)?;
     let native = journal.records().filter(|record| match &record.body {
         Body::SessionStart(start) => start.worktree != convert::PLACE,
         _ => false,
@@ -124,7 +124,11 @@ fn native(context: &Context<'_>) -> Result<BTreeSet<SessionId>> {
 }
 
 /// All payloads of the Python tool. What holds none is said.
-fn read(context: &Context<'_>, outcome: &mut Outcome, told: &mut dyn FnMut(usize, usize)) -> Result<Vec<Original>> {
+fn read(
+    context: &CommandContext<'_>,
+    outcome: &mut PythonOutcome,
+    told: &mut dyn FnMut(usize, usize),
+) -> Result<Vec<Original>> {
     let mut refs = Vec::new();
     for prefix in PREFIXES {
         refs.extend(context.repo.list_refs(prefix)?.into_iter().filter(|(name, _)| !convert::is_ours(name)));
@@ -134,7 +138,7 @@ fn read(context: &Context<'_>, outcome: &mut Outcome, told: &mut dyn FnMut(usize
     for (at, (name, tip)) in refs.iter().enumerate() {
         let found = foreign::read(context.repo, *tip)?;
         let mut refuse = |reason: &str| {
-            outcome.not_understood.push(Refused { name: name.clone(), reason: reason.to_owned() });
+            outcome.not_understood.push(Unreadable { name: name.clone(), reason: reason.to_owned() });
         };
         match (found.readable, found.notes.is_empty()) {
             (false, _) => refuse("its notes cannot be read here"),
@@ -155,15 +159,20 @@ fn read(context: &Context<'_>, outcome: &mut Outcome, told: &mut dyn FnMut(usize
     for name in ASIDE {
         if context.repo.find_ref(name)?.is_some() {
             let reason = "it holds what hooks of the Python tool noted for themselves".to_owned();
-            outcome.not_understood.push(Refused { name: name.to_owned(), reason });
+            outcome.not_understood.push(Unreadable { name: name.to_owned(), reason });
         }
     }
     Ok(out)
 }
 
 /// Copies for what stands on commits that are not here, so that it is found; says of each where.
-fn moved(context: &Context<'_>, lines: &[Line], given: &[Waiting], outcome: &mut Outcome) -> Result<Vec<Waiting>> {
-    let mut missing: BTreeMap<Oid, Vec<&Waiting>> = BTreeMap::new();
+fn moved(
+    context: &CommandContext<'_>,
+    lines: &[ConvertedLine],
+    given: &[PendingRecord],
+    outcome: &mut PythonOutcome,
+) -> Result<Vec<PendingRecord>> {
+    let mut missing: BTreeMap<Oid, Vec<&PendingRecord>> = BTreeMap::new();
     for waiting in given.iter().filter(|waiting| !context.repo.has_object(waiting.on)) {
         missing.entry(waiting.on).or_default().push(waiting);
     }
@@ -178,11 +187,11 @@ fn moved(context: &Context<'_>, lines: &[Line], given: &[Waiting], outcome: &mut
         let to = attached.values().next().copied().or_else(|| nearest.to(from));
         places.insert(from, to);
         let Some(to) = to else { continue };
-        let is_new = |waiting: &&Waiting| {
+        let is_new = |waiting: &&PendingRecord| {
             let id = empirica_notes::format::lines::id(&waiting.line);
             id.is_none_or(|id| attached.keys().all(|known| known.as_str() != id))
         };
-        let new: Vec<&Waiting> = waiting.into_iter().filter(is_new).collect();
+        let new: Vec<&PendingRecord> = waiting.into_iter().filter(is_new).collect();
         out.extend(Originals { store: &context.store }.copies(&new, to, &convert::derived_id)?);
     }
     let mut moved = BTreeSet::new();
@@ -192,7 +201,7 @@ fn moved(context: &Context<'_>, lines: &[Line], given: &[Waiting], outcome: &mut
         if let (Some(commit), Some(name)) = (commit, name)
             && let Some(to) = places.get(&commit)
         {
-            moved.insert(Moved { name: name.to_owned(), commit, to: *to });
+            moved.insert(MovedNote { name: name.to_owned(), commit, to: *to });
         }
     }
     outcome.moved = moved.into_iter().collect();
@@ -200,7 +209,7 @@ fn moved(context: &Context<'_>, lines: &[Line], given: &[Waiting], outcome: &mut
 }
 
 /// Says which secrets were replaced, each field and rule once.
-fn tell_secrets(redacted: &[Replaced], stored: &mut Stored) {
+fn tell_secrets(redacted: &[Replaced], stored: &mut StoreReport) {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for replaced in redacted {
         let known = counts.entry((&replaced.field, replaced.rule)).or_default();

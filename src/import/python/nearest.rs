@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::context::Context;
-use crate::import::python::convert::Line;
+use crate::context::CommandContext;
+use crate::import::python::convert::ConvertedLine;
 use empirica_notes::error::Result;
 use empirica_notes::git::notes::foreign;
-use empirica_notes::git::rewrites::{Fate, Sought, find};
+use empirica_notes::git::rewrites::{CommitFate, LostCommit, find};
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::SessionId;
 
@@ -23,13 +23,17 @@ pub struct Nearest<'l> {
 
 impl<'l> Nearest<'l> {
     /// Finds out what there is to choose from.
-    pub fn new(context: &Context<'_>, lines: &'l [Line], missing: impl Iterator<Item = Oid>) -> Result<Self> {
+    pub fn new(
+        context: &CommandContext<'_>,
+        lines: &'l [ConvertedLine],
+        missing: impl Iterator<Item = Oid>,
+    ) -> Result<Self> {
         let history = foreign::dated_history(context.repo);
-        let missing: BTreeMap<Oid, Sought> = missing.map(|id| (id, Sought::default())).collect();
+        let missing: BTreeMap<Oid, LostCommit> = missing.map(|id| (id, LostCommit::default())).collect();
         let mut replaced = BTreeMap::new();
         if !history.is_empty() {
             for (id, fate) in find(context.repo, &missing)?.fates {
-                if let Fate::Replaced(_, to) = fate
+                if let CommitFate::Replaced(_, to) = fate
                     && let [only] = to.as_slice()
                 {
                     replaced.insert(id, *only);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::import::python::Outcome;
+use crate::import::python::PythonOutcome;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use empirica_notes::error::{empirica, text};
@@ -11,7 +11,7 @@ use empirica_notes::error::{empirica, text};
 const LISTED: usize = 20;
 
 /// The answer.
-pub fn imported(outcome: &Outcome) -> Answer {
+pub fn imported(outcome: &PythonOutcome) -> Answer {
     let kinds: Vec<Value> = outcome.kinds.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
     let from: Vec<Value> = outcome.from.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
     let moved = outcome.moved.iter().map(
@@ -58,7 +58,7 @@ pub fn imported(outcome: &Outcome) -> Answer {
     }
 }
 
-fn text(outcome: &Outcome) -> String {
+fn text(outcome: &PythonOutcome) -> String {
     if outcome.refs == 0 && outcome.not_understood.is_empty() {
         return "There are no notes of the Python tool here.\n".to_owned();
     }

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use rusqlite::ToSql;
 
-use crate::index::{Fault, Index, query, schema};
+use crate::index::{Index, IndexError, query, schema};
 use empirica_notes::error::Result;
 use empirica_notes::git::Oid;
 use empirica_notes::model::{Id, Record, SessionId};
-use empirica_notes::store::Homes;
+use empirica_notes::store::Placements;
 
 /// Which handoffs are wanted; what is `None` or empty is not asked about.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct HandoffQuery {
     /// Those of this agent.
     pub ai: Option<String>,
     /// Those of this session.
@@ -34,19 +34,24 @@ pub struct Wanted {
 /// A handoff as the index has it.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
-pub struct Row {
+pub struct HandoffRow {
     pub(crate) r: i64,
     pub id: Id,
     pub task: String,
 }
 
 /// Whether a handoff is one that is asked for.
-pub type Fits<'f> = &'f mut dyn FnMut(&Row) -> Result<bool>;
+pub type Fits<'f> = &'f mut dyn FnMut(&HandoffRow) -> Result<bool>;
 
 impl Index<'_> {
     /// The handoffs in force that are wanted, newest first. Those of which `fits` says no do not count. Returns so many of
     /// them as `most` allows, and how many there are.
-    pub fn handoffs(&self, wanted: &Wanted, most: usize, fits: Option<Fits<'_>>) -> Result<(Vec<Row>, usize)> {
+    pub fn handoffs(
+        &self,
+        wanted: &HandoffQuery,
+        most: usize,
+        fits: Option<Fits<'_>>,
+    ) -> Result<(Vec<HandoffRow>, usize)> {
         let Some(fits) = fits else {
             let most = i64::try_from(most).unwrap_or(i64::MAX);
             let found = self.rows(wanted, Some(most), &mut |_| Ok(true))?;
@@ -71,7 +76,7 @@ impl Index<'_> {
     }
 
     /// How many are wanted.
-    fn fitting(&self, wanted: &Wanted) -> Result<usize> {
+    fn fitting(&self, wanted: &HandoffQuery) -> Result<usize> {
         const TOLD: &str = "SELECT ifnull(sum(n), 0) FROM tally WHERE kind = 'handoff' AND aside = 0";
         match &wanted.ai {
             Some(ai) if wanted.is_told() => self.first(&format!("{TOLD} AND ai = ?"), &[Box::new(ai.clone())]),
@@ -84,20 +89,20 @@ impl Index<'_> {
     }
 
     /// Those that are wanted, newest first.
-    fn rows(&self, wanted: &Wanted, most: Option<i64>, keep: Fits<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, wanted: &HandoffQuery, most: Option<i64>, keep: Fits<'_>) -> Result<Vec<HandoffRow>> {
         let (rest, values) = wanted.sql();
         let values: Vec<&dyn ToSql> = values.iter().map(|value| &**value as &dyn ToSql).collect();
         let most = most.unwrap_or(-1);
         let sql = format!(
             "SELECT h.r, h.id, h.task_summary FROM handoff_reports h WHERE {rest} ORDER BY h.id DESC LIMIT {most}"
         );
-        let mut read = || -> Result<Vec<Row>, Fault> {
+        let mut read = || -> Result<Vec<HandoffRow>, IndexError> {
             let mut find = self.opened.db.prepare_cached(&sql)?;
             let mut rows = find.query(&*values)?;
             let mut out = Vec::new();
             while let Some(row) = rows.next()? {
                 let Some(id) = Id::parse(&schema::text(&row.get::<_, Vec<u8>>(1)?)) else { continue };
-                let row = Row { r: row.get(0)?, id, task: row.get(2)? };
+                let row = HandoffRow { r: row.get(0)?, id, task: row.get(2)? };
                 if keep(&row)? {
                     out.push(row);
                 }
@@ -110,7 +115,7 @@ impl Index<'_> {
     /// The tasks and their handoffs, those that a newer one took the place of as well, oldest first within each: of all
     /// tasks, in the order of their ids, or of one.
     pub fn of_tasks(&self, task: Option<&str>) -> Result<Vec<(String, Id)>> {
-        let read = || -> Result<Vec<(String, Id)>, Fault> {
+        let read = || -> Result<Vec<(String, Id)>, IndexError> {
             let all = "SELECT task_id, id FROM handoff_reports WHERE task_id IS NOT NULL AND (?1 IS NULL) ORDER BY task_id, id";
             let one = "SELECT task_id, id FROM handoff_reports WHERE task_id = ?1 ORDER BY id";
             let mut find = self.opened.db.prepare_cached(if task.is_some() { one } else { all })?;
@@ -122,7 +127,7 @@ impl Index<'_> {
     }
 
     /// Whether a handoff stands on one of these objects.
-    pub fn stands_on(&self, row: &Row, any: impl Fn(Oid) -> bool) -> Result<bool> {
+    pub fn stands_on(&self, row: &HandoffRow, any: impl Fn(Oid) -> bool) -> Result<bool> {
         Ok(self.fine(query::places(&self.opened.db, row.r))?.into_iter().any(any))
     }
 
@@ -142,19 +147,19 @@ impl Index<'_> {
     pub fn placed(&self, ids: &[Id]) -> Result<Vec<Record>> {
         let mut scan = self.ids(ids)?;
         scan.merge(self.naming(ids, &["attach"])?);
-        let homes = Homes::new(&scan);
-        Ok(ids.iter().filter_map(|id| Some(homes.placed(self.store, scan.get(id)?))).collect())
+        let placements = Placements::new(&scan);
+        Ok(ids.iter().filter_map(|id| Some(placements.placed(self.store, scan.get(id)?))).collect())
     }
 }
 
-impl Wanted {
+impl HandoffQuery {
     fn has_time(&self) -> bool {
         self.since.is_some() || self.until.is_some()
     }
 
     /// Whether what is counted all the time tells how many there are: at most an agent is asked about.
     fn is_told(&self) -> bool {
-        let Wanted { ai: _, session, since: _, until: _, task_id, kind, calibration, paths } = self;
+        let HandoffQuery { ai: _, session, since: _, until: _, task_id, kind, calibration, paths } = self;
         session.is_none()
             && !self.has_time()
             && task_id.is_none()

@@ -11,13 +11,13 @@ use rusqlite::{Connection, ToSql, params};
 
 use crate::index::schema;
 use crate::index::texts::Texts;
-use crate::index::{Fault, Index};
+use crate::index::{Index, IndexError};
 use empirica_notes::error::Result;
 use empirica_notes::format;
 use empirica_notes::format::lines;
 use empirica_notes::git::Oid;
 use empirica_notes::model::{Body, Id, Record, SessionId};
-use empirica_notes::store::{Entry, Scan};
+use empirica_notes::store::{RecordEntry, Scan};
 
 /// Everything a session said, what that is about, and everything that is about either, or about a step of a goal among it: who
 /// finished the step may not have known whose the goal is. In this order of joins, whatever the
@@ -31,7 +31,7 @@ const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?
     SELECT r FROM near UNION SELECT x.r FROM step CROSS JOIN names x ON x.id = step.id)";
 
 /// A record that was found, not read yet.
-pub struct Found {
+pub struct FoundRecord {
     r: i64,
     /// Its id.
     pub id: String,
@@ -44,20 +44,20 @@ pub struct Found {
 }
 
 /// The records of which a condition on the table `record` holds; what orders and limits them may follow it.
-pub fn found(db: &Connection, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<Found>, Fault> {
+pub fn found(db: &Connection, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<FoundRecord>, IndexError> {
     let mut find =
         db.prepare_cached(&format!("SELECT r, id, note, doubled, version, kind FROM record WHERE {condition}"))?;
     let rows = find.query_map(values, |row| {
         let id = schema::text(row.get_ref(1)?.as_blob().unwrap_or_default());
         let retracted = row.get_ref(5)?.as_bytes() == Ok(schema::RETRACTED.as_bytes());
-        Ok(Found { r: row.get(0)?, id, note: row.get(2)?, doubled: row.get(3)?, version: row.get(4)?, retracted })
+        Ok(FoundRecord { r: row.get(0)?, id, note: row.get(2)?, doubled: row.get(3)?, version: row.get(4)?, retracted })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// What was found, by the note it is read from: each is read once.
-pub fn by_note(found: Vec<Found>) -> BTreeMap<i64, Vec<Found>> {
-    let mut out: BTreeMap<i64, Vec<Found>> = BTreeMap::new();
+pub fn by_note(found: Vec<FoundRecord>) -> BTreeMap<i64, Vec<FoundRecord>> {
+    let mut out: BTreeMap<i64, Vec<FoundRecord>> = BTreeMap::new();
     for one in found {
         out.entry(one.note).or_default().push(one);
     }
@@ -65,7 +65,7 @@ pub fn by_note(found: Vec<Found>) -> BTreeMap<i64, Vec<Found>> {
 }
 
 /// What the records say that were found in a note, each with its line.
-pub fn said<'f>(text: &[u8], wanted: &'f [Found]) -> Vec<(&'f Found, Vec<u8>, Record)> {
+pub fn said<'f>(text: &[u8], wanted: &'f [FoundRecord]) -> Vec<(&'f FoundRecord, Vec<u8>, Record)> {
     let ids: HashSet<&str> = wanted.iter().map(|one| one.id.as_str()).collect();
     let mut lines_of: HashMap<&str, &[u8]> = HashMap::new();
     for line in lines::split(text) {
@@ -76,7 +76,7 @@ pub fn said<'f>(text: &[u8], wanted: &'f [Found]) -> Vec<(&'f Found, Vec<u8>, Re
             *known = line;
         }
     }
-    let read = |one: &'f Found| {
+    let read = |one: &'f FoundRecord| {
         let line = lines_of.get(one.id.as_str())?;
         Some((one, line.to_vec(), format::record::decode(line)?))
     };
@@ -84,7 +84,7 @@ pub fn said<'f>(text: &[u8], wanted: &'f [Found]) -> Vec<(&'f Found, Vec<u8>, Re
 }
 
 /// What the records say, with where they stand.
-fn taken(db: &Connection, texts: &Texts<'_>, found: Vec<Found>) -> Result<Scan, Fault> {
+fn taken(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<Scan, IndexError> {
     let mut out = Scan::default();
     for (note, wanted) in by_note(found) {
         let text = texts.get(db, note)?;
@@ -96,14 +96,14 @@ fn taken(db: &Connection, texts: &Texts<'_>, found: Vec<Found>) -> Result<Scan, 
                 out.retracted.insert(record.head.id.clone());
             }
             let on = places(db, one.r)?;
-            out.put(line, Entry { record, on });
+            out.put(line, RecordEntry { record, on });
         }
     }
     Ok(out)
 }
 
 /// The objects a record stands on.
-pub fn places(db: &Connection, r: i64) -> Result<BTreeSet<Oid>, Fault> {
+pub fn places(db: &Connection, r: i64) -> Result<BTreeSet<Oid>, IndexError> {
     let find = "SELECT target FROM note WHERE n IN (SELECT note FROM record WHERE r = ?1 UNION ALL SELECT n FROM stands WHERE r = ?1)";
     let mut find = db.prepare_cached(find)?;
     let mut rows = find.query([r])?;
@@ -115,20 +115,20 @@ pub fn places(db: &Connection, r: i64) -> Result<BTreeSet<Oid>, Fault> {
 }
 
 /// The numbers that a statement gives in its first column.
-pub fn rows(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<i64>, Fault> {
+pub fn rows(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<i64>, IndexError> {
     let mut find = db.prepare_cached(sql)?;
     let found = find.query_map(values, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     Ok(found)
 }
 
 /// Everything of the session in a row, as [`OF_SESSION`] says.
-pub fn of_session(db: &Connection, s: i64) -> Result<Vec<Found>, Fault> {
+pub fn of_session(db: &Connection, s: i64) -> Result<Vec<FoundRecord>, IndexError> {
     found(db, OF_SESSION, &[&s])
 }
 
 /// Which records of some kinds.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Only<'a> {
+pub struct RecordQuery<'a> {
     /// Those of this session; all when `None`.
     pub session: Option<&'a SessionId>,
     /// So many of each kind, the newest by id; all when `None`.
@@ -136,17 +136,17 @@ pub struct Only<'a> {
 }
 
 impl Index<'_> {
-    fn found(&self, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<Found>> {
+    fn found(&self, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<FoundRecord>> {
         self.fine(found(&self.opened.db, condition, values))
     }
 
-    fn take(&self, found: Vec<Found>) -> Result<Scan> {
+    fn take(&self, found: Vec<FoundRecord>) -> Result<Scan> {
         let texts = Texts::new(self.store.repo());
         self.fine(taken(&self.opened.db, &texts, found))
     }
 
     /// The records of some kinds, in the words of their `kind` key.
-    pub fn kinds(&self, kinds: &[&str], only: Only<'_>) -> Result<Scan> {
+    pub fn kinds(&self, kinds: &[&str], only: RecordQuery<'_>) -> Result<Scan> {
         let newest = only.newest.map_or(-1, |newest| newest as i64);
         let session = only.session.map(schema::session);
         let mut all = Vec::new();
@@ -206,7 +206,7 @@ impl Index<'_> {
         if let Some((least, most)) = schema::range(&end, schema::TAIL) {
             all.extend(self.found("tail BETWEEN ? AND ?", &[&least, &most])?);
         }
-        let distinct: BTreeMap<i64, Found> = all.into_iter().map(|one| (one.r, one)).collect();
+        let distinct: BTreeMap<i64, FoundRecord> = all.into_iter().map(|one| (one.r, one)).collect();
         self.take(distinct.into_values().collect())
     }
 
@@ -244,7 +244,7 @@ impl Index<'_> {
         let sessions: BTreeSet<SessionId> =
             out.records().filter(|record| suggested(record)).filter_map(|record| record.head.session.clone()).collect();
         for session in &sessions {
-            out.merge(self.kinds(&["session_end"], Only { session: Some(session), newest: None })?);
+            out.merge(self.kinds(&["session_end"], RecordQuery { session: Some(session), newest: None })?);
         }
         Ok(out)
     }
@@ -264,7 +264,7 @@ impl Index<'_> {
 
     /// The ids of which two different versions are stored, oldest first.
     pub fn doubled(&self) -> Result<Vec<Id>> {
-        let read = || -> Result<Vec<Id>, Fault> {
+        let read = || -> Result<Vec<Id>, IndexError> {
             let mut find = self.opened.db.prepare_cached("SELECT id FROM record WHERE doubled = 1 ORDER BY id")?;
             let found: Vec<Vec<u8>> = find.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
             Ok(found.iter().filter_map(|id| Id::parse(&schema::text(id))).collect())

@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, params_from_iter};
 
-use crate::index::query::handoffs::Row;
-use crate::index::{Fault, Index, schema, searchable};
+use crate::index::query::handoffs::HandoffRow;
+use crate::index::{Index, IndexError, schema, searchable};
 use crate::text::query::Term;
 use crate::text::words;
 use empirica_notes::error::Result;
@@ -11,24 +11,24 @@ use empirica_notes::model::{Id, SessionId};
 
 /// Which words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Words {
+pub enum WordSet {
     /// All of them; none asks for no words.
     All(Vec<Term>),
     /// One of them at least.
     Any(Vec<Term>),
 }
 
-impl Default for Words {
+impl Default for WordSet {
     fn default() -> Self {
-        Words::All(Vec::new())
+        WordSet::All(Vec::new())
     }
 }
 
 /// What is asked; what is empty is not asked about.
 #[derive(Debug, Clone, Default)]
-pub struct Asked<'a> {
+pub struct SearchQuery<'a> {
     /// What must be there. Nothing has a term without a word.
-    pub words: Words,
+    pub words: WordSet,
     /// What must not be there.
     pub without: &'a [Term],
     /// The kinds, in the words of the `kind` key.
@@ -42,14 +42,14 @@ pub struct Asked<'a> {
     /// Made in this second or earlier, since 1970, by their ids.
     pub until: Option<i64>,
     /// One of these handoffs.
-    pub among: Option<&'a [Row]>,
+    pub among: Option<&'a [HandoffRow]>,
     /// At most so many.
     pub most: usize,
 }
 
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
+pub struct SearchMatch {
     /// The records, best first, of equals the newest first; the newest first when no words are asked for. With each its BM25
     /// score, greater than 0, the greater the better; `None` when no words are asked for.
     pub hits: Vec<(Id, Option<f64>)>,
@@ -57,16 +57,16 @@ pub struct Found {
     pub total: usize,
 }
 
-impl Words {
+impl WordSet {
     /// The words as a query of FTS5; `None` when no record can have them. Its tokens are letters, digits and marks in quotes,
     /// so nothing in them is syntax.
     fn query(&self) -> Option<String> {
         let (terms, operator) = match self {
-            Words::All(terms) => (terms, " AND "),
-            Words::Any(terms) => (terms, " OR "),
+            WordSet::All(terms) => (terms, " AND "),
+            WordSet::Any(terms) => (terms, " OR "),
         };
         let phrases: Vec<String> = terms.iter().filter_map(phrase).collect();
-        let is_possible = matches!(self, Words::Any(_)) || phrases.len() == terms.len();
+        let is_possible = matches!(self, WordSet::Any(_)) || phrases.len() == terms.len();
         (is_possible && !phrases.is_empty()).then(|| phrases.join(operator))
     }
 }
@@ -78,15 +78,15 @@ fn phrase(term: &Term) -> Option<String> {
 }
 
 /// How many records have a term; `cap` and one more when there are more.
-fn count(db: &Connection, term: &Term, cap: usize) -> Result<usize, Fault> {
+fn count(db: &Connection, term: &Term, cap: usize) -> Result<usize, IndexError> {
     let Some(phrase) = phrase(term) else { return Ok(0) };
     let mut find = db.prepare_cached("SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)")?;
     Ok(find.query_row((phrase, cap as i64 + 1), |row| row.get::<_, i64>(0))? as usize)
 }
 
 /// The records in force that have the words, best first.
-fn ranked(db: &Connection, asked: &Asked<'_>) -> Result<Found, Fault> {
-    let Some(query) = asked.words.query() else { return Ok(Found::default()) };
+fn ranked(db: &Connection, asked: &SearchQuery<'_>) -> Result<SearchMatch, IndexError> {
+    let Some(query) = asked.words.query() else { return Ok(SearchMatch::default()) };
     let (filter, mut values) = asked.filter();
     values.insert(0, query);
     // the total is in each row, so one is read at least
@@ -96,7 +96,7 @@ fn ranked(db: &Connection, asked: &Asked<'_>) -> Result<Found, Fault> {
          WHERE words MATCH ? AND o.aside = 0{filter} ORDER BY score DESC, o.id DESC LIMIT {most}"
     ))?;
     let mut rows = find.query(params_from_iter(&values))?;
-    let mut found = Found::default();
+    let mut found = SearchMatch::default();
     while let Some(row) = rows.next()? {
         found.total = row.get::<_, i64>(2)? as usize;
         found.hits.extend(Id::parse(&schema::text(&row.get::<_, [u8; 16]>(0)?)).zip(Some(Some(row.get(1)?))));
@@ -108,8 +108,8 @@ fn ranked(db: &Connection, asked: &Asked<'_>) -> Result<Found, Fault> {
 impl Index<'_> {
     /// Of these terms the rarest that are there at all: `most` of them, in `cap` records each at most. When all that are
     /// there are in more, those are given, and none tells records apart alone.
-    pub fn rarest(&self, terms: Vec<Term>, most: usize, cap: usize) -> Result<Words> {
-        let read = || -> Result<Words, Fault> {
+    pub fn rarest(&self, terms: Vec<Term>, most: usize, cap: usize) -> Result<WordSet> {
+        let read = || -> Result<WordSet, IndexError> {
             let mut counted: Vec<(usize, Term)> = Vec::new();
             for term in terms {
                 counted.push((count(&self.opened.db, &term, cap)?, term));
@@ -118,20 +118,20 @@ impl Index<'_> {
             counted.sort();
             let rare: Vec<Term> = counted.iter().filter(|(n, _)| *n <= cap).map(|(_, t)| t.clone()).collect();
             if rare.is_empty() {
-                return Ok(Words::All(counted.into_iter().map(|(_, term)| term).take(most).collect()));
+                return Ok(WordSet::All(counted.into_iter().map(|(_, term)| term).take(most).collect()));
             }
-            Ok(Words::Any(rare.into_iter().take(most).collect()))
+            Ok(WordSet::Any(rare.into_iter().take(most).collect()))
         };
         self.fine(read())
     }
 
     /// The records in force that have the words.
-    pub fn search(&self, asked: &Asked<'_>) -> Result<Found> {
-        let (Words::All(terms) | Words::Any(terms)) = &asked.words;
+    pub fn search(&self, asked: &SearchQuery<'_>) -> Result<SearchMatch> {
+        let (WordSet::All(terms) | WordSet::Any(terms)) = &asked.words;
         self.fine(if terms.is_empty() { self.newest(asked) } else { ranked(&self.opened.db, asked) })
     }
 
-    fn newest(&self, asked: &Asked<'_>) -> Result<Found, Fault> {
+    fn newest(&self, asked: &SearchQuery<'_>) -> Result<SearchMatch, IndexError> {
         let db = &self.opened.db;
         let (filter, mut values) = asked.filter();
         let (mut total, mut hits) = (0, Vec::new());
@@ -160,18 +160,18 @@ impl Index<'_> {
         }
         hits.sort_by(|a, b| b.cmp(a));
         hits.truncate(asked.most);
-        Ok(Found { hits: hits.into_iter().map(|id| (id, None)).collect(), total })
+        Ok(SearchMatch { hits: hits.into_iter().map(|id| (id, None)).collect(), total })
     }
 }
 
 /// The rows of handoffs, in order.
-fn rows(handoffs: &[Row]) -> Vec<i64> {
+fn rows(handoffs: &[HandoffRow]) -> Vec<i64> {
     let mut rows: Vec<i64> = handoffs.iter().map(|row| row.r).collect();
     rows.sort_unstable();
     rows
 }
 
-impl Asked<'_> {
+impl SearchQuery<'_> {
     /// How the ids begin that were made at a second or later: they begin with their milliseconds in 48 bits.
     fn beginning(second: i64) -> Vec<u8> {
         let millis = u64::try_from(second.saturating_mul(1000)).unwrap_or(0).min((1 << 48) - 1);
@@ -206,7 +206,7 @@ impl Asked<'_> {
         for (condition, value) in [
             ("o.id >= unhex(?)", self.begins().map(bytes)),
             ("o.id < unhex(?)", self.ends().map(bytes)),
-            ("o.r NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", Words::Any(self.without.to_vec()).query()),
+            ("o.r NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", WordSet::Any(self.without.to_vec()).query()),
             ("o.r IN (SELECT value FROM json_each(?))", self.among.map(|all| serde_json::json!(rows(all)).to_string())),
         ] {
             if let Some(value) = value {

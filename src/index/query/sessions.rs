@@ -2,8 +2,8 @@
 
 use rusqlite::{Row, ToSql};
 
-use crate::fold::session_summary::Kept;
-use crate::index::{Fault, Index, schema};
+use crate::fold::session_summary::SessionSummary;
+use crate::index::{Index, IndexError, schema};
 use empirica_notes::error::Result;
 use empirica_notes::model::session::Session;
 use empirica_notes::model::{Id, SessionId};
@@ -12,14 +12,14 @@ const COLUMNS: &str = "id, began, ai, started_at, ended_at, task, kind, external
 
 /// A session, and the newest of its own records.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Known {
+pub struct SessionRow {
     /// The session.
     pub session: Session,
     /// The newest record it made.
     pub newest: Id,
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Option<Known>> {
+fn read(row: &Row<'_>) -> rusqlite::Result<Option<SessionRow>> {
     let id = |at: usize| Ok::<String, rusqlite::Error>(schema::text(&row.get::<_, Vec<u8>>(at)?));
     let (Some(session), Some(began), Some(newest)) =
         (SessionId::parse(&id(0)?), Id::parse(&id(1)?), Id::parse(&id(11)?))
@@ -41,12 +41,12 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Option<Known>> {
         from: row.get::<_, Option<Vec<u8>>>(12)?.and_then(|id| SessionId::parse(&schema::text(&id))),
         from_handoff: row.get::<_, Option<Vec<u8>>>(13)?.and_then(|id| Id::parse(&schema::text(&id))),
     };
-    Ok(Some(Known { session, newest }))
+    Ok(Some(SessionRow { session, newest }))
 }
 
 impl Index<'_> {
-    fn sessions_where(&self, rest: &str, values: &[&dyn ToSql]) -> Result<Vec<Known>> {
-        let find = || -> Result<Vec<Known>, Fault> {
+    fn sessions_where(&self, rest: &str, values: &[&dyn ToSql]) -> Result<Vec<SessionRow>> {
+        let find = || -> Result<Vec<SessionRow>, IndexError> {
             let sql = format!("SELECT {COLUMNS} FROM session WHERE began IS NOT NULL AND {rest}");
             let mut find = self.opened.db.prepare_cached(&sql)?;
             let found = find.query_map(values, read)?.collect::<rusqlite::Result<Vec<_>>>()?;
@@ -69,7 +69,7 @@ impl Index<'_> {
     }
 
     /// One session; `None` when nothing of its own is stored.
-    pub fn session_row(&self, id: &SessionId) -> Result<Option<Known>> {
+    pub fn session_row(&self, id: &SessionId) -> Result<Option<SessionRow>> {
         Ok(self.sessions_where("id = ?", &[&schema::session(id)])?.pop())
     }
 
@@ -103,7 +103,7 @@ impl Index<'_> {
     }
 
     /// Sessions by their newest record, the last one first, those of an agent or all: `most` after the first `skip`.
-    pub fn last_heard(&self, ai: Option<&str>, skip: usize, most: usize) -> Result<Vec<Known>> {
+    pub fn last_heard(&self, ai: Option<&str>, skip: usize, most: usize) -> Result<Vec<SessionRow>> {
         const REST: &str = "ORDER BY newest DESC LIMIT ? OFFSET ?";
         let (skip, most) = (skip as i64, most as i64);
         match ai {
@@ -113,17 +113,17 @@ impl Index<'_> {
     }
 
     /// What is kept of all sessions, or of those of an agent, oldest start first.
-    pub fn kept(&self, ai: Option<&str>) -> Result<Vec<(Session, Kept)>> {
+    pub fn kept(&self, ai: Option<&str>) -> Result<Vec<(Session, SessionSummary)>> {
         let mut out = Vec::new();
         let read = |row: &Row<'_>| Ok((read(row)?, row.get::<_, Option<String>>("kept")?));
-        let mut find = || -> Result<(), Fault> {
+        let mut find = || -> Result<(), IndexError> {
             let condition = if ai.is_some() { "ai = ?" } else { "?1 IS NULL" };
             let order = "ORDER BY started_at, began, id";
             let sql = format!("SELECT {COLUMNS}, kept FROM session WHERE began IS NOT NULL AND {condition} {order}");
             let mut find = self.opened.db.prepare_cached(&sql)?;
             for found in find.query_map([&ai], read)? {
                 let (known, kept) = found?;
-                let kept = kept.and_then(|kept| serde_json::from_str::<Kept>(&kept).ok());
+                let kept = kept.and_then(|kept| serde_json::from_str::<SessionSummary>(&kept).ok());
                 out.extend(known.map(|known| known.session).zip(kept));
             }
             Ok(())

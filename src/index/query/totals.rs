@@ -2,9 +2,9 @@
 
 use rusqlite::params;
 
-use crate::index::{Fault, Index, query, schema};
+use crate::index::{Index, IndexError, query, schema};
 use empirica_notes::error::Result;
-use empirica_notes::model::{Id, SessionId, Shelf};
+use empirica_notes::model::{Id, Namespace, SessionId};
 
 impl Index<'_> {
     fn number(&self, sql: &str, values: &[&dyn rusqlite::ToSql]) -> Result<usize> {
@@ -42,7 +42,7 @@ impl Index<'_> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         // the index of what is open knows them all by this condition
         let sql = "SELECT id FROM record WHERE closed = 0 AND kind IN ('unknown', 'goal') AND kind = ? ORDER BY id DESC LIMIT ?";
-        let read = || -> Result<Vec<Id>, Fault> {
+        let read = || -> Result<Vec<Id>, IndexError> {
             let mut find = self.opened.db.prepare_cached(sql)?;
             let found: Vec<Vec<u8>> =
                 find.query_map(params![kind, most], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
@@ -58,7 +58,7 @@ impl Index<'_> {
                    SELECT (SELECT min(ai) FROM session WHERE ai > a.ai) FROM a WHERE a.ai IS NOT NULL) \
                    SELECT a.ai, (SELECT id FROM session WHERE ai = a.ai ORDER BY began DESC LIMIT 1) FROM a \
                    WHERE a.ai IS NOT NULL";
-        let read = || -> Result<Vec<(String, SessionId)>, Fault> {
+        let read = || -> Result<Vec<(String, SessionId)>, IndexError> {
             let mut find = self.opened.db.prepare_cached(sql)?;
             let found = find.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?)))?;
             let found: Vec<(String, Vec<u8>)> = found.collect::<rusqlite::Result<_>>()?;
@@ -71,7 +71,7 @@ impl Index<'_> {
     /// The mean change of know and of uncertainty over the sessions that give it, from the first PREFLIGHT to the last
     /// POSTFLIGHT; `None` without any.
     pub fn learned(&self) -> Result<(Option<f64>, Option<f64>)> {
-        let read = |name: &str| -> Result<Option<f64>, Fault> {
+        let read = |name: &str| -> Result<Option<f64>, IndexError> {
             let mut find = self.opened.db.prepare_cached("SELECT n, total FROM sums WHERE name = ?")?;
             let (n, total): (i64, i64) = find.query_row([name], |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok((n > 0).then(|| total as f64 / 1e6 / n as f64))
@@ -79,11 +79,11 @@ impl Index<'_> {
         self.fine(read("know").and_then(|know| Ok((know, read("uncertainty")?))))
     }
 
-    /// The ids of all records of a shelf, and whether each is a handoff.
-    pub fn shelf(&self, shelf: Shelf) -> Result<Vec<(Id, bool)>> {
-        let place = Shelf::ALL.iter().position(|known| *known == shelf).unwrap_or_default() as i64;
+    /// The ids of all records of a namespace, and whether each is a handoff.
+    pub fn namespace(&self, namespace: Namespace) -> Result<Vec<(Id, bool)>> {
+        let place = Namespace::ALL.iter().position(|known| *known == namespace).unwrap_or_default() as i64;
         let sql = "SELECT record.id, record.kind = 'handoff' FROM note JOIN record ON record.note = note.n WHERE note.shelf = ?";
-        let read = || -> Result<Vec<(Id, bool)>, Fault> {
+        let read = || -> Result<Vec<(Id, bool)>, IndexError> {
             let mut find = self.opened.db.prepare_cached(sql)?;
             let found = find.query_map(params![place], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get(1)?)))?;
             let found: Vec<(Vec<u8>, bool)> = found.collect::<rusqlite::Result<_>>()?;

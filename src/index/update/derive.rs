@@ -8,14 +8,14 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::fold::journal::answers;
 use crate::fold::journal::goals;
 use crate::fold::journal::sessions;
-use crate::fold::session_state::Gathered;
+use crate::fold::session_state::SessionRecords;
 use crate::fold::session_summary::{kept, learned};
-use crate::index::Fault;
+use crate::index::IndexError;
 use crate::index::query;
-use crate::index::query::Found;
+use crate::index::query::FoundRecord;
 use crate::index::schema;
-use crate::index::texts::{Kept, Place, Texts, place};
-use crate::index::update::parsed::Line;
+use crate::index::texts::{NotePlace, ParsedNotes, Texts, place};
+use crate::index::update::parsed::ParsedLine;
 use empirica_notes::git::Repository;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::session::Session;
@@ -23,20 +23,20 @@ use empirica_notes::model::superseded::superseded;
 use empirica_notes::model::{Body, Id, Record, SessionId, Vector};
 
 /// A session, and where its records are.
-struct Asked {
+struct SessionSource {
     s: i64,
     id: SessionId,
-    notes: Vec<(i64, Place, Vec<Found>)>,
+    notes: Vec<(i64, NotePlace, Vec<FoundRecord>)>,
 }
 
 /// What follows from the records of a session.
-struct Follows {
+struct DerivedSession {
     s: i64,
     /// `None` when nothing is left of its own; who concerned it may be there still.
-    row: Option<Row>,
+    row: Option<DerivedRow>,
 }
 
-struct Row {
+struct DerivedRow {
     session: Session,
     newest: Option<Id>,
     kept: Option<String>,
@@ -53,10 +53,10 @@ pub fn sessions_anew(
     db: &Connection,
     repo: &Repository,
     touched: &BTreeSet<i64>,
-    kept: &Kept,
+    kept: &ParsedNotes,
     is_new: bool,
     tell: &mut dyn FnMut(),
-) -> Result<(), Fault> {
+) -> Result<(), IndexError> {
     let texts = Texts::new(repo);
     let mut places = Places { db, kept, known: HashMap::new() };
     touched.iter().try_for_each(|s| {
@@ -68,57 +68,58 @@ pub fn sessions_anew(
 /// Where notes are, looked up once.
 struct Places<'p> {
     db: &'p Connection,
-    kept: &'p Kept,
-    known: HashMap<i64, Place>,
+    kept: &'p ParsedNotes,
+    known: HashMap<i64, NotePlace>,
 }
 
 impl Places<'_> {
-    fn place(&mut self, n: i64) -> Result<Place, Fault> {
+    fn place(&mut self, n: i64) -> Result<NotePlace, IndexError> {
         if let Some(place) = self.known.get(&n) {
             return Ok(place.clone());
         }
         let found = match self.kept.get(n) {
-            Some(lines) => Place::Lines(lines),
+            Some(lines) => NotePlace::Lines(lines),
             None => place(self.db, n)?,
         };
         self.known.insert(n, found.clone());
         Ok(found)
     }
 
-    fn asked(&mut self, s: i64) -> Result<Asked, Fault> {
+    fn asked(&mut self, s: i64) -> Result<SessionSource, IndexError> {
         let find = "SELECT id FROM session WHERE s = ?";
         let row: Vec<u8> = self.db.prepare_cached(find)?.query_row([s], |row| row.get(0))?;
         // what is kept was one
-        let id = SessionId::parse(&schema::text(&row)).ok_or(Fault::Lost)?;
+        let id = SessionId::parse(&schema::text(&row)).ok_or(IndexError::Lost)?;
         let found = query::of_session(self.db, s)?.into_iter().filter(|found| !found.retracted);
         let notes = query::by_note(found.collect());
-        let notes = notes.into_iter().map(|(n, found)| Ok((n, self.place(n)?, found))).collect::<Result<_, Fault>>()?;
-        Ok(Asked { s, id, notes })
+        let notes =
+            notes.into_iter().map(|(n, found)| Ok((n, self.place(n)?, found))).collect::<Result<_, IndexError>>()?;
+        Ok(SessionSource { s, id, notes })
     }
 }
 
 /// What follows from the records of a session; no database is needed for it.
-fn follows(texts: &Texts<'_>, asked: &Asked) -> Result<Follows, Fault> {
-    let Asked { s, id, notes } = asked;
+fn follows(texts: &Texts<'_>, asked: &SessionSource) -> Result<DerivedSession, IndexError> {
+    let SessionSource { s, id, notes } = asked;
     let s = *s;
     let mut read: Vec<Record> = Vec::new();
     for (n, place, found) in notes {
-        if !matches!(place, Place::Lines(_)) {
+        if !matches!(place, NotePlace::Lines(_)) {
             let text = texts.at(*n, place)?;
             read.extend(query::said(&text, found).into_iter().map(|(_, _, record)| record));
         }
     }
     let known = notes.iter().flat_map(|(_, place, found)| {
-        let lines: &[Line] = if let Place::Lines(lines) = place { lines } else { &[] };
-        found.iter().filter_map(move |one| Some(&Line::find(lines, &one.id, one.version)?.record))
+        let lines: &[ParsedLine] = if let NotePlace::Lines(lines) = place { lines } else { &[] };
+        found.iter().filter_map(move |one| Some(&ParsedLine::find(lines, &one.id, one.version)?.record))
     });
     let mut records: Vec<&Record> = known.chain(&read).collect();
     records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
     let all = || records.iter().copied();
     let own = || all().filter(|record| record.head.session.as_ref() == Some(id));
-    let Some(session) = sessions(own()).remove(id) else { return Ok(Follows { s, row: None }) };
+    let Some(session) = sessions(own()).remove(id) else { return Ok(DerivedSession { s, row: None }) };
     let aside = superseded(all());
-    let gathered = Gathered::collect(all(), id);
+    let gathered = SessionRecords::collect(all(), id);
     let learned = |vector| gathered.as_ref().and_then(|gathered| learned(gathered, vector));
     let answered = answers(all());
     let open: BTreeSet<Id> = goals(all())
@@ -132,7 +133,7 @@ fn follows(texts: &Texts<'_>, asked: &Asked) -> Result<Follows, Fault> {
         _ => None,
     });
     let handoffs = own().filter(|record| matches!(record.body, Body::Handoff(_)));
-    let row = Row {
+    let row = DerivedRow {
         newest: own().next_back().map(|record| record.head.id.clone()),
         // what is kept is made of numbers and texts: it can be written
         kept: gathered.as_ref().and_then(|gathered| serde_json::to_string(&kept(gathered, &aside)).ok()),
@@ -142,12 +143,12 @@ fn follows(texts: &Texts<'_>, asked: &Asked) -> Result<Follows, Fault> {
         aside: handoffs.map(|record| (record.head.id.clone(), aside.contains(&record.head.id))).collect(),
         session,
     };
-    Ok(Follows { s, row: Some(row) })
+    Ok(DerivedSession { s, row: Some(row) })
 }
 
-fn write(db: &Connection, follows: &Follows, is_new: bool) -> Result<(), Fault> {
+fn write(db: &Connection, follows: &DerivedSession, is_new: bool) -> Result<(), IndexError> {
     let s = follows.s;
-    let Some(Row { session, newest, kept, know, uncertainty, closed, aside }) = &follows.row else {
+    let Some(DerivedRow { session, newest, kept, know, uncertainty, closed, aside }) = &follows.row else {
         db.prepare_cached(
             "UPDATE session SET began = NULL, newest = NULL, ai = NULL, started_at = NULL, ended_at = NULL, task = NULL, \
              kind = NULL, external_id = NULL, head = NULL, worktree = NULL, place = NULL, origin = NULL, origin_handoff = NULL, kept = NULL, know = NULL, uncertainty = NULL WHERE s = ?",
@@ -186,7 +187,7 @@ fn write(db: &Connection, follows: &Follows, is_new: bool) -> Result<(), Fault> 
 }
 
 /// The same for handoffs that no session wrote: one is put aside by a record only.
-pub fn sessionless(db: &Connection) -> Result<(), Fault> {
+pub fn sessionless(db: &Connection) -> Result<(), IndexError> {
     let find = "SELECT o.id, EXISTS(SELECT 1 FROM names x JOIN record b ON b.r = x.r WHERE x.id = o.id AND b.kind = 'supersede') \
                 FROM handoff_reports o WHERE o.session_id IS NULL";
     let mut find = db.prepare_cached(find)?;
@@ -195,7 +196,7 @@ pub fn sessionless(db: &Connection) -> Result<(), Fault> {
     all.iter().try_for_each(|(id, aside)| put_aside(db, id, *aside, false))
 }
 
-fn put_aside(db: &Connection, id: &[u8], aside: bool, is_new: bool) -> Result<(), Fault> {
+fn put_aside(db: &Connection, id: &[u8], aside: bool, is_new: bool) -> Result<(), IndexError> {
     if is_new && !aside {
         return Ok(());
     }

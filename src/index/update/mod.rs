@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::index::Fault;
+use crate::index::IndexError;
 use crate::index::schema;
-use crate::index::texts::{Kept, Texts};
-use crate::index::update::parsed::{Line, Note};
-use crate::index::update::wanted::{Beside, Wanted};
+use crate::index::texts::{ParsedNotes, Texts};
+use crate::index::update::parsed::{ParsedLine, ParsedNote};
+use crate::index::update::wanted::{BesideNotes, WantedNotes};
 use empirica_notes::format;
 use empirica_notes::format::lines;
 use empirica_notes::git::notes::difference;
@@ -40,7 +40,7 @@ pub struct Filler<'f> {
     /// Blobs of notes that are not here.
     pub lacking: Vec<Oid>,
     /// The first notes that were read.
-    pub kept: Kept,
+    pub kept: ParsedNotes,
     pub(crate) sessions: HashMap<SessionId, i64>,
     /// The last ids of records and notes.
     pub(crate) last: (i64, i64),
@@ -73,7 +73,12 @@ enum Content {
 
 impl<'f> Filler<'f> {
     /// Over a database that has the tables; with `is_new`, nothing in them, and no indexes.
-    pub fn new(db: &'f Connection, repo: &'f Repository, texts: &'f Texts<'f>, is_new: bool) -> Result<Self, Fault> {
+    pub fn new(
+        db: &'f Connection,
+        repo: &'f Repository,
+        texts: &'f Texts<'f>,
+        is_new: bool,
+    ) -> Result<Self, IndexError> {
         let last = |table: &str, column: &str| {
             db.query_row(&format!("SELECT coalesce(max({column}), 0) FROM {table}"), [], |row| row.get::<_, i64>(0))
         };
@@ -87,25 +92,31 @@ impl<'f> Filler<'f> {
             is_new,
             bulk: is_new.then(Bulk::default),
             lacking: Vec::new(),
-            kept: Kept::default(),
+            kept: ParsedNotes::default(),
             sessions: HashMap::new(),
             last,
         })
     }
 
-    /// Brings the notes of a shelf from one tree to another. `tell` is told of every note.
-    pub fn shelf(&mut self, shelf: usize, old: Oid, new: Oid, tell: &mut dyn FnMut()) -> Result<(), Fault> {
+    /// Brings the notes of a namespace from one tree to another. `tell` is told of every note.
+    pub fn namespace(
+        &mut self,
+        namespace: usize,
+        old: Oid,
+        new: Oid,
+        tell: &mut dyn FnMut(),
+    ) -> Result<(), IndexError> {
         let repo = self.repo;
         if old == repo.empty_tree() {
             let (targets, blobs): (Vec<Oid>, Vec<Oid>) = notes::entries(repo, new)?.notes.into_iter().unzip();
             self.is_worth(blobs.len())?;
             return parsed::each(repo, &blobs, &mut |at, note| {
-                let n = self.note(shelf, targets[at], &Content::Blob(blobs[at]), false)?;
+                let n = self.note(namespace, targets[at], &Content::Blob(blobs[at]), false)?;
                 tell();
                 match note {
                     None => self.lacking.push(blobs[at]),
-                    Some(Note::Text(text)) => self.lines_came(n, &text)?,
-                    Some(Note::Lines(lines, bytes)) => {
+                    Some(ParsedNote::Text(text)) => self.lines_came(n, &text)?,
+                    Some(ParsedNote::Lines(lines, bytes)) => {
                         lines.iter().try_for_each(|line| self.line_came(n, line))?;
                         return Ok(self.kept.keep(n, lines, bytes));
                     }
@@ -124,7 +135,7 @@ impl<'f> Filler<'f> {
         self.is_worth(found.len())?;
         for (target, [_, mut new]) in found {
             new.dedup();
-            let known = self.known(shelf, target, false)?;
+            let known = self.known(namespace, target, false)?;
             let mut gone: Vec<i64> = Vec::new();
             for (n, blob) in known {
                 match new.iter().position(|id| blob.as_deref() == Some(id.as_bytes())) {
@@ -135,7 +146,7 @@ impl<'f> Filler<'f> {
             for blob in new {
                 match gone.pop() {
                     Some(n) => self.replace(n, Content::Blob(blob))?,
-                    None => self.add(shelf, target, Content::Blob(blob), false)?,
+                    None => self.add(namespace, target, Content::Blob(blob), false)?,
                 }
             }
             for n in gone {
@@ -146,17 +157,17 @@ impl<'f> Filler<'f> {
         Ok(())
     }
 
-    /// [`Fault::Lost`] when so many notes differ that all are put in faster anew.
-    fn is_worth(&self, differ: usize) -> Result<(), Fault> {
+    /// [`IndexError::Lost`] when so many notes differ that all are put in faster anew.
+    fn is_worth(&self, differ: usize) -> Result<(), IndexError> {
         if self.is_new || differ < MANY {
             return Ok(());
         }
         let held: i64 = self.db.query_row("SELECT count(*) FROM note", [], |row| row.get(0))?;
-        if differ as i64 > held / 8 { Err(Fault::Lost) } else { Ok(()) }
+        if differ as i64 > held / 8 { Err(IndexError::Lost) } else { Ok(()) }
     }
 
     /// Brings the notes beside ours to those given.
-    pub fn beside(&mut self, all: Vec<Beside>) -> Result<(), Fault> {
+    pub fn beside(&mut self, all: Vec<BesideNotes>) -> Result<(), IndexError> {
         let mut gone: BTreeMap<(usize, Vec<u8>), i64> = BTreeMap::new();
         let find = "SELECT n, shelf, target FROM note WHERE beside = 1";
         let mut find = self.db.prepare(find)?;
@@ -165,35 +176,35 @@ impl<'f> Filler<'f> {
             gone.insert((row.get::<_, i64>(1)? as usize, row.get(2)?), row.get(0)?);
         }
         drop(rows);
-        for Beside { shelf, target, text } in all {
-            match gone.remove(&(shelf, target.as_bytes().to_vec())) {
+        for BesideNotes { namespace, target, text } in all {
+            match gone.remove(&(namespace, target.as_bytes().to_vec())) {
                 Some(n) => self.replace(n, Content::Text(text))?,
-                None => self.add(shelf, target, Content::Text(text), true)?,
+                None => self.add(namespace, target, Content::Text(text), true)?,
             }
         }
         gone.into_values().try_for_each(|n| self.remove(n))
     }
 
-    fn known(&self, shelf: usize, target: Oid, beside: bool) -> Result<Vec<NoteRow>, Fault> {
+    fn known(&self, namespace: usize, target: Oid, beside: bool) -> Result<Vec<NoteRow>, IndexError> {
         let find = "SELECT n, blob FROM note WHERE target = ? AND shelf = ? AND beside = ?";
         let mut find = self.db.prepare_cached(find)?;
         let rows =
-            find.query_map(params![target.as_bytes(), shelf as i64, beside], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            find.query_map(params![target.as_bytes(), namespace as i64, beside], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    fn add(&mut self, shelf: usize, target: Oid, content: Content, beside: bool) -> Result<(), Fault> {
-        let n = self.note(shelf, target, &content, beside)?;
+    fn add(&mut self, namespace: usize, target: Oid, content: Content, beside: bool) -> Result<(), IndexError> {
+        let n = self.note(namespace, target, &content, beside)?;
         let text = self.remembered(n, content)?;
         self.lines_came(n, &text)
     }
 
-    fn lines_came(&mut self, n: i64, text: &[u8]) -> Result<(), Fault> {
-        lines::split(text).filter_map(Line::read).try_for_each(|line| self.line_came(n, &line))
+    fn lines_came(&mut self, n: i64, text: &[u8]) -> Result<(), IndexError> {
+        lines::split(text).filter_map(ParsedLine::read).try_for_each(|line| self.line_came(n, &line))
     }
 
     /// Adds the row of a note, and gives its number.
-    fn note(&mut self, shelf: usize, target: Oid, content: &Content, beside: bool) -> Result<i64, Fault> {
+    fn note(&mut self, namespace: usize, target: Oid, content: &Content, beside: bool) -> Result<i64, IndexError> {
         self.last.1 += 1;
         let n = self.last.1;
         let (blob, text) = match content {
@@ -201,11 +212,11 @@ impl<'f> Filler<'f> {
             Content::Text(text) => (None, Some(text)),
         };
         let add = "INSERT INTO note(n, shelf, target, blob, text, beside) VALUES(?, ?, ?, ?, ?, ?)";
-        self.db.prepare_cached(add)?.execute(params![n, shelf as i64, target.as_bytes(), blob, text, beside])?;
+        self.db.prepare_cached(add)?.execute(params![n, namespace as i64, target.as_bytes(), blob, text, beside])?;
         Ok(n)
     }
 
-    fn remembered(&mut self, n: i64, content: Content) -> Result<Arc<Vec<u8>>, Fault> {
+    fn remembered(&mut self, n: i64, content: Content) -> Result<Arc<Vec<u8>>, IndexError> {
         let text = match content {
             Content::Blob(id) => self.repo.read_blob(id).ok().flatten().unwrap_or_else(|| {
                 self.lacking.push(id);
@@ -216,7 +227,7 @@ impl<'f> Filler<'f> {
         Ok(self.texts.remember(n, text))
     }
 
-    fn replace(&mut self, n: i64, content: Content) -> Result<(), Fault> {
+    fn replace(&mut self, n: i64, content: Content) -> Result<(), IndexError> {
         let old = self.texts.whole(self.db, n)?;
         self.texts.forget(n);
         let (blob, text) = match &content {
@@ -230,14 +241,14 @@ impl<'f> Filler<'f> {
         let after: BTreeSet<&[u8]> = lines::split(&new).collect();
         self.lines_went(before.difference(&after).copied())?;
         for line in after.difference(&before) {
-            if let Some(line) = Line::read(line) {
+            if let Some(line) = ParsedLine::read(line) {
                 self.line_came(n, &line)?;
             }
         }
         Ok(())
     }
 
-    fn remove(&mut self, n: i64) -> Result<(), Fault> {
+    fn remove(&mut self, n: i64) -> Result<(), IndexError> {
         let old = self.texts.whole(self.db, n)?;
         self.texts.remember(n, Vec::new());
         self.db.prepare_cached("UPDATE note SET blob = NULL, text = NULL WHERE n = ?")?.execute([n])?;
@@ -247,7 +258,7 @@ impl<'f> Filler<'f> {
         Ok(())
     }
 
-    fn line_came(&mut self, n: i64, line: &Line) -> Result<(), Fault> {
+    fn line_came(&mut self, n: i64, line: &ParsedLine) -> Result<(), IndexError> {
         let id = &line.record.head.id;
         let Some((r, version)) = self.record(id)? else { return self.insert(n, line) };
         let add = "INSERT OR IGNORE INTO stands(r, n) SELECT r, ?2 FROM record WHERE r = ?1 AND note <> ?2";
@@ -263,7 +274,7 @@ impl<'f> Filler<'f> {
     }
 
     /// The row of a record, and its version.
-    pub(crate) fn record(&self, id: &Id) -> Result<Option<(i64, i64)>, Fault> {
+    pub(crate) fn record(&self, id: &Id) -> Result<Option<(i64, i64)>, IndexError> {
         let id = schema::id(id);
         if let Some(bulk) = &self.bulk {
             return Ok(bulk.known.get(&id).copied());
@@ -273,7 +284,7 @@ impl<'f> Filler<'f> {
     }
 
     /// Puts in what was kept back while all was new; the indexes are made by `index` when the tables they are over are whole.
-    pub fn settle(&mut self, index: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
+    pub fn settle(&mut self, index: &mut dyn FnMut() -> Result<(), IndexError>) -> Result<(), IndexError> {
         let Some(Bulk { mut names, mut concerns, differ, retracted, known, tally }) = self.bulk.take() else {
             return Ok(());
         };
@@ -301,7 +312,7 @@ impl<'f> Filler<'f> {
     }
 
     /// Takes out lines that a note held.
-    fn lines_went<'l>(&mut self, all: impl Iterator<Item = &'l [u8]>) -> Result<(), Fault> {
+    fn lines_went<'l>(&mut self, all: impl Iterator<Item = &'l [u8]>) -> Result<(), IndexError> {
         let ids: BTreeSet<Id> = all.filter_map(|line| lines::id(line).and_then(Id::parse)).collect();
         for id in ids {
             if let Some((r, _)) = self.record(&id)? {
@@ -312,7 +323,7 @@ impl<'f> Filler<'f> {
     }
 
     /// Looks at all notes a record stands on: which still hold it, in which versions.
-    pub(crate) fn look_again(&mut self, r: i64, id: &Id) -> Result<(), Fault> {
+    pub(crate) fn look_again(&mut self, r: i64, id: &Id) -> Result<(), IndexError> {
         let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM stands WHERE r = ?1";
         let mut find = self.db.prepare_cached(find)?;
         let places: Vec<i64> = find.query_map([r], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -331,7 +342,7 @@ impl<'f> Filler<'f> {
         self.delete(r)?;
         let doubled = versions.len() > 1;
         let Some((line, n)) = versions.pop_last() else { return Ok(()) };
-        let Some(line) = Line::read(&line) else { return Ok(()) };
+        let Some(line) = ParsedLine::read(&line) else { return Ok(()) };
         self.insert(n, &line)?;
         let r = self.last.0;
         for n in left.into_iter().filter(|other| *other != n) {
@@ -344,11 +355,16 @@ impl<'f> Filler<'f> {
     }
 }
 
-/// Brings a database from what it holds to what it must hold: the trees it holds, in the order of the shelves.
-pub fn bring(filler: &mut Filler<'_>, held: [Oid; 3], wanted: &Wanted, tell: &mut dyn FnMut()) -> Result<(), Fault> {
-    for (shelf, (old, new)) in held.into_iter().zip(wanted.trees).enumerate() {
+/// Brings a database from what it holds to what it must hold: the trees it holds, in the order of the namespaces.
+pub fn bring(
+    filler: &mut Filler<'_>,
+    held: [Oid; 3],
+    wanted: &WantedNotes,
+    tell: &mut dyn FnMut(),
+) -> Result<(), IndexError> {
+    for (namespace, (old, new)) in held.into_iter().zip(wanted.trees).enumerate() {
         if old != new {
-            filler.shelf(shelf, old, new, tell)?;
+            filler.namespace(namespace, old, new, tell)?;
         }
     }
     Ok(())

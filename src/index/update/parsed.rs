@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::index::{Fault, searchable};
+use crate::index::{IndexError, searchable};
 use empirica_notes::format;
 use empirica_notes::format::lines;
 use empirica_notes::git::{Oid, Repository};
@@ -13,7 +13,7 @@ use empirica_notes::model::hash::fnv;
 const LONG: usize = 1 << 20;
 /// A line of a note that is understood.
 #[derive(Debug)]
-pub struct Line {
+pub struct ParsedLine {
     /// Stands for the bytes.
     pub version: i64,
     /// What it says.
@@ -22,16 +22,16 @@ pub struct Line {
     pub words: Option<String>,
 }
 
-impl Line {
+impl ParsedLine {
     /// Reads a line; `None` for one that nobody understands.
     pub fn read(line: &[u8]) -> Option<Self> {
         let record = format::record::decode(line)?;
-        Some(Line { version: fnv(line) as i64, words: searchable::compared(&record.body), record })
+        Some(ParsedLine { version: fnv(line) as i64, words: searchable::compared(&record.body), record })
     }
 
     /// Of the lines of a note, in order, the one with this id and version.
-    pub fn find<'l>(lines: &'l [Line], id: &str, version: i64) -> Option<&'l Line> {
-        fn id_of(line: &Line) -> &str {
+    pub fn find<'l>(lines: &'l [ParsedLine], id: &str, version: i64) -> Option<&'l ParsedLine> {
+        fn id_of(line: &ParsedLine) -> &str {
             line.record.head.id.as_str()
         }
         let begin = lines.partition_point(|line| id_of(line) < id);
@@ -41,35 +41,35 @@ impl Line {
 
 /// A note.
 #[derive(Debug)]
-pub enum Note {
+pub enum ParsedNote {
     /// What is understood of it, in the order of the ids, and how many bytes that is.
-    Lines(Arc<Vec<Line>>, usize),
+    Lines(Arc<Vec<ParsedLine>>, usize),
     /// One so long that its lines are better read one by one.
     Text(Vec<u8>),
 }
 
-impl Note {
+impl ParsedNote {
     fn of(text: &mut Vec<u8>) -> Self {
         if text.len() > LONG {
-            return Note::Text(std::mem::take(text));
+            return ParsedNote::Text(std::mem::take(text));
         }
-        let mut lines: Vec<Line> = lines::split(text).filter_map(Line::read).collect();
+        let mut lines: Vec<ParsedLine> = lines::split(text).filter_map(ParsedLine::read).collect();
         lines.sort_by(|a, b| a.record.head.id.cmp(&b.record.head.id));
-        let bytes = text.len() + lines.len() * size_of::<Line>();
-        Note::Lines(Arc::new(lines), bytes)
+        let bytes = text.len() + lines.len() * size_of::<ParsedLine>();
+        ParsedNote::Lines(Arc::new(lines), bytes)
     }
 }
 
 /// Takes a note, with its place; `None` for one that is not here. Gives back what it does not keep.
-pub type Take<'t> = dyn FnMut(usize, Option<Note>) -> Result<Option<Note>, Fault> + 't;
+pub type Take<'t> = dyn FnMut(usize, Option<ParsedNote>) -> Result<Option<ParsedNote>, IndexError> + 't;
 
 /// Has `take` take each of these blobs, with its place among them, in order.
-pub fn each(repo: &Repository, blobs: &[Oid], take: &mut Take<'_>) -> Result<(), Fault> {
+pub fn each(repo: &Repository, blobs: &[Oid], take: &mut Take<'_>) -> Result<(), IndexError> {
     let mut room = Vec::new();
     for (at, blob) in blobs.iter().enumerate() {
         // one that is damaged hides no other: doctor names it
         let is_here = repo.read_blob_into(*blob, &mut room).unwrap_or(false);
-        take(at, is_here.then(|| Note::of(&mut room)))?;
+        take(at, is_here.then(|| ParsedNote::of(&mut room)))?;
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 use rusqlite::{OptionalExtension, params};
 
 use crate::index::update::Filler;
-use crate::index::update::parsed::Line;
-use crate::index::{Fault, schema, searchable};
+use crate::index::update::parsed::ParsedLine;
+use crate::index::{IndexError, schema, searchable};
 use empirica_notes::git::objects::content::inside;
 use empirica_notes::model::journal::Finding;
 use empirica_notes::model::{Body, Handoff, Id, Record, SessionId};
@@ -14,7 +14,7 @@ impl Filler<'_> {
     /// to. So also who names it, or names what it names: of two that took a goal, one has it.
     ///
     /// [`ask::of_session`]: crate::index::query::of_session
-    pub(crate) fn touch(&mut self, r: i64) -> Result<(), Fault> {
+    pub(crate) fn touch(&mut self, r: i64) -> Result<(), IndexError> {
         if self.is_new {
             return Ok(());
         }
@@ -31,7 +31,7 @@ impl Filler<'_> {
     }
 
     /// Takes out a record.
-    pub(crate) fn delete(&mut self, r: i64) -> Result<(), Fault> {
+    pub(crate) fn delete(&mut self, r: i64) -> Result<(), IndexError> {
         self.touch(r)?;
         let kind: Option<(String, Option<i64>)> = self
             .db
@@ -56,12 +56,12 @@ impl Filler<'_> {
     }
 
     /// Puts in a record anew that was taken back, or is no longer.
-    pub(crate) fn stands_again(&mut self, id: &Id) -> Result<(), Fault> {
+    pub(crate) fn stands_again(&mut self, id: &Id) -> Result<(), IndexError> {
         let known = self.record(id)?;
         known.map_or(Ok(()), |(r, _)| self.look_again(r, id))
     }
 
-    fn is_retracted(&self, id: &[u8; 16]) -> Result<bool, Fault> {
+    fn is_retracted(&self, id: &[u8; 16]) -> Result<bool, IndexError> {
         // while all is new, what takes back is looked at in the end
         if self.bulk.is_some() {
             return Ok(false);
@@ -70,7 +70,7 @@ impl Filler<'_> {
         Ok(self.db.prepare_cached(find)?.exists([id])?)
     }
 
-    fn session(&mut self, id: &SessionId) -> Result<i64, Fault> {
+    fn session(&mut self, id: &SessionId) -> Result<i64, IndexError> {
         if let Some(s) = self.sessions.get(id) {
             return Ok(*s);
         }
@@ -94,8 +94,8 @@ impl Filler<'_> {
         Ok(s)
     }
 
-    pub(crate) fn insert(&mut self, n: i64, line: &Line) -> Result<(), Fault> {
-        let Line { version, record, words } = line;
+    pub(crate) fn insert(&mut self, n: i64, line: &ParsedLine) -> Result<(), IndexError> {
+        let ParsedLine { version, record, words } = line;
         self.last.0 += 1;
         let (r, head) = (self.last.0, &record.head);
         let id = schema::id(&head.id);
@@ -175,7 +175,7 @@ impl Filler<'_> {
         }
     }
 
-    fn handoff(&mut self, r: i64, record: &Record, handoff: &Handoff) -> Result<(), Fault> {
+    fn handoff(&mut self, r: i64, record: &Record, handoff: &Handoff) -> Result<(), IndexError> {
         let head = &record.head;
         let add = "INSERT INTO handoff_reports(r, id, session_id, ai_id, timestamp, task_id, task_summary, calibration_status, type) \
                    VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";

@@ -5,16 +5,16 @@ use empirica_notes::error::Result;
 use empirica_notes::format::lines;
 use empirica_notes::git::notes::difference;
 use empirica_notes::git::{Oid, notes};
-use empirica_notes::model::Shelf;
+use empirica_notes::model::Namespace;
 use empirica_notes::model::hash::fnv;
 use empirica_notes::store::Epoch;
 use empirica_notes::store::Store;
-use empirica_notes::store::log::Waiting;
-use empirica_notes::store::read::Source;
+use empirica_notes::store::log::PendingRecord;
+use empirica_notes::store::read::NotesSource;
 
 /// A notes tree that is read beside ours.
-struct Extra {
-    shelf: Shelf,
+struct ExtraNotes {
+    namespace: Namespace,
     tree: Oid,
     required: bool,
     stale: Epoch,
@@ -22,9 +22,9 @@ struct Extra {
 
 /// A note that is read beside those of our refs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Beside {
-    /// Its place in [`Shelf::ALL`].
-    pub shelf: usize,
+pub struct BesideNotes {
+    /// Its place in [`Namespace::ALL`].
+    pub namespace: usize,
     /// The annotated object.
     pub target: Oid,
     /// Its lines, canonical.
@@ -32,24 +32,24 @@ pub struct Beside {
 }
 
 /// What the index must hold. Only trees are looked up for it; no note is read.
-pub struct Wanted {
-    /// The trees of our refs, in the order of [`Shelf::ALL`]; the empty tree for what counts not at all, or not whole.
+pub struct WantedNotes {
+    /// The trees of our refs, in the order of [`Namespace::ALL`]; the empty tree for what counts not at all, or not whole.
     pub trees: [Oid; 3],
-    extras: Vec<Extra>,
-    waiting: Vec<Waiting>,
+    extras: Vec<ExtraNotes>,
+    waiting: Vec<PendingRecord>,
     /// Stands for what is read beside the trees.
     beside: u64,
 }
 
-impl Wanted {
+impl WantedNotes {
     /// Looks at the refs and logs.
     pub fn look(store: &Store<'_>) -> Result<Self> {
         let reading = store.reading()?;
         let empty = store.repo().empty_tree();
-        let mut out = Wanted { trees: [empty; 3], extras: Vec::new(), waiting: Vec::new(), beside: 0 };
-        for (at, shelf) in Shelf::ALL.into_iter().enumerate() {
-            let (sources, redacted) = store.sources(shelf, &reading);
-            for Source { tip, required, stale } in sources {
+        let mut out = WantedNotes { trees: [empty; 3], extras: Vec::new(), waiting: Vec::new(), beside: 0 };
+        for (at, namespace) in Namespace::ALL.into_iter().enumerate() {
+            let (sources, redacted) = store.sources(namespace, &reading);
+            for NotesSource { tip, required, stale } in sources {
                 let tree = match store.repo().tree_of(tip) {
                     Err(_) if !required => continue,
                     tree => tree?,
@@ -57,14 +57,14 @@ impl Wanted {
                 if required && stale.redacted.is_empty() {
                     out.trees[at] = tree;
                 } else {
-                    out.extras.push(Extra { shelf, tree, required, stale });
+                    out.extras.push(ExtraNotes { namespace, tree, required, stale });
                 }
             }
-            let waiting = reading.waiting.iter().filter(|w| w.shelf == shelf && redacted.counts(&w.line));
+            let waiting = reading.waiting.iter().filter(|w| w.namespace == namespace && redacted.counts(&w.line));
             out.waiting.extend(waiting.cloned());
         }
         let trees = out.trees;
-        out.extras.retain(|extra| trees[place(extra.shelf)] != extra.tree);
+        out.extras.retain(|extra| trees[place(extra.namespace)] != extra.tree);
         out.beside = out.hash();
         Ok(out)
     }
@@ -75,7 +75,7 @@ impl Wanted {
         }
         let mut bytes = Vec::new();
         for extra in &self.extras {
-            bytes.extend_from_slice(format!("{} {}\n", extra.shelf.name(), extra.tree).as_bytes());
+            bytes.extend_from_slice(format!("{} {}\n", extra.namespace.name(), extra.tree).as_bytes());
             bytes.extend_from_slice(extra.stale.text().as_bytes());
         }
         if !self.extras.is_empty() {
@@ -83,7 +83,7 @@ impl Wanted {
             self.trees.iter().for_each(|tree| bytes.extend_from_slice(tree.as_bytes()));
         }
         for waiting in &self.waiting {
-            bytes.extend_from_slice(format!("{} {} ", waiting.shelf.name(), waiting.on).as_bytes());
+            bytes.extend_from_slice(format!("{} {} ", waiting.namespace.name(), waiting.on).as_bytes());
             bytes.extend_from_slice(&waiting.line);
             bytes.push(b'\n');
         }
@@ -97,29 +97,29 @@ impl Wanted {
     }
 
     /// Reads the notes beside ours: the lines that ours has not, and those that wait.
-    pub fn beside(&self, store: &Store<'_>) -> Result<Vec<Beside>> {
+    pub fn beside(&self, store: &Store<'_>) -> Result<Vec<BesideNotes>> {
         let mut found: std::collections::BTreeMap<(usize, Oid), Vec<u8>> = Default::default();
-        let mut add = |shelf: Shelf, target: Oid, lines: Vec<&[u8]>| {
+        let mut add = |namespace: Namespace, target: Oid, lines: Vec<&[u8]>| {
             if !lines.is_empty() {
-                let text = found.entry((place(shelf), target)).or_default();
+                let text = found.entry((place(namespace), target)).or_default();
                 *text = lines::union(text, &lines::canonical(lines));
             }
         };
         for extra in &self.extras {
             for (target, blob) in self.notes_of(store, extra)? {
                 let note = store.repo().read_blob(blob)?.unwrap_or_default();
-                add(extra.shelf, target, lines::split(&note).filter(|line| extra.stale.counts(line)).collect());
+                add(extra.namespace, target, lines::split(&note).filter(|line| extra.stale.counts(line)).collect());
             }
         }
         for waiting in &self.waiting {
-            add(waiting.shelf, waiting.on, vec![&waiting.line]);
+            add(waiting.namespace, waiting.on, vec![&waiting.line]);
         }
-        Ok(found.into_iter().map(|((shelf, target), text)| Beside { shelf, target, text }).collect())
+        Ok(found.into_iter().map(|((namespace, target), text)| BesideNotes { namespace, target, text }).collect())
     }
 
     /// The notes of a tree beside ours that ours has not, or not so.
-    fn notes_of(&self, store: &Store<'_>, extra: &Extra) -> Result<Vec<(Oid, Oid)>> {
-        let ours = self.trees[place(extra.shelf)];
+    fn notes_of(&self, store: &Store<'_>, extra: &ExtraNotes) -> Result<Vec<(Oid, Oid)>> {
+        let ours = self.trees[place(extra.namespace)];
         let read = || -> Result<Vec<(Oid, Oid)>> {
             if ours == store.repo().empty_tree() {
                 return Ok(notes::entries(store.repo(), extra.tree)?.notes);
@@ -137,6 +137,6 @@ impl Wanted {
     }
 }
 
-fn place(shelf: Shelf) -> usize {
-    Shelf::ALL.iter().position(|known| *known == shelf).unwrap_or_default()
+fn place(namespace: Namespace) -> usize {
+    Namespace::ALL.iter().position(|known| *known == namespace).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{Call, Commands, Effect};
 use crate::checkpoint;
 use crate::checkpoint::diff;
-use crate::checkpoint::snapshot::Request;
+use crate::checkpoint::snapshot::SnapshotRequest;
 use crate::mcp::call_context::Here;
 use crate::mcp::tools::arguments::vectors;
 use crate::mcp::tools::schema::{Alias, Values};
@@ -64,14 +64,14 @@ impl Call for Create {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let request = Request {
+        let request = SnapshotRequest {
             phase: self.phase.map(Phase::from),
             round: self.round_num,
             trigger: Trigger::Manual,
             vectors: vectors(&self.vectors)?,
             reasoning: self.reasoning,
             metadata: self.metadata.into_iter().map(|(key, value)| (key, text(value))).collect(),
-            ..Request::default()
+            ..SnapshotRequest::default()
         };
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
         Ok(crate::checkpoint::view::done(&checkpoint::save::run(&context, request)?))

@@ -13,7 +13,7 @@ use crate::render::answer::Answer;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::model::goal::Priority;
 
-fn change(here: &Here<'_>, session: Option<Alias>, request: goal::Request) -> Result<Answer> {
+fn change(here: &Here<'_>, session: Option<Alias>, request: goal::GoalRequest) -> Result<Answer> {
     let context = here.working(None, session.map(|alias| alias.0))?;
     Ok(crate::claim::goal::view::changed(&goal::run(&context, request)?))
 }
@@ -51,7 +51,7 @@ impl Call for Cascade {
     const RETURNS: &'static str = "cascade_id session_id";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let request = goal::Request::Add { text: self.task, criteria: Vec::new(), priority: Priority::Medium };
+        let request = goal::GoalRequest::Add { text: self.task, criteria: Vec::new(), priority: Priority::Medium };
         Ok(also(change(here, self.session_id, request)?, "cascade_id", "id"))
     }
 }
@@ -176,7 +176,7 @@ impl Call for Create {
     const RETURNS: &'static str = "goal_id session_id";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let request = goal::Request::Add {
+        let request = goal::GoalRequest::Add {
             text: self.objective,
             criteria: self.success_criteria.into_iter().map(criterion).collect::<Result<_>>()?,
             priority: self.priority.map_or(Priority::Medium, Priority::from),
@@ -201,7 +201,7 @@ impl Call for AddSubtask {
     const RETURNS: &'static str = "subtask_id session_id";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let request = goal::Request::Sub { goal: self.goal_id, text: self.description };
+        let request = goal::GoalRequest::Sub { goal: self.goal_id, text: self.description };
         Ok(also(change(here, self.session_id, request)?, "subtask_id", "id"))
     }
 }
@@ -224,7 +224,7 @@ impl Call for CompleteSubtask {
     const RETURNS: &'static str = "id session_id goals:array";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        change(here, self.session_id, goal::Request::Done { id: self.subtask_id, evidence: self.evidence })
+        change(here, self.session_id, goal::GoalRequest::Done { id: self.subtask_id, evidence: self.evidence })
     }
 }
 

@@ -5,19 +5,19 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Call, Commands, Effect};
-use crate::fold::handoff_report::Said;
+use crate::fold::handoff_report::HandoffInput;
 use crate::handoff;
 use crate::handoff::managed;
 use crate::handoff::pack::Detail;
 use crate::handoff::receive::accept;
 use crate::history::search;
-use crate::history::search::filter::Given;
+use crate::history::search::filter::FilterInput;
 use crate::history::search::reports::Format;
 use crate::mcp::call_context::Here;
 use crate::mcp::resources::PREFIX;
 use crate::mcp::tools::schema::Alias;
 use crate::render::answer::Answer;
-use crate::render::budget::Form;
+use crate::render::budget::OutputForm;
 use crate::render::color::Paint;
 use crate::session::resume;
 use empirica_notes::error::{Error, Kind, Result, empirica};
@@ -96,26 +96,26 @@ impl Call for Generate {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let kind = self.handoff_type.map(Type::name);
-        let request = handoff::write::Request {
-            said: Said {
+        let request = handoff::write::HandoffRequest {
+            said: HandoffInput {
                 task: self.task_summary,
                 findings: self.key_findings,
                 unknowns: self.remaining_unknowns,
                 context: self.next_session_context,
                 next_steps: Some(self.next_steps).filter(|steps| !steps.is_empty()),
                 artifacts: self.artifacts_created,
-                ..Said::default()
+                ..HandoffInput::default()
             },
-            managed: managed::Asked {
+            managed: managed::ManagedInput {
                 kind,
                 to: self.to,
                 task_id: self.task_id,
                 document: self.payload.map(|payload| Value::Object(payload).to_string()),
-                ..managed::Asked::default()
+                ..managed::ManagedInput::default()
             },
             budget: Some(Detail::Full.budget()),
             validate: self.validate,
-            ..handoff::write::Request::default()
+            ..handoff::write::HandoffRequest::default()
         };
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
         let nobody = &|_: &str| Err(Error::refused("there is no editor here"));
@@ -211,8 +211,8 @@ impl Call for Resume {
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let (last, session) = self.chosen()?;
         let detail = self.detail_level.map_or(Detail::Summary, Detail::from);
-        let outcome = resume::run(&here.reading(self.ai_id, session)?, &resume::Request { last })?;
-        let wanted = crate::session::resume::view::Wanted { detail, budget: None, form: Form::Json };
+        let outcome = resume::run(&here.reading(self.ai_id, session)?, &resume::ResumeRequest { last })?;
+        let wanted = crate::session::resume::view::ResumeForm { detail, budget: None, form: OutputForm::Json };
         let mut answer = crate::session::resume::view::answer(&outcome, wanted, &mut here.templates)?;
         let sessions = answer.json.get_mut("sessions").and_then(Value::as_array_mut).into_iter().flatten();
         for (session, resumed) in sessions.zip(&outcome.sessions) {
@@ -248,9 +248,10 @@ impl Call for Query {
     const RETURNS: &'static str = "reports:array total_found:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let filter = Given { since: self.since, until: self.until, task: self.task_pattern, ..Given::default() };
+        let filter =
+            FilterInput { since: self.since, until: self.until, task: self.task_pattern, ..FilterInput::default() };
         let limit = self.limit.map_or(10, |limit| limit as usize);
-        let request = search::Request { filter, handoffs: true, limit, ..Default::default() };
+        let request = search::SearchRequest { filter, handoffs: true, limit, ..Default::default() };
         let outcome = search::run(&here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?, &request)?;
         Ok(crate::history::search::view::answer(&outcome, Format::Table, Paint::default(), None))
     }
@@ -302,7 +303,7 @@ impl Call for Accept {
     const RETURNS: &'static str = "id session_id";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let request = accept::Request {
+        let request = accept::AcceptRequest {
             handoff: self.handoff_id,
             understanding: self.understanding,
             decision: self.decision.map(Verdict::from),

@@ -63,7 +63,7 @@ impl Call for Search {
     const RETURNS: &'static str = "hits:array total_found:integer";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let request = search::Request {
+        let request = search::SearchRequest {
             words: vec![self.query],
             plan: self.plan,
             kinds: self.kinds.into_iter().map(Kind::name).collect(),
@@ -173,7 +173,7 @@ impl Call for Report {
         let mut answer = match self.session_id {
             Some(session) => measured(here, Some(session), None)?,
             None => {
-                let request = metrics::Request {
+                let request = metrics::MetricsRequest {
                     since: self.since,
                     until: self.until,
                     by: Period::Month,
@@ -208,8 +208,12 @@ impl Call for Sync {
     const RETURNS: &'static str = "remotes:array dry_run:boolean";
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let request =
-            sync::run::Request { remote: self.remote, dry_run: self.dry_run, unattended: true, ..Default::default() };
+        let request = sync::run::SyncRequest {
+            remote: self.remote,
+            dry_run: self.dry_run,
+            unattended: true,
+            ..Default::default()
+        };
         let mut said = Vec::new();
         let outcome = sync::run::run(&here.reading(None, None)?, &request, &mut |line| said.push(line.to_owned()))?;
         Ok(crate::sync::view::answer(&outcome).warn(said))

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{Call, Commands, Effect};
 use crate::claim;
-use crate::claim::add::Entry;
+use crate::claim::add::ClaimInput;
 use crate::mcp::call_context::Here;
 use crate::mcp::tools::arguments::unit;
 use crate::mcp::tools::schema::Alias;
@@ -15,7 +15,7 @@ use empirica_notes::model::journal::MEMORY;
 
 const RETURNS: &str = "id kind session_id";
 
-fn log(here: &Here<'_>, session: Option<Alias>, entry: Entry) -> Result<Answer> {
+fn log(here: &Here<'_>, session: Option<Alias>, entry: ClaimInput) -> Result<Answer> {
     let context = here.working(None, session.map(|alias| alias.0))?;
     Ok(crate::claim::view::logged(&claim::add::log(&context, entry, None)?))
 }
@@ -60,7 +60,11 @@ impl Call for LogFinding {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let impact = unit("impact", self.impact)?;
-        log(here, self.session_id, Entry::Finding { text: self.finding, impact, memory: self.r#as.map(|word| word.0) })
+        log(
+            here,
+            self.session_id,
+            ClaimInput::Finding { text: self.finding, impact, memory: self.r#as.map(|word| word.0) },
+        )
     }
 }
 
@@ -80,7 +84,7 @@ impl Call for LogUnknown {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        log(here, self.session_id, Entry::Unknown { text: self.unknown })
+        log(here, self.session_id, ClaimInput::Unknown { text: self.unknown })
     }
 }
 
@@ -104,7 +108,7 @@ impl Call for ResolveUnknown {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        log(here, self.session_id, Entry::Resolve { of: self.unknown_id, text: self.answer, again: self.again })
+        log(here, self.session_id, ClaimInput::Resolve { of: self.unknown_id, text: self.answer, again: self.again })
     }
 }
 
@@ -126,7 +130,7 @@ impl Call for LogDeadEnd {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        log(here, self.session_id, Entry::DeadEnd { approach: self.approach, why: self.why })
+        log(here, self.session_id, ClaimInput::DeadEnd { approach: self.approach, why: self.why })
     }
 }
 
@@ -146,7 +150,7 @@ impl Call for LogMistake {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let entry = Entry::Mistake { text: self.mistake, prevention: self.prevention };
+        let entry = ClaimInput::Mistake { text: self.mistake, prevention: self.prevention };
         log(here, self.session_id, entry)
     }
 }
@@ -171,7 +175,7 @@ impl Call for LogDecision {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let entry = Entry::Decision { text: self.decision, why: self.why, alternatives: self.alternatives };
+        let entry = ClaimInput::Decision { text: self.decision, why: self.why, alternatives: self.alternatives };
         log(here, self.session_id, entry)
     }
 }
@@ -196,7 +200,7 @@ impl Call for LogEvidence {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let entry = Entry::Evidence { command: self.command, exit: self.exit_code, files: self.files };
+        let entry = ClaimInput::Evidence { command: self.command, exit: self.exit_code, files: self.files };
         log(here, self.session_id, entry)
     }
 }

@@ -8,7 +8,7 @@ use crate::history::show::committer;
 use crate::mcp::call_context::Here;
 use crate::mcp::tools::schema::Alias;
 use crate::render::answer::Answer;
-use crate::render::budget::Form;
+use crate::render::budget::OutputForm;
 use crate::session::{bootstrap, lifecycle};
 use empirica_notes::error::Result;
 
@@ -36,7 +36,7 @@ impl Call for BootstrapSession {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let ai = self.ai_id.or_else(|| here.client());
-        let request = lifecycle::Start {
+        let request = lifecycle::StartRequest {
             task: self.task,
             kind: self.session_type,
             external_id: self.external_id,
@@ -106,7 +106,7 @@ impl Call for Summary {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        let (gathered, warnings) = lifecycle::show(&context, context.asked.session.as_deref())?;
+        let (gathered, warnings) = lifecycle::show(&context, context.selection.session.as_deref())?;
         let committers = committer::of_session(&context, &gathered.session.id)?;
         Ok(crate::history::show::trust::session(
             crate::session::view::show(&gathered, warnings, &mut here.templates)?,
@@ -134,7 +134,7 @@ impl Call for BootstrapProject {
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let budget = crate::mcp::tools::arguments::least("budget", self.budget.unwrap_or(1000), 100)?;
         let context = here.working(self.ai_id, self.session_id.map(|alias| alias.0))?;
-        let outcome = bootstrap::run(&context, &bootstrap::Request::default())?;
-        crate::session::bootstrap::view::answer(&outcome, budget, Form::Json, &mut here.templates)
+        let outcome = bootstrap::run(&context, &bootstrap::BootstrapRequest::default())?;
+        crate::session::bootstrap::view::answer(&outcome, budget, OutputForm::Json, &mut here.templates)
     }
 }

@@ -9,13 +9,13 @@ use crate::assess;
 use crate::assess::drift::WINDOW;
 use crate::assess::drift::current;
 use crate::assess::guide;
-use crate::assess::submit::Request;
+use crate::assess::submit::AssessRequest;
 use crate::claim;
-use crate::claim::add::Entry;
-use crate::context::Context;
-use crate::fold::handoff_report::Said as HandedOver;
+use crate::claim::add::ClaimInput;
+use crate::context::CommandContext;
+use crate::fold::handoff_report::HandoffInput as HandedOver;
 use crate::handoff;
-use crate::mcp::call_context::{Here, Said};
+use crate::mcp::call_context::{CallInput, Here};
 use crate::mcp::tools::arguments::{least, unit, vectors};
 use crate::mcp::tools::schema::{Alias, Values};
 use crate::render::answer::Answer;
@@ -32,14 +32,14 @@ pub struct ExecutePreflight {
 }
 
 /// Asks, and keeps what was said for the assessment that follows.
-fn ask(here: &mut Here<'_>, context: &Context<'_>, phase: Phase, said: Said) -> Result<Answer> {
+fn ask(here: &mut Here<'_>, context: &CommandContext<'_>, phase: Phase, said: CallInput) -> Result<Answer> {
     let outcome = guide::run(context, Some(phase), said.task.clone())?;
     here.keep(outcome.gathered.session.id.as_str(), phase, said);
     Ok(crate::assess::guide::view::to_assess(&outcome, phase))
 }
 
 /// The answer of an assessment that is stored.
-fn submitted(here: &mut Here<'_>, outcome: assess::submit::Outcome) -> Result<Answer> {
+fn submitted(here: &mut Here<'_>, outcome: assess::submit::AssessOutcome) -> Result<Answer> {
     here.assessed(outcome.session_id.as_str(), outcome.phase);
     crate::assess::view::assessed(&outcome)
 }
@@ -51,7 +51,7 @@ impl Call for ExecutePreflight {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        ask(here, &context, Phase::Preflight, Said { task: self.prompt, confidence: None })
+        ask(here, &context, Phase::Preflight, CallInput { task: self.prompt, confidence: None })
     }
 }
 
@@ -76,8 +76,12 @@ impl Call for SubmitPreflight {
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
         let vectors = vectors(&self.vectors)?;
         let said = here.said(context.writing()?.id.as_str(), Phase::Preflight);
-        let request =
-            Request { vectors, reasoning: self.reasoning, task: self.task.or(said.task), ..Request::default() };
+        let request = AssessRequest {
+            vectors,
+            reasoning: self.reasoning,
+            task: self.task.or(said.task),
+            ..AssessRequest::default()
+        };
         submitted(here, assess::submit::run(&context, Phase::Preflight, request, None)?)
     }
 }
@@ -106,12 +110,12 @@ impl Call for ExecuteCheck {
         self.findings.iter().try_for_each(|text| context.text("finding", text).map(drop))?;
         self.remaining_unknowns.iter().try_for_each(|text| context.text("unknown", text).map(drop))?;
         for text in self.findings {
-            claim::add::log(&context, Entry::Finding { text, impact: None, memory: None }, None)?;
+            claim::add::log(&context, ClaimInput::Finding { text, impact: None, memory: None }, None)?;
         }
         for text in self.remaining_unknowns {
-            claim::add::log(&context, Entry::Unknown { text }, None)?;
+            claim::add::log(&context, ClaimInput::Unknown { text }, None)?;
         }
-        ask(here, &context, Phase::Check, Said { task: None, confidence })
+        ask(here, &context, Phase::Check, CallInput { task: None, confidence })
     }
 }
 
@@ -138,14 +142,14 @@ impl Call for SubmitCheck {
         let vectors = vectors(&self.vectors)?;
         let confidence = unit("confidence_to_proceed", self.confidence_to_proceed)?;
         let said = here.said(context.writing()?.id.as_str(), Phase::Check);
-        let request = Request {
+        let request = AssessRequest {
             vectors,
             confidence: confidence.or(said.confidence),
             reasoning: self.reasoning,
             cycle: self.investigation_cycle,
             // what the agent means to do; the gate decides by itself
             meta: self.decision.map(|decision| ("decision".to_owned(), decision)).into_iter().collect(),
-            ..Request::default()
+            ..AssessRequest::default()
         };
         submitted(here, assess::submit::run(&context, Phase::Check, request, None)?)
     }
@@ -167,7 +171,7 @@ impl Call for ExecutePostflight {
 
     fn call(self, here: &mut Here<'_>) -> Result<Answer> {
         let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        ask(here, &context, Phase::Postflight, Said { task: self.task_summary, confidence: None })
+        ask(here, &context, Phase::Postflight, CallInput { task: self.task_summary, confidence: None })
     }
 }
 
@@ -195,7 +199,7 @@ impl Call for SubmitPostflight {
         let task = self.task_summary.or(kept.task);
         let said = HandedOver { task: task.clone(), ..HandedOver::default() };
         handoff::write::check(&context, &said)?;
-        let request = Request { vectors, reasoning: self.reasoning, task, ..Request::default() };
+        let request = AssessRequest { vectors, reasoning: self.reasoning, task, ..AssessRequest::default() };
         let mut answer = submitted(here, assess::submit::run(&context, Phase::Postflight, request, Some(said))?)?;
         if let Some(handoff) = answer.json.get_mut("handoff").and_then(Value::as_object_mut) {
             // its text is read by who continues, and comes again with generate_handoff_report

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::report::gather::Known;
+use crate::report::gather::KnownFacts;
 use crate::report::knowledge::Kind;
 use crate::report::page::svg::{at, curve, label, number, picture, scrolling, tail, text};
 use crate::text::shorten::short;
@@ -23,8 +23,8 @@ const COMMITS: f64 = 868.0;
 const WIDTH: f64 = 1104.0;
 
 /// Draws what is known of files. `None` when no statement is about any.
-pub fn graph(known: &[Known], subjects: &BTreeMap<String, String>) -> Option<String> {
-    let known: Vec<&Known> = known.iter().filter(|known| !known.files.is_empty()).take(MOST).collect();
+pub fn graph(known: &[KnownFacts], subjects: &BTreeMap<String, String>) -> Option<String> {
+    let known: Vec<&KnownFacts> = known.iter().filter(|known| !known.files.is_empty()).take(MOST).collect();
     if known.is_empty() {
         return None;
     }
@@ -106,7 +106,7 @@ fn spread<'k>(of: BTreeMap<&'k str, Vec<usize>>, row: impl Fn(usize) -> f64, hei
     nodes
 }
 
-fn statement(known: &Known, y: f64) -> String {
+fn statement(known: &KnownFacts, y: f64) -> String {
     let (x, width) = (STATEMENTS.0, STATEMENTS.1 - STATEMENTS.0);
     // each kind has a shape of its own: nobody needs the colour
     let mark = match known.kind {

@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::render::{format, safe};
-use crate::report::gather::{Known, LISTED, Outcome, SESSIONS, STATEMENTS};
+use crate::report::gather::{KnownFacts, LISTED, ReportOutcome, SESSIONS, STATEMENTS};
 use crate::text::shorten::short;
 use empirica_notes::error::{Command, Error, Result, empirica};
-use empirica_notes::model::{Body, Head, Id, Record, SessionId};
+use empirica_notes::model::{Body, Envelope, Id, Record, SessionId};
 
 const TEMPLATE: &str = include_str!("../../../templates/report.html");
 const CSS: &str = include_str!("../../../templates/report.css");
@@ -33,12 +33,12 @@ pub struct Page {
     /// The whole file.
     pub html: String,
     /// What is left out.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<Omitted>,
 }
 
 /// Something there is too much of.
 #[derive(Debug, Clone, Serialize)]
-pub struct LeftOut {
+pub struct Omitted {
     /// Its word in JSON.
     pub kind: &'static str,
     /// How many.
@@ -50,7 +50,7 @@ pub struct LeftOut {
 }
 
 /// Makes the page. The same outcome gives the same bytes.
-pub fn page(outcome: &Outcome) -> Result<Page> {
+pub fn page(outcome: &ReportOutcome) -> Result<Page> {
     let ai = outcome.ai.as_deref();
     let left = |kind, count, noun: &str, command: Command| left_out(ai, kind, count, noun, command);
     let (totals, attention) = (&outcome.totals, &outcome.attention);
@@ -75,7 +75,7 @@ pub fn page(outcome: &Outcome) -> Result<Page> {
         "less important entry",
         empirica("search").arg("kind:finding,decision,deadend").option("--limit", "1000"),
     );
-    let entries = Entries::new(outcome);
+    let entries = PageEntries::new(outcome);
     let groups = [
         group("Open questions", entries.unknowns(), &gone_unknowns),
         group("Failed checks", entries.failed(), &None),
@@ -166,14 +166,14 @@ pub fn said(text: &str) -> String {
 }
 
 /// Which sessions are asked for, in words.
-fn asked(outcome: &Outcome) -> String {
+fn asked(outcome: &ReportOutcome) -> String {
     let parts = [("of", &outcome.ai), ("since", &outcome.asked.since), ("until", &outcome.asked.until)];
     let parts = parts.iter().filter_map(|(word, given)| Some(format!("{word} {}", safe::line(given.as_deref()?))));
     parts.collect::<Vec<_>>().join(", ")
 }
 
 /// How much there is of what, without what there is none of.
-fn contents(outcome: &Outcome) -> String {
+fn contents(outcome: &ReportOutcome) -> String {
     let totals = &outcome.totals;
     let counts = [
         (totals.sessions, "session"),
@@ -189,23 +189,23 @@ fn contents(outcome: &Outcome) -> String {
 }
 
 /// Says what is left out, with the command that shows it to whom asked for this agent; nothing when nothing is.
-fn left_out(ai: Option<&str>, kind: &'static str, count: usize, noun: &str, command: Command) -> Option<LeftOut> {
+fn left_out(ai: Option<&str>, kind: &'static str, count: usize, noun: &str, command: Command) -> Option<Omitted> {
     let command = ai.into_iter().fold(command, |command, ai| command.option("--ai", ai));
     let noun = if count > 1 && noun.ends_with('y') { noun.replace("entry", "entries") } else { noun.to_owned() };
     let plural = if count > 1 && !noun.ends_with('s') { "s" } else { "" };
     let what = format!("{count} {noun}{plural}");
-    (count > 0).then(|| LeftOut { kind, count, what, command: safe::line(&command.to_string()) })
+    (count > 0).then(|| Omitted { kind, count, what, command: safe::line(&command.to_string()) })
 }
 
 /// Entries under a title; nothing without any.
-fn group(title: &str, entries: Vec<Entry>, gone: &Option<LeftOut>) -> Option<Value> {
+fn group(title: &str, entries: Vec<PageEntry>, gone: &Option<Omitted>) -> Option<Value> {
     let count = entries.len() + gone.as_ref().map_or(0, |gone| gone.count);
     (count > 0).then(|| json!({"title": title, "count": count, "entries": entries, "gone": gone}))
 }
 
 /// What a list has of a record.
 #[derive(Debug, Default, Serialize)]
-struct Entry {
+struct PageEntry {
     full: Option<Id>,
     id: String,
     text: String,
@@ -224,15 +224,15 @@ struct Entry {
 }
 
 /// The lists of the page.
-pub struct Entries<'o> {
-    outcome: &'o Outcome,
+pub struct PageEntries<'o> {
+    outcome: &'o ReportOutcome,
     here: BTreeSet<&'o SessionId>,
     /// Which sessions went on with a session.
     pub continued: BTreeMap<&'o SessionId, Vec<&'o SessionId>>,
 }
 
-impl<'o> Entries<'o> {
-    fn new(outcome: &'o Outcome) -> Self {
+impl<'o> PageEntries<'o> {
+    fn new(outcome: &'o ReportOutcome) -> Self {
         let here = outcome.sessions.iter().map(|told| &told.gathered.session.id).collect();
         let mut continued: BTreeMap<&SessionId, Vec<&SessionId>> = BTreeMap::new();
         for passing in &outcome.passings {
@@ -241,7 +241,7 @@ impl<'o> Entries<'o> {
                 after.push(&passing.to);
             }
         }
-        Entries { outcome, here, continued }
+        PageEntries { outcome, here, continued }
     }
 
     /// Whether the page has a session.
@@ -249,8 +249,8 @@ impl<'o> Entries<'o> {
         self.here.contains(session)
     }
 
-    fn entry(&self, head: &Head, text: &str) -> Entry {
-        Entry {
+    fn entry(&self, head: &Envelope, text: &str) -> PageEntry {
+        PageEntry {
             full: Some(head.id.clone()),
             id: head.id.short().to_owned(),
             text: said(text),
@@ -259,81 +259,81 @@ impl<'o> Entries<'o> {
             commit: head.commit.as_deref().map(|commit| safe::line(commit).chars().take(8).collect()),
             session: head.session.clone(),
             is_here: head.session.as_ref().is_some_and(|session| self.has(session)),
-            ..Entry::default()
+            ..PageEntry::default()
         }
     }
 
-    fn of(&self, records: &[Record], made: impl Fn(&Record) -> Option<Entry>) -> Vec<Entry> {
+    fn of(&self, records: &[Record], made: impl Fn(&Record) -> Option<PageEntry>) -> Vec<PageEntry> {
         records.iter().filter_map(made).collect()
     }
 
-    fn unknowns(&self) -> Vec<Entry> {
+    fn unknowns(&self) -> Vec<PageEntry> {
         self.of(&self.outcome.attention.unknowns, |record| match &record.body {
             Body::Unknown(unknown) => Some(self.entry(&record.head, &unknown.text)),
             _ => None,
         })
     }
 
-    fn failed(&self) -> Vec<Entry> {
+    fn failed(&self) -> Vec<PageEntry> {
         self.of(&self.outcome.attention.failed, |record| match &record.body {
             Body::Evidence(run) => {
                 let notes = vec![format!("exit {}", run.exit)];
-                Some(Entry { notes, ..self.entry(&record.head, &run.command) })
+                Some(PageEntry { notes, ..self.entry(&record.head, &run.command) })
             }
             _ => None,
         })
     }
 
-    fn unclaimed(&self) -> Vec<Entry> {
+    fn unclaimed(&self) -> Vec<PageEntry> {
         self.of(&self.outcome.attention.unclaimed, |record| match &record.body {
             Body::Handoff(handoff) => {
                 let notes = handoff.to.iter().map(|to| format!("for {}", safe::line(to))).collect();
                 let kind = (handoff.kind != "epistemic").then(|| safe::line(&handoff.kind).replace('_', " "));
                 let more = handoff.next_steps.first().map(|step| said(step));
-                Some(Entry { notes, kind, more, ..self.entry(&record.head, &handoff.task) })
+                Some(PageEntry { notes, kind, more, ..self.entry(&record.head, &handoff.task) })
             }
             _ => None,
         })
     }
 
-    fn stale(&self) -> Vec<Entry> {
+    fn stale(&self) -> Vec<PageEntry> {
         let stale = self.outcome.attention.stale.iter().map(|(head, stale)| {
             let notes = stale.files.iter().map(|file| safe::line(file)).collect();
             let more = Some("passed before these files changed".to_owned());
-            Entry { notes, more, ..self.entry(head, &stale.command) }
+            PageEntry { notes, more, ..self.entry(head, &stale.command) }
         });
         stale.collect()
     }
 
-    fn quiet(&self) -> Vec<Entry> {
+    fn quiet(&self) -> Vec<PageEntry> {
         let quiet = self.outcome.sessions.iter().filter(|told| told.is_quiet(self.outcome.now)).map(|told| {
             let session = &told.gathered.session;
-            Entry {
+            PageEntry {
                 text: said(session.task.as_deref().unwrap_or(sessions::NO_TASK)),
                 ai: safe::line(&session.ai),
                 at: format!("last record {}", format::date(&told.gathered.last_at)),
                 session: Some(session.id.clone()),
                 is_here: true,
-                ..Entry::default()
+                ..PageEntry::default()
             }
         });
         quiet.collect()
     }
 
-    fn goals(&self) -> Vec<Entry> {
+    fn goals(&self) -> Vec<PageEntry> {
         let goals = self.outcome.attention.goals.iter().map(|(head, goal)| {
             let notes = [Some(format!("{} priority", goal.priority.name())), goal.progress()];
-            Entry { notes: notes.into_iter().flatten().collect(), ..self.entry(head, &goal.text) }
+            PageEntry { notes: notes.into_iter().flatten().collect(), ..self.entry(head, &goal.text) }
         });
         goals.collect()
     }
 
     /// What is known, by the first file each statement is about, then by commit.
     fn known(&self) -> Vec<Value> {
-        let mut groups: BTreeMap<(bool, &str), Vec<Entry>> = BTreeMap::new();
-        let others = |known: &Known| known.files.iter().skip(1).map(|file| safe::line(file)).collect();
+        let mut groups: BTreeMap<(bool, &str), Vec<PageEntry>> = BTreeMap::new();
+        let others = |known: &KnownFacts| known.files.iter().skip(1).map(|file| safe::line(file)).collect();
         for known in &self.outcome.known {
-            let entry = Entry {
+            let entry = PageEntry {
                 more: known.more.as_deref().map(said),
                 kind: Some(known.kind.name().to_owned()),
                 notes: others(known),
@@ -345,7 +345,7 @@ impl<'o> Entries<'o> {
             };
             groups.entry(key).or_default().push(entry);
         }
-        let group = |((is_commit, name), entries): ((bool, &str), Vec<Entry>)| {
+        let group = |((is_commit, name), entries): ((bool, &str), Vec<PageEntry>)| {
             let subject = self.outcome.subjects.get(name).map(|subject| short(&safe::line(subject), 100));
             let name = match (is_commit, name) {
                 (true, "") => "on no commit".to_owned(),

@@ -21,7 +21,7 @@ const MOST: f64 = 0.5;
 /// A row of the table that says the same as the plot.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
-pub struct Bin {
+pub struct PlotBin {
     pub range: String,
     pub sessions: usize,
     pub forecast: String,
@@ -29,9 +29,9 @@ pub struct Bin {
 }
 
 /// The rows of the table.
-pub fn bins(score: &Score) -> Vec<Bin> {
+pub fn bins(score: &Score) -> Vec<PlotBin> {
     let width = 1.0 / BINS as f64;
-    let row = |(at, bin): (usize, &crate::fold::assessment::track_record::Bin)| Bin {
+    let row = |(at, bin): (usize, &crate::fold::assessment::track_record::ReliabilityBin)| PlotBin {
         range: format!("{:.1} to {:.1}", width * at as f64, width * (at + 1) as f64),
         sessions: bin.n,
         forecast: format::value(bin.mean_forecast),

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use crate::fold::assessment::confidence::{overall, series};
 use crate::fold::assessment::trajectory::NOTHING_SHARED;
 use crate::fold::handoff_report::duration;
-use crate::fold::session_state::Gathered;
+use crate::fold::session_state::SessionRecords;
 use crate::render::{format, safe};
-use crate::report::gather::Told;
+use crate::report::gather::SessionStory;
 use crate::report::page::trajectory::cells;
-use crate::report::page::{Entries, said};
+use crate::report::page::{PageEntries, said};
 use crate::session::lifecycle::seconds_between;
 use crate::text::shorten::short;
 use empirica_notes::model::SessionId;
@@ -23,7 +23,7 @@ const ENTRIES: usize = 40;
 pub const NO_TASK: &str = "no task was named";
 
 /// A session, as the template has it.
-pub fn session(told: &Told, page: &Entries<'_>) -> Value {
+pub fn session(told: &SessionStory, page: &PageEntries<'_>) -> Value {
     let gathered = &told.gathered;
     let session = &gathered.session;
     let last = session.ended_at.as_deref().unwrap_or(&gathered.last_at);
@@ -71,7 +71,7 @@ pub fn session(told: &Told, page: &Entries<'_>) -> Value {
 }
 
 /// Overall confidence at both ends, in a few characters; nothing for who gave none.
-fn sure(gathered: &Gathered) -> Option<String> {
+fn sure(gathered: &SessionRecords) -> Option<String> {
     let vectors = || gathered.assessments.iter().map(|(_, a)| &a.vectors);
     let given: Vec<f64> = series(vectors()).into_iter().flatten().collect();
     match given.as_slice() {
@@ -81,9 +81,9 @@ fn sure(gathered: &Gathered) -> Option<String> {
     }
 }
 
-type Entry<'t> = (&'t str, Option<String>);
+type SessionEntry<'t> = (&'t str, Option<String>);
 
-fn lists(gathered: &Gathered) -> Vec<Value> {
+fn lists(gathered: &SessionRecords) -> Vec<Value> {
     let plain = |text| (text, None);
     let goal = |goal: &GoalState| {
         let steps = goal.progress().map(|steps| format!(", {steps}")).unwrap_or_default();
@@ -109,7 +109,7 @@ fn lists(gathered: &Gathered) -> Vec<Value> {
     .collect()
 }
 
-fn list<'t>(title: &str, entries: impl ExactSizeIterator<Item = Entry<'t>>) -> Option<Value> {
+fn list<'t>(title: &str, entries: impl ExactSizeIterator<Item = SessionEntry<'t>>) -> Option<Value> {
     let gone = entries.len().saturating_sub(ENTRIES);
     let entries: Vec<Value> = entries
         .take(ENTRIES)

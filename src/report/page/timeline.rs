@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::fold::handover_graph::Passing;
-use crate::report::gather::Told;
+use crate::fold::handover_graph::Handover;
+use crate::report::gather::SessionStory;
 use crate::report::page::svg::{at, label, line, number, picture, scrolling, text};
 use crate::text::shorten::short;
 use empirica_notes::model::{Id, SessionId};
@@ -43,14 +43,14 @@ pub struct Timeline {
 type Moment<'t> = (&'t str, &'t Id);
 
 struct Bar<'t> {
-    told: &'t Told,
+    told: &'t SessionStory,
     from: f64,
     to: f64,
     y: f64,
 }
 
 /// Draws sessions, given newest first; time runs to the right, a step for each thing that happened. `None` without any.
-pub fn timeline(sessions: &[Told], passings: &[Passing]) -> Option<Timeline> {
+pub fn timeline(sessions: &[SessionStory], passings: &[Handover]) -> Option<Timeline> {
     let mut agents: Vec<&str> = Vec::new();
     for told in sessions.iter().take(SESSIONS) {
         let ai = told.gathered.session.ai.as_str();
@@ -58,11 +58,12 @@ pub fn timeline(sessions: &[Told], passings: &[Passing]) -> Option<Timeline> {
             agents.push(ai);
         }
     }
-    let is_drawn = |told: &&Told| agents.contains(&told.gathered.session.ai.as_str());
-    let drawn: Vec<&Told> = sessions.iter().take(SESSIONS).filter(is_drawn).collect();
+    let is_drawn = |told: &&SessionStory| agents.contains(&told.gathered.session.ai.as_str());
+    let drawn: Vec<&SessionStory> = sessions.iter().take(SESSIONS).filter(is_drawn).collect();
     let newest = drawn.first()?;
-    let by_id: BTreeMap<&SessionId, &Told> = drawn.iter().map(|told| (&told.gathered.session.id, *told)).collect();
-    let passings: Vec<&Passing> =
+    let by_id: BTreeMap<&SessionId, &SessionStory> =
+        drawn.iter().map(|told| (&told.gathered.session.id, *told)).collect();
+    let passings: Vec<&Handover> =
         passings.iter().filter(|p| by_id.contains_key(&p.from) && by_id.contains_key(&p.to)).collect();
     let (places, end) = places(&drawn, &passings);
     let width = (end + EDGE).max(WIDTH);
@@ -101,7 +102,7 @@ pub fn timeline(sessions: &[Told], passings: &[Passing]) -> Option<Timeline> {
             }
         }
     }
-    let moment_of = |told: &Told, id: &Id| {
+    let moment_of = |told: &SessionStory, id: &Id| {
         let gathered = &told.gathered;
         let handed = gathered.handoffs.iter().map(|(head, _)| head);
         let head = handed.chain(gathered.accepts.iter().map(|(head, _)| head)).find(|head| head.id == *id);
@@ -143,18 +144,18 @@ pub fn timeline(sessions: &[Told], passings: &[Passing]) -> Option<Timeline> {
     Some(Timeline { html, left_out: sessions.len() - drawn.len() })
 }
 
-fn began(told: &Told) -> Moment<'_> {
+fn began(told: &SessionStory) -> Moment<'_> {
     (&told.gathered.session.started_at, &told.gathered.session.began)
 }
 
 /// When a session ended, or when it was last heard of.
-fn ended(told: &Told) -> Moment<'_> {
+fn ended(told: &SessionStory) -> Moment<'_> {
     let gathered = &told.gathered;
     (gathered.session.ended_at.as_deref().unwrap_or(&gathered.last_at), &gathered.end)
 }
 
 /// The place of each moment, from the left, and where the last one ends. Where a session begins there is room for its task.
-fn places<'t>(drawn: &[&'t Told], passings: &[&Passing]) -> (BTreeMap<Moment<'t>, f64>, f64) {
+fn places<'t>(drawn: &[&'t SessionStory], passings: &[&Handover]) -> (BTreeMap<Moment<'t>, f64>, f64) {
     let taken_up: BTreeSet<&Id> = passings.iter().map(|passing| &passing.by).collect();
     let mut moments: BTreeMap<Moment<'t>, f64> = BTreeMap::new();
     for told in drawn {
@@ -179,9 +180,9 @@ type Lane<'t> = (&'t str, f64, usize);
 
 /// The bars, the lanes and the height of all: sessions of an agent that overlap are in rows of their own.
 fn laid_out<'t>(
-    drawn: &[&'t Told],
+    drawn: &[&'t SessionStory],
     agents: &[&'t str],
-    span: impl Fn(&Told) -> (f64, f64),
+    span: impl Fn(&SessionStory) -> (f64, f64),
 ) -> (Vec<Bar<'t>>, Vec<Lane<'t>>, f64) {
     let (mut bars, mut lanes, mut y) = (Vec::new(), Vec::new(), TOP);
     // who began first is at the top

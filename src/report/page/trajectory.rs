@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::fold::assessment::confidence::{alone, series};
-use crate::fold::session_state::Gathered;
+use crate::fold::session_state::SessionRecords;
 use crate::render::format;
-use crate::report::gather::Told;
+use crate::report::gather::SessionStory;
 use crate::report::page::svg::{at, line, number, picture, scrolling};
 use empirica_notes::model::Vector;
 use empirica_notes::model::vectors::Tier;
@@ -46,7 +46,7 @@ fn tier(vector: Vector) -> &'static str {
 }
 
 /// A picture for overall confidence and each vector that was given, in the order of the tiers.
-pub fn cells(session: &Gathered) -> Vec<Cell> {
+pub fn cells(session: &SessionRecords) -> Vec<Cell> {
     let assessments = || session.assessments.iter().map(|(_, assessment)| assessment);
     let all = series(assessments().map(|a| &a.vectors));
     let mut vectors = Vector::ALL;
@@ -102,8 +102,8 @@ fn path(values: &[Option<f64>]) -> String {
 
 /// How sure the newest sessions were when they began and when they ended: an arrow each, oldest at the left. With how many
 /// that were assessed are left out; `None` without any.
-pub fn all(sessions: &[Told]) -> Option<(String, usize)> {
-    let ends = |told: &Told| {
+pub fn all(sessions: &[SessionStory]) -> Option<(String, usize)> {
+    let ends = |told: &SessionStory| {
         let all = series(told.gathered.assessments.iter().map(|(_, a)| &a.vectors));
         let given: Vec<f64> = all.into_iter().flatten().collect();
         Some((told.gathered.session.id.clone(), *given.first()?, *given.last()?, given.len()))

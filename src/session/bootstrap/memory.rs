@@ -91,12 +91,12 @@ pub fn memory<'a>(records: impl IntoIterator<Item = &'a Record>, current_task: O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use empirica_notes::model::{Head, Id};
+    use empirica_notes::model::{Envelope, Id};
 
     fn record(ms: u64, body: Body) -> Record {
         let id = Id::at(ms);
         Record {
-            head: Head { v: 1, id, session: None, ai: "ada".into(), at: "".into(), commit: None, tree: None },
+            head: Envelope { v: 1, id, session: None, ai: "ada".into(), at: "".into(), commit: None, tree: None },
             body,
         }
     }

@@ -7,12 +7,12 @@ pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::Context;
-use crate::context::active::Current;
+use crate::context::CommandContext;
+use crate::context::active::ActiveSessions;
 use crate::context::names;
 use crate::handoff::write::newest as newest_handoff;
 use crate::index::Index;
-use crate::index::{HandoffsWanted, Only};
+use crate::index::{HandoffQuery, RecordQuery};
 use crate::session::bootstrap::memory::Memory;
 use crate::session::bootstrap::overview::{Overview, overview};
 use empirica_notes::error::Result;
@@ -22,7 +22,7 @@ use empirica_notes::store::Scan;
 
 /// For whom.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct BootstrapRequest {
     /// The session that asks: its things come first. `None`: the one the user named, else the one at work here, else
     /// nobody's.
     pub own: Option<SessionId>,
@@ -30,7 +30,7 @@ pub struct Request {
 
 /// The project as it stands.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct BootstrapOutcome {
     /// What there is to know; handoffs with the commit they are at home on.
     pub overview: Overview,
     /// What is kept in mind.
@@ -45,8 +45,8 @@ pub struct Outcome {
 const LOOKED_AT: usize = 250;
 
 /// Looks at what is at work, open, and newest. A repository in which nothing is stored is an empty overview.
-pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
-    let mut warnings = context.store.settle();
+pub fn run(context: &CommandContext<'_>, request: &BootstrapRequest) -> Result<BootstrapOutcome> {
+    let mut warnings = context.store.reconcile();
     let index = context.index()?;
     let own = match &request.own {
         Some(own) => Some(own.clone()),
@@ -69,8 +69,8 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
         }
     }
     let memory = kept_in_mind(&index, &overview)?;
-    let named = request.own.is_none() && (context.asked.session.is_some() || context.asked.ai.is_some());
-    Ok(Outcome { overview, memory, named, warnings })
+    let named = request.own.is_none() && (context.selection.session.is_some() || context.selection.ai.is_some());
+    Ok(BootstrapOutcome { overview, memory, named, warnings })
 }
 
 /// The records that the overview is made of: all of the session that asks, of active sessions and of the newest one of each
@@ -80,7 +80,7 @@ fn at_hand(index: &Index<'_>, own: Option<&SessionId>) -> Result<Scan> {
     let mut sessions: BTreeSet<SessionId> = newest.clone().map(|(_, session)| session).collect();
     sessions.extend(index.sessions(true)?.into_iter().map(|session| session.id));
     sessions.extend(own.cloned());
-    let only = Only { newest: Some(LOOKED_AT), ..Only::default() };
+    let only = RecordQuery { newest: Some(LOOKED_AT), ..RecordQuery::default() };
     let mut out = index.kinds(&["finding", "dead_end", "mistake", "decision"], only)?;
     out.merge(index.ids(&index.open("unknown", LOOKED_AT)?)?);
     out.merge(index.goals(&index.open("goal", LOOKED_AT)?)?);
@@ -88,7 +88,7 @@ fn at_hand(index: &Index<'_>, own: Option<&SessionId>) -> Result<Scan> {
         out.merge(index.session(id)?);
     }
     for (ai, _) in newest {
-        let last = HandoffsWanted { ai: Some(ai), ..HandoffsWanted::default() };
+        let last = HandoffQuery { ai: Some(ai), ..HandoffQuery::default() };
         out.merge(index.ids(newest_handoff(index, &last)?.iter().map(|listed| &listed.head.id))?);
     }
     Ok(out)
@@ -97,7 +97,7 @@ fn at_hand(index: &Index<'_>, own: Option<&SessionId>) -> Result<Scan> {
 /// What is kept in mind: the last decisions, what was said to be kept, and the task of the session that asks, else of the one
 /// that was seen last.
 fn kept_in_mind(index: &Index<'_>, overview: &Overview) -> Result<Memory> {
-    let newest = Only { newest: Some(2 * memory::DECISIONS), ..Only::default() };
+    let newest = RecordQuery { newest: Some(2 * memory::DECISIONS), ..RecordQuery::default() };
     let mut scan = index.kinds(&["decision"], newest)?;
     for word in MEMORY {
         scan.merge(index.memory(word, 2 * memory::TEXTS)?);
@@ -108,11 +108,11 @@ fn kept_in_mind(index: &Index<'_>, overview: &Overview) -> Result<Memory> {
 
 /// The session that asks: as named by `--session`, or by `EMPIRICA_SESSION` without `--ai`, else the newest active one here of
 /// the named agent, else that agent's newest anywhere, else the only agent's active here. `None` when it cannot be told.
-fn asking(context: &Context<'_>, index: &Index<'_>, warnings: &mut Vec<String>) -> Result<Option<SessionId>> {
-    if let Some(given) = &context.asked.session {
+fn asking(context: &CommandContext<'_>, index: &Index<'_>, warnings: &mut Vec<String>) -> Result<Option<SessionId>> {
+    if let Some(given) = &context.selection.session {
         return Ok(Some(names::session(context, given)?.id));
     }
-    let in_environment = context.env.get("EMPIRICA_SESSION").filter(|_| context.asked.ai.is_none());
+    let in_environment = context.env.get("EMPIRICA_SESSION").filter(|_| context.selection.ai.is_none());
     if let Some(given) = in_environment {
         match names::session(context, given) {
             Ok(session) => return Ok(Some(session.id)),
@@ -120,13 +120,13 @@ fn asking(context: &Context<'_>, index: &Index<'_>, warnings: &mut Vec<String>) 
             Err(error) => warnings.push(format!("EMPIRICA_SESSION is left out: {error}")),
         }
     }
-    let active = Current::load(context)?.active;
+    let active = ActiveSessions::load(context)?.active;
     if let Some(ai) = context.named_ai() {
         if let Some(session) = active.iter().rev().find(|session| session.ai == ai) {
             return Ok(Some(session.id.clone()));
         }
         let newest = index.agents()?.into_iter().find(|(name, _)| name == ai).map(|(_, session)| session);
-        if newest.is_none() && context.asked.ai.is_some() {
+        if newest.is_none() && context.selection.ai.is_some() {
             warnings.push(format!("no session of {ai} is stored here: nothing is marked as its own"));
         }
         return Ok(newest);

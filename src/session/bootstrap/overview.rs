@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::fold::assessment::calibration;
 use crate::fold::assessment::confidence::{overall, round4};
-use crate::fold::journal::Owned;
+use crate::fold::journal::OwnedGoal;
 use crate::fold::journal::answers;
 use crate::fold::journal::by_session;
 use crate::fold::journal::goals;
@@ -15,7 +15,7 @@ use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknow
 use empirica_notes::model::session::Session;
 use empirica_notes::model::substance::Substance;
 use empirica_notes::model::superseded::superseded;
-use empirica_notes::model::{Assessment, Body, Handoff, Head, Id, Phase, Record, SessionId};
+use empirica_notes::model::{Assessment, Body, Envelope, Handoff, Id, Phase, Record, SessionId};
 
 /// What a finding whose impact was not given counts as.
 pub const UNSAID: f64 = 0.5;
@@ -33,29 +33,29 @@ pub struct Overview {
     /// The session that asks, and its agent; `None` when it is not known.
     pub own: Option<(SessionId, String)>,
     /// The sessions that have not ended, the last seen first.
-    pub active_sessions: Vec<Active>,
+    pub active_sessions: Vec<RecentSession>,
     /// Each agent once: active ones first, then the last seen.
-    pub team: Vec<Member>,
+    pub team: Vec<AgentWork>,
     /// The open goals of all sessions: those that agents set before those that were proposed to active sessions, then by
     /// priority, those of active sessions first, then the newest.
     pub goals: Vec<OpenGoal>,
     /// The questions nobody has answered, newest first.
-    pub unknowns: Vec<Noted<Unknown>>,
+    pub unknowns: Vec<DatedClaim<Unknown>>,
     /// What was learned, most important first, then newest.
-    pub findings: Vec<Learned>,
+    pub findings: Vec<LearnedItem>,
     /// What failed, newest first.
-    pub dead_ends: Vec<Noted<DeadEnd>>,
+    pub dead_ends: Vec<DatedClaim<DeadEnd>>,
     /// What went wrong, newest first.
-    pub mistakes: Vec<Noted<Mistake>>,
+    pub mistakes: Vec<DatedClaim<Mistake>>,
     /// What was decided, newest first.
-    pub decisions: Vec<Noted<Decision>>,
+    pub decisions: Vec<DatedClaim<Decision>>,
     /// The last handoff in force of each agent, newest first.
-    pub handoffs: Vec<HandedOver>,
+    pub handoffs: Vec<HandoffLine>,
 }
 
 /// A session at work.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Active {
+pub struct RecentSession {
     /// The session.
     pub session: Session,
     /// Phase and round of its last assessment; `None` before the first.
@@ -70,7 +70,7 @@ pub struct Active {
 
 /// An agent, as its newest session shows it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Member {
+pub struct AgentWork {
     /// Its newest session.
     pub session: Session,
     /// Whether knowing and doubting moved together in it.
@@ -103,9 +103,9 @@ pub struct OpenGoal {
 
 /// Something that was said along the way.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Noted<T> {
+pub struct DatedClaim<T> {
     /// Who said it, when, on which commit.
-    pub head: Head,
+    pub head: Envelope,
     /// What was said.
     pub body: T,
     /// Whether the session that asks said it.
@@ -116,18 +116,18 @@ pub struct Noted<T> {
 
 /// Something learned.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Learned {
+pub struct LearnedItem {
     /// What, and who said it.
-    pub noted: Noted<Finding>,
+    pub noted: DatedClaim<Finding>,
     /// How much it matters now, in [0, 1]: see [`importance`].
     pub importance: f64,
 }
 
 /// An agent's last handoff.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HandedOver {
+pub struct HandoffLine {
     /// Its envelope.
-    pub head: Head,
+    pub head: Envelope,
     /// What was to be done.
     pub task: String,
     /// Whether knowing and doubting moved together.
@@ -150,13 +150,15 @@ pub fn overview<'a>(
     own: Option<&SessionId>,
 ) -> Overview {
     let of_session = by_session(records.clone());
-    let stands: BTreeMap<&SessionId, Stand<'_>> =
-        all.keys().map(|id| (id, Stand::of(id, of_session.get(id).map(Vec::as_slice).unwrap_or_default()))).collect();
+    let stands: BTreeMap<&SessionId, ProjectState<'_>> = all
+        .keys()
+        .map(|id| (id, ProjectState::of(id, of_session.get(id).map(Vec::as_slice).unwrap_or_default())))
+        .collect();
     let own = own.and_then(|id| all.get(id)).map(|session| (session.id.clone(), session.ai.clone()));
     let own_id = own.as_ref().map(|(id, _)| id);
     let is_own = |session: Option<&SessionId>| own_id.is_some() && session == own_id;
 
-    let mut active: Vec<(&Session, &Stand<'_>)> =
+    let mut active: Vec<(&Session, &ProjectState<'_>)> =
         all.values().filter(|s| s.is_active()).filter_map(|s| Some((s, stands.get(&s.id)?))).collect();
     active.sort_by_key(|(session, stand)| (!is_own(Some(&session.id)), Reverse(stand.last)));
     let mut newest: BTreeMap<&str, &Session> = BTreeMap::new();
@@ -184,7 +186,7 @@ pub fn overview<'a>(
         named.get(&id).copied().flatten().or_else(|| set.get(&id).copied()).cloned()
     };
     let own_ai = own.as_ref().map(|(_, ai)| ai);
-    let mut team: Vec<(&Session, &Stand<'_>)> =
+    let mut team: Vec<(&Session, &ProjectState<'_>)> =
         newest.values().filter_map(|s| Some((*s, stands.get(&s.id)?))).collect();
     team.sort_by_key(|(session, stand)| (Some(&session.ai) != own_ai, !session.is_active(), Reverse(stand.last)));
 
@@ -202,7 +204,7 @@ pub fn overview<'a>(
             .collect(),
         team: team
             .iter()
-            .map(|(session, stand)| Member {
+            .map(|(session, stand)| AgentWork {
                 session: (*session).clone(),
                 calibration_status: stand.calibration(),
                 overall_confidence: stand.confidence(),
@@ -244,16 +246,16 @@ pub fn overview<'a>(
 }
 
 /// What the last and first assessments of a session say, and when it was last heard of.
-struct Stand<'a> {
+struct ProjectState<'a> {
     first: Option<&'a Assessment>,
     assessed: Option<&'a Assessment>,
     last: Option<&'a Id>,
     last_seen: &'a str,
 }
 
-impl<'a> Stand<'a> {
+impl<'a> ProjectState<'a> {
     fn of(id: &SessionId, records: &[&'a Record]) -> Self {
-        let mut out = Stand { first: None, assessed: None, last: None, last_seen: "" };
+        let mut out = ProjectState { first: None, assessed: None, last: None, last_seen: "" };
         for record in records.iter().filter(|record| record.head.session.as_ref() == Some(id)) {
             (out.last, out.last_seen) = (Some(&record.head.id), &record.head.at);
             if let Body::Assessment(assessment) = &record.body {
@@ -274,8 +276,8 @@ impl<'a> Stand<'a> {
         calibration::status(self.first.map(|a| &a.vectors), after.map(|a| &a.vectors))
     }
 
-    fn active(&self, session: &Session, own: bool) -> Active {
-        Active {
+    fn active(&self, session: &Session, own: bool) -> RecentSession {
+        RecentSession {
             session: session.clone(),
             phase: self.assessed.map(|assessment| (assessment.phase, assessment.round)),
             overall_confidence: self.confidence(),
@@ -293,7 +295,7 @@ fn open_goals<'a>(
 ) -> Vec<OpenGoal> {
     let open = goals(records).into_iter().filter(|owned| owned.goal.status == GoalStatus::Open);
     let mut out: Vec<OpenGoal> = open
-        .map(|Owned { session, goal, .. }| {
+        .map(|OwnedGoal { session, goal, .. }| {
             let of = session.as_ref().and_then(|id| all.get(id));
             OpenGoal {
                 goal,
@@ -317,51 +319,56 @@ fn noted<'a, T>(
     records: impl IntoIterator<Item = &'a Record>,
     own: Option<&SessionId>,
     kind: impl Fn(&Record) -> Option<T>,
-) -> Vec<Noted<T>> {
+) -> Vec<DatedClaim<T>> {
     let own = |record: &Record| own.is_some() && record.head.session.as_ref() == own;
-    let mut out: Vec<Noted<T>> = records
+    let mut out: Vec<DatedClaim<T>> = records
         .into_iter()
-        .filter_map(|r| Some(Noted { head: r.head.clone(), body: kind(r)?, own: own(r), count: 1 }))
+        .filter_map(|r| Some(DatedClaim { head: r.head.clone(), body: kind(r)?, own: own(r), count: 1 }))
         .collect();
     out.sort_by(|a, b| b.own.cmp(&a.own).then_with(|| b.head.id.cmp(&a.head.id)));
     out
 }
 
-fn findings<'a>(records: impl IntoIterator<Item = &'a Record>, own: Option<&SessionId>) -> Vec<Learned> {
+fn findings<'a>(records: impl IntoIterator<Item = &'a Record>, own: Option<&SessionId>) -> Vec<LearnedItem> {
     let mut all = noted(records, own, |record| match &record.body {
         Body::Finding(finding) => Some(finding.clone()),
         _ => None,
     });
     all.sort_by(|a, b| b.head.id.cmp(&a.head.id));
-    let weighed =
-        |(newer, noted): (usize, Noted<Finding>)| Learned { importance: importance(noted.body.impact, newer), noted };
-    let mut out: Vec<Learned> = all.into_iter().enumerate().map(weighed).collect();
+    let weighed = |(newer, noted): (usize, DatedClaim<Finding>)| LearnedItem {
+        importance: importance(noted.body.impact, newer),
+        noted,
+    };
+    let mut out: Vec<LearnedItem> = all.into_iter().enumerate().map(weighed).collect();
     // the sort is stable: newest first among equals
     out.sort_by(|a, b| b.noted.own.cmp(&a.noted.own).then(b.importance.total_cmp(&a.importance)));
     once(out, |learned| folded(&[&learned.noted.body.text]), |learned| learned.noted.count += 1)
 }
 
 /// The handoffs that no newer one has taken the place of, newest first.
-fn in_force<'a>(records: impl IntoIterator<Item = &'a Record>, aside: &BTreeSet<Id>) -> Vec<(&'a Head, &'a Handoff)> {
+fn in_force<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+    aside: &BTreeSet<Id>,
+) -> Vec<(&'a Envelope, &'a Handoff)> {
     let handoff = |record: &'a Record| match &record.body {
         Body::Handoff(handoff) if !aside.contains(&record.head.id) => Some((&record.head, &**handoff)),
         _ => None,
     };
-    let mut out: Vec<(&Head, &Handoff)> = records.into_iter().filter_map(handoff).collect();
+    let mut out: Vec<(&Envelope, &Handoff)> = records.into_iter().filter_map(handoff).collect();
     out.reverse();
     out
 }
 
-fn last_of_each(handoffs: &[(&Head, &Handoff)], is_own: impl Fn(Option<&SessionId>) -> bool) -> Vec<HandedOver> {
-    let mut ordered: Vec<&(&Head, &Handoff)> = handoffs.iter().collect();
+fn last_of_each(handoffs: &[(&Envelope, &Handoff)], is_own: impl Fn(Option<&SessionId>) -> bool) -> Vec<HandoffLine> {
+    let mut ordered: Vec<&(&Envelope, &Handoff)> = handoffs.iter().collect();
     // the sort is stable: of each agent the newest that hands over work
     ordered.sort_by_key(|(_, handoff)| Substance::of(handoff) < Substance::Work);
     let mut seen = BTreeSet::new();
     let mut last: Vec<_> = ordered.into_iter().filter(|(head, _)| seen.insert(&head.ai)).collect();
     last.sort_by(|a, b| b.0.id.cmp(&a.0.id));
-    let mut out: Vec<HandedOver> = last
+    let mut out: Vec<HandoffLine> = last
         .into_iter()
-        .map(|(head, handoff)| HandedOver {
+        .map(|(head, handoff)| HandoffLine {
             head: (*head).clone(),
             task: handoff.task.clone(),
             calibration_status: handoff.calibration_status,

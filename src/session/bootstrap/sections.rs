@@ -4,12 +4,14 @@ use serde_json::{Value, json};
 
 use crate::history::show::short_commit;
 use crate::render::budget;
-use crate::render::budget::{Entry, Form, List, brief, entry, list};
+use crate::render::budget::{BudgetEntry, BudgetList, OutputForm, brief, entry, list};
 use crate::render::{format, safe};
 use crate::session::bootstrap::memory::Memory;
-use crate::session::bootstrap::overview::{Active, HandedOver, Learned, Member, Noted, OpenGoal, Overview};
+use crate::session::bootstrap::overview::{
+    AgentWork, DatedClaim, HandoffLine, LearnedItem, OpenGoal, Overview, RecentSession,
+};
 use crate::text::tokens;
-use empirica_notes::model::Head;
+use empirica_notes::model::Envelope;
 use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknown};
 
 /// What matters most, first: in every round so many entries of each list. Those of the first round that are marked stay
@@ -41,10 +43,10 @@ const ROUND: usize = 100;
 
 /// The lists in the order they are shown. In text nothing stands twice: decisions have a list of their own, and what is kept in
 /// mind is left out of the findings.
-pub fn lists(overview: &Overview, memory: &Memory, form: Form) -> Vec<List> {
-    let is_elsewhere = |learned: &&Learned| {
+pub fn lists(overview: &Overview, memory: &Memory, form: OutputForm) -> Vec<BudgetList> {
+    let is_elsewhere = |learned: &&LearnedItem| {
         let Finding { text, memory: word, .. } = &learned.noted.body;
-        form == Form::Text && word.is_some() && memory.has(text)
+        form == OutputForm::Text && word.is_some() && memory.has(text)
     };
     let findings = overview.findings.iter().filter(|learned| !is_elsewhere(learned));
     let mut lists = vec![
@@ -65,7 +67,7 @@ pub fn lists(overview: &Overview, memory: &Memory, form: Form) -> Vec<List> {
 }
 
 /// What a session begins with: the next steps of the last handoff before the open goals, then what is open, failed, decided, learned.
-pub fn start(overview: &Overview, next_steps: Vec<String>) -> Vec<List> {
+pub fn start(overview: &Overview, next_steps: Vec<String>) -> Vec<BudgetList> {
     let steps = next_steps.iter().map(|step| budget::plain(step)).chain(overview.goals.iter().map(goal)).collect();
     let mut lists = vec![
         list("next_steps", "Next steps", steps),
@@ -79,7 +81,7 @@ pub fn start(overview: &Overview, next_steps: Vec<String>) -> Vec<List> {
     lists
 }
 
-fn rank(lists: &mut [List], rounds: &[(&str, usize, bool)]) {
+fn rank(lists: &mut [BudgetList], rounds: &[(&str, usize, bool)]) {
     for list in lists {
         let place = rounds.iter().position(|(key, ..)| *key == list.key).unwrap_or(rounds.len());
         let (share, stays) = rounds.get(place).map_or((1, false), |(_, share, stays)| (*share, *stays));
@@ -93,13 +95,13 @@ fn rank(lists: &mut [List], rounds: &[(&str, usize, bool)]) {
 }
 
 /// An entry of a memory: the key of the specification it is under, and its text.
-fn kept<'m>(key: &'static str, title: &'static str, texts: impl IntoIterator<Item = &'m String>) -> Vec<Entry> {
+fn kept<'m>(key: &'static str, title: &'static str, texts: impl IntoIterator<Item = &'m String>) -> Vec<BudgetEntry> {
     let one = |text: &String| entry(format!("{title}: {}", safe::words(text)), json!({"key": key, "text": text}));
     texts.into_iter().map(one).collect()
 }
 
-fn working(memory: &Memory, form: Form) -> Vec<Entry> {
-    let decisions = memory.recent_decisions.iter().filter(|_| form == Form::Json);
+fn working(memory: &Memory, form: OutputForm) -> Vec<BudgetEntry> {
+    let decisions = memory.recent_decisions.iter().filter(|_| form == OutputForm::Json);
     [
         kept("current_task", "task", &memory.current_task),
         kept("known_constraints", "constraint", &memory.constraints),
@@ -110,7 +112,7 @@ fn working(memory: &Memory, form: Form) -> Vec<Entry> {
     .concat()
 }
 
-fn long_term(memory: &Memory) -> Vec<Entry> {
+fn long_term(memory: &Memory) -> Vec<BudgetEntry> {
     [
         kept("project_architecture", "architecture", &memory.architecture),
         kept("technology_stack", "stack", &memory.stack),
@@ -122,7 +124,7 @@ fn long_term(memory: &Memory) -> Vec<Entry> {
 }
 
 /// The entries of a memory as the specification has them: by their keys, single texts and lists.
-pub fn memory_json(list: &List) -> Value {
+pub fn memory_json(list: &BudgetList) -> Value {
     const SINGLE: [&str; 4] = ["current_task", "project_architecture", "technology_stack", "team_preferences"];
     let keys: &[&str] = match list.key {
         "working_memory" => {
@@ -155,7 +157,7 @@ fn insert(json: &mut Value, key: &str, value: Value) {
 }
 
 /// An entry with its whole and its brief JSON, which both say whether it is the own session's.
-fn both(text: String, mut whole: Value, mut short: Value, own: bool) -> Entry {
+fn both(text: String, mut whole: Value, mut short: Value, own: bool) -> BudgetEntry {
     insert(&mut whole, "own", json!(own));
     if own {
         insert(&mut short, "own", json!(true));
@@ -179,7 +181,7 @@ fn agent(ai: &str, own: bool) -> String {
 }
 
 /// What every entry of the journal carries.
-fn envelope(head: &Head, count: usize) -> Value {
+fn envelope(head: &Envelope, count: usize) -> Value {
     json!({
         "id": head.id,
         "ai_id": head.ai,
@@ -209,7 +211,7 @@ fn on(commit: Option<&str>) -> Option<String> {
 
 /// An entry of the journal: its id, who said it, its text, and what else is to be known of it, which goes first when it
 /// is cut.
-fn said<T>(noted: &Noted<T>, text: &str, more: [Option<String>; 2], keys: Value, short: Value) -> Entry {
+fn said<T>(noted: &DatedClaim<T>, text: &str, more: [Option<String>; 2], keys: Value, short: Value) -> BudgetEntry {
     let mut whole = envelope(&noted.head, noted.count);
     let mut less = json!({"short_id": noted.head.id.short()});
     for (json, keys) in [(&mut whole, keys), (&mut less, short)] {
@@ -223,7 +225,7 @@ fn said<T>(noted: &Noted<T>, text: &str, more: [Option<String>; 2], keys: Value,
     both(text, whole, less, noted.own)
 }
 
-fn active(active: &Active) -> Entry {
+fn active(active: &RecentSession) -> BudgetEntry {
     let session = &active.session;
     let phase = active.phase.map_or("no assessment".to_owned(), |(phase, round)| format!("{} {round}", phase.name()));
     let text = format!(
@@ -262,7 +264,7 @@ fn task(task: Option<&str>) -> String {
     task.map_or("no task named".to_owned(), safe::words)
 }
 
-fn member(member: &Member) -> Entry {
+fn member(member: &AgentWork) -> BudgetEntry {
     let session = &member.session;
     let next = member.next_step.as_ref().map(|next| format!("; next: {}", safe::words(next))).unwrap_or_default();
     let text = format!(
@@ -296,7 +298,7 @@ fn member(member: &Member) -> Entry {
     both(text, whole, short, member.own)
 }
 
-fn goal(open: &OpenGoal) -> Entry {
+fn goal(open: &OpenGoal) -> BudgetEntry {
     let goal = &open.goal;
     let progress = goal.progress();
     let whose = match (&open.ai, open.own) {
@@ -327,12 +329,12 @@ fn goal(open: &OpenGoal) -> Entry {
     both(text, whole, short, open.own)
 }
 
-fn unknown(noted: &Noted<Unknown>) -> Entry {
+fn unknown(noted: &DatedClaim<Unknown>) -> BudgetEntry {
     let text = &noted.body.text;
     said(noted, text, [None, None], json!({"text": text}), json!({"text": text}))
 }
 
-fn finding(learned: &Learned) -> Entry {
+fn finding(learned: &LearnedItem) -> BudgetEntry {
     let (noted, body) = (&learned.noted, &learned.noted.body);
     let impact = body.impact.map(|impact| format!("impact {impact:.2}"));
     let whole = json!({
@@ -344,13 +346,13 @@ fn finding(learned: &Learned) -> Entry {
     said(noted, &body.text, [impact, on(noted.head.commit.as_deref())], whole, json!({"text": body.text}))
 }
 
-fn dead_end(noted: &Noted<DeadEnd>) -> Entry {
+fn dead_end(noted: &DatedClaim<DeadEnd>) -> BudgetEntry {
     let DeadEnd { approach, why, .. } = &noted.body;
     let keys = json!({"approach": approach, "why": why});
     said(noted, &format!("{approach} — {why}"), [None, None], keys.clone(), keys)
 }
 
-fn mistake(noted: &Noted<Mistake>) -> Entry {
+fn mistake(noted: &DatedClaim<Mistake>) -> BudgetEntry {
     let Mistake { text, prevention, .. } = &noted.body;
     let shown = prevention.as_ref().map(|prevention| format!("{text} — prevention: {prevention}"));
     let keys = json!({"text": text, "prevention": prevention});
@@ -358,13 +360,13 @@ fn mistake(noted: &Noted<Mistake>) -> Entry {
     said(noted, shown.as_ref().unwrap_or(text), [None, None], keys, short)
 }
 
-fn decision(noted: &Noted<Decision>) -> Entry {
+fn decision(noted: &DatedClaim<Decision>) -> BudgetEntry {
     let Decision { text, why, alternatives, .. } = &noted.body;
     let whole = json!({"text": text, "why": why, "alternatives": alternatives});
     said(noted, &format::decision(text, why, alternatives), [None, None], whole, json!({"text": text, "why": why}))
 }
 
-fn handoff(handed: &HandedOver) -> Entry {
+fn handoff(handed: &HandoffLine) -> BudgetEntry {
     let head = &handed.head;
     let text = format!(
         "{} {}: {}{}",

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::render::answer::Answer;
-use crate::render::budget::{Entry, Form, LEAST, List, Order, Press, keep, most, ordered, press};
+use crate::render::budget::{BudgetEntry, BudgetList, LEAST, Order, OutputForm, Press, keep, most, ordered, press};
 use crate::render::template::Templates;
 use crate::render::{format, safe};
-use crate::session::bootstrap::Outcome;
+use crate::session::bootstrap::BootstrapOutcome;
 use crate::session::bootstrap::sections;
 use crate::session::bootstrap::sections::lists;
 use crate::text::tokens;
@@ -26,7 +26,7 @@ fn nothing() -> Text {
 
 /// The project as it fits.
 #[derive(Debug)]
-pub struct Fitted {
+pub struct FittedProject {
     /// Markdown that ends with a line feed; empty in the form of JSON.
     pub text: String,
     /// The keys of the document but for `ok`, `token_count` and warnings.
@@ -36,11 +36,11 @@ pub struct Fitted {
 }
 
 /// Fits the project into a budget and answers: for text the text, for JSON the whole document.
-pub fn answer(outcome: &Outcome, budget: usize, form: Form, terminal: &mut Templates) -> Result<Answer> {
+pub fn answer(outcome: &BootstrapOutcome, budget: usize, form: OutputForm, terminal: &mut Templates) -> Result<Answer> {
     let document = |json: Map<String, Value>| Answer::new(Value::Object(json)).warn(outcome.warnings.clone()).counted();
     let frame = match form {
-        Form::Text => 0,
-        Form::Json => cost(&safe::json(&document(Map::new()).document(&Shell).into())),
+        OutputForm::Text => 0,
+        OutputForm::Json => cost(&safe::json(&document(Map::new()).document(&Shell).into())),
     };
     // short texts can take a little more than estimated
     let room = (budget - budget / 25 - 2).saturating_sub(frame);
@@ -51,7 +51,12 @@ pub fn answer(outcome: &Outcome, budget: usize, form: Form, terminal: &mut Templ
 
 /// Fits the project into a budget, to be a part of another answer. Nothing is there for which there is no room at all;
 /// below about 60 tokens that can be everything but the counts.
-pub fn fitted(outcome: &Outcome, budget: usize, form: Form, terminal: &mut Templates) -> Result<Fitted> {
+pub fn fitted(
+    outcome: &BootstrapOutcome,
+    budget: usize,
+    form: OutputForm,
+    terminal: &mut Templates,
+) -> Result<FittedProject> {
     within(outcome, budget.saturating_sub(budget / 25 + 2), 0, form, terminal)
 }
 
@@ -68,7 +73,7 @@ fn enough(spent: usize, frame: usize) -> usize {
 
 /// How what was left out is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum TokenCount {
     /// How much of each list.
     Lists,
     /// How much in all.
@@ -77,17 +82,23 @@ enum Told {
 
 /// What is the same in every attempt to fit.
 struct Fit<'o> {
-    outcome: &'o Outcome,
-    form: Form,
+    outcome: &'o BootstrapOutcome,
+    form: OutputForm,
     room: usize,
     /// The command that shows all of it.
     command: Command,
 }
 
-fn within(outcome: &Outcome, room: usize, frame: usize, form: Form, terminal: &mut Templates) -> Result<Fitted> {
+fn within(
+    outcome: &BootstrapOutcome,
+    room: usize,
+    frame: usize,
+    form: OutputForm,
+    terminal: &mut Templates,
+) -> Result<FittedProject> {
     let mut all = lists(&outcome.overview, &outcome.memory, form);
     let mut fit = Fit { outcome, form, room, command: empirica("status") };
-    let whole = fit.assembled(&all, false, false, Told::Lists, terminal)?;
+    let whole = fit.assembled(&all, false, false, TokenCount::Lists, terminal)?;
     let spent = fit.measured(&whole);
     if spent <= room {
         return Ok(whole);
@@ -102,56 +113,58 @@ fn within(outcome: &Outcome, room: usize, frame: usize, form: Form, terminal: &m
 
     for how in [Press::Brief, Press::Texts(longest)] {
         let complete = all.iter().all(|list| list.omitted == 0);
-        if complete && let Some(shown) = fit.attempt(&all, how, &every, Told::Lists, terminal)? {
+        if complete && let Some(shown) = fit.attempt(&all, how, &every, TokenCount::Lists, terminal)? {
             return Ok(shown);
         }
     }
     for how in [Press::Texts(longest), Press::Musts(longest, 24), Press::Musts(24, 16)] {
-        if fit.attempt(&all, how, &every[..musts], Told::Lists, terminal)?.is_some() {
-            let best = most(&every, musts, |kept| fit.attempt(&all, how, kept, Told::Lists, terminal))?;
+        if fit.attempt(&all, how, &every[..musts], TokenCount::Lists, terminal)?.is_some() {
+            let best = most(&every, musts, |kept| fit.attempt(&all, how, kept, TokenCount::Lists, terminal))?;
             return Ok(best.unwrap_or(whole));
         }
     }
     // rather an entry more than every list named
     let (first, tight) = (&every[..musts], Press::Musts(16, 12));
-    if let Some(shown) = most(first, musts.min(3), |kept| fit.attempt(&all, tight, kept, Told::Lists, terminal))? {
+    if let Some(shown) = most(first, musts.min(3), |kept| fit.attempt(&all, tight, kept, TokenCount::Lists, terminal))?
+    {
         return Ok(shown);
     }
     for how in [tight, Press::Musts(10, 8)] {
-        if let Some(shown) = most(first, musts.min(1), |kept| fit.attempt(&all, how, kept, Told::Sum, terminal))? {
+        if let Some(shown) = most(first, musts.min(1), |kept| fit.attempt(&all, how, kept, TokenCount::Sum, terminal))?
+        {
             return Ok(shown);
         }
     }
     keep(&mut all, &[]);
-    fit.assembled(&all, false, true, Told::Sum, terminal)
+    fit.assembled(&all, false, true, TokenCount::Sum, terminal)
 }
 
 /// The command that shows all of the project.
-pub fn command_for_all(outcome: &Outcome, terminal: &mut Templates) -> Result<Command> {
-    let all = lists(&outcome.overview, &outcome.memory, Form::Text);
-    let fit = Fit { outcome, form: Form::Text, room: usize::MAX, command: empirica("status") };
-    let whole = fit.assembled(&all, false, false, Told::Lists, terminal)?;
-    Ok(command(outcome, enough(fit.measured(&whole), 0), Form::Text))
+pub fn command_for_all(outcome: &BootstrapOutcome, terminal: &mut Templates) -> Result<Command> {
+    let all = lists(&outcome.overview, &outcome.memory, OutputForm::Text);
+    let fit = Fit { outcome, form: OutputForm::Text, room: usize::MAX, command: empirica("status") };
+    let whole = fit.assembled(&all, false, false, TokenCount::Lists, terminal)?;
+    Ok(command(outcome, enough(fit.measured(&whole), 0), OutputForm::Text))
 }
 
 /// The command that shows the project within `budget` tokens, seen by whom it was asked for.
-fn command(outcome: &Outcome, budget: usize, form: Form) -> Command {
+fn command(outcome: &BootstrapOutcome, budget: usize, form: OutputForm) -> Command {
     let own = outcome.overview.own.as_ref().filter(|_| outcome.named);
     let command = empirica("status").option("--budget", budget.to_string());
     let command = own.into_iter().fold(command, |command, (id, _)| command.option("--session", id.short()));
-    if form == Form::Json { command.flag("--json") } else { command }
+    if form == OutputForm::Json { command.flag("--json") } else { command }
 }
 
 impl Fit<'_> {
     /// The project with these entries, so pressed; `None` when there is no room for it.
     fn attempt(
         &self,
-        all: &[List],
+        all: &[BudgetList],
         how: Press,
         kept: &[Order],
-        told: Told,
+        told: TokenCount,
         terminal: &mut Templates,
-    ) -> Result<Option<Fitted>> {
+    ) -> Result<Option<FittedProject>> {
         let mut lists = all.to_vec();
         keep(&mut lists, kept);
         let less = press(&mut lists, how, self.form);
@@ -159,21 +172,21 @@ impl Fit<'_> {
         Ok((self.measured(&shown) <= self.room).then_some(shown))
     }
 
-    fn measured(&self, fitted: &Fitted) -> usize {
+    fn measured(&self, fitted: &FittedProject) -> usize {
         match self.form {
-            Form::Text => cost(&fitted.text),
-            Form::Json => cost(&safe::json(&Value::Object(fitted.json.clone()))),
+            OutputForm::Text => cost(&fitted.text),
+            OutputForm::Json => cost(&safe::json(&Value::Object(fitted.json.clone()))),
         }
     }
 
     fn assembled(
         &self,
-        lists: &[List],
+        lists: &[BudgetList],
         shortened: bool,
         brief: bool,
-        told: Told,
+        told: TokenCount,
         terminal: &mut Templates,
-    ) -> Result<Fitted> {
+    ) -> Result<FittedProject> {
         let overview = &self.outcome.overview;
         let mut json = Map::new();
         let project = json!({
@@ -188,7 +201,7 @@ impl Fit<'_> {
         let message = (overview.sessions == 0).then(nothing);
         json.extend(message.as_ref().map(|message| ("message".to_owned(), json!(message))));
         // an empty list says that there is nothing; one that is left out is named below
-        let is_told = |list: &&List| !list.entries.is_empty() || (list.omitted == 0 && told == Told::Lists);
+        let is_told = |list: &&BudgetList| !list.entries.is_empty() || (list.omitted == 0 && told == TokenCount::Lists);
         for list in lists.iter().filter(is_told) {
             let value = match list.key {
                 "working_memory" | "long_term_memory" => sections::memory_json(list),
@@ -198,23 +211,29 @@ impl Fit<'_> {
         }
         let left = self.left_out(lists, shortened, told, &mut json);
         let text = match self.form {
-            Form::Text => self.text(lists, message.as_ref(), &left, told, terminal)?,
-            Form::Json => String::new(),
+            OutputForm::Text => self.text(lists, message.as_ref(), &left, told, terminal)?,
+            OutputForm::Json => String::new(),
         };
-        Ok(Fitted { text, json, command: self.command.clone() })
+        Ok(FittedProject { text, json, command: self.command.clone() })
     }
 
     /// What is said of what is not there: in JSON under `omitted`, and in text.
-    fn left_out(&self, lists: &[List], shortened: bool, told: Told, json: &mut Map<String, Value>) -> String {
+    fn left_out(
+        &self,
+        lists: &[BudgetList],
+        shortened: bool,
+        told: TokenCount,
+        json: &mut Map<String, Value>,
+    ) -> String {
         let (mut omitted, mut left) = (Map::new(), Vec::new());
         match told {
-            Told::Lists => {
+            TokenCount::Lists => {
                 for list in lists.iter().filter(|list| list.omitted > 0) {
                     omitted.insert(list.key.to_owned(), json!(list.omitted));
                     left.push(format!("{} ({})", list.title.to_lowercase(), list.omitted));
                 }
             }
-            Told::Sum => {
+            TokenCount::Sum => {
                 let sum: usize = lists.iter().map(|list| list.omitted).sum();
                 omitted.insert("entries".to_owned(), json!(sum));
                 left.push(if sum == 1 { "1 entry".to_owned() } else { format!("{sum} entries") });
@@ -222,7 +241,7 @@ impl Fit<'_> {
         }
         if shortened {
             omitted.insert("shortened".to_owned(), json!(true));
-            left.extend((told == Told::Lists).then(|| "the rest of shortened texts".to_owned()));
+            left.extend((told == TokenCount::Lists).then(|| "the rest of shortened texts".to_owned()));
         }
         if left.is_empty() {
             return String::new();
@@ -234,10 +253,10 @@ impl Fit<'_> {
 
     fn text(
         &self,
-        lists: &[List],
+        lists: &[BudgetList],
         message: Option<&Text>,
         left: &str,
-        told: Told,
+        told: TokenCount,
         terminal: &mut Templates,
     ) -> Result<String> {
         let overview = &self.outcome.overview;
@@ -247,10 +266,10 @@ impl Fit<'_> {
             format!("{} active", overview.active_sessions.len()),
         ];
         let shown = lists.iter().filter(|list| !list.entries.is_empty());
-        let texts = |entries: &[Entry]| entries.iter().map(|entry| entry.text.clone()).collect::<Vec<_>>();
+        let texts = |entries: &[BudgetEntry]| entries.iter().map(|entry| entry.text.clone()).collect::<Vec<_>>();
         let view = json!({
             "counts": counts.join(", "),
-            "own": overview.own.as_ref().filter(|_| told == Told::Lists).map(|(id, ai)| json!({"short": id.short(), "ai": sections::name(ai)})),
+            "own": overview.own.as_ref().filter(|_| told == TokenCount::Lists).map(|(id, ai)| json!({"short": id.short(), "ai": sections::name(ai)})),
             "message": message,
             "lists": shown.map(|list| json!({"title": list.title, "entries": texts(&list.entries)})).collect::<Vec<_>>(),
             "omitted_text": left,
@@ -262,13 +281,13 @@ impl Fit<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::bootstrap::overview::{Noted, Overview};
+    use crate::session::bootstrap::overview::{DatedClaim, Overview};
     use empirica_notes::model::journal::Mistake;
-    use empirica_notes::model::{Head, Id};
+    use empirica_notes::model::{Envelope, Id};
 
-    fn outcome(mistakes: u64) -> Outcome {
-        let mistake = |n: u64| Noted {
-            head: Head {
+    fn outcome(mistakes: u64) -> BootstrapOutcome {
+        let mistake = |n: u64| DatedClaim {
+            head: Envelope {
                 v: 1,
                 id: Id::at(1_700_000_000_000 + n),
                 session: None,
@@ -283,7 +302,7 @@ mod tests {
         };
         let mistakes = (0..mistakes).map(mistake).collect();
         let overview = Overview { sessions: 1, agents: 1, mistakes, ..Default::default() };
-        Outcome {
+        BootstrapOutcome {
             overview,
             memory: Default::default(),
             named: false,
@@ -297,7 +316,7 @@ mod tests {
         for mistakes in [0, 3, 200] {
             let outcome = outcome(mistakes);
             for budget in [80, 200, 800] {
-                let text = fitted(&outcome, budget, Form::Text, &mut terminal).unwrap().text;
+                let text = fitted(&outcome, budget, OutputForm::Text, &mut terminal).unwrap().text;
                 assert!(
                     text.starts_with("# Project: 1 agent, 1 session, 0 active\n") && text.ends_with('\n'),
                     "{text}"
@@ -305,7 +324,7 @@ mod tests {
                 assert!(tokens::estimate(&text) <= budget, "{budget}: {text}");
                 let shown = text.matches("Forgot the index").count() as u64;
                 assert!(shown == mistakes || (shown > 0 && text.contains("Left out: ")), "{budget}: {text}");
-                let json = Value::Object(fitted(&outcome, budget, Form::Json, &mut terminal).unwrap().json);
+                let json = Value::Object(fitted(&outcome, budget, OutputForm::Json, &mut terminal).unwrap().json);
                 assert!(tokens::estimate(&json.to_string()) <= budget, "{budget}: {json}");
                 assert!(json["ok"].is_null() && json["warnings"].is_null() && json["token_count"].is_null(), "{json}");
                 let shown = json["mistakes"].as_array().map_or(0, |list| list.len() as u64);
@@ -318,7 +337,7 @@ mod tests {
     #[test]
     fn without_any_room_the_counts_and_the_command_are_left() {
         let mut terminal = Templates::built_in();
-        let text = fitted(&outcome(200), 0, Form::Text, &mut terminal).unwrap().text;
+        let text = fitted(&outcome(200), 0, OutputForm::Text, &mut terminal).unwrap().text;
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "# Project: 1 agent, 1 session, 0 active");
         assert!(lines[2].starts_with("Left out: 200 entries. All of it: git empirica status --budget "), "{text}");

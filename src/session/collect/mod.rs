@@ -4,19 +4,19 @@ pub mod view;
 
 use std::path::{Path, PathBuf};
 
-use crate::context::active::Current;
+use crate::context::active::ActiveSessions;
 use crate::context::names;
-use crate::context::stored::Stored;
-use crate::context::{Context, Working};
-use crate::fold::collected::{Known, added, known};
-use crate::index::Only;
+use crate::context::stored::StoreReport;
+use crate::context::{CommandContext, WorkingSession};
+use crate::fold::collected::{CollectedTranscript, added, known};
+use crate::index::RecordQuery;
 use empirica_notes::error::{Error, Result, blank, empirica};
 use empirica_notes::git::{Oid, history, parse_oid};
 use empirica_notes::model::collected::Collected;
 use empirica_notes::model::hash::fnv;
 use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
-use empirica_notes::model::{Body, Head, Record, SessionId};
-use empirica_notes::store::{When, Written};
+use empirica_notes::model::{Body, Envelope, Record, SessionId};
+use empirica_notes::store::{FlushTiming, WriteOutcome};
 use empirica_secrets::{redact_text, redact_value};
 use empirica_transcripts::find;
 use empirica_transcripts::model::{Agent, Transcript};
@@ -26,7 +26,7 @@ const TASK: usize = 200;
 
 /// Which transcript.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct CollectRequest {
     /// Its file or folder; `None` for the newest of this work tree.
     pub path: Option<String>,
     /// Whose; `None` as its content tells.
@@ -35,16 +35,16 @@ pub struct Request {
     pub dry_run: bool,
 }
 
-impl Request {
+impl CollectRequest {
     /// The transcript at a path.
     pub fn of(path: &str) -> Self {
-        Request { path: Some(path.to_owned()), ..Request::default() }
+        CollectRequest { path: Some(path.to_owned()), ..CollectRequest::default() }
     }
 }
 
 /// A transcript that was collected.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct CollectOutcome {
     /// Where it was read.
     pub path: PathBuf,
     /// What it tells, without secrets.
@@ -54,26 +54,26 @@ pub struct Outcome {
     /// What was new in it; `None` when nothing was.
     pub added: Option<Collected>,
     /// Whose work it is; `None` when nothing is stored and no session has it.
-    pub session: Option<Working>,
+    pub session: Option<WorkingSession>,
     /// Whether the session was made for it.
     pub is_new_session: bool,
     /// How what is new was stored.
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
 /// Reads a transcript and stores what is new in it, unless nothing is to be stored.
-pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
+pub fn run(context: &CommandContext<'_>, request: &CollectRequest) -> Result<CollectOutcome> {
     let prepared = prepared(context, request)?;
     let has_session = !prepared.is_new_session;
     let is_stored = !request.dry_run && prepared.added.is_some();
-    let mut out = Outcome {
+    let mut out = CollectOutcome {
         path: prepared.path.clone(),
         transcript: prepared.transcript.clone(),
         id: prepared.id.clone(),
         added: prepared.added.clone(),
         session: (has_session || is_stored).then(|| prepared.who.clone()),
         is_new_session: prepared.is_new_session && is_stored,
-        stored: Stored::default(),
+        stored: StoreReport::default(),
     };
     match is_stored {
         true => out.stored = prepared.store(context)?,
@@ -84,14 +84,14 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
 
 /// A transcript that was read, and what is to be stored of it.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedCollection {
     path: PathBuf,
     /// What it tells, without secrets.
     pub transcript: Transcript,
     id: String,
     added: Option<Collected>,
     /// The session it is of.
-    pub who: Working,
+    pub who: WorkingSession,
     is_new_session: bool,
     /// What is new, as records; none when nothing is.
     pub records: Vec<Record>,
@@ -99,17 +99,17 @@ pub struct Prepared {
     pub warnings: Vec<String>,
 }
 
-impl Prepared {
+impl PreparedCollection {
     /// Whether it is of the session that the agent knows by this id.
     pub fn is_of(&self, id: Option<&str>) -> bool {
         self.transcript.session_id.is_some() && id == Some(&self.id)
     }
 
     /// Stores what is new.
-    pub fn store(self, context: &Context<'_>) -> Result<Stored> {
-        let mut stored = Stored { warnings: self.warnings, ..Stored::default() };
+    pub fn store(self, context: &CommandContext<'_>) -> Result<StoreReport> {
+        let mut stored = StoreReport { warnings: self.warnings, ..StoreReport::default() };
         if !self.records.is_empty() {
-            let mut written: Written = context.store.append(self.records, When::Later)?;
+            let mut written: WriteOutcome = context.store.append(self.records, FlushTiming::Later)?;
             stored.add(&mut written);
         }
         Ok(stored)
@@ -119,7 +119,7 @@ impl Prepared {
 /// Reads a transcript, and finds its session: that which `--session` names, else the one that has the agent's own id, else the only
 /// active one here that began while the transcript was written and has no such id, else one that is made for it, which began and
 /// ended when the transcript did. Stores nothing.
-pub fn prepared(context: &Context<'_>, request: &Request) -> Result<Prepared> {
+pub fn prepared(context: &CommandContext<'_>, request: &CollectRequest) -> Result<PreparedCollection> {
     let (path, mut transcript) = read(context, request)?;
     let id = id_of(&transcript, &path);
     if context.repo.config_bool("empirica.redact").unwrap_or(true) {
@@ -140,7 +140,7 @@ pub fn prepared(context: &Context<'_>, request: &Request) -> Result<Prepared> {
     let is_new_session = chosen.is_none();
     let who = chosen.unwrap_or_else(|| {
         let ai = context.named_ai().unwrap_or(transcript.agent.name()).to_owned();
-        Working { id: SessionId::random(), ai, note: None }
+        WorkingSession { id: SessionId::random(), ai, note: None }
     });
     let mut records = Vec::new();
     if let Some(added) = &added {
@@ -153,11 +153,11 @@ pub fn prepared(context: &Context<'_>, request: &Request) -> Result<Prepared> {
             records.push(ended(context, &who, &transcript));
         }
     }
-    Ok(Prepared { path, transcript, id, added, who, is_new_session, records, warnings })
+    Ok(PreparedCollection { path, transcript, id, added, who, is_new_session, records, warnings })
 }
 
 /// Reads the transcript that is meant.
-pub fn read(context: &Context<'_>, request: &Request) -> Result<(PathBuf, Transcript)> {
+pub fn read(context: &CommandContext<'_>, request: &CollectRequest) -> Result<(PathBuf, Transcript)> {
     let root = context.repo.work_tree();
     let path = match &request.path {
         Some(given) => context.env.cwd.join(given),
@@ -174,15 +174,15 @@ pub fn read(context: &Context<'_>, request: &Request) -> Result<(PathBuf, Transc
     }
 }
 
-fn latest(context: &Context<'_>, root: Option<&Path>, agent: Option<Agent>) -> Result<PathBuf> {
+fn latest(context: &CommandContext<'_>, root: Option<&Path>, agent: Option<Agent>) -> Result<PathBuf> {
     let get = |name: &str| context.env.get(name).map(PathBuf::from);
-    let homes = find::Homes {
+    let placements = find::Homes {
         home: get("HOME"),
         claude: get("CLAUDE_CONFIG_DIR"),
         codex: get("CODEX_HOME"),
         data: context.env.xdg("XDG_DATA_HOME", ".local/share"),
     };
-    let found = root.and_then(|root| find::latest(&homes, root, &context.env.cwd, agent));
+    let found = root.and_then(|root| find::latest(&placements, root, &context.env.cwd, agent));
     found.ok_or_else(|| {
         let whose = agent.map(|agent| format!(" of {}", agent.name())).unwrap_or_default();
         let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
@@ -234,21 +234,30 @@ fn unreadable() -> Error {
 }
 
 /// The sessions that have that id of the agent's own, oldest first.
-pub(crate) fn having(context: &Context<'_>, id: &str) -> Result<Vec<Session>> {
+pub(crate) fn having(context: &CommandContext<'_>, id: &str) -> Result<Vec<Session>> {
     let mut found = context.index()?.sessions_like(id)?;
     found.retain(|session| session.external_id.as_deref() == Some(id));
     Ok(found)
 }
 
 /// The session that what is new goes to; `None` when one is to be made.
-fn choose(context: &Context<'_>, transcript: &Transcript, id: &str, having: &[Session]) -> Result<Option<Working>> {
-    let of = |session: &Session| Working { ai: context.author(Some(&session.ai)), id: session.id.clone(), note: None };
-    if let Some(given) = context.asked.session.as_deref().or(context.env.get("EMPIRICA_SESSION")) {
+fn choose(
+    context: &CommandContext<'_>,
+    transcript: &Transcript,
+    id: &str,
+    having: &[Session],
+) -> Result<Option<WorkingSession>> {
+    let of = |session: &Session| WorkingSession {
+        ai: context.author(Some(&session.ai)),
+        id: session.id.clone(),
+        note: None,
+    };
+    if let Some(given) = context.selection.session.as_deref().or(context.env.get("EMPIRICA_SESSION")) {
         let named = names::session(context, given)?;
         let row = context.index()?.session_row(&named.id)?;
         let other = row.and_then(|row| row.session.external_id).filter(|other| other != id);
         return match other {
-            None => Ok(Some(Working { ai: context.author(Some(&named.ai)), id: named.id, note: None })),
+            None => Ok(Some(WorkingSession { ai: context.author(Some(&named.ai)), id: named.id, note: None })),
             Some(other) => Err(Error::refused(format!("the session {} is of another transcript", named.id.short()))
                 .provided(given)
                 .reason(format!("the agent knows it by the id {other}, and the transcript is of {id}"))
@@ -264,7 +273,7 @@ fn choose(context: &Context<'_>, transcript: &Transcript, id: &str, having: &[Se
         // a name of its own can be anybody's, that of another agent cannot
         None => Agent::parse(ai).is_none_or(|agent| agent == transcript.agent),
     };
-    let active = Current::load(context)?.active.into_iter();
+    let active = ActiveSessions::load(context)?.active.into_iter();
     for active in active.filter(|active| active.external_id.is_none() && is_same_agent(&active.ai)) {
         let Some(row) = context.index()?.session_row(&active.id)? else { continue };
         if row.session.external_id.is_none() && began_within(&row.session, transcript) {
@@ -289,16 +298,16 @@ fn began_within(session: &Session, transcript: &Transcript) -> bool {
 
 /// What is known of the transcript from these sessions.
 fn known_of<'s>(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     sessions: impl Iterator<Item = &'s SessionId>,
     transcript: &Transcript,
     id: &str,
-) -> Result<Known> {
+) -> Result<CollectedTranscript> {
     let index = context.index()?;
     let mut all: Vec<Collected> = Vec::new();
     let distinct: std::collections::BTreeSet<&SessionId> = sessions.collect();
     for session in distinct {
-        let scan = index.kinds(&["transcript"], Only { session: Some(session), newest: None })?;
+        let scan = index.kinds(&["transcript"], RecordQuery { session: Some(session), newest: None })?;
         all.extend(scan.records().filter_map(|record| match &record.body {
             Body::Transcript(collected) => Some((**collected).clone()),
             _ => None,
@@ -309,7 +318,7 @@ fn known_of<'s>(
 }
 
 /// The beginning of a session that is made for a transcript: when that began, on the commit that was there then.
-fn begun(context: &Context<'_>, who: &Working, transcript: &Transcript, id: &str) -> Result<Record> {
+fn begun(context: &CommandContext<'_>, who: &WorkingSession, transcript: &Transcript, id: &str) -> Result<Record> {
     let paths = context.store.paths();
     let is_here = match (&transcript.cwd, context.repo.work_tree()) {
         (Some(cwd), Some(root)) => {
@@ -346,7 +355,7 @@ fn begun(context: &Context<'_>, who: &Working, transcript: &Transcript, id: &str
     Ok(record)
 }
 
-fn stand_on(context: &Context<'_>, head: &mut Head, commit: Oid) {
+fn stand_on(context: &CommandContext<'_>, head: &mut Envelope, commit: Oid) {
     if let Ok(tree) = context.repo.tree_of(commit) {
         head.commit = Some(commit.to_string());
         head.tree = Some(tree.to_string());
@@ -354,7 +363,7 @@ fn stand_on(context: &Context<'_>, head: &mut Head, commit: Oid) {
 }
 
 /// Its end: when the transcript ends, so far.
-fn ended(context: &Context<'_>, who: &Working, transcript: &Transcript) -> Record {
+fn ended(context: &CommandContext<'_>, who: &WorkingSession, transcript: &Transcript) -> Record {
     let reason = Some("its transcript was collected".to_owned());
     let mut record = context.store.new_record(&who.id, &who.ai, Body::SessionEnd(SessionEnd { reason }));
     if let Some(end) = &transcript.ended_at {

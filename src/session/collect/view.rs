@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::session::collect::Outcome;
+use crate::session::collect::CollectOutcome;
 use empirica_notes::error::{blank, empirica, text};
 use empirica_transcripts::model::{Tokens, ToolSummary};
 
@@ -25,7 +25,7 @@ fn tokens_line(tokens: Tokens) -> String {
 }
 
 /// The answer of `collect`.
-pub fn answer(outcome: &Outcome) -> Answer {
+pub fn answer(outcome: &CollectOutcome) -> Answer {
     let told = &outcome.transcript;
     let mut json = json!({
         "agent": told.agent,
@@ -83,7 +83,7 @@ pub fn answer(outcome: &Outcome) -> Answer {
     answer.stored(&outcome.stored)
 }
 
-fn text(outcome: &Outcome) -> String {
+fn text(outcome: &CollectOutcome) -> String {
     let told = &outcome.transcript;
     let mut out = format!("Transcript {} of {}\n", safe::line(&outcome.id), told.agent.name());
     let mut row = |name: &str, value: Option<String>| {

@@ -7,10 +7,10 @@ use crate::handoff::pack::{Detail, is_derived, lists, session_duration};
 use crate::handoff::view::markdown;
 use crate::history::show::short_commit;
 use crate::render::answer::Answer;
-use crate::render::budget::{Form, List, Order, Press, keep, most, ordered, press};
+use crate::render::budget::{BudgetList, Order, OutputForm, Press, keep, most, ordered, press};
 use crate::render::template::Templates;
 use crate::render::{format, safe};
-use crate::session::resume::{Outcome, Resumed};
+use crate::session::resume::{ResumeOutcome, ResumedSession};
 use crate::text::tokens;
 use empirica_notes::error::{Command, Result, Shell, Text, empirica, text};
 use empirica_notes::model::handoff::Assessed;
@@ -19,17 +19,17 @@ use empirica_notes::model::{Body, Record};
 /// How the answer is wanted.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
-pub struct Wanted {
+pub struct ResumeForm {
     pub detail: Detail,
     /// The most tokens of the whole answer.
     pub budget: Option<usize>,
-    pub form: Form,
+    pub form: OutputForm,
 }
 
 /// A session as it is shown.
 struct Shown {
     json: Map<String, Value>,
-    lists: Vec<List>,
+    lists: Vec<BudgetList>,
     arrival: String,
     omitted: String,
 }
@@ -38,15 +38,15 @@ struct Shown {
 const LEAST: usize = 90;
 
 /// Packs the sessions and answers. What is left of one session's share goes to those after it.
-pub fn answer(outcome: &Outcome, wanted: Wanted, terminal: &mut Templates) -> Result<Answer> {
+pub fn answer(outcome: &ResumeOutcome, wanted: ResumeForm, terminal: &mut Templates) -> Result<Answer> {
     let all = outcome.sessions.len();
     // short texts can take a little more than estimated
     let asked = wanted.budget.map_or(usize::MAX, |budget| budget - budget / 25 - 2);
     let most = asked.min(wanted.detail.budget() * all.max(1));
     let since = assessed_since(outcome);
     let frame = match wanted.form {
-        Form::Text => tokens::estimate(&since),
-        Form::Json => {
+        OutputForm::Text => tokens::estimate(&since),
+        OutputForm::Json => {
             tokens::estimate(&safe::json(&document(outcome, wanted, Vec::new(), 0).document(&Shell).into())) + 2
         }
     };
@@ -63,18 +63,23 @@ pub fn answer(outcome: &Outcome, wanted: Wanted, terminal: &mut Templates) -> Re
     }
     let missing = all - shown.len();
     let (text, sessions) = match wanted.form {
-        Form::Text if shown.is_empty() && missing > 0 => (left_out(missing) + "\n", Vec::new()),
-        Form::Text => {
+        OutputForm::Text if shown.is_empty() && missing > 0 => (left_out(missing) + "\n", Vec::new()),
+        OutputForm::Text => {
             let rest = if missing > 0 { format!("\n{}\n", left_out(missing)) } else { String::new() };
             (text(&shown, terminal, &nothing(outcome).to_string())? + &since + &rest, Vec::new())
         }
-        Form::Json => (String::new(), shown.into_iter().map(|s| Value::Object(s.json)).collect::<Vec<_>>()),
+        OutputForm::Json => (String::new(), shown.into_iter().map(|s| Value::Object(s.json)).collect::<Vec<_>>()),
     };
     Ok(document(outcome, wanted, sessions, missing).text(text))
 }
 
 /// All of these sessions within `room` tokens, or none when they do not fit together.
-fn together(sessions: &[Resumed], wanted: Wanted, mut room: usize, terminal: &mut Templates) -> Result<Vec<Shown>> {
+fn together(
+    sessions: &[ResumedSession],
+    wanted: ResumeForm,
+    mut room: usize,
+    terminal: &mut Templates,
+) -> Result<Vec<Shown>> {
     let mut shown = Vec::new();
     for (at, session) in sessions.iter().enumerate() {
         let share = (room / (sessions.len() - at)).min(wanted.detail.budget());
@@ -91,13 +96,13 @@ fn left_out(sessions: usize) -> String {
 }
 
 /// The newest assessment of a later session that handed nothing over.
-fn last_assessed(outcome: &Outcome) -> Option<(&Resumed, &Assessed)> {
+fn last_assessed(outcome: &ResumeOutcome) -> Option<(&ResumedSession, &Assessed)> {
     let session = outcome.assessed_since.as_ref()?;
     Some((session, session.handoff.assessments.last()?))
 }
 
 /// The same in a line.
-fn assessed_since(outcome: &Outcome) -> String {
+fn assessed_since(outcome: &ResumeOutcome) -> String {
     let Some((session, last)) = last_assessed(outcome) else { return String::new() };
     let vectors = last.vectors.iter().take(3).map(|(vector, value)| format!("{} {value:.2}", vector.name()));
     format!(
@@ -111,7 +116,7 @@ fn assessed_since(outcome: &Outcome) -> String {
 }
 
 /// That there is nothing, or nothing of the agent that was asked for.
-fn nothing(outcome: &Outcome) -> Text {
+fn nothing(outcome: &ResumeOutcome) -> Text {
     match &outcome.ai {
         Some(ai) => text![
             format!("No sessions found for ai_id={}. Others' sessions: ", safe::line(ai)),
@@ -121,7 +126,7 @@ fn nothing(outcome: &Outcome) -> Text {
     }
 }
 
-fn document(outcome: &Outcome, wanted: Wanted, sessions: Vec<Value>, missing: usize) -> Answer {
+fn document(outcome: &ResumeOutcome, wanted: ResumeForm, sessions: Vec<Value>, missing: usize) -> Answer {
     let mut json = json!({
         "sessions": sessions,
         "total_sessions": outcome.sessions.len(),
@@ -154,7 +159,12 @@ fn document(outcome: &Outcome, wanted: Wanted, sessions: Vec<Value>, missing: us
 
 /// A session within its budget. It is pressed harder until it fits, and gives up the entries that matter least;
 /// `None` when not even its head fits.
-fn packed(session: &Resumed, wanted: Wanted, budget: usize, terminal: &mut Templates) -> Result<Option<Shown>> {
+fn packed(
+    session: &ResumedSession,
+    wanted: ResumeForm,
+    budget: usize,
+    terminal: &mut Templates,
+) -> Result<Option<Shown>> {
     let mut all = lists(&session.remaining(), wanted.detail);
     // an entry takes a token at least: what cannot be there in any form need not be tried
     let every = ordered(&all);
@@ -171,7 +181,7 @@ fn packed(session: &Resumed, wanted: Wanted, budget: usize, terminal: &mut Templ
     let every = ordered(&all);
     for how in [Press::Nothing, Press::Brief, Press::Texts(longest)] {
         if let Some(mut shown) = attempt(how, &every)? {
-            if wanted.detail == Detail::Full && wanted.form == Form::Json {
+            if wanted.detail == Detail::Full && wanted.form == OutputForm::Json {
                 let spent = measured(&shown, wanted.form, terminal)?;
                 place_markdown(&mut shown, full_markdown(session)?, budget.saturating_sub(spent), session);
             }
@@ -187,21 +197,21 @@ fn packed(session: &Resumed, wanted: Wanted, budget: usize, terminal: &mut Templ
     most(&every[..musts], 0, |kept| attempt(Press::Musts(longest, 12), kept))
 }
 
-fn measured(shown: &Shown, form: Form, terminal: &mut Templates) -> Result<usize> {
+fn measured(shown: &Shown, form: OutputForm, terminal: &mut Templates) -> Result<usize> {
     Ok(match form {
-        Form::Json => tokens::estimate(&safe::json(&Value::Object(shown.json.clone()))),
-        Form::Text => tokens::estimate(&text(std::slice::from_ref(shown), terminal, "")?),
+        OutputForm::Json => tokens::estimate(&safe::json(&Value::Object(shown.json.clone()))),
+        OutputForm::Text => tokens::estimate(&text(std::slice::from_ref(shown), terminal, "")?),
     })
 }
 
-fn full_markdown(session: &Resumed) -> Result<String> {
+fn full_markdown(session: &ResumedSession) -> Result<String> {
     let Some(head) = &session.head else { return Ok(String::new()) };
     let record = Record { head: head.clone(), body: Body::Handoff(Box::new(session.handoff.clone())) };
     markdown(&mut Templates::built_in(), &record)
 }
 
 /// The whole Markdown when there is room for it; else its place names the command that shows it.
-fn place_markdown(shown: &mut Shown, markdown: String, room: usize, session: &Resumed) {
+fn place_markdown(shown: &mut Shown, markdown: String, room: usize, session: &ResumedSession) {
     let fits = !markdown.is_empty() && tokens::estimate(&Value::from(markdown.as_str()).to_string()) + 4 <= room;
     let value = if fits { json!(markdown) } else { Value::Null };
     shown.json.insert("full_markdown".to_owned(), value);
@@ -212,7 +222,7 @@ fn place_markdown(shown: &mut Shown, markdown: String, room: usize, session: &Re
     }
 }
 
-fn command(session: &Resumed) -> Command {
+fn command(session: &ResumedSession) -> Command {
     match &session.head {
         Some(head) => empirica("show").arg(head.id.short()),
         None => empirica("session show").arg(session.session_id.short()),
@@ -220,7 +230,7 @@ fn command(session: &Resumed) -> Command {
 }
 
 /// The head of a session. The brief one leaves out what the commands of this program find again.
-fn header(session: &Resumed, brief: bool) -> Map<String, Value> {
+fn header(session: &ResumedSession, brief: bool) -> Map<String, Value> {
     let handoff = &session.handoff;
     let json = json!({
         "session_id": session.session_id,
@@ -252,17 +262,23 @@ pub(crate) fn shortened(task: &str) -> String {
     }
 }
 
-fn assembled(session: &Resumed, lists: Vec<List>, mut shortened: bool, how: Press, wanted: Wanted) -> Shown {
+fn assembled(
+    session: &ResumedSession,
+    lists: Vec<BudgetList>,
+    mut shortened: bool,
+    how: Press,
+    wanted: ResumeForm,
+) -> Shown {
     let brief = how != Press::Nothing;
-    let mut json = header(session, brief && wanted.form == Form::Json);
-    if wanted.form == Form::Json && matches!(how, Press::Texts(_) | Press::Musts(..)) {
+    let mut json = header(session, brief && wanted.form == OutputForm::Json);
+    if wanted.form == OutputForm::Json && matches!(how, Press::Texts(_) | Press::Musts(..)) {
         // where texts are cut, the duration in words is enough
         json.shift_remove("duration_seconds");
     }
     let mut omitted = Map::new();
     let mut left: Vec<String> = Vec::new();
     for list in &lists {
-        let brief = brief && wanted.form == Form::Json;
+        let brief = brief && wanted.form == OutputForm::Json;
         let mut entries: Vec<Value> = list.entries.iter().map(|entry| entry.json.clone()).collect();
         let value = match list.key {
             "epistemic_deltas" => entries.pop().unwrap_or_else(|| json!({})),
@@ -296,11 +312,11 @@ fn assembled(session: &Resumed, lists: Vec<List>, mut shortened: bool, how: Pres
             left.push(format!("what became of it ({more})"));
         }
         omitted.extend(packed.omitted.into_iter().map(|(key, count)| (key.to_owned(), json!(count))));
-    } else if !brief || wanted.form == Form::Text {
+    } else if !brief || wanted.form == OutputForm::Text {
         json.insert("arrival".to_owned(), Value::Null);
     }
     // the brief head is less than the whole one, too
-    if shortened || (brief && wanted.form == Form::Json && omitted.is_empty()) {
+    if shortened || (brief && wanted.form == OutputForm::Json && omitted.is_empty()) {
         omitted.insert("shortened".to_owned(), json!(true));
         left.push("the rest of shortened texts".to_owned());
     }
@@ -309,7 +325,7 @@ fn assembled(session: &Resumed, lists: Vec<List>, mut shortened: bool, how: Pres
         omitted.insert("command".to_owned(), json!(command(session)));
         json.insert("omitted".to_owned(), Value::Object(omitted));
         text = format!("Left out: {}. All of it: {}", left.join(", "), command(session));
-    } else if wanted.detail != Detail::Full && wanted.form == Form::Text {
+    } else if wanted.detail != Detail::Full && wanted.form == OutputForm::Text {
         text = format!("All of it: {}", command(session));
     }
     Shown { json, lists, arrival: arrived, omitted: text }

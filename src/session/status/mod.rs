@@ -9,26 +9,26 @@ use serde::Serialize;
 use crate::assess::drift::WINDOW;
 use crate::assess::drift::current::gate;
 use crate::assess::gate::Gate;
-use crate::context::Context;
-use crate::context::active::Current;
-use crate::fold::session_state::Gathered;
+use crate::context::CommandContext;
+use crate::context::active::ActiveSessions;
+use crate::fold::session_state::SessionRecords;
 use crate::session::lifecycle::gather_from;
-use crate::session::status::pending::{Unsynced, Waiting};
-use crate::setup::record::Record;
+use crate::session::status::pending::{PendingRecords, Unsynced};
+use crate::setup::record::SetupRecord;
 use empirica_notes::error::{Command, Result, blank, empirica};
 
 /// A session somebody works in.
 #[derive(Debug)]
-pub struct AtWork {
+pub struct WorkingState {
     /// What it said.
-    pub gathered: Gathered,
+    pub gathered: SessionRecords,
     /// How its confidence moved, and what that means for acting.
     pub gate: Gate,
 }
 
 /// A command that makes sense next.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Next {
+pub struct NextStep {
     /// The command.
     #[schemars(with = "String")]
     pub command: Command,
@@ -38,7 +38,7 @@ pub struct Next {
 
 /// Where things stand.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct StatusOutcome {
     /// The branch; `None` when detached.
     pub branch: Option<String>,
     /// HEAD, hex; `None` when unborn.
@@ -46,19 +46,19 @@ pub struct Outcome {
     /// The worktree's name.
     pub worktree: String,
     /// The active sessions of this worktree, newest first.
-    pub sessions: Vec<AtWork>,
+    pub sessions: Vec<WorkingState>,
     /// How many sessions are stored.
     pub total_sessions: usize,
     /// How many handoffs are in force.
     pub handoffs: usize,
     /// The records that wait in the logs.
-    pub waiting: Waiting,
+    pub waiting: PendingRecords,
     /// The records that have not reached a remote; `None` when none is set to go anywhere, or it cannot be told.
     pub unsynced: Option<Unsynced>,
     /// Whether `init` set the clone up.
     pub is_set_up: bool,
     /// The commands that make sense next, at most two.
-    pub next: Vec<Next>,
+    pub next: Vec<NextStep>,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -67,15 +67,15 @@ pub struct Outcome {
 const NEXT: usize = 2;
 
 /// What makes sense next: first what is not done at all, then what others need.
-fn next(outcome: &Outcome) -> Vec<Next> {
+fn next(outcome: &StatusOutcome) -> Vec<NextStep> {
     let mut out = Vec::new();
     let finding = || empirica("finding").arg(blank("<what you learned>"));
-    let mut add = |command: Command, reason: String| out.push(Next { command, reason });
+    let mut add = |command: Command, reason: String| out.push(NextStep { command, reason });
     if !outcome.is_set_up {
         add(empirica("init"), "hooks and remotes are not set up in this clone".to_owned());
     }
     match outcome.sessions.first() {
-        Some(AtWork { gathered, .. }) => {
+        Some(WorkingState { gathered, .. }) => {
             let said = gathered.findings.len() + gathered.decisions.len() + gathered.dead_ends.len();
             let is_told = gathered.session.task.is_some()
                 || gathered.assessments.iter().any(|(_, assessment)| assessment.task.is_some());
@@ -104,14 +104,14 @@ fn next(outcome: &Outcome) -> Vec<Next> {
 }
 
 /// Looks at everything once.
-pub fn run(context: &Context<'_>) -> Result<Outcome> {
-    let mut warnings = context.store.settle();
-    let current = Current::load(context)?;
+pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
+    let mut warnings = context.store.reconcile();
+    let current = ActiveSessions::load(context)?;
     let mut active = Vec::new();
     for session in current.active.iter().rev() {
         let scan = context.session(&session.id)?;
         match gather_from(&scan, &session.id) {
-            Ok(gathered) => active.push(AtWork { gate: gate(&scan, &session.id, WINDOW), gathered }),
+            Ok(gathered) => active.push(WorkingState { gate: gate(&scan, &session.id, WINDOW), gathered }),
             Err(error) => warnings.push(error.to_string()),
         }
     }
@@ -124,18 +124,18 @@ pub fn run(context: &Context<'_>) -> Result<Outcome> {
         None
     });
     let head = context.store.head();
-    let set_up = Record::load(&context.repo.common_dir()).unwrap_or_else(|error| {
+    let set_up = SetupRecord::load(&context.repo.common_dir()).unwrap_or_else(|error| {
         warnings.push(error.in_one_line());
         None
     });
-    let mut outcome = Outcome {
+    let mut outcome = StatusOutcome {
         branch: head.branch.clone(),
         commit: head.commit.map(|id| id.to_string()),
         worktree: context.store.paths().worktree().to_owned(),
         sessions: active,
         total_sessions: index.count_sessions()?,
         handoffs: index.count_handoffs()?,
-        waiting: Waiting::look(context),
+        waiting: PendingRecords::look(context),
         unsynced,
         is_set_up: set_up.is_some_and(|record| record.is_set_up()),
         next: Vec::new(),

@@ -5,29 +5,29 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::Context;
-use crate::sync::run::{Leaves, destinations};
+use crate::context::CommandContext;
+use crate::sync::run::{SyncPolicy, destinations};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::format;
 use empirica_notes::git::remotes::kept_under;
-use empirica_notes::model::Shelf;
-use empirica_notes::store::{Counted, Standing, data_ref};
+use empirica_notes::model::Namespace;
+use empirica_notes::store::{PendingCounts, RefComparison, data_ref};
 
 /// Records that wait for the notes.
 #[derive(Debug, Default)]
-pub struct Waiting {
+pub struct PendingRecords {
     /// How many, where, since when.
-    pub counted: Counted,
+    pub counted: PendingCounts,
     /// Why a flush would leave them there, as far as that can be known by looking; `None` when nothing is in its way.
     pub obstacle: Option<Error>,
 }
 
-impl Waiting {
+impl PendingRecords {
     /// Looks into the logs, and for an obstacle when there is something in them.
-    pub fn look(context: &Context<'_>) -> Self {
+    pub fn look(context: &CommandContext<'_>) -> Self {
         let counted = context.store.waiting();
         let obstacle = (counted.all() > 0).then(|| context.store.obstacle()).flatten();
-        Waiting { counted, obstacle }
+        PendingRecords { counted, obstacle }
     }
 }
 
@@ -56,17 +56,17 @@ pub struct RemoteLacks {
 
 /// What has not left yet; `None` when there is no remote, or nothing is set to leave. Of a remote that has notes of ours only
 /// the notes that differ are read; where it has none, records are counted.
-pub fn unsynced(context: &Context<'_>) -> Result<Option<Unsynced>> {
-    let leaves = Leaves::configured(context.repo)?;
+pub fn unsynced(context: &CommandContext<'_>) -> Result<Option<Unsynced>> {
+    let leaves = SyncPolicy::configured(context.repo)?;
     let names = destinations(context.repo);
-    if leaves == Leaves::Nothing || names.is_empty() {
+    if leaves == SyncPolicy::Nothing || names.is_empty() {
         return Ok(None);
     }
     let mut out = Unsynced::default();
     let (mut united, mut all) = (Lacking::default(), None);
     for name in names {
         let standings = context.store.standing(&kept_under(context.repo, &name), None)?;
-        if leaves == Leaves::All && standings.iter().all(|standing| standing.theirs.is_none()) {
+        if leaves == SyncPolicy::All && standings.iter().all(|standing| standing.theirs.is_none()) {
             let index = context.index()?;
             let counted = (index.count_all()?, index.count("handoff")?);
             out.remotes.push(RemoteLacks { remote: name, records: counted.0, handoffs: counted.1 });
@@ -101,13 +101,13 @@ impl Lacking {
         }
     }
 
-    fn compare(&mut self, context: &Context<'_>, standing: &Standing) -> Result<()> {
-        let Some(shelf) = Shelf::ALL.into_iter().find(|shelf| data_ref(*shelf) == standing.name) else {
+    fn compare(&mut self, context: &CommandContext<'_>, standing: &RefComparison) -> Result<()> {
+        let Some(namespace) = Namespace::ALL.into_iter().find(|namespace| data_ref(*namespace) == standing.name) else {
             // the Markdown is made of the records
             return Ok(());
         };
         if standing.theirs.is_none() {
-            for (id, is_handoff) in context.index()?.shelf(shelf)? {
+            for (id, is_handoff) in context.index()?.namespace(namespace)? {
                 self.put(id.as_str(), is_handoff);
             }
             return Ok(());

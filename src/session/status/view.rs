@@ -12,14 +12,14 @@ use crate::render::answer::Answer;
 use crate::render::format;
 use crate::render::template::Templates;
 use crate::session::lifecycle::seconds_between;
-use crate::session::status::pending::{RemoteLacks, Unsynced, Waiting};
-use crate::session::status::{AtWork, Next, Outcome};
+use crate::session::status::pending::{PendingRecords, RemoteLacks, Unsynced};
+use crate::session::status::{NextStep, StatusOutcome, WorkingState};
 use crate::session::view::SessionView;
 use crate::text::shorten::short;
 use empirica_notes::error::{Command, Error, Result, empirica};
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::{Phase, Vectors};
-use empirica_notes::store::Counted;
+use empirica_notes::store::PendingCounts;
 
 const BAR: usize = 20;
 
@@ -53,7 +53,7 @@ pub struct StatusView<'a> {
     /// Whether `init` set this clone up.
     set_up: bool,
     /// The commands that make sense next, at most two.
-    next_commands: &'a [Next],
+    next_commands: &'a [NextStep],
 }
 
 /// An active session.
@@ -91,8 +91,8 @@ struct AtWorkView<'a> {
     handoffs: usize,
 }
 
-impl<'a> From<&'a AtWork> for AtWorkView<'a> {
-    fn from(AtWork { gathered, gate }: &'a AtWork) -> Self {
+impl<'a> From<&'a WorkingState> for AtWorkView<'a> {
+    fn from(WorkingState { gathered, gate }: &'a WorkingState) -> Self {
         let last = gathered.last().map(|(_, assessment)| assessment);
         let goals = |status| gathered.goals.iter().filter(|goal| goal.status == status).count();
         AtWorkView {
@@ -119,7 +119,7 @@ impl<'a> From<&'a AtWork> for AtWorkView<'a> {
 #[derive(Serialize, JsonSchema)]
 struct WaitingView<'a> {
     #[serde(flatten)]
-    counted: &'a Counted,
+    counted: &'a PendingCounts,
     /// Why a flush would leave them; null when nothing is in its way.
     reason: Option<String>,
     /// The command that writes them; null when none waits.
@@ -130,8 +130,8 @@ struct WaitingView<'a> {
     recovery_commands: &'a [Command],
 }
 
-impl<'a> From<&'a Outcome> for StatusView<'a> {
-    fn from(outcome: &'a Outcome) -> Self {
+impl<'a> From<&'a StatusOutcome> for StatusView<'a> {
+    fn from(outcome: &'a StatusOutcome) -> Self {
         StatusView {
             branch: outcome.branch.as_deref(),
             commit: outcome.commit.as_deref(),
@@ -148,8 +148,8 @@ impl<'a> From<&'a Outcome> for StatusView<'a> {
     }
 }
 
-impl<'a> From<&'a Waiting> for WaitingView<'a> {
-    fn from(Waiting { counted, obstacle }: &'a Waiting) -> Self {
+impl<'a> From<&'a PendingRecords> for WaitingView<'a> {
+    fn from(PendingRecords { counted, obstacle }: &'a PendingRecords) -> Self {
         WaitingView {
             counted,
             reason: obstacle.as_ref().map(Error::with_reason),
@@ -164,7 +164,7 @@ const NAMED: usize = 4;
 /// How much of their texts, in characters.
 const NAMED_TEXT: usize = 160;
 
-fn session_lines(AtWork { gathered, gate }: &AtWork) -> Value {
+fn session_lines(WorkingState { gathered, gate }: &WorkingState) -> Value {
     let last = gathered.last().map(|(_, assessment)| assessment);
     let named = |name, value| context! { name, bar => bar(value), value };
     let mut bars: Vec<Value> =
@@ -213,7 +213,7 @@ fn session_lines(AtWork { gathered, gate }: &AtWork) -> Value {
 }
 
 /// Where records wait, since when, why, and what writes them; `None` when none does.
-fn waiting_text(waiting: &Waiting) -> Option<String> {
+fn waiting_text(waiting: &PendingRecords) -> Option<String> {
     let counted = &waiting.counted;
     let places = [
         (counted.log, "in the log"),
@@ -244,7 +244,7 @@ fn unsynced_text(unsynced: &Unsynced) -> Option<String> {
 }
 
 /// Answers.
-pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
+pub fn answer(outcome: &StatusOutcome, terminal: &mut Templates) -> Result<Answer> {
     let data = context! {
         branch => outcome.branch.as_deref(),
         commit => short_commit(outcome.commit.as_deref()),

@@ -4,18 +4,18 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::setup::agents::edit::{Fault, Form};
+use crate::setup::agents::edit::{EditError, FileFormat};
 use crate::setup::agents::marked;
-use crate::setup::agents::marked::Broken;
-use crate::setup::git_hooks::Trouble;
-use crate::setup::record::{Edited, Put, hash};
-use crate::setup::steps::Step;
+use crate::setup::agents::marked::BrokenMarks;
+use crate::setup::git_hooks::SetupWarning;
+use crate::setup::record::{EditedFile, Insertion, hash};
+use crate::setup::steps::SetupStep;
 use empirica_notes::error::{Error, Result, move_aside, quote};
 use empirica_notes::git::Repository;
 
 /// A work tree whose files may be edited.
 #[derive(Debug)]
-pub struct Site {
+pub struct EditableWorkTree {
     /// What the work tree is called in what is written down.
     pub worktree: String,
     /// Its root, absolute, without links.
@@ -26,7 +26,7 @@ pub struct Site {
 
 /// A file of the work tree that is there or can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Located {
+pub struct LocatedFile {
     /// Its path from the root, as it is asked for.
     pub name: PathBuf,
     /// Where it really lies, links followed.
@@ -37,7 +37,7 @@ pub struct Located {
     pub folders: Vec<PathBuf>,
 }
 
-impl Site {
+impl EditableWorkTree {
     /// The work tree of the repository; a bare one is refused.
     pub fn new(repo: &Repository) -> Result<Self> {
         let top = repo.work_tree().ok_or_else(|| {
@@ -45,21 +45,21 @@ impl Site {
                 .reason("it is bare, and what agents read lies in a work tree")
                 .suggest("Run the command in a clone that has a work tree.")
         })?;
-        Ok(Site { worktree: repo.worktree_key(), top, git: vec![repo.common_dir(), repo.git_dir()] })
+        Ok(EditableWorkTree { worktree: repo.worktree_key(), top, git: vec![repo.common_dir(), repo.git_dir()] })
     }
 
     /// The work tree that an entry is about: the present one, else where it was then, if that is still there.
-    fn of(repo: &Repository, edited: &Edited) -> Option<Self> {
+    fn of(repo: &Repository, edited: &EditedFile) -> Option<Self> {
         let (worktree, git) = (repo.worktree_key(), vec![repo.common_dir(), repo.git_dir()]);
         if edited.worktree == worktree {
-            return repo.work_tree().map(|top| Site { worktree, top, git });
+            return repo.work_tree().map(|top| EditableWorkTree { worktree, top, git });
         }
         let top = edited.top.canonicalize().ok().filter(|top| top.is_dir())?;
-        Some(Site { worktree: edited.worktree.clone(), top, git })
+        Some(EditableWorkTree { worktree: edited.worktree.clone(), top, git })
     }
 
     /// Finds a file by its path from the root. Links are followed, but not out of the work tree.
-    pub fn locate(&self, name: &str) -> Result<Located> {
+    pub fn locate(&self, name: &str) -> Result<LocatedFile> {
         let given = self.top.join(name);
         // what is there of it, and what is not
         let there = given.ancestors().find(|path| fs::symlink_metadata(path).is_ok()).unwrap_or(&self.top);
@@ -89,11 +89,11 @@ impl Site {
             rest.ancestors().skip(1).filter(|path| *path != Path::new("")).map(|path| base.join(path)).collect();
         folders.reverse();
         let inode = (!folder).then(|| inode(&about));
-        Ok(Located { name: PathBuf::from(name), path: if folder { real.join(rest) } else { real }, inode, folders })
+        Ok(LocatedFile { name: PathBuf::from(name), path: if folder { real.join(rest) } else { real }, inode, folders })
     }
 
     /// The text of a file; `None` when it is not there. One that is not UTF-8 is refused.
-    pub fn read(&self, located: &Located) -> Result<Option<String>> {
+    pub fn read(&self, located: &LocatedFile) -> Result<Option<String>> {
         if located.inode.is_none() {
             return Ok(None);
         }
@@ -109,10 +109,10 @@ impl Site {
     }
 
     /// The steps that write a file, and the folders they make.
-    pub fn write(&self, located: &Located, content: String) -> Vec<Step> {
-        let folders = located.folders.iter().map(|folder| Step::Folder(self.top.join(folder)));
+    pub fn write(&self, located: &LocatedFile, content: String) -> Vec<SetupStep> {
+        let folders = located.folders.iter().map(|folder| SetupStep::Folder(self.top.join(folder)));
         let (path, new) = (located.path.clone(), located.inode.is_none());
-        folders.chain([Step::Put { path, content: content.into_bytes(), new }]).collect()
+        folders.chain([SetupStep::Put { path, content: content.into_bytes(), new }]).collect()
     }
 }
 
@@ -125,7 +125,7 @@ fn unread(path: &Path, error: std::io::Error) -> Error {
 }
 
 /// A file has marks that make no block.
-pub fn broken(path: &Path, broken: &Broken) -> Error {
+pub fn broken(path: &Path, broken: &BrokenMarks) -> Error {
     let shown = quote(&path.to_string_lossy());
     Error::refused(format!("line {} of {} {}", broken.line, path.display(), broken.what))
         .reason(format!("a block is one line {}, and below it one line {}", marked::BEGIN, marked::END))
@@ -134,13 +134,13 @@ pub fn broken(path: &Path, broken: &Broken) -> Error {
 }
 
 /// A configuration file cannot be edited.
-pub fn faulty(path: &Path, fault: &Fault) -> Error {
+pub fn faulty(path: &Path, fault: &EditError) -> Error {
     let shown = path.display();
     let what = match fault {
-        Fault::Syntax { line: 0, what } => format!("{what}, in {shown}"),
-        Fault::Syntax { line, what } => format!("line {line} of {shown} cannot be understood: {what}"),
-        Fault::Shape { at, wanted } if at.is_empty() => format!("{shown} is not {wanted}"),
-        Fault::Shape { at, wanted } => format!("{at} in {shown} is not {wanted}"),
+        EditError::Syntax { line: 0, what } => format!("{what}, in {shown}"),
+        EditError::Syntax { line, what } => format!("line {line} of {shown} cannot be understood: {what}"),
+        EditError::Shape { at, wanted } if at.is_empty() => format!("{shown} is not {wanted}"),
+        EditError::Shape { at, wanted } => format!("{at} in {shown} is not {wanted}"),
     };
     Error::refused(what)
         .reason("what is there is kept, and for that it has to be understood")
@@ -149,32 +149,33 @@ pub fn faulty(path: &Path, fault: &Fault) -> Error {
 }
 
 /// The steps that take back what was put into a file. What is no longer as it was written stays.
-pub fn take_back(repo: &Repository, edited: &Edited, steps: &mut Vec<Step>, troubles: &mut Vec<Trouble>) {
+pub fn take_back(repo: &Repository, edited: &EditedFile, steps: &mut Vec<SetupStep>, troubles: &mut Vec<SetupWarning>) {
     let name = edited.file.to_string_lossy();
     // where there is neither work tree nor file, nothing is left of it
-    let Some(site) = Site::of(repo, edited) else { return };
+    let Some(site) = EditableWorkTree::of(repo, edited) else { return };
     let is_plain = edited.file.components().all(|part| matches!(part, Component::Normal(_)));
     if !is_plain || fs::symlink_metadata(site.top.join(&edited.file)).is_err() {
         return;
     }
-    let mut kept = |what: String| troubles.push(Trouble { what: format!("{what}; it is kept"), commands: Vec::new() });
+    let mut kept =
+        |what: String| troubles.push(SetupWarning { what: format!("{what}; it is kept"), commands: Vec::new() });
     let found = site.locate(&name).and_then(|located| Ok((site.read(&located)?.unwrap_or_default(), located)));
     let (text, located) = match found {
         Ok(found) => found,
         Err(error) => return kept(error.in_one_line()),
     };
-    let Rest { text: rest, alone, kept: stays } = rest(&text, edited, &located.path);
+    let Remainder { text: rest, alone, kept: stays } = rest(&text, edited, &located.path);
     stays.into_iter().for_each(&mut kept);
     if edited.made && alone {
-        steps.push(Step::Remove(located.path));
-        steps.extend(edited.folders.iter().rev().map(|folder| Step::RemoveFolder(site.top.join(folder))));
+        steps.push(SetupStep::Remove(located.path));
+        steps.extend(edited.folders.iter().rev().map(|folder| SetupStep::RemoveFolder(site.top.join(folder))));
     } else if rest != text {
         steps.extend(site.write(&located, rest));
     }
 }
 
 /// What is left of a text.
-struct Rest {
+struct Remainder {
     text: String,
     /// Whether nothing is in it that others wrote.
     alone: bool,
@@ -183,10 +184,10 @@ struct Rest {
 }
 
 /// A text without what was put into it.
-fn rest(text: &str, edited: &Edited, path: &Path) -> Rest {
-    let unchanged = |kept| Rest { text: text.to_owned(), alone: false, kept: Vec::from_iter(kept) };
+fn rest(text: &str, edited: &EditedFile, path: &Path) -> Remainder {
+    let unchanged = |kept| Remainder { text: text.to_owned(), alone: false, kept: Vec::from_iter(kept) };
     match &edited.put {
-        Put::Block { hash: written, before, after, former } => match marked::find(text) {
+        Insertion::Block { hash: written, before, after, former } => match marked::find(text) {
             Err(fault) => unchanged(Some(broken(path, &fault).to_string())),
             Ok(None) => unchanged(None),
             Ok(Some(range)) if hash(marked::plain(&text[range.clone()]).as_bytes()) != *written => {
@@ -194,19 +195,19 @@ fn rest(text: &str, edited: &Edited, path: &Path) -> Rest {
             }
             Ok(Some(_)) => {
                 let text = marked::take(text, *before, *after, former.as_deref()).unwrap_or_else(|_| text.to_owned());
-                Rest { alone: text.trim_start_matches('\u{feff}').is_empty(), text, kept: Vec::new() }
+                Remainder { alone: text.trim_start_matches('\u{feff}').is_empty(), text, kept: Vec::new() }
             }
         },
-        Put::Whole { hash: written, former } => {
+        Insertion::Whole { hash: written, former } => {
             let same = hash(text.as_bytes()) == *written;
             match former {
                 _ if !same => unchanged(Some(format!("{} was edited by hand", path.display()))),
-                Some(former) => Rest { text: former.clone(), alone: false, kept: Vec::new() },
-                None => Rest { text: String::new(), alone: true, kept: Vec::new() },
+                Some(former) => Remainder { text: former.clone(), alone: false, kept: Vec::new() },
+                None => Remainder { text: String::new(), alone: true, kept: Vec::new() },
             }
         }
-        Put::Entries { entries, began } => {
-            let form = Form::of(&edited.file.to_string_lossy());
+        Insertion::Entries { entries, began } => {
+            let form = FileFormat::of(&edited.file.to_string_lossy());
             let (mut now, mut kept) = (text.to_owned(), Vec::new());
             for entry in entries.iter().rev() {
                 match form.take(&now, entry) {
@@ -218,7 +219,7 @@ fn rest(text: &str, edited: &Edited, path: &Path) -> Rest {
             kept.dedup();
             let bare = |text: &str| text.split_whitespace().collect::<String>();
             let alone = began.as_ref().is_some_and(|began| bare(began) == bare(&now));
-            Rest { text: now, alone, kept }
+            Remainder { text: now, alone, kept }
         }
     }
 }

@@ -3,39 +3,44 @@
 use std::path::PathBuf;
 
 use crate::setup::agents::files;
-use crate::setup::agents::files::Site;
+use crate::setup::agents::files::EditableWorkTree;
 use crate::setup::agents::marked;
-use crate::setup::agents::readers::{FILES, File, Reader};
-use crate::setup::record::{Edited, Put, Record, hash};
-use crate::setup::steps::Step;
+use crate::setup::agents::readers::{FILES, InstructionFile, Reader};
+use crate::setup::record::{EditedFile, Insertion, SetupRecord, hash};
+use crate::setup::steps::SetupStep;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Repository;
 
 /// What was written, or would be.
 #[derive(Debug, Default)]
-pub struct Written {
+pub struct InstructionsOutcome {
     /// Nothing was done.
     pub dry_run: bool,
     /// The changes, in their order; empty when there was nothing to do.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SetupStep>,
     /// The files that say what they should.
     pub current: Vec<PathBuf>,
 }
 
 /// Renders the text for a file; the general one without.
-pub type Render<'a> = &'a mut dyn FnMut(Option<File>) -> Result<String>;
+pub type RenderInstructions<'a> = &'a mut dyn FnMut(Option<InstructionFile>) -> Result<String>;
 
 /// Brings the block in the files up to date: in that of `reader`, which is made when it is not there; without one in those of the
 /// eight that are there, and where there is none in the first of them. With `dry_run` nothing is changed.
 ///
 /// Everything is read and planned before anything is written.
-pub fn write(repo: &Repository, reader: Option<Reader>, dry_run: bool, render: Render<'_>) -> Result<Written> {
-    let site = Site::new(repo)?;
+pub fn write(
+    repo: &Repository,
+    reader: Option<Reader>,
+    dry_run: bool,
+    render: RenderInstructions<'_>,
+) -> Result<InstructionsOutcome> {
+    let site = EditableWorkTree::new(repo)?;
     let common = repo.common_dir();
-    let before = Record::load(&common)?.unwrap_or_default();
+    let before = SetupRecord::load(&common)?.unwrap_or_default();
     let mut record = before.clone();
-    let mut out = Written { dry_run, ..Default::default() };
-    let there = |file: &&File| std::fs::symlink_metadata(site.top.join(file.path)).is_ok();
+    let mut out = InstructionsOutcome { dry_run, ..Default::default() };
+    let there = |file: &&InstructionFile| std::fs::symlink_metadata(site.top.join(file.path)).is_ok();
     let wanted = match reader {
         Some(reader) => vec![reader.file()],
         None => FILES.iter().filter(there).copied().collect(),
@@ -49,7 +54,7 @@ pub fn write(repo: &Repository, reader: Option<Reader>, dry_run: bool, render: R
         }
         done.push(located.inode);
         // who reads a file by another name is not to find it in words for one agent
-        let shared = |other: &File| {
+        let shared = |other: &InstructionFile| {
             located.inode.is_some() && site.locate(other.path).is_ok_and(|other| other.inode == located.inode)
         };
         let names = FILES.iter().filter(|other| shared(other)).count();
@@ -78,15 +83,16 @@ pub fn write(repo: &Repository, reader: Option<Reader>, dry_run: bool, render: R
 }
 
 /// Writes down what is put into a file; what stood there before our first block stays known.
-fn note(record: &mut Record, site: &Site, located: &files::Located, put: &marked::Put) {
+fn note(record: &mut SetupRecord, site: &EditableWorkTree, located: &files::LocatedFile, put: &marked::MarkedText) {
     let block = marked::find(&put.text).ok().flatten().map(|range| marked::plain(&put.text[range])).unwrap_or_default();
     let (before, after, former) = (put.before, put.after, put.former.clone());
-    let mut edited = Edited::at(site, located, Put::Block { hash: hash(block.as_bytes()), before, after, former });
+    let mut edited =
+        EditedFile::at(site, located, Insertion::Block { hash: hash(block.as_bytes()), before, after, former });
     let known = record.files.iter_mut().find(|known| known.same_place(&edited));
     match known {
         // our own block is no former one
         Some(known) if put.former.is_some() => {
-            if let Put::Block { hash: now, .. } = &mut known.put {
+            if let Insertion::Block { hash: now, .. } = &mut known.put {
                 *now = hash(block.as_bytes());
             }
         }

@@ -9,7 +9,7 @@ pub const END: &str = "<!-- git-empirica:end -->";
 
 /// Marks that make no block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
+pub struct BrokenMarks {
     /// The line, counted from 1.
     pub line: usize,
     /// What is wrong there, without a final stop.
@@ -18,7 +18,7 @@ pub struct Broken {
 
 /// A text with its block put in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Put {
+pub struct MarkedText {
     /// The whole text.
     pub text: String,
     /// How many line ends were added before the block.
@@ -30,13 +30,13 @@ pub struct Put {
 }
 
 /// Where the block is, from its first mark to its last one, without the line end; `None` when there is none.
-pub fn find(text: &str) -> Result<Option<Range<usize>>, Broken> {
+pub fn find(text: &str) -> Result<Option<Range<usize>>, BrokenMarks> {
     let (mut begun, mut found, mut at) = (None, None, 0);
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let number = number + 1;
         let start = at;
         at += line.len();
-        let broken = |what: String| Err(Broken { line: number, what });
+        let broken = |what: String| Err(BrokenMarks { line: number, what });
         match line.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}') {
             BEGIN if found.is_some() => return broken("begins a second block".to_owned()),
             BEGIN => match begun {
@@ -51,7 +51,7 @@ pub fn find(text: &str) -> Result<Option<Range<usize>>, Broken> {
         }
     }
     match begun {
-        Some((_, line)) => Err(Broken { line, what: "begins a block that does not end".to_owned() }),
+        Some((_, line)) => Err(BrokenMarks { line, what: "begins a block that does not end".to_owned() }),
         None => Ok(found),
     }
 }
@@ -69,13 +69,13 @@ fn block(body: &str, end: &str) -> String {
 }
 
 /// Puts a body into a text: in the place of the block that is there, else at the end, a blank line away from what stands there.
-pub fn put(text: &str, body: &str) -> Result<Put, Broken> {
+pub fn put(text: &str, body: &str) -> Result<MarkedText, BrokenMarks> {
     let end = line_end(text);
     let block = block(body, end);
     if let Some(range) = find(text)? {
         let former = text[range.clone()].to_owned();
         let text = [&text[..range.start], &block, &text[range.end..]].concat();
-        return Ok(Put { text, before: 0, after: 0, former: Some(former) });
+        return Ok(MarkedText { text, before: 0, after: 0, former: Some(former) });
     }
     let rest = text.trim_start_matches('\u{feff}');
     let ended = |text: &str| text.is_empty() || text.ends_with('\n');
@@ -87,12 +87,12 @@ pub fn put(text: &str, body: &str) -> Result<Put, Broken> {
         None => (2, 0),
     };
     let text = [text, &end.repeat(before), &block, &end.repeat(after)].concat();
-    Ok(Put { text, before, after, former: None })
+    Ok(MarkedText { text, before, after, former: None })
 }
 
 /// Takes the block out, with as many line ends before and behind it as were put there, or puts the former one in its place. A
 /// text without a block stays as it is.
-pub fn take(text: &str, before: usize, after: usize, former: Option<&str>) -> Result<String, Broken> {
+pub fn take(text: &str, before: usize, after: usize, former: Option<&str>) -> Result<String, BrokenMarks> {
     let Some(range) = find(text)? else { return Ok(text.to_owned()) };
     let (mut head, mut tail) = (&text[..range.start], &text[range.end..]);
     if let Some(former) = former {

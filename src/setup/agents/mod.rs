@@ -12,13 +12,13 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-use crate::setup::agents::edit::{Entry, Form, MARK, Spot};
+use crate::setup::agents::edit::{AddedEntry, EntryPath, FileFormat, MARK};
 use crate::setup::agents::entries::{AgentFiles, Hooks, Plugin, SERVER, Server};
-use crate::setup::agents::files::{Located, Site, faulty};
-use crate::setup::git_hooks::Trouble;
+use crate::setup::agents::files::{EditableWorkTree, LocatedFile, faulty};
+use crate::setup::git_hooks::SetupWarning;
 use crate::setup::git_hooks::scripts::shell_path;
-use crate::setup::record::{Edited, Put, Record, hash};
-use crate::setup::steps::Step;
+use crate::setup::record::{EditedFile, Insertion, SetupRecord, hash};
+use crate::setup::steps::SetupStep;
 use empirica_notes::env::Env;
 use empirica_notes::error::{Result, empirica};
 use empirica_notes::git::Repository;
@@ -29,32 +29,32 @@ const OURS: &str = "// git-empirica: ";
 
 /// What is to be done to the files of agents.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct AgentPlan {
     /// What brings it there; empty when all is there.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SetupStep>,
     /// What stays as it is and should be known.
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<SetupWarning>,
 }
 
 /// A file as it will be.
-struct Draft {
-    located: Located,
+struct FileDraft {
+    located: LocatedFile,
     /// What it began with, or is now.
     was: String,
     now: String,
-    entries: Vec<Entry>,
+    entries: Vec<AddedEntry>,
 }
 
-impl Draft {
-    fn form(&self) -> Form {
-        Form::of(&self.located.name.to_string_lossy())
+impl FileDraft {
+    fn form(&self) -> FileFormat {
+        FileFormat::of(&self.located.name.to_string_lossy())
     }
 
     fn read(&self) -> Result<Value> {
         self.form().read(&self.now).map_err(|fault| faulty(&self.located.path, &fault))
     }
 
-    fn put(&mut self, spot: &Spot, value: &Value) -> Result<()> {
+    fn put(&mut self, spot: &EntryPath, value: &Value) -> Result<()> {
         let put = self.form().put(&self.now, spot, value);
         let (now, entry) = put.map_err(|fault| faulty(&self.located.path, &fault))?;
         self.now = now;
@@ -64,10 +64,10 @@ impl Draft {
 }
 
 struct Planning<'a> {
-    site: &'a Site,
+    site: &'a EditableWorkTree,
     all_tools: bool,
-    drafts: Vec<Draft>,
-    plan: Plan,
+    drafts: Vec<FileDraft>,
+    plan: AgentPlan,
 }
 
 /// The agents used here: by what is in the work tree, and by their programs. None where there is no work tree.
@@ -82,12 +82,12 @@ pub fn used(env: &Env, repo: &Repository) -> Vec<Agent> {
 
 /// What is to be done so that `agents` run our hooks and start our MCP server, and notes it in the record; with `all_tools` the server
 /// lists all its tools. Everything is read and understood before anything is written: a file that cannot be is an error.
-pub fn plan(repo: &Repository, agents: &[Agent], all_tools: bool, record: &mut Record) -> Result<Plan> {
+pub fn plan(repo: &Repository, agents: &[Agent], all_tools: bool, record: &mut SetupRecord) -> Result<AgentPlan> {
     if agents.is_empty() {
-        return Ok(Plan::default());
+        return Ok(AgentPlan::default());
     }
-    let site = Site::new(repo)?;
-    let mut planning = Planning { site: &site, all_tools, drafts: Vec::new(), plan: Plan::default() };
+    let site = EditableWorkTree::new(repo)?;
+    let mut planning = Planning { site: &site, all_tools, drafts: Vec::new(), plan: AgentPlan::default() };
     let mut plugins = Vec::new();
     for agent in agents {
         let files = entries::files(*agent);
@@ -103,13 +103,13 @@ pub fn plan(repo: &Repository, agents: &[Agent], all_tools: bool, record: &mut R
     let Planning { drafts, mut plan, .. } = planning;
     for draft in drafts.into_iter().filter(|draft| !draft.entries.is_empty()) {
         let began = draft.located.inode.is_none().then_some(draft.was);
-        note(record, &site, &draft.located, Put::Entries { entries: draft.entries, began });
+        note(record, &site, &draft.located, Insertion::Entries { entries: draft.entries, began });
         plan.steps.extend(site.write(&draft.located, draft.now));
     }
     let mut made: Vec<PathBuf> = Vec::new();
     plan.steps.retain(|step| match step {
-        Step::Folder(path) if made.contains(path) => false,
-        Step::Folder(path) => {
+        SetupStep::Folder(path) if made.contains(path) => false,
+        SetupStep::Folder(path) => {
             made.push(path.clone());
             true
         }
@@ -120,14 +120,14 @@ pub fn plan(repo: &Repository, agents: &[Agent], all_tools: bool, record: &mut R
 
 impl Planning<'_> {
     /// The draft of a file; one that is not there begins as `began`.
-    fn draft(&mut self, file: &str, began: impl FnOnce() -> String) -> Result<&mut Draft> {
+    fn draft(&mut self, file: &str, began: impl FnOnce() -> String) -> Result<&mut FileDraft> {
         let located = self.site.locate(file)?;
         let known = self.drafts.iter().position(|draft| draft.located.path == located.path);
         let at = match known {
             Some(at) => at,
             None => {
                 let was = self.site.read(&located)?.unwrap_or_else(began);
-                self.drafts.push(Draft { located, now: was.clone(), was, entries: Vec::new() });
+                self.drafts.push(FileDraft { located, now: was.clone(), was, entries: Vec::new() });
                 self.drafts.len() - 1
             }
         };
@@ -138,10 +138,10 @@ impl Planning<'_> {
         let first = if hooks.versioned { json!({"version": 1}) } else { json!({}) };
         let draft = self.draft(hooks.file, || beginning(&first))?;
         if hooks.versioned && draft.read()?.get("version").is_none() {
-            draft.put(&Spot::key(&["version"]), &json!(1))?;
+            draft.put(&EntryPath::key(&["version"]), &json!(1))?;
         }
         for (event, seconds) in hooks.events {
-            let spot = Spot::list(&["hooks", event]);
+            let spot = EntryPath::list(&["hooks", event]);
             let command = entries::command(agent, event);
             let document = draft.read()?;
             let mut lines = Vec::new();
@@ -163,7 +163,7 @@ impl Planning<'_> {
 
     fn server(&mut self, server: &Server) -> Result<()> {
         let (path, mut file) = ([server.key, SERVER], None);
-        let (spot, all_tools) = (Spot::key(&path), self.all_tools);
+        let (spot, all_tools) = (EntryPath::key(&path), self.all_tools);
         for name in server.files {
             if self.site.locate(name)?.inode.is_none()
                 && self.drafts.iter().all(|d| d.located.name != PathBuf::from(name))
@@ -187,14 +187,14 @@ impl Planning<'_> {
                     None => "lists the core tools in words of its own",
                 };
                 let what = format!("the MCP server {SERVER} of {} {why}; it is kept", draft.located.path.display());
-                self.plan.troubles.push(Trouble { what, commands: Vec::new() });
+                self.plan.troubles.push(SetupWarning { what, commands: Vec::new() });
                 return Ok(());
             }
             file = file.or(Some(*name));
         }
         let name = file.or(server.files.first().copied()).unwrap_or_default();
         let first = match server.schema {
-            _ if Form::of(name) == Form::Toml => None,
+            _ if FileFormat::of(name) == FileFormat::Toml => None,
             Some(schema) => Some(json!({"$schema": schema})),
             None => Some(json!({})),
         };
@@ -209,13 +209,17 @@ impl Planning<'_> {
         draft.put(&spot, &value)
     }
 
-    fn plugin(&mut self, plugin: &Plugin, record: &mut Record) -> Result<()> {
+    fn plugin(&mut self, plugin: &Plugin, record: &mut SetupRecord) -> Result<()> {
         let located = self.site.locate(plugin.file)?;
         let now = self.site.read(&located)?;
-        let place = Edited::at(self.site, &located, Put::Whole { hash: hash(plugin.content.as_bytes()), former: None });
+        let place = EditedFile::at(
+            self.site,
+            &located,
+            Insertion::Whole { hash: hash(plugin.content.as_bytes()), former: None },
+        );
         let known = record.files.iter().find(|known| known.same_place(&place));
         let written = known.and_then(|known| match &known.put {
-            Put::Whole { hash, former } => Some((hash, former)),
+            Insertion::Whole { hash, former } => Some((hash, former)),
             _ => None,
         });
         let former = match (&now, written) {
@@ -227,7 +231,7 @@ impl Planning<'_> {
             (Some(now), _) => {
                 let why = if now.starts_with(OURS) { "is ours and was edited by hand" } else { "is not ours" };
                 let path = shell_path(&located.path);
-                self.plan.troubles.push(Trouble {
+                self.plan.troubles.push(SetupWarning {
                     what: format!("{} {why}; it is kept as it is", located.path.display()),
                     commands: vec![
                         format!("mv {path} {path}.old && {}", empirica("init").option("--agents", "opencode")).into(),
@@ -236,7 +240,7 @@ impl Planning<'_> {
                 return Ok(());
             }
         };
-        note(record, self.site, &located, Put::Whole { hash: hash(plugin.content.as_bytes()), former });
+        note(record, self.site, &located, Insertion::Whole { hash: hash(plugin.content.as_bytes()), former });
         self.plan.steps.extend(self.site.write(&located, plugin.content.to_owned()));
         Ok(())
     }
@@ -279,13 +283,13 @@ fn runs_us(server: &Value) -> bool {
 }
 
 /// Writes down what is put into a file, beside what was put there before.
-fn note(record: &mut Record, site: &Site, located: &Located, put: Put) {
-    let edited = Edited::at(site, located, put);
+fn note(record: &mut SetupRecord, site: &EditableWorkTree, located: &LocatedFile, put: Insertion) {
+    let edited = EditedFile::at(site, located, put);
     match record.files.iter_mut().find(|known| known.same_place(&edited)) {
         None => record.files.push(edited),
         Some(known) if located.inode.is_none() => *known = edited,
         Some(known) => match (&mut known.put, edited.put) {
-            (Put::Entries { entries, .. }, Put::Entries { entries: more, .. }) => entries.extend(more),
+            (Insertion::Entries { entries, .. }, Insertion::Entries { entries: more, .. }) => entries.extend(more),
             (known, put) => *known = put,
         },
     }

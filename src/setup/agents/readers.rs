@@ -2,7 +2,7 @@
 
 /// A file that agents read instructions from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct File {
+pub struct InstructionFile {
     /// Its path from the top of the work tree.
     pub path: &'static str,
     /// The agent it is for, as agents name themselves; `None` for one that several agents read.
@@ -11,12 +11,12 @@ pub struct File {
     pub prefix: &'static str,
 }
 
-const fn file(path: &'static str, ai: Option<&'static str>, prefix: &'static str) -> File {
-    File { path, ai, prefix }
+const fn file(path: &'static str, ai: Option<&'static str>, prefix: &'static str) -> InstructionFile {
+    InstructionFile { path, ai, prefix }
 }
 
 /// All of them; the first is the one that most agents read.
-pub const FILES: [File; 8] = [
+pub const FILES: [InstructionFile; 8] = [
     file("AGENTS.md", None, ""),
     file("CLAUDE.md", Some("claude-code"), "mcp__empirica__"),
     file("GEMINI.md", Some("gemini"), ""),
@@ -67,7 +67,7 @@ impl Reader {
     }
 
     /// The file it reads.
-    pub fn file(self) -> File {
+    pub fn file(self) -> InstructionFile {
         let path = match self {
             Reader::ClaudeCode => "CLAUDE.md",
             Reader::Codex | Reader::Cursor | Reader::OpenCode => "AGENTS.md",

@@ -6,12 +6,12 @@ use crate::render::answer::Answer;
 use crate::render::format;
 use crate::render::template::Templates;
 use crate::setup;
-use crate::setup::agents::instructions::Written;
-use crate::setup::agents::readers::{File, Reader};
+use crate::setup::agents::instructions::InstructionsOutcome;
+use crate::setup::agents::readers::{InstructionFile, Reader};
 use empirica_notes::error::{Result, empirica};
 
 /// What agents are told in a file: Markdown, from the template `instructions.md`; in general words without a file.
-pub fn text(file: Option<File>, templates: &mut Templates) -> Result<String> {
+pub fn text(file: Option<InstructionFile>, templates: &mut Templates) -> Result<String> {
     let (ai, prefix) = file.map_or((None, ""), |file| (file.ai, file.prefix));
     let text = templates.render("instructions.md", json!({"ai": ai, "prefix": prefix}))?;
     Ok(text.trim_end().to_owned() + "\n")
@@ -24,7 +24,7 @@ pub fn shown(reader: Option<Reader>, text: String) -> Answer {
 }
 
 /// The answer of `--write`.
-pub fn written(reader: Option<Reader>, outcome: &Written) -> Answer {
+pub fn written(reader: Option<Reader>, outcome: &InstructionsOutcome) -> Answer {
     let (changes, mut text) = setup::view::changes(&outcome.steps, outcome.dry_run);
     let said = match (changes.len(), outcome.dry_run) {
         (0, _) => "Nothing is left to do.".to_owned(),

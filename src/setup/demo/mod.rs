@@ -13,7 +13,7 @@ use empirica_notes::git::repository::quote;
 /// One step of it.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Step {
+pub struct DemoStep {
     pub title: String,
     pub command: String,
     pub output: String,
@@ -22,8 +22,8 @@ pub struct Step {
 /// All of it.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Outcome {
-    pub steps: Vec<Step>,
+pub struct DemoOutcome {
+    pub steps: Vec<DemoStep>,
 }
 
 /// A folder that is removed at the end.
@@ -36,7 +36,7 @@ impl Drop for Scratch {
 }
 
 /// Plays two agents: the first works and hands over, a reviewer reads it in `git log`, the second resumes in a clone.
-pub fn run(env: &Env) -> Result<Outcome> {
+pub fn run(env: &Env) -> Result<DemoOutcome> {
     let unusable = |error: std::io::Error| {
         Error::refused("the demonstration needs a temporary folder that can be written")
             .suggest("Set TMPDIR to a folder that can be written.")
@@ -75,13 +75,13 @@ pub fn run(env: &Env) -> Result<Outcome> {
     play.quiet(&scratch.0, "git", &["clone", "-q", "project", "clone"])?;
     play.ours("A teammate's clone gets the notes …", &clone, &["init"])?;
     play.ours("… and the next agent resumes there.", &clone, &["resume"])?;
-    Ok(Outcome { steps: play.steps })
+    Ok(DemoOutcome { steps: play.steps })
 }
 
 struct Play<'a> {
     env: &'a Env,
     home: PathBuf,
-    steps: Vec<Step>,
+    steps: Vec<DemoStep>,
 }
 
 impl Play<'_> {
@@ -138,7 +138,7 @@ impl Play<'_> {
 
     fn step(&mut self, title: &str, shown: &str, arguments: &[&str], output: String) {
         let words: Vec<String> = arguments.iter().map(|word| quote(word)).collect();
-        self.steps.push(Step { title: title.to_owned(), command: format!("{shown} {}", words.join(" ")), output });
+        self.steps.push(DemoStep { title: title.to_owned(), command: format!("{shown} {}", words.join(" ")), output });
     }
 
     fn ours(&mut self, title: &str, folder: &Path, arguments: &[&str]) -> Result<()> {

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use crate::render::answer::Answer;
 use crate::render::safe;
 use crate::render::template::Templates;
-use crate::setup::demo::Outcome;
+use crate::setup::demo::DemoOutcome;
 use empirica_notes::error::{Result, empirica};
 
 /// Answers.
-pub fn answer(outcome: &Outcome, terminal: &mut Templates) -> Result<Answer> {
+pub fn answer(outcome: &DemoOutcome, terminal: &mut Templates) -> Result<Answer> {
     let steps: Vec<Value> = outcome
         .steps
         .iter()

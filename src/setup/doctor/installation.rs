@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::context::Context;
-use crate::setup::doctor::Check;
+use crate::context::CommandContext;
+use crate::setup::doctor::DoctorCheck;
 use crate::setup::git_hooks::scripts::shell_path;
-use crate::setup::record::{How, Record};
-use crate::setup::steps::Step;
+use crate::setup::record::{HookPlacement, SetupRecord};
+use crate::setup::steps::SetupStep;
 use crate::setup::{git_hooks, init, settings};
 use empirica_notes::error::empirica;
 use empirica_notes::git::process;
@@ -15,19 +15,19 @@ use empirica_notes::git::process::version;
 use empirica_notes::git::repository::config;
 
 /// Checks; and whether `init` has been here.
-pub fn checks(context: &Context<'_>) -> (bool, Vec<Check>) {
+pub fn checks(context: &CommandContext<'_>) -> (bool, Vec<DoctorCheck>) {
     let mut out = vec![git(context), program(context)];
-    let record = match Record::load(&context.repo.common_dir()) {
+    let record = match SetupRecord::load(&context.repo.common_dir()) {
         Ok(Some(record)) if record.is_set_up() => record,
         Ok(_) => {
             out.push(
-                Check::right("setup", "not set up here: no hooks, nothing shown by git log or fetched")
+                DoctorCheck::right("setup", "not set up here: no hooks, nothing shown by git log or fetched")
                     .command(empirica("init")),
             );
             return (false, out);
         }
         Err(error) => {
-            out.push(Check::failed("setup", &error));
+            out.push(DoctorCheck::failed("setup", &error));
             return (true, out);
         }
     };
@@ -36,65 +36,74 @@ pub fn checks(context: &Context<'_>) -> (bool, Vec<Check>) {
             out.extend(hook_checks(context, &plan.hooks, &plan.settings));
             out.extend(setting_checks(plan.settings));
         }
-        Err(error) => out.push(Check::failed("hooks", &error)),
+        Err(error) => out.push(DoctorCheck::failed("hooks", &error)),
     }
     (true, out)
 }
 
-fn git(context: &Context<'_>) -> Check {
+fn git(context: &CommandContext<'_>) -> DoctorCheck {
     let Some(version) = process::installed(context.repo.cwd()) else {
-        return Check::wrong("git", "git cannot be started").command("git --version");
+        return DoctorCheck::wrong("git", "git cannot be started").command("git --version");
     };
     match version::too_old(&version) {
-        Some(old) => Check::wrong("git", format!("{old}: update it")).command("git --version"),
-        None => Check::right("git", format!("version {version}")),
+        Some(old) => DoctorCheck::wrong("git", format!("{old}: update it")).command("git --version"),
+        None => DoctorCheck::right("git", format!("version {version}")),
     }
 }
 
 /// The program that a hook will find must be this one.
-fn program(context: &Context<'_>) -> Check {
+fn program(context: &CommandContext<'_>) -> DoctorCheck {
     let own = env!("CARGO_PKG_VERSION");
     let folder = context.env.program.parent().unwrap_or(Path::new("/"));
     let first = format!("export PATH={}:\"$PATH\"", shell_path(folder));
     let Some(found) = context.env.find_program("git-empirica") else {
-        return Check::wrong("program", "git-empirica is not on PATH: hooks will not find it").command(first);
+        return DoctorCheck::wrong("program", "git-empirica is not on PATH: hooks will not find it").command(first);
     };
     let same = |a: &PathBuf, b: &PathBuf| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
     if same(&found, &context.env.program) {
-        return Check::right("program", format!("version {own}, {}", found.display()));
+        return DoctorCheck::right("program", format!("version {own}, {}", found.display()));
     }
     let said = Command::new(&found).arg("--version").stdin(Stdio::null()).output();
     let said = said.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default();
     let version = said.strip_prefix("git-empirica ").unwrap_or("of no version it tells");
     if version == own {
-        return Check::right("program", format!("version {own}, {}", found.display()));
+        return DoctorCheck::right("program", format!("version {own}, {}", found.display()));
     }
     let what = format!("hooks will find {} ({version}), this is {own}", found.display());
-    Check::wrong("program", what).command(first)
+    DoctorCheck::wrong("program", what).command(first)
 }
 
-fn hook_checks(context: &Context<'_>, plan: &git_hooks::Plan, settings: &settings::Plan) -> Vec<Check> {
+fn hook_checks(
+    context: &CommandContext<'_>,
+    plan: &git_hooks::HooksPlan,
+    settings: &settings::SettingsPlan,
+) -> Vec<DoctorCheck> {
     let mut missing: Vec<String> = Vec::new();
     if !plan.left.is_empty() {
         missing.push("our hooks belong in another place now than when they were installed".to_owned());
     }
     // what it comes from first: a folder that is not looked at explains the rest
-    let (set, rest): (Vec<&Step>, Vec<&Step>) = plan.steps.iter().partition(|step| matches!(step, Step::Set { .. }));
+    let (set, rest): (Vec<&SetupStep>, Vec<&SetupStep>) =
+        plan.steps.iter().partition(|step| matches!(step, SetupStep::Set { .. }));
     for step in set.into_iter().chain(rest).filter(|_| plan.left.is_empty()) {
         match step {
-            Step::Set { former, .. } => {
+            SetupStep::Set { former, .. } => {
                 let names = former.last().map_or("is not set".to_owned(), |value| format!("is '{value}'"));
                 missing.push(format!("core.hooksPath {names}: git does not run our hooks"));
             }
-            Step::Write { path, content } => missing.push(script(path, content)),
-            Step::Aside { from, .. } => missing.push(format!("{} is not ours and does not call us", from.display())),
-            Step::Remove(path) => missing.push(format!("{} calls a hook that is gone", path.display())),
+            SetupStep::Write { path, content } => missing.push(script(path, content)),
+            SetupStep::Aside { from, .. } => {
+                missing.push(format!("{} is not ours and does not call us", from.display()))
+            }
+            SetupStep::Remove(path) => missing.push(format!("{} calls a hook that is gone", path.display())),
             _ => {}
         }
     }
     for step in &settings.steps {
         match step {
-            Step::Add { key, .. } | Step::Unset { key, .. } | Step::Set { key, .. } if key.starts_with("hook.") => {
+            SetupStep::Add { key, .. } | SetupStep::Unset { key, .. } | SetupStep::Set { key, .. }
+                if key.starts_with("hook.") =>
+            {
                 missing.push(format!("{key} is not as it should be"));
             }
             _ => {}
@@ -103,21 +112,21 @@ fn hook_checks(context: &Context<'_>, plan: &git_hooks::Plan, settings: &setting
     let mut out = Vec::new();
     if let Some(first) = missing.first() {
         let more = if missing.len() > 1 { format!(", and {} more like it", missing.len() - 1) } else { String::new() };
-        out.push(Check::wrong("hooks", format!("{first}{more}")).command(empirica("init")));
+        out.push(DoctorCheck::wrong("hooks", format!("{first}{more}")).command(empirica("init")));
     }
     // of a place that is left, nothing is to be mended but by init
     for trouble in plan.troubles.iter().filter(|_| plan.left.is_empty()) {
-        let wrong = Check::wrong("hooks", trouble.what.clone());
+        let wrong = DoctorCheck::wrong("hooks", trouble.what.clone());
         out.push(trouble.commands.iter().fold(wrong, |check, command| check.command(command.clone())));
     }
     out.extend(switched_off(context, plan.hooks.how));
     out.extend(behind(context, plan));
     if out.is_empty() {
         let place = match plan.hooks.how {
-            How::Config => "named by git's configuration".to_owned(),
+            HookPlacement::Config => "named by git's configuration".to_owned(),
             _ => format!("in {}", plan.hooks.folder.display()),
         };
-        out.push(Check::right("hooks", place));
+        out.push(DoctorCheck::right("hooks", place));
     }
     out
 }
@@ -132,53 +141,53 @@ fn script(path: &Path, content: &[u8]) -> String {
 }
 
 /// Hooks of the configuration that are there and switched off.
-fn switched_off(context: &Context<'_>, how: How) -> Vec<Check> {
-    if how != How::Config {
+fn switched_off(context: &CommandContext<'_>, how: HookPlacement) -> Vec<DoctorCheck> {
+    if how != HookPlacement::Config {
         return Vec::new();
     }
     let pattern = r"^hook\.(empirica-)?(post-commit|post-applypatch|post-merge|post-rewrite|pre-push)\.enabled$";
     let off = config::matching(context.repo.cwd(), pattern).unwrap_or_default();
     let off = off.iter().filter(|value| matches!(value.value.as_str(), "false" | "no" | "off" | "0"));
     off.map(|value| {
-        Check::wrong("hooks", format!("{} is off", value.key))
+        DoctorCheck::wrong("hooks", format!("{} is off", value.key))
             .command(crate::setup::doctor::settings::unset(context.repo, value))
     })
     .collect()
 }
 
 /// A setting that comes behind ours, such as one from an included file: init cannot mend it.
-fn behind(context: &Context<'_>, plan: &git_hooks::Plan) -> Option<Check> {
-    let sets = plan.steps.iter().any(|step| matches!(step, Step::Set { .. }));
+fn behind(context: &CommandContext<'_>, plan: &git_hooks::HooksPlan) -> Option<DoctorCheck> {
+    let sets = plan.steps.iter().any(|step| matches!(step, SetupStep::Set { .. }));
     let (what, other) = plan.hooks.behind(context.repo).ok()?.filter(|_| !sets)?;
-    Some(Check::wrong("hooks", what).command(crate::setup::doctor::settings::unset(context.repo, &other)))
+    Some(DoctorCheck::wrong("hooks", what).command(crate::setup::doctor::settings::unset(context.repo, &other)))
 }
 
-fn setting_checks(plan: settings::Plan) -> Vec<Check> {
+fn setting_checks(plan: settings::SettingsPlan) -> Vec<DoctorCheck> {
     let missing = |prefix: &str| {
-        plan.steps
-            .iter()
-            .any(|step| matches!(step, Step::Add { key, .. } | Step::Unset { key, .. } if key.starts_with(prefix)))
+        plan.steps.iter().any(
+            |step| matches!(step, SetupStep::Add { key, .. } | SetupStep::Unset { key, .. } if key.starts_with(prefix)),
+        )
     };
     let mut out = Vec::new();
     out.push(if missing("notes.") {
-        Check::wrong("display", "notes.displayRef does not show our Markdown: plain git log stays silent")
+        DoctorCheck::wrong("display", "notes.displayRef does not show our Markdown: plain git log stays silent")
             .command(empirica("init"))
     } else {
-        Check::right("display", "plain git log shows the handoffs")
+        DoctorCheck::right("display", "plain git log shows the handoffs")
     });
     let lacking: Vec<&str> = plan
         .steps
         .iter()
         .filter_map(|step| match step {
-            Step::Add { key, .. } => key.strip_prefix("remote.")?.strip_suffix(".fetch"),
+            SetupStep::Add { key, .. } => key.strip_prefix("remote.")?.strip_suffix(".fetch"),
             _ => None,
         })
         .collect();
     out.push(match lacking.first() {
         Some(name) => {
-            Check::wrong("fetch", format!("git fetch {name} does not bring its notes")).command(empirica("init"))
+            DoctorCheck::wrong("fetch", format!("git fetch {name} does not bring its notes")).command(empirica("init"))
         }
-        None => Check::right("fetch", "git fetch brings the notes of the remotes"),
+        None => DoctorCheck::right("fetch", "git fetch brings the notes of the remotes"),
     });
     // one that cannot be mended was said by init
     for trouble in plan.troubles.into_iter().filter(|trouble| !trouble.commands.is_empty()) {
@@ -187,16 +196,16 @@ fn setting_checks(plan: settings::Plan) -> Vec<Check> {
             trouble
                 .commands
                 .into_iter()
-                .fold(Check::wrong(check, trouble.what), |check, command| check.command(command)),
+                .fold(DoctorCheck::wrong(check, trouble.what), |check, command| check.command(command)),
         );
     }
     let added = missing("empirica.");
     out.push(match plan.remote {
-        Some(remote) if !added => Check::right("remote", format!("records go to {remote}")),
+        Some(remote) if !added => DoctorCheck::right("remote", format!("records go to {remote}")),
         Some(remote) => {
-            Check::wrong("remote", format!("empirica.remote does not name {remote}")).command(empirica("init"))
+            DoctorCheck::wrong("remote", format!("empirica.remote does not name {remote}")).command(empirica("init"))
         }
-        None => Check::right("remote", "there is no remote to send records to"),
+        None => DoctorCheck::right("remote", "there is no remote to send records to"),
     });
     out
 }

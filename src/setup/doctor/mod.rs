@@ -6,9 +6,9 @@ mod secrets;
 mod settings;
 pub mod view;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::setup::init;
-use crate::setup::steps::Step;
+use crate::setup::steps::SetupStep;
 use crate::sync::{flush, repair};
 use empirica_notes::error::{Command, Error, Result};
 
@@ -16,7 +16,7 @@ pub use crate::setup::doctor::secrets::secrets;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Check {
+pub struct DoctorCheck {
     /// Its name, one word.
     pub check: &'static str,
     /// Whether it is right.
@@ -27,18 +27,18 @@ pub struct Check {
     pub commands: Vec<Command>,
 }
 
-impl Check {
+impl DoctorCheck {
     fn right(check: &'static str, what: impl Into<String>) -> Self {
-        Check { check, ok: true, what: what.into(), commands: Vec::new() }
+        DoctorCheck { check, ok: true, what: what.into(), commands: Vec::new() }
     }
 
     fn wrong(check: &'static str, what: impl Into<String>) -> Self {
-        Check { ok: false, ..Check::right(check, what) }
+        DoctorCheck { ok: false, ..DoctorCheck::right(check, what) }
     }
 
     fn failed(check: &'static str, error: &Error) -> Self {
         let causes: String = error.causes().iter().map(|cause| format!(": {cause}")).collect();
-        Check { commands: error.commands().to_vec(), ..Check::wrong(check, format!("{error}{causes}")) }
+        DoctorCheck { commands: error.commands().to_vec(), ..DoctorCheck::wrong(check, format!("{error}{causes}")) }
     }
 
     fn command(mut self, command: impl Into<Command>) -> Self {
@@ -49,21 +49,21 @@ impl Check {
 
 /// What was found.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct DoctorOutcome {
     /// Whether `init` has been here. Without it much is not looked at: it is no fault.
     pub set_up: bool,
     /// Every check; one that found several things comes several times.
-    pub checks: Vec<Check>,
+    pub checks: Vec<DoctorCheck>,
     /// Handoffs whose commits vanished.
-    pub repairs: repair::Outcome,
+    pub repairs: repair::RepairOutcome,
     /// What was changed: hooks and settings, and how many records were written to the notes.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SetupStep>,
     /// How many records were written to the notes.
     pub flushed: usize,
 }
 
 /// Looks at everything; mends first, when the repairs are to be applied.
-pub fn run(context: &Context<'_>, repairs: &repair::Request) -> Result<Outcome> {
+pub fn run(context: &CommandContext<'_>, repairs: &repair::RepairRequest) -> Result<DoctorOutcome> {
     let (mut steps, mut flushed, mut warnings) = (Vec::new(), 0, Vec::new());
     if repairs.apply {
         steps = init::mend(context.repo)?;
@@ -82,5 +82,5 @@ pub fn run(context: &Context<'_>, repairs: &repair::Request) -> Result<Outcome> 
         Err(error) => return Err(error),
     };
     repairs.stored.warnings.splice(0..0, warnings);
-    Ok(Outcome { set_up, checks, repairs, steps, flushed })
+    Ok(DoctorOutcome { set_up, checks, repairs, steps, flushed })
 }

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::context::Context;
-use crate::setup::doctor::Check;
+use crate::context::CommandContext;
+use crate::setup::doctor::DoctorCheck;
 use crate::setup::git_hooks::scripts::shell_path;
-use crate::sync::run::{Leaves, destinations};
+use crate::sync::run::{SyncPolicy, destinations};
 use empirica_notes::error::empirica;
 use empirica_notes::git::history::reach::walked;
 use empirica_notes::git::refs::locks;
@@ -20,20 +20,20 @@ use empirica_notes::store::{PREFIX, own_refs};
 const STALE: Duration = Duration::from_secs(60);
 
 /// Whether anything of ours is stored in refs here.
-pub fn any(context: &Context<'_>) -> bool {
+pub fn any(context: &CommandContext<'_>) -> bool {
     let found = |name: &String| !matches!(context.repo.find_ref(name), Ok(None));
     own_refs().iter().any(found)
 }
 
 /// Checks.
-pub fn checks(context: &Context<'_>) -> Vec<Check> {
+pub fn checks(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let packed = damaged_packed_refs(&context.repo.common_dir());
-    let mut refs: Vec<Check> = packed.iter().map(|error| Check::failed("refs", error)).collect();
+    let mut refs: Vec<DoctorCheck> = packed.iter().map(|error| DoctorCheck::failed("refs", error)).collect();
     refs.extend(conflicts(context.repo));
     refs.extend(broken(context));
     refs.extend(refused(context));
     if refs.is_empty() {
-        refs.push(Check::right("refs", "every ref of ours can be read and written"));
+        refs.push(DoctorCheck::right("refs", "every ref of ours can be read and written"));
     }
     refs.push(damaged(context));
     refs.extend(damaged_history(context));
@@ -46,10 +46,10 @@ pub fn checks(context: &Context<'_>) -> Vec<Check> {
 }
 
 /// What went wrong in hooks, the last of it. It is over: what could not be written then was written since, or waits.
-fn troubles(context: &Context<'_>) -> Option<Check> {
+fn troubles(context: &CommandContext<'_>) -> Option<DoctorCheck> {
     let all = context.store.troubles();
     let last = all.last()?;
-    Some(Check::right(
+    Some(DoctorCheck::right(
         "troubles",
         format!("hooks wrote down {} of what went wrong; the last: {last}", words(all.len())),
     ))
@@ -60,7 +60,7 @@ fn words(lines: usize) -> String {
 }
 
 /// Refs that stand where ours need a folder, or below where ours need a name. They are other programs': renamed.
-fn conflicts(repo: &Repository) -> Vec<Check> {
+fn conflicts(repo: &Repository) -> Vec<DoctorCheck> {
     let base = PREFIX.trim_end_matches('/');
     let mut wrong: Vec<String> = [base.to_owned(), format!("{base}/data"), format!("{base}/remotes")]
         .into_iter()
@@ -76,13 +76,13 @@ fn conflicts(repo: &Repository) -> Vec<Check> {
         let quoted = quote(name);
         let what = format!("the ref {name} stands where our refs need the name");
         let keep = format!("git update-ref {} {quoted}", quote(&to));
-        Check::wrong("refs", what).command(format!("{keep} && git update-ref -d {quoted}"))
+        DoctorCheck::wrong("refs", what).command(format!("{keep} && git update-ref -d {quoted}"))
     };
     wrong.iter().map(aside).collect()
 }
 
 /// Refs that cannot be read, and those that are gone although we remember them.
-fn broken(context: &Context<'_>) -> Vec<Check> {
+fn broken(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let repo = context.repo;
     let remembered = context.store.remembered();
     let mut out = Vec::new();
@@ -97,18 +97,19 @@ fn broken(context: &Context<'_>) -> Vec<Check> {
         match repo.find_ref(&name) {
             Ok(None) if remembered.get(&name).is_some_and(|id| repo.has_object(*id)) => {
                 let what = format!("the ref {name} is gone; what it held is remembered");
-                out.push(Check::wrong("refs", what).command(empirica("flush")));
+                out.push(DoctorCheck::wrong("refs", what).command(empirica("flush")));
             }
             Ok(None) => {}
             Ok(Some(id)) if context.store.is_readable(id) => {}
             Ok(Some(id)) => {
                 let what = format!("the ref {name} names {id}, which is no notes commit here, or is damaged");
-                let check = put_aside(repo, [id].into_iter()).fold(Check::wrong("refs", what), Check::command);
+                let check =
+                    put_aside(repo, [id].into_iter()).fold(DoctorCheck::wrong("refs", what), DoctorCheck::command);
                 out.push(if own { anew(repo, check) } else { check.command(deletion(&repo.common_dir(), &name)) });
             }
             Err(error) => {
                 let causes: String = error.causes().iter().map(|cause| format!(": {cause}")).collect();
-                let check = Check::wrong("refs", format!("{error}{causes}"));
+                let check = DoctorCheck::wrong("refs", format!("{error}{causes}"));
                 out.push(check.command(format!("{}{mend}", deletion(&repo.common_dir(), &name))));
             }
         }
@@ -117,13 +118,13 @@ fn broken(context: &Context<'_>) -> Vec<Check> {
 }
 
 /// Refs of ours that a reference-transaction hook does not let us write.
-fn refused(context: &Context<'_>) -> Option<Check> {
+fn refused(context: &CommandContext<'_>) -> Option<DoctorCheck> {
     let repo = context.repo;
     let why = |name: &String| repo.hook_refuses(name, repo.find_ref(name).ok()??);
     let (name, words) = own_refs().into_iter().find_map(|name| why(&name).map(|words| (name, words)))?;
     let what =
         format!("a reference-transaction hook refuses to have {name} changed ({words}): records wait until it lets us");
-    Some(Check::wrong("refs", what).command("git rev-parse --git-path hooks/reference-transaction"))
+    Some(DoctorCheck::wrong("refs", what).command("git rev-parse --git-path hooks/reference-transaction"))
 }
 
 /// The files of our refs, their locks too.
@@ -147,7 +148,7 @@ fn is_lock(path: &Path) -> bool {
 }
 
 /// Locks on our refs: those that nobody holds any more, and those that are held now.
-fn locks(repo: &Repository) -> Vec<Check> {
+fn locks(repo: &Repository) -> Vec<DoctorCheck> {
     let own = files(&repo.common_dir()).into_iter().filter(|path| is_lock(path));
     let found = own.chain(repo.ref_locks(&[])).filter_map(|path| Some((locks::age(&path)?, path)));
     let check = |(age, path): (Duration, PathBuf)| {
@@ -156,36 +157,36 @@ fn locks(repo: &Repository) -> Vec<Check> {
         if age > STALE {
             let what =
                 format!("{path} was left by a process that died, {} ago: nothing is written there", locks::long(age));
-            return Check::wrong("locks", what).command(remedy);
+            return DoctorCheck::wrong("locks", what).command(remedy);
         }
         let what =
             format!("{path} is held since {}; if no git is running, it was left by one that died", locks::long(age));
-        Check::right("locks", what).command(remedy)
+        DoctorCheck::right("locks", what).command(remedy)
     };
-    let all: Vec<Check> = found.map(check).collect();
-    if all.is_empty() { vec![Check::right("locks", "no lock is on refs of ours")] } else { all }
+    let all: Vec<DoctorCheck> = found.map(check).collect();
+    if all.is_empty() { vec![DoctorCheck::right("locks", "no lock is on refs of ours")] } else { all }
 }
 
 /// Objects of our notes that cannot be read. A loose one that is damaged is in the way of the whole one, so it is put aside; what a
 /// remote has then comes back, and of the rest what is left here.
-fn damaged(context: &Context<'_>) -> Check {
+fn damaged(context: &CommandContext<'_>) -> DoctorCheck {
     let all = context.store.damaged();
-    let Some((name, id, why)) = all.first() else { return Check::right("objects", "every note can be read") };
+    let Some((name, id, why)) = all.first() else { return DoctorCheck::right("objects", "every note can be read") };
     let others = if all.len() > 1 { format!(", and {} more", all.len() - 1) } else { String::new() };
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-    let check = Check::wrong("objects", format!("{id} of {name} cannot be read{others}{why}"));
-    let check = put_aside(context.repo, all.iter().map(|(_, id, _)| *id)).fold(check, Check::command);
+    let check = DoctorCheck::wrong("objects", format!("{id} of {name} cannot be read{others}{why}"));
+    let check = put_aside(context.repo, all.iter().map(|(_, id, _)| *id)).fold(check, DoctorCheck::command);
     anew(context.repo, check)
 }
 
 /// Refs whose history cannot be walked to its end, though the tip can be read: what does not travel to a remote that lacks it.
-fn damaged_history(context: &Context<'_>) -> Vec<Check> {
+fn damaged_history(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let repo = context.repo;
     let tips = own_refs().into_iter().filter_map(|name| Some((repo.find_ref(&name).ok()??, name)));
     let broken = tips.filter(|(tip, _)| context.store.is_readable(*tip)).filter_map(|(tip, name)| {
         let error = walked(repo, tip).err()?;
         let what = format!("the history of {name} cannot be walked to its end: {error}");
-        Some(anew(repo, Check::wrong("objects", what)))
+        Some(anew(repo, DoctorCheck::wrong("objects", what)))
     });
     broken.collect()
 }
@@ -203,32 +204,32 @@ fn put_aside(repo: &Repository, ids: impl Iterator<Item = Oid>) -> impl Iterator
 }
 
 /// The commands that write the notes anew from what is left, and fetch what a remote has.
-fn anew(repo: &Repository, check: Check) -> Check {
+fn anew(repo: &Repository, check: DoctorCheck) -> DoctorCheck {
     let check = check.command(empirica("flush").flag("--without-damaged"));
     if destinations(repo).is_empty() { check } else { check.command(empirica("sync")) }
 }
 
 /// Records in the log are safe and read by everyone here; they travel once they are flushed.
-fn waiting(context: &Context<'_>) -> Check {
+fn waiting(context: &CommandContext<'_>) -> DoctorCheck {
     match context.store.unflushed() {
-        0 => Check::right("log", "no record waits in the log"),
-        1 => Check::right("log", "1 record waits in the log, to be written with the next ones")
+        0 => DoctorCheck::right("log", "no record waits in the log"),
+        1 => DoctorCheck::right("log", "1 record waits in the log, to be written with the next ones")
             .command(empirica("flush")),
         many => {
             let what = format!("{many} records wait in the log, to be written with the next ones");
-            Check::right("log", what).command(empirica("flush"))
+            DoctorCheck::right("log", what).command(empirica("flush"))
         }
     }
 }
 
 /// Whether the remote had what we have when it was last asked. It is no fault: records travel with the next push.
-fn unsynced(context: &Context<'_>) -> Check {
+fn unsynced(context: &CommandContext<'_>) -> DoctorCheck {
     let repo = context.repo;
-    let leaves = match Leaves::configured(repo) {
-        Ok(Leaves::Nothing) => return Check::right("sync", "empirica.sync keeps the records here"),
+    let leaves = match SyncPolicy::configured(repo) {
+        Ok(SyncPolicy::Nothing) => return DoctorCheck::right("sync", "empirica.sync keeps the records here"),
         Ok(leaves) => leaves,
         // said where the settings are looked at
-        Err(_) => return Check::right("sync", "what may leave is not known"),
+        Err(_) => return DoctorCheck::right("sync", "what may leave is not known"),
     };
     let remotes = destinations(repo);
     let differs = |remote: &&String| {
@@ -238,21 +239,21 @@ fn unsynced(context: &Context<'_>) -> Check {
     match (remotes.iter().find(differs), remotes.first()) {
         (Some(remote), _) => {
             let what = format!("records here and on {remote} differ, as far as is known");
-            Check::right("sync", what).command(empirica("sync"))
+            DoctorCheck::right("sync", what).command(empirica("sync"))
         }
-        (None, Some(remote)) => Check::right("sync", format!("{remote} has all records, as far as is known")),
-        (None, None) => Check::right("sync", "there is no remote to send records to"),
+        (None, Some(remote)) => DoctorCheck::right("sync", format!("{remote} has all records, as far as is known")),
+        (None, None) => DoctorCheck::right("sync", "there is no remote to send records to"),
     }
 }
 
-fn writable(context: &Context<'_>) -> Check {
+fn writable(context: &CommandContext<'_>) -> DoctorCheck {
     match context.store.probe() {
         Ok(()) => match context.store.unwritable() {
-            None => Check::right("store", "records can be written"),
-            Some(error) => Check::failed("store", &error),
+            None => DoctorCheck::right("store", "records can be written"),
+            Some(error) => DoctorCheck::failed("store", &error),
         },
         Err((folder, error)) => {
-            let check = Check::wrong("store", format!("{} cannot be written: {error}", folder.display()));
+            let check = DoctorCheck::wrong("store", format!("{} cannot be written: {error}", folder.display()));
             let path = shell_path(&folder);
             if folder.is_dir() {
                 check.command(format!("chmod u+rwx {path}"))

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::context::Context;
-use crate::setup::doctor::Check;
+use crate::context::CommandContext;
+use crate::setup::doctor::DoctorCheck;
 use crate::setup::remotes;
 use crate::setup::remotes::sides;
 use crate::setup::settings::{choice, matches};
-use crate::sync::run::Leaves;
+use crate::sync::run::SyncPolicy;
 use empirica_notes::git::Repository;
 use empirica_notes::git::remotes::place;
 use empirica_notes::git::repository::config;
@@ -16,12 +16,13 @@ use empirica_notes::git::repository::quote;
 use empirica_notes::store::{PREFIX, own_refs, parse_duration};
 
 /// Checks; what others' settings do to notes only where there are `ours`.
-pub fn checks(context: &Context<'_>, ours: bool) -> Vec<Check> {
+pub fn checks(context: &CommandContext<'_>, ours: bool) -> Vec<DoctorCheck> {
     let mut out = Vec::new();
-    let mut all = |found: empirica_notes::error::Result<Vec<Check>>, check: &'static str, right: &str| match found {
-        Ok(found) if found.is_empty() => out.push(Check::right(check, right)),
+    let mut all = |found: empirica_notes::error::Result<Vec<DoctorCheck>>, check: &'static str, right: &str| match found
+    {
+        Ok(found) if found.is_empty() => out.push(DoctorCheck::right(check, right)),
         Ok(found) => out.extend(found),
-        Err(error) => out.push(Check::failed(check, &error)),
+        Err(error) => out.push(DoctorCheck::failed(check, &error)),
     };
     if ours {
         all(refspecs(context), "refspecs", "no refspec overwrites notes");
@@ -31,7 +32,7 @@ pub fn checks(context: &Context<'_>, ours: bool) -> Vec<Check> {
     all(identity(context), "identity", "records say who wrote them");
     if !context.store.looks_for_secrets() {
         let off = "empirica.redact is off: secrets are neither replaced before storing nor held back from leaving";
-        out.push(Check::right("secrets", off).command("git config empirica.redact true"));
+        out.push(DoctorCheck::right("secrets", off).command("git config empirica.redact true"));
     }
     out
 }
@@ -51,7 +52,7 @@ pub fn unset(repo: &Repository, value: &Value) -> String {
 }
 
 /// Refspecs that set our refs to what the other side has, whatever that lacks.
-fn refspecs(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> {
+fn refspecs(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<DoctorCheck>> {
     let values = config::matching(context.repo.cwd(), r"^remote\..*\.(fetch|push)$")?;
     let mut out = Vec::new();
     for value in &values {
@@ -71,7 +72,7 @@ fn refspecs(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> 
             _ => continue,
         };
         let what = format!("{} = {} {what}", value.key, value.value);
-        out.push(Check::wrong("refspecs", what).command(unset(context.repo, value)));
+        out.push(DoctorCheck::wrong("refspecs", what).command(unset(context.repo, value)));
     }
     Ok(out)
 }
@@ -87,17 +88,17 @@ fn glob(side: &str, name: &str) -> bool {
 }
 
 /// Settings by which git copies our notes itself, without compare-and-swap and by modes that shred them.
-fn rewrites(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> {
+fn rewrites(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<DoctorCheck>> {
     let values = config::matching(context.repo.cwd(), r"^notes\.rewriteref$")?;
     let ours = |value: &&Value| own_refs().iter().any(|name| matches(&value.value, name));
     let wrong = values.iter().filter(ours).map(|value| {
         let what = format!("notes.rewriteRef = {}: git copies our notes beside us, and can lose some", value.value);
-        Check::wrong("rewrite", what).command(unset(context.repo, value))
+        DoctorCheck::wrong("rewrite", what).command(unset(context.repo, value))
     });
     Ok(wrong.collect())
 }
 
-fn values(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> {
+fn values(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<DoctorCheck>> {
     let cwd = context.repo.cwd();
     let remotes = remotes::list(cwd)?;
     let templates = config::paths(cwd, r"^empirica\.templatedir$")?;
@@ -108,7 +109,7 @@ fn values(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> {
             "empirica.locktimeout" | "empirica.synctimeout" if parse_duration(text).is_none() => {
                 "a duration such as 300ms, 10s or 2m"
             }
-            "empirica.sync" if Leaves::configured(context.repo).is_err() => "all, handoffs or off",
+            "empirica.sync" if SyncPolicy::configured(context.repo).is_err() => "all, handoffs or off",
             "empirica.strict" | "empirica.digest" | "empirica.index" | "empirica.redact" if !is_bool(text) => {
                 "true or false"
             }
@@ -119,7 +120,7 @@ fn values(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> {
             "empirica.templatedir" if !templates.iter().any(|path| Path::new(&path.value).is_dir()) => "a folder",
             _ => continue,
         };
-        let mut check = Check::wrong("config", format!("{} is '{text}' and must be {wanted}", value.key));
+        let mut check = DoctorCheck::wrong("config", format!("{} is '{text}' and must be {wanted}", value.key));
         let another = choice(context.repo, &remotes).filter(|_| value.key == "empirica.remote");
         check = match another {
             Some(name) if value.scope == "local" => {
@@ -138,14 +139,17 @@ fn is_bool(text: &str) -> bool {
     ["true", "false", "yes", "no", "on", "off", ""].contains(&word.as_str()) || word.parse::<i64>().is_ok()
 }
 
-fn identity(context: &Context<'_>) -> empirica_notes::error::Result<Vec<Check>> {
+fn identity(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<DoctorCheck>> {
     let set = |key: &str| context.repo.config(key).is_some_and(|value| !value.trim().is_empty());
     if context.named_ai().is_some() || set("empirica.ai") || set("user.name") {
         return Ok(Vec::new());
     }
     Ok(vec![
-        Check::wrong("identity", "records will say 'unknown': neither user.name, empirica.ai nor EMPIRICA_AI is set")
-            .command("git config user.name \"Your Name\"")
-            .command("git config user.email \"you@example.com\""),
+        DoctorCheck::wrong(
+            "identity",
+            "records will say 'unknown': neither user.name, empirica.ai nor EMPIRICA_AI is set",
+        )
+        .command("git config user.name \"Your Name\"")
+        .command("git config user.email \"you@example.com\""),
     ])
 }

@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use crate::setup;
-use crate::setup::doctor::{Check, Outcome};
+use crate::setup::doctor::{DoctorCheck, DoctorOutcome};
 use crate::sync::repair;
 use empirica_notes::error::{Command, Error};
 
-fn check_json(check: &Check) -> Value {
+fn check_json(check: &DoctorCheck) -> Value {
     json!({"check": check.check, "ok": check.ok, "what": check.what, "commands": check.commands})
 }
 
-fn check_text(check: &Check) -> String {
+fn check_text(check: &DoctorCheck) -> String {
     let state = match (check.ok, check.commands.is_empty()) {
         (false, _) => "wrong",
         (true, false) => "note",
@@ -27,8 +27,8 @@ fn check_text(check: &Check) -> String {
 }
 
 /// Answers. Something wrong makes the command fail.
-pub fn answer(outcome: &Outcome) -> Answer {
-    let wrong: Vec<&Check> = outcome.checks.iter().filter(|check| !check.ok).collect();
+pub fn answer(outcome: &DoctorOutcome) -> Answer {
+    let wrong: Vec<&DoctorCheck> = outcome.checks.iter().filter(|check| !check.ok).collect();
     let (repairs, listed) = repair::view::listed(&outcome.repairs);
     let (changes, made) = setup::view::changes(&outcome.steps, false);
     let checks: String = outcome.checks.iter().map(check_text).collect();

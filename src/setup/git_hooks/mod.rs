@@ -4,9 +4,9 @@ pub mod scripts;
 
 use std::path::{Path, PathBuf};
 
-use crate::setup::git_hooks::scripts::{BEFORE, Found, found, shell_path};
-use crate::setup::record::{Hooks, How, Record, hash};
-use crate::setup::steps::Step;
+use crate::setup::git_hooks::scripts::{BEFORE, HookFile, found, shell_path};
+use crate::setup::record::{HookPlacement, InstalledHooks, SetupRecord, hash};
+use crate::setup::steps::SetupStep;
 use empirica_notes::env::is_executable;
 use empirica_notes::error::{Command, Error, Result, empirica};
 use empirica_notes::git::Repository;
@@ -15,7 +15,7 @@ use empirica_notes::git::repository::config::{File, Value};
 
 /// Something that stays as it is and should be known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
+pub struct SetupWarning {
     /// What it is, without a final stop.
     pub what: String,
     /// The commands that mend it.
@@ -24,28 +24,28 @@ pub struct Trouble {
 
 /// What is to be done for the hooks.
 #[derive(Debug)]
-pub struct Plan {
+pub struct HooksPlan {
     /// What will be written down.
-    pub hooks: Hooks,
+    pub hooks: InstalledHooks,
     /// Earlier entries that are taken back.
-    pub left: Vec<Hooks>,
+    pub left: Vec<InstalledHooks>,
     /// What brings it there; empty when all is there.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SetupStep>,
     /// What init leaves alone.
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<SetupWarning>,
 }
 
 /// The places of a repository that matter for hooks.
-struct Site<'a> {
+struct HookPaths<'a> {
     repo: &'a Repository,
     common: PathBuf,
     /// Where git runs hooks.
     top: PathBuf,
 }
 
-impl<'a> Site<'a> {
+impl<'a> HookPaths<'a> {
     fn new(repo: &'a Repository) -> Self {
-        Site { repo, common: repo.common_dir(), top: repo.work_tree().unwrap_or_else(|| repo.git_dir()) }
+        HookPaths { repo, common: repo.common_dir(), top: repo.work_tree().unwrap_or_else(|| repo.git_dir()) }
     }
 
     /// A path of the configuration as seen from here.
@@ -67,7 +67,7 @@ impl<'a> Site<'a> {
         scripts::of(self.repo).any(|name| {
             let path = folder.join(name);
             is_executable(&path)
-                && found(&path, scripts::script(name), None) == Found::Foreign
+                && found(&path, scripts::script(name), None) == HookFile::Foreign
                 && scripts::copy_of(folder, name).is_none()
         })
     }
@@ -79,19 +79,25 @@ impl<'a> Site<'a> {
 }
 
 /// Where hooks go here.
-struct Goal {
-    how: How,
+struct HookTarget {
+    how: HookPlacement,
     folder: PathBuf,
     file: File,
     former: Vec<String>,
     theirs: Option<String>,
 }
 
-fn goal(site: &Site<'_>, record: &Record) -> Result<Goal> {
+fn goal(site: &HookPaths<'_>, record: &SetupRecord) -> Result<HookTarget> {
     let cwd = site.repo.cwd();
     if config::runs_hooks(cwd) {
         let none = PathBuf::new();
-        return Ok(Goal { how: How::Config, folder: none, file: File::Local, former: Vec::new(), theirs: None });
+        return Ok(HookTarget {
+            how: HookPlacement::Config,
+            folder: none,
+            file: File::Local,
+            former: Vec::new(),
+            theirs: None,
+        });
     }
     let configured = site.configured()?;
     let default = site.default();
@@ -102,7 +108,13 @@ fn goal(site: &Site<'_>, record: &Record) -> Result<Goal> {
         last.is_none_or(|value| Path::new(&value.value).is_absolute() && site.here(&value.value) == default);
     // a hook may look at its own name, so it keeps it: ours then go elsewhere and call it where it is
     if is_default && own_default && !site.has_hooks(&default) {
-        return Ok(Goal { how: How::Default, folder: default, file: File::Local, former: Vec::new(), theirs: None });
+        return Ok(HookTarget {
+            how: HookPlacement::Default,
+            folder: default,
+            file: File::Local,
+            former: Vec::new(),
+            theirs: None,
+        });
     }
     let of_worktree = last.is_some_and(|value| value.scope == "worktree");
     let (file, folder) = if of_worktree {
@@ -115,7 +127,7 @@ fn goal(site: &Site<'_>, record: &Record) -> Result<Goal> {
     let theirs_of = |value: &Value| value.value.clone();
     let (former, theirs) = match last {
         Some(value) if site.is_ours(&value.value) => {
-            let known = record.hooks.iter().find(|hooks| hooks.how == How::Folder && hooks.file() == file);
+            let known = record.hooks.iter().find(|hooks| hooks.how == HookPlacement::Folder && hooks.file() == file);
             let known = known.ok_or_else(|| forgotten(&folder))?;
             // what was set elsewhere can have changed since
             let outer = configured.iter().rev().find(|value| !site.is_ours(&value.value));
@@ -127,7 +139,7 @@ fn goal(site: &Site<'_>, record: &Record) -> Result<Goal> {
         Some(value) => (config::own(cwd, &file, "core.hooksPath")?, theirs_of(value)),
         None => (Vec::new(), default),
     };
-    Ok(Goal { how: How::Folder, folder, file, former, theirs: Some(theirs) })
+    Ok(HookTarget { how: HookPlacement::Folder, folder, file, former, theirs: Some(theirs) })
 }
 
 fn forgotten(folder: &Path) -> Error {
@@ -142,10 +154,10 @@ fn forgotten(folder: &Path) -> Error {
 }
 
 /// What is to be done so that git runs our hooks in the present worktree, beside those that it runs now.
-pub fn plan(repo: &Repository, record: &Record) -> Result<Plan> {
-    let site = Site::new(repo);
+pub fn plan(repo: &Repository, record: &SetupRecord) -> Result<HooksPlan> {
+    let site = HookPaths::new(repo);
     let goal = goal(&site, record)?;
-    let mut hooks = Hooks {
+    let mut hooks = InstalledHooks {
         how: goal.how,
         folder: goal.folder,
         config: match &goal.file {
@@ -170,69 +182,70 @@ pub fn plan(repo: &Repository, record: &Record) -> Result<Plan> {
         hooks.made = known.made;
     }
     // a worktree's own setting says nothing of what the others run
-    let replaced =
-        |known: &&Hooks| !known.same_place(&hooks) && (hooks.how == How::Config || known.file() == hooks.file());
-    let left: Vec<Hooks> = record.hooks.iter().filter(replaced).cloned().collect();
-    let mut plan = Plan { left: Vec::new(), steps: Vec::new(), troubles: Vec::new(), hooks };
+    let replaced = |known: &&InstalledHooks| {
+        !known.same_place(&hooks) && (hooks.how == HookPlacement::Config || known.file() == hooks.file())
+    };
+    let left: Vec<InstalledHooks> = record.hooks.iter().filter(replaced).cloned().collect();
+    let mut plan = HooksPlan { left: Vec::new(), steps: Vec::new(), troubles: Vec::new(), hooks };
     for known in &left {
         take_back(repo, known, &mut plan.steps, &mut plan.troubles)?;
     }
     plan.left = left;
     match plan.hooks.how {
-        How::Config => {}
-        How::Default => in_default(repo, &mut plan),
-        How::Folder => in_folder(&site, &mut plan)?,
+        HookPlacement::Config => {}
+        HookPlacement::Default => in_default(repo, &mut plan),
+        HookPlacement::Folder => in_folder(&site, &mut plan)?,
     }
     Ok(plan)
 }
 
-fn put(plan: &mut Plan, name: &str, content: &str) {
+fn put(plan: &mut HooksPlan, name: &str, content: &str) {
     plan.hooks.files.insert(name.to_owned(), hash(content.as_bytes()));
-    plan.steps.push(Step::Write { path: plan.hooks.folder.join(name), content: content.as_bytes().to_vec() });
+    plan.steps.push(SetupStep::Write { path: plan.hooks.folder.join(name), content: content.as_bytes().to_vec() });
 }
 
-fn renamed(plan: &mut Plan, name: &str) {
+fn renamed(plan: &mut HooksPlan, name: &str) {
     if !plan.hooks.renamed.iter().any(|renamed| renamed == name) {
         plan.hooks.renamed.push(name.to_owned());
     }
 }
 
-fn edited(plan: &mut Plan, path: &Path) {
-    plan.troubles.push(Trouble {
+fn edited(plan: &mut HooksPlan, path: &Path) {
+    plan.troubles.push(SetupWarning {
         what: format!("{} is ours and was edited by hand; it is kept as it is", path.display()),
         commands: vec![format!("rm -f {} && {}", shell_path(path), empirica("init")).into()],
     });
 }
 
 /// Our scripts in the repository's own hooks folder, each before the hook that was there.
-fn in_default(repo: &Repository, plan: &mut Plan) {
+fn in_default(repo: &Repository, plan: &mut HooksPlan) {
     let folder = plan.hooks.folder.clone();
     if !folder.exists() {
         plan.hooks.made = true;
-        plan.steps.push(Step::Folder(folder.clone()));
+        plan.steps.push(SetupStep::Folder(folder.clone()));
     }
     for name in scripts::of(repo) {
         let (path, before) = (folder.join(name), folder.join(format!("{name}{BEFORE}")));
         let script = scripts::script(name);
         let found = found(&path, script, plan.hooks.files.get(name));
         // the name is ours to give: also when what was written down is lost
-        if found != Found::Foreign && std::fs::symlink_metadata(&before).is_ok() {
+        if found != HookFile::Foreign && std::fs::symlink_metadata(&before).is_ok() {
             renamed(plan, name);
         }
         match found {
-            Found::Current => {
+            HookFile::Current => {
                 plan.hooks.files.insert(name.to_owned(), hash(script.as_bytes()));
             }
-            Found::Absent | Found::Stale => put(plan, name, script),
-            Found::Edited => edited(plan, &path),
+            HookFile::Absent | HookFile::Stale => put(plan, name, script),
+            HookFile::Edited => edited(plan, &path),
             // another tool gave our script another name and calls it
-            Found::Foreign if scripts::copy_of(&folder, name).is_some() => {}
-            Found::Foreign => {
+            HookFile::Foreign if scripts::copy_of(&folder, name).is_some() => {}
+            HookFile::Foreign => {
                 let taken = std::fs::symlink_metadata(&before).is_ok();
                 let same = taken && std::fs::read(&path).ok() == std::fs::read(&before).ok();
                 if taken && !same {
                     let (from, to) = (shell_path(&before), shell_path(&folder.join(format!("{name}.old"))));
-                    plan.troubles.push(Trouble {
+                    plan.troubles.push(SetupWarning {
                         what: format!(
                             "{} took the place of our hook, and {} is still there; it does not call us",
                             path.display(),
@@ -243,7 +256,7 @@ fn in_default(repo: &Repository, plan: &mut Plan) {
                     continue;
                 }
                 if !taken {
-                    plan.steps.push(Step::Aside { from: path, to: before });
+                    plan.steps.push(SetupStep::Aside { from: path, to: before });
                 }
                 renamed(plan, name);
                 put(plan, name, script);
@@ -253,7 +266,7 @@ fn in_default(repo: &Repository, plan: &mut Plan) {
 }
 
 /// Our scripts in a folder of ours, and scripts that call what is in theirs.
-fn in_folder(site: &Site<'_>, plan: &mut Plan) -> Result<()> {
+fn in_folder(site: &HookPaths<'_>, plan: &mut HooksPlan) -> Result<()> {
     let folder = plan.hooks.folder.clone();
     let theirs = plan.hooks.theirs.clone().unwrap_or_default();
     let there = site.here(if theirs.is_empty() { "/" } else { &theirs });
@@ -268,21 +281,21 @@ fn in_folder(site: &Site<'_>, plan: &mut Plan) -> Result<()> {
     wanted.extend(passed.map(|name| (name.clone(), scripts::chain(&theirs, &name))));
     if !folder.exists() {
         plan.hooks.made = true;
-        plan.steps.push(Step::Folder(folder.clone()));
+        plan.steps.push(SetupStep::Folder(folder.clone()));
     }
     for (name, content) in &wanted {
         let path = folder.join(name);
         match found(&path, content, plan.hooks.files.get(name)) {
-            Found::Current => {
+            HookFile::Current => {
                 plan.hooks.files.insert(name.clone(), hash(content.as_bytes()));
             }
-            Found::Absent | Found::Stale => put(plan, name, content),
-            Found::Edited => edited(plan, &path),
-            Found::Foreign if scripts::names().all(|ours| ours != name) => {}
-            Found::Foreign if scripts::copy_of(&folder, name).is_some() => {}
-            Found::Foreign => {
+            HookFile::Absent | HookFile::Stale => put(plan, name, content),
+            HookFile::Edited => edited(plan, &path),
+            HookFile::Foreign if scripts::names().all(|ours| ours != name) => {}
+            HookFile::Foreign if scripts::copy_of(&folder, name).is_some() => {}
+            HookFile::Foreign => {
                 let before = shell_path(&folder.join(format!("{name}{BEFORE}")));
-                plan.troubles.push(Trouble {
+                plan.troubles.push(SetupWarning {
                     what: format!("{} was put there by another tool and does not call us", path.display()),
                     commands: vec![format!("mv {} {before} && {}", shell_path(&path), empirica("init")).into()],
                 });
@@ -294,8 +307,8 @@ fn in_folder(site: &Site<'_>, plan: &mut Plan) -> Result<()> {
         plan.hooks.files.keys().filter(|name| wanted.iter().all(|(wanted, _)| wanted != *name)).cloned().collect();
     for name in gone {
         let path = folder.join(&name);
-        if found(&path, "", plan.hooks.files.get(&name)) == Found::Stale {
-            plan.steps.push(Step::Remove(path));
+        if found(&path, "", plan.hooks.files.get(&name)) == HookFile::Stale {
+            plan.steps.push(SetupStep::Remove(path));
         }
         plan.hooks.files.remove(&name);
     }
@@ -304,18 +317,23 @@ fn in_folder(site: &Site<'_>, plan: &mut Plan) -> Result<()> {
     let file = plan.hooks.file();
     let now = config::own(site.repo.cwd(), &file, "core.hooksPath")?;
     if now != values {
-        plan.steps.push(Step::Set { file, key: "core.hooksPath".to_owned(), former: now, values });
+        plan.steps.push(SetupStep::Set { file, key: "core.hooksPath".to_owned(), former: now, values });
     }
     Ok(())
 }
 
 /// The steps that take an installation back. What is no longer as we wrote it stays.
-pub fn take_back(repo: &Repository, hooks: &Hooks, steps: &mut Vec<Step>, troubles: &mut Vec<Trouble>) -> Result<()> {
-    let kept = |path: &Path, why: &str| Trouble {
+pub fn take_back(
+    repo: &Repository,
+    hooks: &InstalledHooks,
+    steps: &mut Vec<SetupStep>,
+    troubles: &mut Vec<SetupWarning>,
+) -> Result<()> {
+    let kept = |path: &Path, why: &str| SetupWarning {
         what: format!("{} {why}; it is kept", path.display()),
         commands: Vec::new(),
     };
-    if hooks.how == How::Folder {
+    if hooks.how == HookPlacement::Folder {
         let file = hooks.file();
         let ours = hooks.folder.to_string_lossy().into_owned();
         // a worktree that is gone took its setting with it
@@ -323,31 +341,31 @@ pub fn take_back(repo: &Repository, hooks: &Hooks, steps: &mut Vec<Step>, troubl
         let now = if gone { Vec::new() } else { config::own(repo.cwd(), &file, "core.hooksPath")? };
         if now == [ours] {
             let (former, values) = (now, hooks.former.clone());
-            steps.push(Step::Set { file, key: "core.hooksPath".to_owned(), former, values });
+            steps.push(SetupStep::Set { file, key: "core.hooksPath".to_owned(), former, values });
         }
     }
     for (name, written) in &hooks.files {
         let path = hooks.folder.join(name);
         let before = hooks.folder.join(format!("{name}{BEFORE}"));
-        let renamed = hooks.how == How::Default && hooks.renamed.contains(name);
+        let renamed = hooks.how == HookPlacement::Default && hooks.renamed.contains(name);
         let back = renamed && std::fs::symlink_metadata(&before).is_ok();
         match found(&path, scripts::script(name), Some(written)) {
-            Found::Current | Found::Stale | Found::Absent if back => {
-                steps.push(Step::Back { from: before, to: path });
+            HookFile::Current | HookFile::Stale | HookFile::Absent if back => {
+                steps.push(SetupStep::Back { from: before, to: path });
             }
-            Found::Current | Found::Stale => steps.push(Step::Remove(path)),
-            Found::Absent => {}
-            Found::Edited => troubles.push(kept(&path, "was edited by hand")),
+            HookFile::Current | HookFile::Stale => steps.push(SetupStep::Remove(path)),
+            HookFile::Absent => {}
+            HookFile::Edited => troubles.push(kept(&path, "was edited by hand")),
             // renamed or replaced half-way: it is what was there before
-            Found::Foreign if renamed && std::fs::read(&path).ok() == std::fs::read(&before).ok() => {
-                steps.push(Step::Back { from: before, to: path });
+            HookFile::Foreign if renamed && std::fs::read(&path).ok() == std::fs::read(&before).ok() => {
+                steps.push(SetupStep::Back { from: before, to: path });
             }
-            Found::Foreign if back => troubles.push(kept(&before, "has lost its name to another hook")),
-            Found::Foreign => troubles.push(kept(&path, "is not ours any more")),
+            HookFile::Foreign if back => troubles.push(kept(&before, "has lost its name to another hook")),
+            HookFile::Foreign => troubles.push(kept(&path, "is not ours any more")),
         }
     }
     if hooks.made {
-        steps.push(Step::RemoveFolder(hooks.folder.clone()));
+        steps.push(SetupStep::RemoveFolder(hooks.folder.clone()));
     }
     Ok(())
 }

@@ -90,7 +90,7 @@ pub fn passed_on(folder: &Path) -> Vec<String> {
 
 /// What a file is to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum HookFile {
     /// There is none.
     Absent,
     /// What it should be.
@@ -104,18 +104,18 @@ pub enum Found {
 }
 
 /// What the file at `path` is, which should be `content`; `written` is the hash of what we wrote there.
-pub fn found(path: &Path, content: &str, written: Option<&String>) -> Found {
+pub fn found(path: &Path, content: &str, written: Option<&String>) -> HookFile {
     if std::fs::symlink_metadata(path).is_err() {
-        return Found::Absent;
+        return HookFile::Absent;
     }
-    let Ok(now) = std::fs::read(path) else { return Found::Foreign };
+    let Ok(now) = std::fs::read(path) else { return HookFile::Foreign };
     if now == content.as_bytes() {
-        return if is_executable(path) { Found::Current } else { Found::Stale };
+        return if is_executable(path) { HookFile::Current } else { HookFile::Stale };
     }
     if written == Some(&hash(&now)) {
-        return Found::Stale;
+        return HookFile::Stale;
     }
-    if is_marked(&now) { Found::Edited } else { Found::Foreign }
+    if is_marked(&now) { HookFile::Edited } else { HookFile::Foreign }
 }
 
 /// Whether a script says in its second line that it is ours.

@@ -4,22 +4,22 @@ pub mod view;
 
 use std::collections::BTreeSet;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::context::{active, names};
-use crate::sync::remote::Trip;
-use crate::sync::run::{Leaves, destinations};
+use crate::sync::remote::Sync;
+use crate::sync::run::{SyncPolicy, destinations};
 use empirica_notes::error::{Error, Kind, Result, empirica, quote};
 use empirica_notes::format::redact::By;
 use empirica_notes::git::remotes;
-use empirica_notes::git::remotes::Place;
+use empirica_notes::git::remotes::RemotePlace;
 use empirica_notes::git::remotes::transfer;
-use empirica_notes::git::remotes::transfer::Manner;
-use empirica_notes::model::{Body, Id, Shelf};
+use empirica_notes::git::remotes::transfer::TransferOptions;
+use empirica_notes::model::{Body, Id, Namespace};
 use empirica_notes::store::{PREFIX, Redaction, Scrubbed};
 
 /// What is asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct RedactRequest {
     /// The records, by their ids or unique parts of them; one at least.
     pub records: Vec<String>,
     /// Why: it is stored.
@@ -32,11 +32,11 @@ pub struct Request {
 
 /// What was done.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct RedactOutcome {
     /// Here.
     pub here: Redaction,
     /// On each remote that notes go to or came from; none in a dry run.
-    pub remotes: Vec<Remote>,
+    pub remotes: Vec<RemoteRedaction>,
     /// Whether nothing was changed.
     pub dry_run: bool,
     /// What the user should know.
@@ -45,18 +45,18 @@ pub struct Outcome {
 
 /// What became of it on a remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remote {
+pub struct RemoteRedaction {
     /// As the user knows it.
     pub name: String,
     /// In a word.
-    pub state: State,
+    pub state: RemoteState,
     /// Why it is not redacted there.
     pub reason: Option<String>,
 }
 
 /// Whether a remote still has what was redacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum RemoteState {
     /// It has the notes, without it.
     Redacted,
     /// It has no notes of ours.
@@ -67,21 +67,21 @@ pub enum State {
     NotAsked,
 }
 
-impl State {
+impl RemoteState {
     /// The word of it.
     pub fn word(self) -> &'static str {
         match self {
-            State::Redacted => "redacted",
-            State::NoNotes => "no_notes",
-            State::NotRedacted => "not_redacted",
-            State::NotAsked => "not_asked",
+            RemoteState::Redacted => "redacted",
+            RemoteState::NoNotes => "no_notes",
+            RemoteState::NotRedacted => "not_redacted",
+            RemoteState::NotAsked => "not_asked",
         }
     }
 }
 
 /// What taking secrets out of what is no record came to.
 #[derive(Debug, Default)]
-pub struct Scrub {
+pub struct ScrubOutcome {
     /// The refs that are without some, or would be.
     pub refs: Vec<Scrubbed>,
     /// Whether nothing was changed.
@@ -91,17 +91,17 @@ pub struct Scrub {
 }
 
 /// Takes secrets out of what is no record, here. What a remote has already stays there.
-pub fn scrub(context: &Context<'_>, dry_run: bool) -> Result<Scrub> {
-    let mut warnings = context.store.settle();
+pub fn scrub(context: &CommandContext<'_>, dry_run: bool) -> Result<ScrubOutcome> {
+    let mut warnings = context.store.reconcile();
     let refs = context.store.scrub(dry_run, &mut warnings)?;
-    Ok(Scrub { refs, dry_run, warnings })
+    Ok(ScrubOutcome { refs, dry_run, warnings })
 }
 
 /// Redacts records here, then on the remotes. A remote that does not take it is told, and does not undo what was done here: the
 /// same command tries again.
-pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
-    let mut outcome = Outcome { dry_run: request.dry_run, ..Default::default() };
-    outcome.warnings = context.store.settle();
+pub fn run(context: &CommandContext<'_>, request: &RedactRequest) -> Result<RedactOutcome> {
+    let mut outcome = RedactOutcome { dry_run: request.dry_run, ..Default::default() };
+    outcome.warnings = context.store.reconcile();
     let ids = request.records.iter().map(|given| resolve(context, given)).collect::<Result<BTreeSet<Id>>>()?;
     context.optional("reason", request.reason.as_deref())?;
     let by = By {
@@ -127,8 +127,8 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
 }
 
 /// A record by its id; one that is not understood by its whole id.
-fn resolve(context: &Context<'_>, given: &str) -> Result<Id> {
-    let found = context.record(given, "record", &Shelf::ALL, |_| true);
+fn resolve(context: &CommandContext<'_>, given: &str) -> Result<Id> {
+    let found = context.record(given, "record", &Namespace::ALL, |_| true);
     let record = match found.or_else(|error| names::retracted(context, given, error)) {
         Ok(record) => record,
         Err(error) => {
@@ -151,7 +151,7 @@ fn resolve(context: &Context<'_>, given: &str) -> Result<Id> {
 }
 
 /// All remotes, each with whether notes of ours go there or something was fetched from there; each of several URLs to push to.
-fn places(context: &Context<'_>) -> Result<Vec<(Place, bool)>> {
+fn places(context: &CommandContext<'_>) -> Result<Vec<(RemotePlace, bool)>> {
     let repo = context.repo;
     let mut names = destinations(repo);
     let known = names.len();
@@ -162,7 +162,10 @@ fn places(context: &Context<'_>) -> Result<Vec<(Place, bool)>> {
         let urls = if pushed.is_empty() { repo.config_all(&format!("remote.{name}.url")) } else { pushed };
         let places = match urls.len() {
             0 | 1 => vec![remotes::place(repo, name)?],
-            _ => urls.iter().map(|url| Place { name: url.clone(), ..remotes::pushed_to(repo, name, url) }).collect(),
+            _ => urls
+                .iter()
+                .map(|url| RemotePlace { name: url.clone(), ..remotes::pushed_to(repo, name, url) })
+                .collect(),
         };
         for place in places {
             let below = format!("{PREFIX}remotes/{}/", place.tracking);
@@ -175,25 +178,26 @@ fn places(context: &Context<'_>) -> Result<Vec<(Place, bool)>> {
 
 /// Redacts on a remote what it has of ours, and takes in what it has; nothing else leaves.
 fn publish(
-    context: &Context<'_>,
-    place: &Place,
+    context: &CommandContext<'_>,
+    place: &RemotePlace,
     is_known: bool,
-    request: &Request,
+    request: &RedactRequest,
     warnings: &mut Vec<String>,
-) -> Remote {
+) -> RemoteRedaction {
     let name = context.store.without_secrets(&place.name);
-    let told = |state, reason: Option<String>| Remote { name: name.clone(), state, reason };
-    let mut exchange = || -> Result<Remote> {
-        let leaves = Leaves::configured(context.repo)?;
-        let manner = Manner { shown: request.shown, ..Default::default() };
-        let trip = Trip { store: &context.store, place, manner, leaves, allow_secret: false, redactions_alone: true };
-        match trip.look(&mut Vec::new()) {
-            Ok(seen) if seen.first => return Ok(told(State::NoNotes, None)),
-            Err(error) if !is_known => return Ok(told(State::NotAsked, Some(error.in_one_line()))),
+    let told = |state, reason: Option<String>| RemoteRedaction { name: name.clone(), state, reason };
+    let mut exchange = || -> Result<RemoteRedaction> {
+        let leaves = SyncPolicy::configured(context.repo)?;
+        let manner = TransferOptions { shown: request.shown, ..Default::default() };
+        let exchange =
+            Sync { store: &context.store, place, manner, leaves, allow_secret: false, redactions_alone: true };
+        match exchange.dry_run(&mut Vec::new()) {
+            Ok(seen) if seen.first => return Ok(told(RemoteState::NoNotes, None)),
+            Err(error) if !is_known => return Ok(told(RemoteState::NotAsked, Some(error.in_one_line()))),
             other => drop(other?),
         }
-        let synced = trip.travel(warnings, &mut |_| {})?;
-        let copied = transfer::listed(context.repo, place, &trip.manner, &format!("{PREFIX}remotes/"))?;
+        let synced = exchange.run(warnings, &mut |_| {})?;
+        let copied = transfer::listed(context.repo, place, &exchange.manner, &format!("{PREFIX}remotes/"))?;
         if !copied.is_empty() {
             // another clone tidies up with its next command; what a mirror push took to a server stays there
             let refs = copied.iter().map(|name| quote(name)).collect::<Vec<_>>().join(" ");
@@ -203,13 +207,13 @@ fn publish(
             ));
         }
         Ok(match synced.unredacted.first() {
-            None => told(State::Redacted, None),
+            None => told(RemoteState::Redacted, None),
             Some(name) if !leaves.may(name) => {
-                told(State::NotRedacted, Some(format!("empirica.sync lets {name} not leave this repository")))
+                told(RemoteState::NotRedacted, Some(format!("empirica.sync lets {name} not leave this repository")))
             }
-            Some(name) => told(State::NotRedacted, Some(format!("{name} is there as it was"))),
+            Some(name) => told(RemoteState::NotRedacted, Some(format!("{name} is there as it was"))),
         })
     };
     let outcome = exchange();
-    outcome.unwrap_or_else(|error| told(State::NotRedacted, Some(error.in_one_line())))
+    outcome.unwrap_or_else(|error| told(RemoteState::NotRedacted, Some(error.in_one_line())))
 }

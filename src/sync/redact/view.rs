@@ -4,16 +4,16 @@ use serde_json::{Value, json};
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::sync::redact::{Outcome, Scrub, State};
+use crate::sync::redact::{RedactOutcome, RemoteState, ScrubOutcome};
 use empirica_notes::error::{Error, empirica, text};
 use empirica_notes::git::repository::quote;
 use empirica_notes::model::Id;
 use empirica_notes::store::Scrubbed;
 
 /// The answer of `redact`. It fails when a remote still has what was redacted here.
-pub fn answer(outcome: &Outcome) -> Answer {
+pub fn answer(outcome: &RedactOutcome) -> Answer {
     let here = &outcome.here;
-    let complete = outcome.remotes.iter().all(|remote| remote.state != State::NotRedacted);
+    let complete = outcome.remotes.iter().all(|remote| remote.state != RemoteState::NotRedacted);
     let remotes: Vec<Value> = outcome
         .remotes
         .iter()
@@ -42,10 +42,10 @@ pub fn answer(outcome: &Outcome) -> Answer {
     text.extend(here.rewritten.iter().map(|record| line(record, anew)));
     for remote in &outcome.remotes {
         let state = match remote.state {
-            State::Redacted => "redacted there, too",
-            State::NoNotes => "has no notes",
-            State::NotRedacted => "NOT redacted there",
-            State::NotAsked => "could not be asked",
+            RemoteState::Redacted => "redacted there, too",
+            RemoteState::NoNotes => "has no notes",
+            RemoteState::NotRedacted => "NOT redacted there",
+            RemoteState::NotAsked => "could not be asked",
         };
         let reason = remote.reason.as_ref().map(|reason| format!(": {}", safe::line(reason))).unwrap_or_default();
         text.push_str(&format!("{}: {state}{reason}\n", safe::line(&remote.name)));
@@ -61,7 +61,7 @@ pub fn answer(outcome: &Outcome) -> Answer {
         return answer;
     }
     let names: Vec<String> =
-        outcome.remotes.iter().filter(|r| r.state == State::NotRedacted).map(|r| r.name.clone()).collect();
+        outcome.remotes.iter().filter(|r| r.state == RemoteState::NotRedacted).map(|r| r.name.clone()).collect();
     let ids = here.gone.iter().map(|(id, _)| id).chain(&here.before);
     let retry = ids.fold(empirica("redact"), |command, id| command.arg(id.as_str()));
     answer.failed = Some(
@@ -76,7 +76,7 @@ pub fn answer(outcome: &Outcome) -> Answer {
 }
 
 /// The answer of `redact --secrets`.
-pub fn scrubbed(outcome: &Scrub) -> Answer {
+pub fn scrubbed(outcome: &ScrubOutcome) -> Answer {
     let refs: Vec<Value> = outcome
         .refs
         .iter()
@@ -109,7 +109,7 @@ pub fn scrubbed(outcome: &Scrub) -> Answer {
 }
 
 /// What the user should look at besides.
-fn tales(mut answer: Answer, outcome: &Outcome) -> Answer {
+fn tales(mut answer: Answer, outcome: &RedactOutcome) -> Answer {
     let here = &outcome.here;
     if !here.look_at.is_empty() {
         let few: Vec<&str> = here.look_at.iter().take(5).map(|(id, _)| id.short()).collect();

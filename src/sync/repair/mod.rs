@@ -4,22 +4,22 @@ pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::Context;
-use crate::context::stored::Stored;
+use crate::context::CommandContext;
+use crate::context::stored::StoreReport;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::reach::is_ancestor;
-use empirica_notes::git::rewrites::{Fate, Rule, Sought, find};
+use empirica_notes::git::rewrites::{CommitFate, LostCommit, Rule, find};
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::superseded::superseded;
-use empirica_notes::model::{Body, Record, Shelf};
-use empirica_notes::store::{Entry, Follow, Homes, Scan};
+use empirica_notes::model::{Body, Namespace, Record};
+use empirica_notes::store::{Follow, Placements, RecordEntry, Scan};
 
 /// The fewest digits of an abbreviated commit.
 const SHORTEST: usize = 4;
 
 /// What is asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct RepairRequest {
     /// Do it; else only say what would be done.
     pub apply: bool,
     /// Commits, and those that took their place, as the user chose.
@@ -28,7 +28,7 @@ pub struct Request {
 
 /// What repair came to.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct RepairOutcome {
     /// The commits that are not in HEAD's history and their handoffs.
     pub repairs: Vec<Repair>,
     /// Whether it was to be done.
@@ -36,7 +36,7 @@ pub struct Outcome {
     /// HEAD has no commit.
     pub unborn: bool,
     /// What storing left to say.
-    pub stored: Stored,
+    pub stored: StoreReport,
 }
 
 /// One commit with handoffs, and what becomes of them.
@@ -47,14 +47,14 @@ pub struct Repair {
     /// Its subject; `None` when it is not in this clone.
     pub subject: Option<String>,
     /// What was found.
-    pub verdict: Verdict,
+    pub verdict: RepairVerdict,
     /// What stands on it: handoffs, or what else there is; oldest first.
     pub records: Vec<Record>,
 }
 
 /// What becomes of the handoffs of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RepairVerdict {
     /// They belong to another one.
     Attach {
         /// The commit that took the place.
@@ -82,7 +82,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    fn new(context: &Context<'_>, commit: Oid) -> Self {
+    fn new(context: &CommandContext<'_>, commit: Oid) -> Self {
         let subject = context.repo.subject(commit).unwrap_or_default();
         Candidate { commit, subject, date: context.repo.committed(commit).unwrap_or_default() }
     }
@@ -90,8 +90,8 @@ impl Candidate {
 
 /// Looks for what replaced the commits that HEAD's history does not hold, and attaches their records to it if that is asked
 /// for and beyond doubt.
-pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
-    let mut warnings = context.store.settle();
+pub fn run(context: &CommandContext<'_>, request: &RepairRequest) -> Result<RepairOutcome> {
+    let mut warnings = context.store.reconcile();
     let mut outcome = look(context, request)?;
     warnings.append(&mut outcome.stored.warnings);
     outcome.stored.warnings = warnings;
@@ -99,12 +99,12 @@ pub fn run(context: &Context<'_>, request: &Request) -> Result<Outcome> {
 }
 
 /// The same for a store that is left as it is, unless `request` applies.
-pub(crate) fn look(context: &Context<'_>, request: &Request) -> Result<Outcome> {
-    let mut outcome = Outcome { applied: request.apply, ..Default::default() };
+pub(crate) fn look(context: &CommandContext<'_>, request: &RepairRequest) -> Result<RepairOutcome> {
+    let mut outcome = RepairOutcome { applied: request.apply, ..Default::default() };
     outcome.unborn = context.store.head().commit.is_none();
     let mut moves = Vec::new();
     let chosen = chosen(context, &request.to)?;
-    let handoffs = context.store.scan(Shelf::Handoffs)?;
+    let handoffs = context.store.scan(Namespace::Handoffs)?;
     let mut lost = if outcome.unborn { BTreeMap::new() } else { at_home(context, &handoffs) };
     for choice in &chosen {
         lost.remove(&choice.from);
@@ -116,18 +116,20 @@ pub(crate) fn look(context: &Context<'_>, request: &Request) -> Result<Outcome> 
     let mut beyond = 0;
     for (from, entries) in lost {
         let verdict = match found.fates.get(&from) {
-            Some(Fate::Replaced(rule, to)) => match to.as_slice() {
+            Some(CommitFate::Replaced(rule, to)) => match to.as_slice() {
                 [only] => {
                     // where a copy of git's own put the lines somewhere else, they are there
                     let stands = entries.iter().any(|entry| entry.on.contains(&from));
                     let other = entries.iter().flat_map(|entry| &entry.on).next().copied().unwrap_or(from);
                     moves.push(Follow { from: if stands { from } else { other }, to: *only, only: None });
-                    Verdict::Attach { to: Candidate::new(context, *only), rule: Some(*rule), done: request.apply }
+                    RepairVerdict::Attach { to: Candidate::new(context, *only), rule: Some(*rule), done: request.apply }
                 }
-                many => Verdict::Ambiguous(*rule, many.iter().map(|to| Candidate::new(context, *to)).collect()),
+                many => RepairVerdict::Ambiguous(*rule, many.iter().map(|to| Candidate::new(context, *to)).collect()),
             },
-            Some(Fate::Lost) if entries.iter().any(|entry| !aside.contains(&entry.record.head.id)) => Verdict::Lost,
-            Some(Fate::Beyond) => {
+            Some(CommitFate::Lost) if entries.iter().any(|entry| !aside.contains(&entry.record.head.id)) => {
+                RepairVerdict::Lost
+            }
+            Some(CommitFate::Beyond) => {
                 beyond += 1;
                 continue;
             }
@@ -149,7 +151,7 @@ pub(crate) fn look(context: &Context<'_>, request: &Request) -> Result<Outcome> 
         outcome.repairs.push(Repair {
             from: choice.from,
             subject: context.repo.subject(choice.from),
-            verdict: Verdict::Attach {
+            verdict: RepairVerdict::Attach {
                 to: Candidate::new(context, choice.to),
                 rule: None,
                 done: choice.done || request.apply,
@@ -164,16 +166,16 @@ pub(crate) fn look(context: &Context<'_>, request: &Request) -> Result<Outcome> 
 }
 
 fn is_said(record: &Record) -> bool {
-    !record.body.is_aside()
+    !record.body.is_meta()
 }
 
-/// What is on the shelf of the handoffs, by the commit it is at home on.
-fn at_home<'s>(context: &Context<'_>, handoffs: &'s Scan) -> BTreeMap<Oid, Vec<&'s Entry>> {
-    let homes = Homes::new(handoffs);
+/// What is on the namespace of the handoffs, by the commit it is at home on.
+fn at_home<'s>(context: &CommandContext<'_>, handoffs: &'s Scan) -> BTreeMap<Oid, Vec<&'s RecordEntry>> {
+    let placements = Placements::new(handoffs);
     let empty = context.repo.empty_tree();
-    let mut out: BTreeMap<Oid, Vec<&Entry>> = BTreeMap::new();
+    let mut out: BTreeMap<Oid, Vec<&RecordEntry>> = BTreeMap::new();
     for entry in handoffs.entries().filter(|entry| is_said(&entry.record)) {
-        let home = homes.of(&context.store, entry);
+        let home = placements.of(&context.store, entry);
         if home != empty {
             out.entry(home).or_default().push(entry);
         }
@@ -182,7 +184,7 @@ fn at_home<'s>(context: &Context<'_>, handoffs: &'s Scan) -> BTreeMap<Oid, Vec<&
 }
 
 /// What the records say about the commit they are at home on.
-fn about(context: &Context<'_>, handoffs: &Scan, home: Oid, entries: &[&Entry]) -> Sought {
+fn about(context: &CommandContext<'_>, handoffs: &Scan, home: Oid, entries: &[&RecordEntry]) -> LostCommit {
     let empty = context.repo.empty_tree();
     let also: BTreeSet<Oid> = entries.iter().flat_map(|entry| &entry.on).copied().collect();
     // a commit took it from its parent, where it was written: what took that one's place says nothing of this one
@@ -194,11 +196,11 @@ fn about(context: &Context<'_>, handoffs: &Scan, home: Oid, entries: &[&Entry]) 
         let made_there = handoffs.records().filter(|record| record.head.commit.as_ref() == Some(&home));
         trees.extend(made_there.filter_map(|record| parse_oid(record.head.tree.as_deref()?)));
     }
-    Sought { also, trees }
+    LostCommit { also, trees }
 }
 
 /// A choice of the user's.
-struct Choice {
+struct UserChoice {
     from: Oid,
     to: Oid,
     records: Vec<Record>,
@@ -206,7 +208,7 @@ struct Choice {
     done: bool,
 }
 
-fn chosen(context: &Context<'_>, given: &[(String, String)]) -> Result<Vec<Choice>> {
+fn chosen(context: &CommandContext<'_>, given: &[(String, String)]) -> Result<Vec<UserChoice>> {
     if given.is_empty() {
         return Ok(Vec::new());
     }
@@ -214,7 +216,7 @@ fn chosen(context: &Context<'_>, given: &[(String, String)]) -> Result<Vec<Choic
     given.iter().map(|(from, to)| choice(context, &all, from, to)).collect()
 }
 
-fn choice(context: &Context<'_>, all: &Scan, from: &str, to: &str) -> Result<Choice> {
+fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Result<UserChoice> {
     let from = annotated(context, all, from)?;
     let to = context.repo.resolve_commit(to).ok_or_else(|| {
         Error::not_found(format!("'{to}' is no commit"))
@@ -231,8 +233,8 @@ fn choice(context: &Context<'_>, all: &Scan, from: &str, to: &str) -> Result<Cho
             .command("git log --oneline -20"));
     }
     let here = || all.entries().filter(|entry| entry.on.contains(&from) && is_said(&entry.record));
-    let of_shelf = here().filter(|entry| entry.record.body.shelf() == Some(Shelf::Handoffs));
-    let mut records: Vec<Record> = of_shelf.map(|entry| entry.record.clone()).collect();
+    let of_namespace = here().filter(|entry| entry.record.body.namespace() == Some(Namespace::Handoffs));
+    let mut records: Vec<Record> = of_namespace.map(|entry| entry.record.clone()).collect();
     if records.is_empty() {
         records = here().map(|entry| entry.record.clone()).collect();
     }
@@ -246,11 +248,11 @@ fn choice(context: &Context<'_>, all: &Scan, from: &str, to: &str) -> Result<Cho
         .flatten()
         .collect();
     let done = here().all(|entry| entry.on.contains(&to) && attached.contains(&entry.record.head.id));
-    Ok(Choice { from, to, records, done })
+    Ok(UserChoice { from, to, records, done })
 }
 
 /// The commit with records that is meant: a whole id, 4 or more digits that only one begins with, or a revision.
-fn annotated(context: &Context<'_>, all: &Scan, given: &str) -> Result<Oid> {
+fn annotated(context: &CommandContext<'_>, all: &Scan, given: &str) -> Result<Oid> {
     let places: BTreeSet<Oid> = all.entries().flat_map(|entry| entry.on.iter().copied()).collect();
     let wanted = given.trim().to_ascii_lowercase();
     let begins = |on: &&Oid| wanted.len() >= SHORTEST && on.to_string().starts_with(&wanted);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::sync::repair::{Candidate, Outcome, Repair, Verdict};
+use crate::sync::repair::{Candidate, Repair, RepairOutcome, RepairVerdict};
 use empirica_notes::error::{Command, empirica, text};
 use empirica_notes::git::Oid;
 use empirica_notes::git::rewrites::Rule;
@@ -38,12 +38,12 @@ fn rule_text(rule: Option<Rule>) -> &'static str {
     }
 }
 
-fn state(verdict: &Verdict) -> &'static str {
+fn state(verdict: &RepairVerdict) -> &'static str {
     match verdict {
-        Verdict::Attach { done: true, .. } => "attached",
-        Verdict::Attach { .. } => "would_attach",
-        Verdict::Ambiguous(..) => "ambiguous",
-        Verdict::Lost => "lost",
+        RepairVerdict::Attach { done: true, .. } => "attached",
+        RepairVerdict::Attach { .. } => "would_attach",
+        RepairVerdict::Ambiguous(..) => "ambiguous",
+        RepairVerdict::Lost => "lost",
     }
 }
 
@@ -61,9 +61,9 @@ fn task(record: &Record) -> Option<&str> {
 
 fn json_of(repair: &Repair) -> Value {
     let (to, rule, candidates): (Option<&Candidate>, Value, &[Candidate]) = match &repair.verdict {
-        Verdict::Attach { to, rule, .. } => (Some(to), json!(rule_name(*rule)), &[]),
-        Verdict::Ambiguous(rule, candidates) => (None, json!(rule_name(Some(*rule))), candidates),
-        Verdict::Lost => (None, Value::Null, &[]),
+        RepairVerdict::Attach { to, rule, .. } => (Some(to), json!(rule_name(*rule)), &[]),
+        RepairVerdict::Ambiguous(rule, candidates) => (None, json!(rule_name(Some(*rule))), candidates),
+        RepairVerdict::Lost => (None, Value::Null, &[]),
     };
     let candidates: Vec<Value> = candidates
         .iter()
@@ -99,13 +99,13 @@ fn text_of(repair: &Repair) -> String {
     let from = short(repair.from);
     let mut lines = Vec::new();
     match &repair.verdict {
-        Verdict::Attach { to, rule, done } => {
+        RepairVerdict::Attach { to, rule, done } => {
             let word = if *done { "attached" } else { "would attach" };
             lines.push(format!("{word} {from} → {} ({})", short(to.commit), rule_text(*rule)));
             lines.push(format!("  {}", shown_subject(repair)));
             lines.push(format!("  → {}", safe::line(&to.subject)));
         }
-        Verdict::Ambiguous(rule, candidates) => {
+        RepairVerdict::Ambiguous(rule, candidates) => {
             lines.push(format!("choose for {from} among {} ({})", candidates.len(), rule_text(Some(*rule))));
             lines.push(format!("  {}", shown_subject(repair)));
             for one in candidates {
@@ -114,7 +114,7 @@ fn text_of(repair: &Repair) -> String {
                 lines.push(format!("    {}", command(repair.from, one.commit)));
             }
         }
-        Verdict::Lost => {
+        RepairVerdict::Lost => {
             lines.push(format!("lost {from}: no commit here took its place"));
             lines.push(format!("  {}", shown_subject(repair)));
         }
@@ -124,7 +124,7 @@ fn text_of(repair: &Repair) -> String {
         let kind = record.body.kind().replace('_', " ");
         let colon = if said.is_empty() { "" } else { ": " };
         lines.push(format!("  {kind} {} by {}{colon}{said}", record.head.id.short(), safe::line(&record.head.ai)));
-        if repair.verdict == Verdict::Lost {
+        if repair.verdict == RepairVerdict::Lost {
             lines.push(format!("    {}", empirica("show").arg(record.head.id.short())));
         }
     }
@@ -136,13 +136,13 @@ fn shown_subject(repair: &Repair) -> String {
 }
 
 /// The repairs as JSON and as text.
-pub(crate) fn listed(outcome: &Outcome) -> (Vec<Value>, String) {
+pub(crate) fn listed(outcome: &RepairOutcome) -> (Vec<Value>, String) {
     let texts: Vec<String> = outcome.repairs.iter().map(text_of).collect();
     (outcome.repairs.iter().map(json_of).collect(), texts.join("\n"))
 }
 
 /// The answer of `doctor --repairs`.
-pub fn answer(outcome: &Outcome) -> Answer {
+pub fn answer(outcome: &RepairOutcome) -> Answer {
     let (repairs, listed) = listed(outcome);
     let json = json!({"repairs": repairs, "total_found": repairs.len(), "applied": outcome.applied});
     let text = match repairs.len() {
@@ -154,7 +154,7 @@ pub fn answer(outcome: &Outcome) -> Answer {
 }
 
 /// Says how many there are of each kind, and what to do.
-pub(crate) fn told(outcome: &Outcome, mut answer: Answer) -> Answer {
+pub(crate) fn told(outcome: &RepairOutcome, mut answer: Answer) -> Answer {
     let count = |wanted: &str| outcome.repairs.iter().filter(|repair| state(&repair.verdict) == wanted).count();
     let (would, attached, ambiguous, lost) =
         (count("would_attach"), count("attached"), count("ambiguous"), count("lost"));

@@ -7,32 +7,32 @@ use serde_json::{Map, Value};
 
 use crate::format::lines;
 use crate::format::record::{decode, encode, read_json};
-use crate::model::{Id, Record, Shelf};
+use crate::model::{Id, Namespace, Record};
 
 /// A line of an export, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Portable {
     /// The object whose note the line belongs to, as it was given; not checked.
     pub commit: String,
-    /// The shelf.
-    pub shelf: Shelf,
+    /// The namespace.
+    pub namespace: Namespace,
     /// The line.
     pub line: Vec<u8>,
 }
 
-/// The shelf that follows from a line: that of its kind. `None` for attachments, which lie on any shelf, and for what is
+/// The namespace that follows from a line: that of its kind. `None` for attachments, which lie on any namespace, and for what is
 /// not understood.
-pub fn shelf_of(line: &[u8]) -> Option<Shelf> {
-    decode(line)?.body.shelf()
+pub fn namespace_of(line: &[u8]) -> Option<Namespace> {
+    decode(line)?.body.namespace()
 }
 
 /// The line of an export, without the final LF. A line that is one JSON object is embedded as it is, other text as a
 /// string, and bytes that are no UTF-8 in hex.
-pub fn write(commit: &str, shelf: Shelf, line: &[u8]) -> String {
-    let place = format!("{{\"commit\":\"{commit}\",\"shelf\":\"{}\"", shelf.name());
+pub fn write(commit: &str, namespace: Namespace, line: &[u8]) -> String {
+    let place = format!("{{\"commit\":\"{commit}\",\"shelf\":\"{}\"", namespace.name());
     match std::str::from_utf8(line) {
-        Ok(text) if is_object(line) => match shelf_of(line) {
-            Some(known) if known == shelf => format!("{{\"commit\":\"{commit}\",\"record\":{text}}}"),
+        Ok(text) if is_object(line) => match namespace_of(line) {
+            Some(known) if known == namespace => format!("{{\"commit\":\"{commit}\",\"record\":{text}}}"),
             _ => format!("{place},\"record\":{text}}}"),
         },
         Ok(text) => format!("{place},\"line\":{}}}", Value::from(text)),
@@ -40,9 +40,9 @@ pub fn write(commit: &str, shelf: Shelf, line: &[u8]) -> String {
     }
 }
 
-/// The line that says what was redacted on a shelf, without the final LF. `epoch` is the text of that entry.
-pub fn write_epoch(shelf: Shelf, epoch: &str) -> String {
-    format!("{{\"shelf\":\"{}\",\"epoch\":{}}}", shelf.name(), Value::from(epoch))
+/// The line that says what was redacted on a namespace, without the final LF. `epoch` is the text of that entry.
+pub fn write_epoch(namespace: Namespace, epoch: &str) -> String {
+    format!("{{\"shelf\":\"{}\",\"epoch\":{}}}", namespace.name(), Value::from(epoch))
 }
 
 /// A line of an export.
@@ -50,8 +50,8 @@ pub fn write_epoch(shelf: Shelf, epoch: &str) -> String {
 pub enum Read {
     /// A stored line.
     Line(Portable),
-    /// What was redacted on a shelf: the text of the entry, not checked.
-    Epoch(Shelf, String),
+    /// What was redacted on a namespace: the text of the entry, not checked.
+    Epoch(Namespace, String),
 }
 
 /// Reads a line of an export. The error says what is wrong with it, in a sentence without its content.
@@ -68,18 +68,18 @@ pub fn read(text: &[u8]) -> Result<Read, String> {
 }
 
 fn read_epoch(members: &[(String, &[u8])]) -> Result<Read, String> {
-    let [shelf, epoch] = ["shelf", "epoch"].map(|key| {
+    let [namespace, epoch] = ["shelf", "epoch"].map(|key| {
         let value = members.iter().find(|(known, _)| known == key);
         value.and_then(|(_, value)| serde_json::from_slice::<String>(value).ok())
     });
-    match (members.len(), shelf.as_deref().and_then(Shelf::parse), epoch) {
-        (2, Some(shelf), Some(epoch)) => Ok(Read::Epoch(shelf, epoch)),
+    match (members.len(), namespace.as_deref().and_then(Namespace::parse), epoch) {
+        (2, Some(namespace), Some(epoch)) => Ok(Read::Epoch(namespace, epoch)),
         _ => Err("beside \"epoch\", a string, it has not exactly the name of a shelf".to_owned()),
     }
 }
 
 fn read_line(members: Vec<(String, &[u8])>) -> Result<Portable, String> {
-    let (mut commit, mut shelf, mut line) = (None, None, None);
+    let (mut commit, mut namespace, mut line) = (None, None, None);
     for (key, value) in members {
         let string = || {
             let wrong = |_| format!("the value of \"{key}\" is no string");
@@ -89,7 +89,7 @@ fn read_line(members: Vec<(String, &[u8])>) -> Result<Portable, String> {
             "commit" => commit.replace(string()?).is_some(),
             "shelf" => {
                 let wrong = "the shelf is none of journal, checkpoints and handoffs";
-                shelf.replace(Shelf::parse(&string()?).ok_or(wrong)?).is_some()
+                namespace.replace(Namespace::parse(&string()?).ok_or(wrong)?).is_some()
             }
             "record" if is_object(value) => line.replace(value.to_vec()).is_some(),
             "record" => return Err("the value of \"record\" is no JSON object".to_owned()),
@@ -106,13 +106,13 @@ fn read_line(members: Vec<(String, &[u8])>) -> Result<Portable, String> {
     if line.is_empty() || line.contains(&b'\n') {
         return Err("what it holds is not exactly one line".to_owned());
     }
-    let follows = |record: Record| record.body.shelf();
-    let shelf = match (shelf, read_json(&line)) {
-        (Some(shelf), _) => shelf,
+    let follows = |record: Record| record.body.namespace();
+    let namespace = match (namespace, read_json(&line)) {
+        (Some(namespace), _) => namespace,
         (None, Ok(record)) => follows(record).ok_or("it has no key \"shelf\", and may lie on any")?,
         (None, Err(why)) => return Err(format!("{why}; and it has no key \"shelf\"")),
     };
-    Ok(Portable { commit, shelf, line })
+    Ok(Portable { commit, namespace, line })
 }
 
 /// The line that is stored for a record that was given as other JSON that says the same: other white space, keys in another order, other
@@ -274,11 +274,11 @@ mod tests {
             b"[1]",
             b"\0\x1b[2J",
         ];
-        for shelf in Shelf::ALL {
+        for namespace in Namespace::ALL {
             for line in lines {
-                let text = write(C, shelf, line);
+                let text = write(C, namespace, line);
                 let back = read(text.as_bytes());
-                let line = Portable { commit: C.to_owned(), shelf, line: line.to_vec() };
+                let line = Portable { commit: C.to_owned(), namespace, line: line.to_vec() };
                 assert_eq!(back, Ok(Read::Line(line)), "{text}");
                 assert_eq!(text.bytes().filter(|byte| *byte == b'\n').count(), 0);
             }
@@ -286,12 +286,15 @@ mod tests {
     }
 
     #[test]
-    fn the_shelf_is_said_only_where_it_does_not_follow() {
+    fn the_namespace_is_said_only_where_it_does_not_follow() {
         let finding = format!(r#"{{"v":1,{HEAD},"text":"t"}}"#);
-        assert_eq!(write(C, Shelf::Journal, finding.as_bytes()), format!(r#"{{"commit":"{C}","record":{finding}}}"#));
-        assert!(write(C, Shelf::Handoffs, finding.as_bytes()).contains(r#""shelf":"handoffs","record":{"#));
-        assert!(write(C, Shelf::Journal, b"foreign").contains(r#""shelf":"journal","line":"foreign""#));
-        assert!(write(C, Shelf::Journal, b"\xff").contains(r#""hex":"ff""#));
+        assert_eq!(
+            write(C, Namespace::Journal, finding.as_bytes()),
+            format!(r#"{{"commit":"{C}","record":{finding}}}"#)
+        );
+        assert!(write(C, Namespace::Handoffs, finding.as_bytes()).contains(r#""shelf":"handoffs","record":{"#));
+        assert!(write(C, Namespace::Journal, b"foreign").contains(r#""shelf":"journal","line":"foreign""#));
+        assert!(write(C, Namespace::Journal, b"\xff").contains(r#""hex":"ff""#));
         assert_eq!(kind(finding.as_bytes()).as_deref(), Some("finding"));
         assert_eq!(kind(b"{\"kind\":\"finding\"}"), None);
     }
@@ -306,9 +309,9 @@ mod tests {
 
     #[test]
     fn what_was_redacted_comes_back_as_it_was() {
-        let text = write_epoch(Shelf::Handoffs, "2\nabc\n");
+        let text = write_epoch(Namespace::Handoffs, "2\nabc\n");
         assert_eq!(text, r#"{"shelf":"handoffs","epoch":"2\nabc\n"}"#);
-        assert_eq!(read(text.as_bytes()), Ok(Read::Epoch(Shelf::Handoffs, "2\nabc\n".to_owned())));
+        assert_eq!(read(text.as_bytes()), Ok(Read::Epoch(Namespace::Handoffs, "2\nabc\n".to_owned())));
     }
 
     #[test]

@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::record::{Attach, Supersede, VERSION};
-use crate::model::{Body, Head, Id, Record, SessionId};
+use crate::model::{Body, Envelope, Id, Record, SessionId};
 
 #[derive(Serialize, Deserialize)]
-struct HeadWire {
+struct EnvelopeWire {
     v: u32,
     id: Id,
     kind: String,
@@ -127,8 +127,8 @@ pub fn encode(record: &Record) -> String {
 }
 
 /// A line from an envelope and the keys of a body.
-pub fn encode_with(head: &Head, kind: &str, body: Map<String, Value>) -> String {
-    let mut line = to_map(HeadWire {
+pub fn encode_with(head: &Envelope, kind: &str, body: Map<String, Value>) -> String {
+    let mut line = to_map(EnvelopeWire {
         v: head.v,
         id: head.id.clone(),
         kind: kind.to_owned(),
@@ -160,7 +160,8 @@ fn decode_in_any_order(line: &[u8]) -> Option<Record> {
 pub fn read_json(json: &[u8]) -> Result<Record, String> {
     // where in the record it is, tells nobody where in the file
     let said = |error: serde_json::Error| error.to_string().split(" at line ").next().unwrap_or_default().to_owned();
-    let head: HeadWire = serde_json::from_slice(json).map_err(|error| format!("it is no record: {}", said(error)))?;
+    let head: EnvelopeWire =
+        serde_json::from_slice(json).map_err(|error| format!("it is no record: {}", said(error)))?;
     if head.v != VERSION {
         return Err(format!("it is a record of version {}", head.v));
     }
@@ -171,10 +172,10 @@ pub fn read_json(json: &[u8]) -> Result<Record, String> {
     }
 }
 
-impl From<HeadWire> for Head {
-    fn from(head: HeadWire) -> Self {
-        let HeadWire { v, id, session, ai, at, commit, tree, .. } = head;
-        Head { v, id, session, ai, at, commit, tree }
+impl From<EnvelopeWire> for Envelope {
+    fn from(head: EnvelopeWire) -> Self {
+        let EnvelopeWire { v, id, session, ai, at, commit, tree, .. } = head;
+        Envelope { v, id, session, ai, at, commit, tree }
     }
 }
 
@@ -205,7 +206,7 @@ impl<'de> Visitor<'de> for InOrder {
                 map.next_value()?
             }};
         }
-        let head = HeadWire {
+        let head = EnvelopeWire {
             v: value!(),
             id: value!(),
             kind: value!(),
@@ -256,7 +257,7 @@ mod tests {
     #[test]
     fn a_record_has_a_fixed_key_order_and_comes_back() {
         let record = Record {
-            head: Head {
+            head: Envelope {
                 v: 1,
                 id: Id::parse("019ab000-0000-7000-8000-00000000000a").unwrap(),
                 session: SessionId::parse("11111111-2222-4333-8444-555555555555"),

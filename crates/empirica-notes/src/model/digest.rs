@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::handoff::{Assessed, Choice, Failure, Item, Proof, Slip};
+use crate::model::handoff::{Assessed, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item};
 use crate::model::id::Id;
 
 /// A question with its answer.
@@ -26,10 +26,10 @@ pub struct Digest {
     pub findings: Vec<Item>,
     /// What was decided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub decisions: Vec<Choice>,
+    pub decisions: Vec<HandoffDecision>,
     /// The last run of each check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub evidence: Vec<Proof>,
+    pub evidence: Vec<HandoffEvidence>,
     /// Questions that are still open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknowns: Vec<Item>,
@@ -38,10 +38,10 @@ pub struct Digest {
     pub answers: Vec<Reply>,
     /// What was tried and failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub dead_ends: Vec<Failure>,
+    pub dead_ends: Vec<HandoffDeadEnd>,
     /// What was done wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mistakes: Vec<Slip>,
+    pub mistakes: Vec<HandoffMistake>,
     /// The session's unfinished goals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_steps: Vec<String>,

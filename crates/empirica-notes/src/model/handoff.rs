@@ -26,7 +26,7 @@ pub struct Item {
 
 /// An approach that failed and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Failure {
+pub struct HandoffDeadEnd {
     /// What was tried.
     pub approach: String,
     /// Why it failed.
@@ -35,7 +35,7 @@ pub struct Failure {
 
 /// A choice, its reason and the rejected alternatives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Choice {
+pub struct HandoffDecision {
     /// What was decided.
     pub text: String,
     /// Why.
@@ -47,7 +47,7 @@ pub struct Choice {
 
 /// Something done wrong and how to prevent it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Slip {
+pub struct HandoffMistake {
     /// What went wrong.
     pub text: String,
     /// How to prevent it.
@@ -57,7 +57,7 @@ pub struct Slip {
 
 /// A check that was run: the last run of each command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Proof {
+pub struct HandoffEvidence {
     /// The command line.
     pub command: String,
     /// Its exit code; 0 passed.
@@ -330,13 +330,13 @@ pub struct Handoff {
     /// What is still unknown.
     pub unknowns: Vec<Item>,
     /// What was tried and failed.
-    pub dead_ends: Vec<Failure>,
+    pub dead_ends: Vec<HandoffDeadEnd>,
     /// What was done wrong.
-    pub mistakes: Vec<Slip>,
+    pub mistakes: Vec<HandoffMistake>,
     /// What was decided.
-    pub decisions: Vec<Choice>,
+    pub decisions: Vec<HandoffDecision>,
     /// What was checked.
-    pub evidence: Vec<Proof>,
+    pub evidence: Vec<HandoffEvidence>,
     /// The session's goals.
     pub goals: Vec<GoalState>,
     /// Tool categories, most used first.

@@ -23,6 +23,6 @@ pub use crate::model::digest::Digest;
 pub use crate::model::handoff::Handoff;
 pub use crate::model::id::{Id, SessionId};
 pub use crate::model::phase::Phase;
-pub use crate::model::record::{Body, Head, Record, Shelf};
+pub use crate::model::record::{Body, Envelope, Namespace, Record};
 pub use crate::model::vectors::{Vector, Vectors};
 pub use empirica_transcripts::model::Transcript;

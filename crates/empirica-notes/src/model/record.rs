@@ -17,7 +17,7 @@ pub const VERSION: u32 = 1;
 
 /// The data ref a kind of record lives in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Shelf {
+pub enum Namespace {
     /// Sessions, findings and everything else that is said along the way.
     Journal,
     /// Assessments and snapshots.
@@ -26,28 +26,28 @@ pub enum Shelf {
     Handoffs,
 }
 
-impl Shelf {
+impl Namespace {
     /// All of them, in the order they are written.
-    pub const ALL: [Shelf; 3] = [Shelf::Journal, Shelf::Checkpoints, Shelf::Handoffs];
+    pub const ALL: [Namespace; 3] = [Namespace::Journal, Namespace::Checkpoints, Namespace::Handoffs];
 
     /// The last part of the ref's name.
     pub fn name(self) -> &'static str {
         match self {
-            Shelf::Journal => "journal",
-            Shelf::Checkpoints => "checkpoints",
-            Shelf::Handoffs => "handoffs",
+            Namespace::Journal => "journal",
+            Namespace::Checkpoints => "checkpoints",
+            Namespace::Handoffs => "handoffs",
         }
     }
 
-    /// The shelf of that name.
+    /// The namespace of that name.
     pub fn parse(name: &str) -> Option<Self> {
-        Shelf::ALL.into_iter().find(|shelf| shelf.name() == name)
+        Namespace::ALL.into_iter().find(|namespace| namespace.name() == name)
     }
 }
 
 /// What every record carries before its own keys.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Head {
+pub struct Envelope {
     /// The record version.
     pub v: u32,
     /// Unique, ordered by time.
@@ -188,19 +188,19 @@ impl Body {
     }
 
     /// Whether it says nothing itself and only tells where others are, whether they count, or who vouches for them.
-    pub fn is_aside(&self) -> bool {
+    pub fn is_meta(&self) -> bool {
         matches!(self, Body::Attach(_) | Body::Supersede(_) | Body::Retract(_) | Body::Signature(_))
     }
 
     /// Where a record of this kind is kept. An attachment lies beside the lines it copied, a retraction beside what it takes
-    /// back, what stands for a redacted record where that stood: on any shelf; `None`.
-    pub fn shelf(&self) -> Option<Shelf> {
+    /// back, what stands for a redacted record where that stood: on any namespace; `None`.
+    pub fn namespace(&self) -> Option<Namespace> {
         match self {
-            Body::Assessment(_) | Body::Checkpoint(_) => Some(Shelf::Checkpoints),
-            Body::Handoff(_) | Body::Digest(_) | Body::Accept(_) | Body::Answer(_) => Some(Shelf::Handoffs),
-            Body::Supersede(_) | Body::Signature(_) => Some(Shelf::Handoffs),
+            Body::Assessment(_) | Body::Checkpoint(_) => Some(Namespace::Checkpoints),
+            Body::Handoff(_) | Body::Digest(_) | Body::Accept(_) | Body::Answer(_) => Some(Namespace::Handoffs),
+            Body::Supersede(_) | Body::Signature(_) => Some(Namespace::Handoffs),
             Body::Attach(_) | Body::Retract(_) | Body::Redacted(_) => None,
-            _ => Some(Shelf::Journal),
+            _ => Some(Namespace::Journal),
         }
     }
 }
@@ -209,7 +209,7 @@ impl Body {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// The envelope.
-    pub head: Head,
+    pub head: Envelope,
     /// What it says.
     pub body: Body,
 }

@@ -22,24 +22,24 @@ use crate::env::Env;
 use crate::error::Result;
 use crate::git::history::reach::Reach;
 use crate::git::{HeadState, Repository};
-use crate::model::{Id, Record, Shelf};
+use crate::model::{Id, Namespace, Record};
 
 pub use crate::store::files::paths::Paths;
 pub use crate::store::files::unique;
 pub use crate::store::log::attachments::Pending;
 pub use crate::store::log::lock::pause;
-pub use crate::store::log::{Counted, Waiting};
+pub use crate::store::log::{PendingCounts, PendingRecord};
 pub use crate::store::portable::{Imported, Out};
-pub use crate::store::read::origin::{Brought, Wanted};
-pub use crate::store::read::{Entry, Homes, Lookup, Note, Scan, standing_alone};
+pub use crate::store::read::origin::{LineOrigin, WantedLine};
+pub use crate::store::read::{Lookup, Note, Placements, RecordEntry, Scan, standing_alone};
 pub use crate::store::recover::rescue::Rescued;
 pub use crate::store::redact::Redaction;
 pub use crate::store::redact::scrub::Scrubbed;
 pub use crate::store::redact::tombstones::{Epoch, Form};
 pub use crate::store::secrets::leak::{Leak, Part};
-pub use crate::store::sync::{Line, Standing, Travelling};
+pub use crate::store::sync::{Line, RefComparison, TransferLines};
 pub use crate::store::write::follow::Follow;
-pub use crate::store::write::outcome::{Storage, When, Written};
+pub use crate::store::write::outcome::{FlushTiming, Storage, WriteOutcome};
 pub use empirica_secrets::Replaced;
 
 /// Renders what the notes show to people. Given by the floor that has the templates.
@@ -60,15 +60,15 @@ pub const MARKDOWN_REF: &str = "refs/notes/empirica/handoffs";
 /// Where all refs of this program are.
 pub const PREFIX: &str = crate::git::refs::OURS;
 
-/// The data ref of a shelf.
-pub fn data_ref(shelf: Shelf) -> String {
-    format!("{PREFIX}data/{}", shelf.name())
+/// The data ref of a namespace.
+pub fn data_ref(namespace: Namespace) -> String {
+    format!("{PREFIX}data/{}", namespace.name())
 }
 
-/// Our refs with how their notes are written: the shelves, then the Markdown.
+/// Our refs with how their notes are written: the namespaces, then the Markdown.
 pub fn our_refs() -> Vec<(String, Form)> {
-    let shelves = Shelf::ALL.into_iter().map(|shelf| (data_ref(shelf), Form::Lines));
-    shelves.chain([(MARKDOWN_REF.to_owned(), Form::Blocks)]).collect()
+    let namespaces = Namespace::ALL.into_iter().map(|namespace| (data_ref(namespace), Form::Lines));
+    namespaces.chain([(MARKDOWN_REF.to_owned(), Form::Blocks)]).collect()
 }
 
 /// The names of our refs, in the same order.

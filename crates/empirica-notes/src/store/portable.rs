@@ -7,9 +7,9 @@ use crate::format::redact::Texts;
 use crate::format::{lines, portable};
 use crate::git::notes::difference::Other;
 use crate::git::{Notes, Oid, notes};
-use crate::model::Shelf;
+use crate::model::Namespace;
 use crate::store::log;
-use crate::store::log::Waiting;
+use crate::store::log::PendingRecord;
 use crate::store::redact::progress::Forgetting;
 use crate::store::redact::tombstones::{Epoch, NAME};
 use crate::store::write::flush::{Beside, Change};
@@ -32,26 +32,26 @@ pub struct Imported {
 
 /// What is exported.
 pub enum Out<'l> {
-    /// What was redacted on a shelf, as its tree says it; before the lines of the shelf.
-    Epoch(Shelf, String),
-    /// A line, with its shelf and the object it stands on.
-    Line(Shelf, Oid, &'l [u8]),
+    /// What was redacted on a namespace, as its tree says it; before the lines of the namespace.
+    Epoch(Namespace, String),
+    /// A line, with its namespace and the object it stands on.
+    Line(Namespace, Oid, &'l [u8]),
 }
 
 /// Takes what is exported; an error ends the export.
 type Each<'e> = &'e mut dyn FnMut(Out<'_>) -> Result<()>;
 
 impl Store<'_> {
-    /// Hands out every stored line, of all sources: by shelf, then by the hex of the object it stands on, then in the order of a
-    /// canonical note; before those of a shelf, what was redacted there, if anything. What was redacted stays out. An error
+    /// Hands out every stored line, of all sources: by namespace, then by the hex of the object it stands on, then in the order of a
+    /// canonical note; before those of a namespace, what was redacted there, if anything. What was redacted stays out. An error
     /// when a note is not here, or damaged: what lacks it is no whole.
     pub fn export(&self, each: Each<'_>) -> Result<()> {
         if let Some((name, tip)) = self.unreadable_tips().first() {
             return Err(self.repo.lost_tip(name, *tip));
         }
-        let mut shelves = Vec::new();
-        for shelf in Shelf::ALL {
-            let lookup = Lookup::open(self, shelf)?;
+        let mut namespaces = Vec::new();
+        for namespace in Namespace::ALL {
+            let lookup = Lookup::open(self, namespace)?;
             let mut places: BTreeSet<Oid> = lookup.waits_on().collect();
             for (on, blob) in lookup.notes(self.repo)? {
                 if !self.repo.has_object(blob) {
@@ -59,11 +59,11 @@ impl Store<'_> {
                 }
                 places.insert(on);
             }
-            shelves.push((shelf, lookup, places));
+            namespaces.push((namespace, lookup, places));
         }
-        for (shelf, mut lookup, places) in shelves {
+        for (namespace, mut lookup, places) in namespaces {
             if !lookup.redacted.is_empty() {
-                each(Out::Epoch(shelf, lookup.redacted.text()))?;
+                each(Out::Epoch(namespace, lookup.redacted.text()))?;
             }
             for on in places {
                 let lines = lookup.lines(on)?;
@@ -71,7 +71,7 @@ impl Store<'_> {
                     return Err(damaged(*blob));
                 }
                 for line in lines {
-                    each(Out::Line(shelf, on, &line))?;
+                    each(Out::Line(namespace, on, &line))?;
                 }
             }
         }
@@ -83,23 +83,23 @@ impl Store<'_> {
     /// how many notes are done, of how many.
     ///
     /// Twice is the same as once, and what was interrupted is completed by the next time.
-    pub fn import(&self, given: Vec<Waiting>, told: &mut dyn FnMut(usize, usize)) -> Result<Imported> {
+    pub fn import(&self, given: Vec<PendingRecord>, told: &mut dyn FnMut(usize, usize)) -> Result<Imported> {
         self.import_with(given, &BTreeMap::new(), told)
     }
 
-    /// The same of lines of a repository where something was redacted (the texts of its epochs, by shelf): it is redacted here
+    /// The same of lines of a repository where something was redacted (the texts of its epochs, by namespace): it is redacted here
     /// then, as after a sync.
     pub fn import_with(
         &self,
-        mut given: Vec<Waiting>,
-        epochs: &BTreeMap<Shelf, String>,
+        mut given: Vec<PendingRecord>,
+        epochs: &BTreeMap<Namespace, String>,
         told: &mut dyn FnMut(usize, usize),
     ) -> Result<Imported> {
         let mut imported = Imported::default();
         let _lock = self.locked()?;
         let mut tips = self.heal_locked(&mut imported.warnings)?;
         let all = given.len();
-        given.sort_unstable_by(|a, b| (a.shelf, a.on, &a.line).cmp(&(b.shelf, b.on, &b.line)));
+        given.sort_unstable_by(|a, b| (a.namespace, a.on, &a.line).cmp(&(b.namespace, b.on, &b.line)));
         given.dedup();
         let is_new = self.new_among(&given, &mut imported)?;
         let before = self.own_epochs()?;
@@ -109,7 +109,7 @@ impl Store<'_> {
         // the Markdown of handoffs that are known may be what an interrupted import still lacks
         let mut kept = is_new.iter();
         given.retain(|line| match kept.next() {
-            Some(Some(new)) => *new || line.shelf == Shelf::Handoffs,
+            Some(Some(new)) => *new || line.namespace == Namespace::Handoffs,
             _ => false,
         });
         touched::add_waiting(&self.paths, &given).map_err(|error| touched::unusable(&self.paths, error))?;
@@ -128,16 +128,17 @@ impl Store<'_> {
     /// it.
     fn import_redactions(
         &self,
-        given: &[Waiting],
-        epochs: &BTreeMap<Shelf, String>,
+        given: &[PendingRecord],
+        epochs: &BTreeMap<Namespace, String>,
         tips: &mut crate::store::write::tips::Tips,
     ) -> Result<bool> {
         self.forgotten.borrow_mut().extend(self.texts_among(given)?);
         let mut theirs = Vec::new();
-        for (shelf, text) in epochs {
+        for (namespace, text) in epochs {
             let epoch = Epoch::parse(text.as_bytes());
-            let stands = |waiting: &&Waiting| {
-                waiting.shelf == *shelf && lines::id(&waiting.line).is_some_and(|id| epoch.redacted.contains_key(id))
+            let stands = |waiting: &&PendingRecord| {
+                waiting.namespace == *namespace
+                    && lines::id(&waiting.line).is_some_and(|id| epoch.redacted.contains_key(id))
             };
             let mut notes: BTreeMap<Oid, Vec<&[u8]>> = BTreeMap::new();
             for waiting in given.iter().filter(stands).filter(|waiting| epoch.counts(&waiting.line)) {
@@ -148,7 +149,7 @@ impl Store<'_> {
             let others = [(NAME.as_bytes().to_vec(), Other::file(self.repo.write_blob(epoch.text().as_bytes())?))];
             let tree = notes::rebuilt(self.repo, self.repo.empty_tree(), &edits, &others, lines::union, false)?;
             let tip = self.repo.write_merge(tree, Vec::new(), "Notes imported by 'git empirica'\n", 0)?;
-            theirs.push((data_ref(*shelf), tip));
+            theirs.push((data_ref(*namespace), tip));
         }
         let mut pairs = Vec::new();
         for (name, tip) in &theirs {
@@ -171,31 +172,31 @@ impl Store<'_> {
     }
 
     /// The texts of records that are gone here and of which the given lines still tell: what else is given may quote them.
-    fn texts_among(&self, given: &[Waiting]) -> Result<Texts> {
+    fn texts_among(&self, given: &[PendingRecord]) -> Result<Texts> {
         let mut texts = Texts::default();
-        for of_shelf in given.chunk_by(|a, b| a.shelf == b.shelf) {
-            let Some(shelf) = of_shelf.first().map(|line| line.shelf) else { continue };
-            let epoch = Epoch::of(self.repo, self.repo.find_ref(&data_ref(shelf))?)?;
+        for of_namespace in given.chunk_by(|a, b| a.namespace == b.namespace) {
+            let Some(namespace) = of_namespace.first().map(|line| line.namespace) else { continue };
+            let epoch = Epoch::of(self.repo, self.repo.find_ref(&data_ref(namespace))?)?;
             let gone: HashSet<&str> = epoch.gone().collect();
-            let is_gone = |line: &&Waiting| lines::id(&line.line).is_some_and(|id| gone.contains(id));
-            of_shelf.iter().filter(is_gone).for_each(|line| texts.add(&line.line));
+            let is_gone = |line: &&PendingRecord| lines::id(&line.line).is_some_and(|id| gone.contains(id));
+            of_namespace.iter().filter(is_gone).for_each(|line| texts.add(&line.line));
         }
         Ok(texts)
     }
 
     /// Which of these lines, sorted, are new here; `None` for those that do not count, because their id was redacted.
-    fn new_among(&self, given: &[Waiting], imported: &mut Imported) -> Result<Vec<Option<bool>>> {
+    fn new_among(&self, given: &[PendingRecord], imported: &mut Imported) -> Result<Vec<Option<bool>>> {
         let waiting = log::read(&self.paths);
-        let waiting: HashSet<(Shelf, Oid, &[u8])> =
-            waiting.iter().map(|w| (w.shelf, w.on, w.line.as_slice())).collect();
+        let waiting: HashSet<(Namespace, Oid, &[u8])> =
+            waiting.iter().map(|w| (w.namespace, w.on, w.line.as_slice())).collect();
         let mut out = Vec::with_capacity(given.len());
-        for of_shelf in given.chunk_by(|a, b| a.shelf == b.shelf) {
-            let Some(shelf) = of_shelf.first().map(|line| line.shelf) else { continue };
-            let tip = self.repo.find_ref(&data_ref(shelf))?;
+        for of_namespace in given.chunk_by(|a, b| a.namespace == b.namespace) {
+            let Some(namespace) = of_namespace.first().map(|line| line.namespace) else { continue };
+            let tip = self.repo.find_ref(&data_ref(namespace))?;
             let epoch = Epoch::of(self.repo, tip)?;
             let mut tree = Notes::open(self.repo, tip, lines::union)?;
-            self.whole(tree.tree(), of_shelf)?;
-            for of_note in of_shelf.chunk_by(|a, b| a.on == b.on) {
+            self.whole(tree.tree(), of_namespace)?;
+            for of_note in of_namespace.chunk_by(|a, b| a.on == b.on) {
                 let Some(on) = of_note.first().map(|line| line.on) else { continue };
                 let note = tree.get(on)?.unwrap_or_default();
                 let here: HashSet<&[u8]> = lines::split(&note).collect();
@@ -209,7 +210,7 @@ impl Store<'_> {
                 for line in of_note {
                     let is_redacted = || !epoch.counts(&line.line);
                     let is_known = here.contains(line.line.as_slice())
-                        || waiting.contains(&(shelf, on, line.line.as_slice()))
+                        || waiting.contains(&(namespace, on, line.line.as_slice()))
                         || is_said(&line.line);
                     let new = if is_known { Some(false) } else { (!is_redacted()).then_some(true) };
                     match new {
@@ -225,7 +226,7 @@ impl Store<'_> {
     }
 
     /// A note whose content is not here must not be taken for none when lines are united into it.
-    fn whole(&self, tree: Oid, given: &[Waiting]) -> Result<()> {
+    fn whole(&self, tree: Oid, given: &[PendingRecord]) -> Result<()> {
         let places: HashSet<Oid> = given.iter().map(|line| line.on).collect();
         let notes = notes::entries(self.repo, tree)?.notes;
         let mut touched = notes.into_iter().filter(|(on, _)| places.contains(on));

@@ -7,7 +7,7 @@ use std::path::Path;
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use crate::model::CATEGORIES;
-use crate::model::{Agent, Pending, Role, Said, Subagent, Tokens, ToolSummary, Transcript};
+use crate::model::{Agent, Exchange, Pending, Role, Subagent, Tokens, ToolSummary, Transcript};
 use crate::read::call::{Call, Entry, Sample, Todos};
 use crate::read::paths;
 use crate::read::paths::Bases;
@@ -78,7 +78,7 @@ pub struct Fold {
     todos: Vec<Entry>,
     /// Where the entries that have ids are in the list.
     todo_places: HashMap<u64, usize>,
-    messages: VecDeque<Said>,
+    messages: VecDeque<Exchange>,
     decisions: VecDeque<String>,
     /// The folder the rows are from now, normal.
     pub here: Option<String>,
@@ -196,7 +196,7 @@ impl Fold {
         if self.messages.len() == MESSAGES {
             self.messages.pop_front();
         }
-        self.messages.push_back(Said { role, text, at: at.and_then(parsed).map(written) });
+        self.messages.push_back(Exchange { role, text, at: at.and_then(parsed).map(written) });
     }
 
     /// Something was decided.

@@ -6,7 +6,7 @@ use crate::handoff::check::rules::*;
 use crate::handoff::managed::formats;
 use crate::handoff::managed::payload;
 use empirica_notes::model::goal::{GoalState, Priority};
-use empirica_notes::model::handoff::{Item, Proof};
+use empirica_notes::model::handoff::{HandoffEvidence, Item};
 use empirica_notes::model::{Id, Phase};
 
 fn of(kind: &str, payload: Value) -> Handoff {
@@ -21,22 +21,22 @@ fn id() -> Id {
     Id::parse("01900000-0000-7000-8000-000000000001").unwrap()
 }
 
-fn proof(exit: i32) -> Proof {
-    Proof { command: "make test".into(), exit, files: Vec::new(), runs: 1 }
+fn proof(exit: i32) -> HandoffEvidence {
+    HandoffEvidence { command: "make test".into(), exit, files: Vec::new(), runs: 1 }
 }
 
 /// What a check finds: in a commit that has `there`, with `changed` files.
 fn look(handoff: &Handoff, name: &str, changed: &[&str], chain: &[&Handoff]) -> Level {
     let changed: Vec<String> = changed.iter().map(|path| path.to_string()).collect();
     let place = |path: &str| match path {
-        "there" | "docs" => Place::Committed,
-        "loose" => Place::Uncommitted,
-        "gone" => Place::Deleted,
-        "/etc/passwd" => Place::Outside,
-        _ => Place::Missing,
+        "there" | "docs" => PathState::Committed,
+        "loose" => PathState::Uncommitted,
+        "gone" => PathState::Deleted,
+        "/etc/passwd" => PathState::Outside,
+        _ => PathState::Missing,
     };
     let declares = |name: &str| (name != "nowhere").then(|| name == "serde");
-    let facts = Facts {
+    let facts = CheckFacts {
         place: &place,
         plain: &str::to_owned,
         own: None,
@@ -223,8 +223,8 @@ fn what_git_knows_to_be_changed_is_documented() {
     assert_eq!(look(&report(json!([])), name, &[], &[]), None_);
     let escalated = of("escalation", json!({"current_state": {"files_modified": ["a.rs"]}}));
     assert_eq!((look(&escalated, name, &["a.rs"], &[]), look(&escalated, name, &["b.rs"], &[])), (Pass, Warn));
-    let unknown = Facts {
-        place: &|_| Place::Committed,
+    let unknown = CheckFacts {
+        place: &|_| PathState::Committed,
         plain: &str::to_owned,
         own: None,
         changed: None,
@@ -275,10 +275,10 @@ fn validation_was_performed() {
 
 #[test]
 fn what_receivers_missed_is_said() {
-    let gap = |text: &str| Remembered { gap: text.into(), by: "bob".into(), of: "12345678".into() };
-    let found = |handoff: &Handoff, gaps: &[Remembered]| {
-        let facts = Facts {
-            place: &|_| Place::Committed,
+    let gap = |text: &str| ReportedGap { gap: text.into(), by: "bob".into(), of: "12345678".into() };
+    let found = |handoff: &Handoff, gaps: &[ReportedGap]| {
+        let facts = CheckFacts {
+            place: &|_| PathState::Committed,
             plain: &str::to_owned,
             own: None,
             changed: None,

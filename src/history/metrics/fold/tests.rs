@@ -16,8 +16,8 @@ fn id(n: u32) -> Id {
     Id::parse(&format!("019c0000-0000-7000-8000-{n:012x}")).unwrap()
 }
 
-fn facts(n: u8, ai: &str, days: i64) -> Facts {
-    Facts {
+fn facts(n: u8, ai: &str, days: i64) -> SessionFacts {
+    SessionFacts {
         session: session(n),
         ai: ai.into(),
         began_ms: day(days),
@@ -29,17 +29,17 @@ fn facts(n: u8, ai: &str, days: i64) -> Facts {
     }
 }
 
-fn given(n: u32, days: i64, in_force: bool, paths: &[&str]) -> Given {
+fn given(n: u32, days: i64, in_force: bool, paths: &[&str]) -> HandoffFacts {
     let paths = paths.iter().map(|path| (*path).to_owned()).collect();
-    Given { id: id(n), at_ms: day(days), in_force, paths }
+    HandoffFacts { id: id(n), at_ms: day(days), in_force, paths }
 }
 
-fn taken(n: u32, of: u32, decision: Option<Verdict>, questions: u32, gaps: u32) -> Taken {
-    Taken { id: id(n), at_ms: day(10), of: id(of), from: None, decision, questions, gaps }
+fn taken(n: u32, of: u32, decision: Option<Verdict>, questions: u32, gaps: u32) -> AcceptFacts {
+    AcceptFacts { id: id(n), at_ms: day(10), of: id(of), from: None, decision, questions, gaps }
 }
 
-fn everything() -> Asked {
-    Asked { ai: None, since_ms: None, until_ms: None, by: Period::Month }
+fn everything() -> MetricsQuery {
+    MetricsQuery { ai: None, since_ms: None, until_ms: None, by: Period::Month }
 }
 
 fn ratio(numerator: u64, denominator: u64) -> Ratio {
@@ -47,7 +47,7 @@ fn ratio(numerator: u64, denominator: u64) -> Ratio {
 }
 
 /// Ada hands over twice, the second time anew; Bob and Eve take it up; Bob hands over, nobody takes that up.
-fn team() -> Vec<Facts> {
+fn team() -> Vec<SessionFacts> {
     let mut ada = facts(1, "ada", 0);
     ada.to_first_entry_ms = Some(4000);
     ada.handoffs = vec![given(10, 1, false, &["a"]), given(11, 2, true, &["a", "b", "c"])];
@@ -98,12 +98,13 @@ fn the_order_of_the_facts_does_not_count() {
 
 #[test]
 fn what_is_asked_for_is_counted_by_who_did_it_and_when() {
-    let ada = metrics(&team(), &Asked { ai: Some("ada".into()), ..everything() });
+    let ada = metrics(&team(), &MetricsQuery { ai: Some("ada".into()), ..everything() });
     assert_eq!((ada.overall.sessions, ada.overall.handoffs, ada.agents.len()), (1, 1, 1));
     assert_eq!((ada.overall.complete, ada.overall.accurate), (ratio(1, 2), ratio(0, 0)), "others accepted");
-    let later = metrics(&team(), &Asked { since_ms: Some(day(2)), until_ms: Some(day(5)), ..everything() });
+    let later = metrics(&team(), &MetricsQuery { since_ms: Some(day(2)), until_ms: Some(day(5)), ..everything() });
     assert_eq!((later.overall.sessions, later.overall.handoffs), (1, 1), "on both edges");
-    let later = metrics(&team(), &Asked { since_ms: Some(day(2) + 1), until_ms: Some(day(5) - 1), ..everything() });
+    let later =
+        metrics(&team(), &MetricsQuery { since_ms: Some(day(2) + 1), until_ms: Some(day(5) - 1), ..everything() });
     assert_eq!((later.overall.sessions, later.overall.handoffs), (0, 0));
     assert_eq!(later.overall.median_seconds(), None);
     assert_eq!(metrics(&[], &everything()).overall, Tally::default());
@@ -126,7 +127,7 @@ fn a_later_decision_on_another_handoff_of_the_session_reopens() {
     ada.handoffs = vec![given(10, 1, false, &[]), given(12, 2, true, &[])];
     let mut bob = facts(2, "bob", 3);
     bob.accepts = vec![taken(11, 10, Some(Verdict::Complete), 0, 0), taken(13, 12, Some(Verdict::Refine), 0, 0)];
-    let accurate = |all: &[Facts]| metrics(all, &everything()).overall.accurate;
+    let accurate = |all: &[SessionFacts]| metrics(all, &everything()).overall.accurate;
     assert_eq!(accurate(&[ada.clone(), bob.clone()]), ratio(0, 1));
     bob.accepts[1].decision = None;
     assert_eq!(accurate(&[ada.clone(), bob.clone()]), ratio(1, 1), "no decision reopens nothing");
@@ -140,17 +141,18 @@ fn a_later_decision_on_another_handoff_of_the_session_reopens() {
 fn duplicates_count_for_who_asked_again() {
     let inquiry = |n, kind, text: &str| Inquiry { id: id(n), kind, text: text.into() };
     let (mut ada, mut bob) = (facts(1, "ada", 0), facts(2, "bob", 3));
-    ada.inquiries = vec![inquiry(1, Kind::Unknown, "Which port?"), inquiry(2, Kind::DeadEnd, "mock the clock")];
+    ada.inquiries =
+        vec![inquiry(1, InquiryKind::Unknown, "Which port?"), inquiry(2, InquiryKind::DeadEnd, "mock the clock")];
     bob.inquiries = vec![
-        inquiry(3, Kind::Unknown, "which port"),
-        inquiry(4, Kind::Unknown, "mock the clock"),
-        inquiry(5, Kind::DeadEnd, "Mock the clock."),
+        inquiry(3, InquiryKind::Unknown, "which port"),
+        inquiry(4, InquiryKind::Unknown, "mock the clock"),
+        inquiry(5, InquiryKind::DeadEnd, "Mock the clock."),
     ];
     let found = metrics(&[bob, ada], &everything());
     assert_eq!((found.overall.duplicates, found.agents["bob"].duplicates), (2, 2));
-    let pairs: Vec<(Kind, &Id, &Id, &str)> =
+    let pairs: Vec<(InquiryKind, &Id, &Id, &str)> =
         found.duplicates.iter().map(|d| (d.kind, &d.earlier.id, &d.later.id, d.earlier.ai.as_str())).collect();
-    assert_eq!(pairs, [(Kind::DeadEnd, &id(2), &id(5), "ada"), (Kind::Unknown, &id(1), &id(3), "ada")]);
+    assert_eq!(pairs, [(InquiryKind::DeadEnd, &id(2), &id(5), "ada"), (InquiryKind::Unknown, &id(1), &id(3), "ada")]);
 }
 
 #[test]

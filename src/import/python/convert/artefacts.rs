@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::import::python::convert::family::Family;
 use crate::import::python::convert::read::{flag, moment, share, text, texts, words};
-use crate::import::python::convert::{Draft, Notes};
+use crate::import::python::convert::{RecordDraft, RefPayloads};
 use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Resolve, Source, Unknown};
 use empirica_notes::model::{Body, Id};
 
 /// The records of one of them; else why it is none.
-pub fn artefact(notes: &Notes<'_>) -> Result<Vec<Draft>, String> {
+pub fn artefact(notes: &RefPayloads<'_>) -> Result<Vec<RecordDraft>, String> {
     let (value, ms) = (&notes.entries[0].value, notes.entries[0].ms);
     let mut out = match notes.family.folder {
         "findings" => {
@@ -114,7 +114,7 @@ fn resolved_ms(value: &Value, newest: u64, ms: u64) -> u64 {
     said.map_or(newest, |moment| moment.ms).max(ms + 1)
 }
 
-fn finding(notes: &Notes<'_>, said: &str) -> Vec<Draft> {
+fn finding(notes: &RefPayloads<'_>, said: &str) -> Vec<RecordDraft> {
     let first = &notes.entries[0];
     let impact = share(first.value.get("impact"));
     let body = Finding { text: said.to_owned(), impact, memory: None, led_from: None };
@@ -131,7 +131,7 @@ fn finding(notes: &Notes<'_>, said: &str) -> Vec<Draft> {
     out
 }
 
-fn unknown(notes: &Notes<'_>, said: &str) -> Vec<Draft> {
+fn unknown(notes: &RefPayloads<'_>, said: &str) -> Vec<RecordDraft> {
     let first = &notes.entries[0];
     let body = Body::Unknown(Unknown { text: said.to_owned(), led_from: None });
     let mut out = vec![notes.draft(0, first.ms, "unknown", body)];
@@ -144,13 +144,13 @@ fn unknown(notes: &Notes<'_>, said: &str) -> Vec<Draft> {
     out
 }
 
-fn resolve(notes: &Notes<'_>, at: usize, ms: u64, of: &Id, text: String) -> Draft {
+fn resolve(notes: &RefPayloads<'_>, at: usize, ms: u64, of: &Id, text: String) -> RecordDraft {
     let body = Body::Resolve(Resolve { of: of.clone(), text, concerns: Vec::new() });
     notes.draft(at, ms, "resolve", body)
 }
 
 /// A doubt; when it was looked into, what came of it, and a finding when it holds.
-fn assumption(notes: &Notes<'_>, said: &str) -> Vec<Draft> {
+fn assumption(notes: &RefPayloads<'_>, said: &str) -> Vec<RecordDraft> {
     let first = &notes.entries[0];
     let body = Body::Unknown(Unknown { text: format!("Assumption (unverified): {said}"), led_from: None });
     let mut out = vec![notes.draft(0, first.ms, "assumption", body)];

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::import::python::convert::other::{done, gist};
 use crate::import::python::convert::read;
 use crate::import::python::convert::read::{share, text, texts, words};
-use crate::import::python::convert::{Draft, Notes};
+use crate::import::python::convert::{RecordDraft, RefPayloads};
 use empirica_notes::model::{Assessment, Body, Checkpoint, Phase, Trigger, Vector, Vectors};
 
 /// The key under which vectors that are none of ours are told.
@@ -18,7 +18,7 @@ const ODD_TAG: &str = "odd-vectors";
 const NESTED_TAG: &str = "nested-vectors";
 
 /// One record for each entry.
-pub fn points(notes: &Notes<'_>) -> Vec<Draft> {
+pub fn points(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
     let mut out = Vec::new();
     for (at, entry) in notes.entries.iter().enumerate() {
         let said = |key| entry.value.get(key).and_then(words);
@@ -32,7 +32,7 @@ pub fn points(notes: &Notes<'_>) -> Vec<Draft> {
 }
 
 /// A text of blocks `TYPE: {json}`: a record for each. A text without any is told as it is.
-pub fn cascade(notes: &Notes<'_>) -> Vec<Draft> {
+pub fn cascade(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
     let mut out = Vec::new();
     for (at, entry) in notes.entries.iter().enumerate() {
         let text = entry.value.as_str().unwrap_or_default();
@@ -68,13 +68,13 @@ fn block(text: &str) -> Option<(&str, Value)> {
 
 /// What the vectors of a payload come to.
 #[derive(Default)]
-struct Taken {
+struct ReadVectors {
     known: Vectors,
     odd: Vec<String>,
     nested: bool,
 }
 
-fn take(value: &Value, depth: u8, out: &mut Taken) {
+fn take(value: &Value, depth: u8, out: &mut ReadVectors) {
     let Value::Object(map) = value else { return };
     if let Some(inner @ Value::Object(_)) = map.get("vectors").filter(|_| depth < 4) {
         out.nested = true;
@@ -104,7 +104,7 @@ fn phase_of(name: &str) -> Option<Phase> {
 fn point(value: &Value, name: Option<&str>, round: Option<&str>) -> Body {
     let told = |key: &&str| value.get(key).and_then(Value::as_object).is_some_and(|map| !map.is_empty());
     let meta = ["meta", "metadata"].iter().find(|key| told(key)).map_or(&Value::Null, |key| &value[*key]);
-    let mut taken = Taken::default();
+    let mut taken = ReadVectors::default();
     take(value.get("vectors").unwrap_or(&Value::Null), 0, &mut taken);
     let (mut tags, mut kept) = (Vec::new(), BTreeMap::new());
     let phase = name.and_then(phase_of);

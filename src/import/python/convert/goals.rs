@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use crate::import::python::convert::artefacts::lacks;
 use crate::import::python::convert::read::{flag, moment, text, texts, words};
-use crate::import::python::convert::{Draft, Goals, Notes, other};
+use crate::import::python::convert::{KnownGoals, RecordDraft, RefPayloads, other};
 use empirica_notes::model::Body;
 use empirica_notes::model::goal::{Goal, GoalDone, GoalDrop, Priority, Subtask};
 
 /// A goal, from the oldest entry; the newest says whether it is done or was put away.
-pub fn goal(notes: &Notes<'_>, goals: &mut Goals) -> Result<Vec<Draft>, String> {
+pub fn goal(notes: &RefPayloads<'_>, goals: &mut KnownGoals) -> Result<Vec<RecordDraft>, String> {
     let first = &notes.entries[0];
     let data = first.value.get("goal_data").unwrap_or(&first.value);
     let objective = text(data, "objective").ok_or_else(|| lacks("objective"))?;
@@ -50,9 +50,9 @@ fn criterion(value: &Value) -> Option<String> {
 }
 
 /// The steps of a goal, one an entry. The steps of a goal that is not here are told as what was done.
-pub fn tasks(notes: &Notes<'_>, goals: &Goals) -> Result<Vec<Draft>, String> {
+pub fn tasks(notes: &RefPayloads<'_>, goals: &KnownGoals) -> Result<Vec<RecordDraft>, String> {
     let goal = goals.get(notes.family.id);
-    let mut out: Vec<Draft> = Vec::new();
+    let mut out: Vec<RecordDraft> = Vec::new();
     for (at, entry) in notes.entries.iter().enumerate() {
         let value = &entry.value;
         let said = text(value, "description").ok_or_else(|| lacks("description"))?.to_owned();

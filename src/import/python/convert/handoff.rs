@@ -4,17 +4,17 @@ use serde_json::Value;
 
 use crate::fold::assessment::trajectory::{OVERALL, word};
 use crate::import::python::convert::read::{at, flag, text, texts};
-use crate::import::python::convert::{Draft, Entry, Notes};
+use crate::import::python::convert::{ParsedPayload, RecordDraft, RefPayloads};
 use empirica_notes::model::handoff::{Calibration, Gap, Handoff, Item, ToolUse, Trajectory};
 use empirica_notes::model::{Body, Vector};
 
 /// One report for each entry.
-pub fn handoffs(notes: &Notes<'_>) -> Vec<Draft> {
+pub fn handoffs(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
     let each = notes.entries.iter().enumerate();
     each.map(|(at, entry)| notes.draft(at, entry.ms, "handoff", Body::Handoff(Box::new(report(entry))))).collect()
 }
 
-fn report(entry: &Entry<'_>) -> Handoff {
+fn report(entry: &ParsedPayload<'_>) -> Handoff {
     let value = &entry.value;
     let seconds = value.get("dur").and_then(Value::as_f64).filter(|dur| (0.0..1e9).contains(dur)).unwrap_or(0.0) as u64;
     let items = |key| texts(value.get(key)).into_iter().map(|text| Item { id: None, text }).collect();

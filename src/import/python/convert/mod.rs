@@ -22,7 +22,7 @@ pub use crate::import::python::convert::sessions::{PLACE, UNKNOWN};
 use crate::import::python::convert::family::{Family, family};
 use crate::import::python::convert::sessions::Sessions;
 use empirica_notes::model::record::VERSION;
-use empirica_notes::model::{Body, Head, Id, SessionId};
+use empirica_notes::model::{Body, Envelope, Id, SessionId};
 
 /// The word for the tool in the key `foreign`.
 pub const TOOL: &str = "empirica-python";
@@ -43,8 +43,8 @@ pub struct Original {
 /// A record made of an original.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
-pub struct Line {
-    pub head: Head,
+pub struct ConvertedLine {
+    pub head: Envelope,
     pub body: Body,
     /// Where it comes from, and what was said there: the key `foreign`.
     pub foreign: Value,
@@ -52,7 +52,7 @@ pub struct Line {
 
 /// Something that was not understood, and why.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Refused {
+pub struct Unreadable {
     /// The full name of the ref.
     pub name: String,
     /// Why, in a sentence without its content.
@@ -63,9 +63,9 @@ pub struct Refused {
 #[derive(Debug, Default)]
 pub struct Converted {
     /// The records.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ConvertedLine>,
     /// What was not understood.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<Unreadable>,
     /// How many originals were understood, by the folder of their refs.
     pub from: BTreeMap<String, usize>,
     /// How many sessions they tell of.
@@ -73,7 +73,7 @@ pub struct Converted {
 }
 
 /// One payload, read.
-struct Entry<'o> {
+struct ParsedPayload<'o> {
     original: &'o Original,
     /// What it says; a string when it is no JSON.
     value: Value,
@@ -88,14 +88,14 @@ struct Entry<'o> {
 }
 
 /// The payloads of one ref, oldest first; at least one.
-struct Notes<'o> {
+struct RefPayloads<'o> {
     name: &'o str,
     family: Family<'o>,
-    entries: Vec<Entry<'o>>,
+    entries: Vec<ParsedPayload<'o>>,
 }
 
 /// A record to be made of one of the entries of a ref.
-struct Draft {
+struct RecordDraft {
     id: Id,
     ms: u64,
     entry: usize,
@@ -104,24 +104,24 @@ struct Draft {
     session: Option<String>,
 }
 
-impl Notes<'_> {
+impl RefPayloads<'_> {
     /// A draft; `role` tells it from the others of the same entry. Of what is one thing, however often it is written again, it does
     /// not matter in which entry it stands: whoever imports it later makes the same.
-    fn draft(&self, entry: usize, ms: u64, role: &str, body: Body) -> Draft {
+    fn draft(&self, entry: usize, ms: u64, role: &str, body: Body) -> RecordDraft {
         let commit = self.entries[entry].original.commit.as_str();
         let of_entry = if self.family.is_one_thing() { "" } else { commit };
-        Draft { id: derive::id(ms, &[self.name, role, of_entry]), ms, entry, body, session: None }
+        RecordDraft { id: derive::id(ms, &[self.name, role, of_entry]), ms, entry, body, session: None }
     }
 
     /// The newest entry, with its place.
-    fn newest(&self) -> (usize, &Entry<'_>) {
+    fn newest(&self) -> (usize, &ParsedPayload<'_>) {
         let at = self.entries.len() - 1;
         (at, &self.entries[at])
     }
 }
 
 /// Goals by the id the tool has for them: their record, its time, and their session.
-type Goals = HashMap<String, (Id, u64, Option<String>)>;
+type KnownGoals = HashMap<String, (Id, u64, Option<String>)>;
 
 /// Makes records of originals, in whatever order they come.
 pub fn convert(originals: &[Original]) -> Converted {
@@ -129,13 +129,13 @@ pub fn convert(originals: &[Original]) -> Converted {
     for original in originals {
         by_ref.entry(&original.name).or_default().push(original);
     }
-    let (mut out, mut made, mut goals) = (Converted::default(), Vec::new(), Goals::new());
+    let (mut out, mut made, mut goals) = (Converted::default(), Vec::new(), KnownGoals::new());
     // goals come before tasks, by their names
     for (name, originals) in by_ref {
         let found = match family(name) {
             Ok(found) => found,
             Err(reason) => {
-                out.refused.push(Refused { name: name.to_owned(), reason });
+                out.refused.push(Unreadable { name: name.to_owned(), reason });
                 continue;
             }
         };
@@ -149,23 +149,23 @@ pub fn convert(originals: &[Original]) -> Converted {
                 Ok(entry) => entries.push(entry),
                 Err(reason) => {
                     let reason = format!("{reason} (the note of {})", original.commit.get(..8).unwrap_or_default());
-                    out.refused.push(Refused { name: name.to_owned(), reason });
+                    out.refused.push(Unreadable { name: name.to_owned(), reason });
                 }
             }
         }
         // of one time, what is settled comes after what is not
-        let order = |entry: &Entry<'_>| (entry.newest, artefacts::is_settled(&entry.value), entry.ms);
+        let order = |entry: &ParsedPayload<'_>| (entry.newest, artefacts::is_settled(&entry.value), entry.ms);
         entries.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.original.commit.cmp(&b.original.commit)));
         if entries.is_empty() {
             continue;
         }
-        let notes = Notes { name, family: found, entries };
+        let notes = RefPayloads { name, family: found, entries };
         match drafts(&notes, &mut goals) {
             Ok(drafts) => {
                 *out.from.entry(notes.family.folder.to_owned()).or_default() += notes.entries.len();
                 made.push((notes, drafts));
             }
-            Err(reason) => out.refused.push(Refused { name: name.to_owned(), reason }),
+            Err(reason) => out.refused.push(Unreadable { name: name.to_owned(), reason }),
         }
     }
     let mut sessions = Sessions::default();
@@ -190,7 +190,7 @@ pub fn convert(originals: &[Original]) -> Converted {
 const AHEAD_MS: u64 = 366 * 24 * 60 * 60 * 1000;
 
 /// Reads one payload.
-fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<Entry<'o>, String> {
+fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<ParsedPayload<'o>, String> {
     let text = std::str::from_utf8(&original.content).map_err(|_| "it is not UTF-8".to_owned())?;
     let text = text.trim_end_matches('\n');
     let value = match family.is_text() {
@@ -215,7 +215,7 @@ fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<Entry<'o>, S
         (None, Some(newest)) => (newest, None),
         (None, None) => (tip, Some("missing")),
     };
-    Ok(Entry { original, value, kept, ms, newest: newest.unwrap_or(ms), clock })
+    Ok(ParsedPayload { original, value, kept, ms, newest: newest.unwrap_or(ms), clock })
 }
 
 /// The times at which a payload says that something became of what it is about.
@@ -230,7 +230,7 @@ fn times(value: &Value) -> Vec<u64> {
 }
 
 /// The records of one ref. Each entry is kept in one of them at least.
-fn drafts(notes: &Notes<'_>, goals: &mut Goals) -> Result<Vec<Draft>, String> {
+fn drafts(notes: &RefPayloads<'_>, goals: &mut KnownGoals) -> Result<Vec<RecordDraft>, String> {
     let mut out = match notes.family.folder {
         "session" | "checkpoints" => assess::points(notes),
         "cascades" => assess::cascade(notes),
@@ -250,7 +250,7 @@ fn drafts(notes: &Notes<'_>, goals: &mut Goals) -> Result<Vec<Draft>, String> {
         if out.iter().all(|draft| draft.entry != at) {
             let ms = if entry.clock == Some("missing") { begun.unwrap_or(entry.newest) } else { entry.newest };
             let (id, body) = again(notes.name, ms, &entry.kept);
-            out.push(Draft { id, ms, entry: at, body, session: None });
+            out.push(RecordDraft { id, ms, entry: at, body, session: None });
         }
     }
     Ok(out)
@@ -265,14 +265,14 @@ fn again(name: &str, ms: u64, kept: &Value) -> (Id, Body) {
 
 /// The record that keeps the payload of `line`, a record that is here with another payload already; `None` when it has
 /// none.
-pub fn kept_again(line: &Line) -> Option<Line> {
+pub fn kept_again(line: &ConvertedLine) -> Option<ConvertedLine> {
     let name = line.foreign.get("ref")?.as_str()?;
     let (id, body) = again(name, line.head.id.ms(), line.foreign.get("original")?);
-    Some(Line { head: Head { id, ..line.head.clone() }, body, foreign: line.foreign.clone() })
+    Some(ConvertedLine { head: Envelope { id, ..line.head.clone() }, body, foreign: line.foreign.clone() })
 }
 
 /// The record of a draft. The first of an entry holds all of it.
-fn line(notes: &Notes<'_>, draft: Draft, first: bool, sessions: &Sessions) -> Line {
+fn line(notes: &RefPayloads<'_>, draft: RecordDraft, first: bool, sessions: &Sessions) -> ConvertedLine {
     let entry = &notes.entries[draft.entry];
     let mut foreign = Map::new();
     foreign.insert("tool".to_owned(), json!(TOOL));
@@ -287,13 +287,13 @@ fn line(notes: &Notes<'_>, draft: Draft, first: bool, sessions: &Sessions) -> Li
     let session = sessions::of(notes, &draft);
     let ai = sessions::ai(&entry.value).map(str::to_owned);
     let ai = ai.or_else(|| sessions.ai(session.as_ref()?)).unwrap_or_else(|| sessions::UNKNOWN.to_owned());
-    Line {
+    ConvertedLine {
         head: head(draft.id, draft.ms, session, ai, &entry.original.commit),
         body: draft.body,
         foreign: Value::Object(foreign),
     }
 }
 
-fn head(id: Id, ms: u64, session: Option<SessionId>, ai: String, commit: &str) -> Head {
-    Head { v: VERSION, id, session, ai, at: at(ms), commit: Some(commit.to_owned()), tree: None }
+fn head(id: Id, ms: u64, session: Option<SessionId>, ai: String, commit: &str) -> Envelope {
+    Envelope { v: VERSION, id, session, ai, at: at(ms), commit: Some(commit.to_owned()), tree: None }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::import::python::convert::artefacts::lacks;
 use crate::import::python::convert::read::{text, words};
-use crate::import::python::convert::{Draft, Notes};
+use crate::import::python::convert::{RecordDraft, RefPayloads};
 use empirica_notes::model::Body;
 use empirica_notes::model::journal::Activity;
 
@@ -39,7 +39,7 @@ pub fn done(category: &str, text: String) -> Body {
 }
 
 /// Messages from one agent to another.
-pub fn messages(notes: &Notes<'_>) -> Result<Vec<Draft>, String> {
+pub fn messages(notes: &RefPayloads<'_>) -> Result<Vec<RecordDraft>, String> {
     let mut out = Vec::new();
     for (at, entry) in notes.entries.iter().enumerate() {
         let value = &entry.value;
@@ -55,7 +55,7 @@ pub fn messages(notes: &Notes<'_>) -> Result<Vec<Draft>, String> {
 }
 
 /// Signatures of checkpoints. What they sign is a commit of the other tool's notes, so nothing here is vouched for.
-pub fn signatures(notes: &Notes<'_>) -> Vec<Draft> {
+pub fn signatures(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
     let (phase, round) = notes.family.phase.unwrap_or_default();
     let each = notes.entries.iter().enumerate();
     let said = format!("Signed the checkpoint {phase}/{round}");
@@ -63,7 +63,7 @@ pub fn signatures(notes: &Notes<'_>) -> Vec<Draft> {
 }
 
 /// What was deleted there is not said anew here.
-pub fn archived(notes: &Notes<'_>) -> Vec<Draft> {
+pub fn archived(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
     let each = notes.entries.iter().enumerate();
     let said = |value| format!("Deleted from {}: {}", notes.family.id, gist(value));
     each.map(|(at, entry)| notes.draft(at, entry.ms, "archived", done("edit", said(&entry.value)))).collect()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::import::python::convert::{Draft, Line, Notes, TOOL, derive, head, read};
+use crate::import::python::convert::{ConvertedLine, RecordDraft, RefPayloads, TOOL, derive, head, read};
 use empirica_notes::model::session::{SessionEnd, SessionStart};
 use empirica_notes::model::{Body, SessionId};
 
@@ -16,7 +16,7 @@ pub const UNKNOWN: &str = "(unknown)";
 pub const PLACE: &str = "imported";
 
 /// What is known of one session.
-struct Gathered {
+struct SessionParts {
     external: Option<String>,
     /// Who, by how good a witness says so, and since when.
     ai: Option<(u8, u64, String)>,
@@ -26,7 +26,7 @@ struct Gathered {
 
 /// The sessions that originals tell of.
 #[derive(Default)]
-pub struct Sessions(BTreeMap<SessionId, Gathered>);
+pub struct Sessions(BTreeMap<SessionId, SessionParts>);
 
 /// Who says it, when that is said.
 pub fn ai(value: &Value) -> Option<&str> {
@@ -35,14 +35,14 @@ pub fn ai(value: &Value) -> Option<&str> {
 }
 
 /// How the tool calls the session of a draft.
-fn called<'d>(notes: &'d Notes<'_>, draft: &'d Draft) -> Option<&'d str> {
+fn called<'d>(notes: &'d RefPayloads<'_>, draft: &'d RecordDraft) -> Option<&'d str> {
     let value = &notes.entries[draft.entry].value;
     let said = || read::text(value, "session_id").or_else(|| read::text(value.get("from")?, "session_id"));
     draft.session.as_deref().or(notes.family.session).or_else(said)
 }
 
 /// The session of a draft. What names none belongs to one that holds all such things of that agent; a message to none.
-pub fn of(notes: &Notes<'_>, draft: &Draft) -> Option<SessionId> {
+pub fn of(notes: &RefPayloads<'_>, draft: &RecordDraft) -> Option<SessionId> {
     match called(notes, draft) {
         Some(name) => Some(derive::session(name)),
         None if notes.family.folder == "messages" => None,
@@ -57,12 +57,12 @@ impl Sessions {
     }
 
     /// Takes in what a draft tells of its session.
-    pub fn see(&mut self, notes: &Notes<'_>, draft: &Draft) {
+    pub fn see(&mut self, notes: &RefPayloads<'_>, draft: &RecordDraft) {
         let Some(id) = of(notes, draft) else { return };
         let entry = &notes.entries[draft.entry];
         let moment = (draft.ms, entry.original.commit.clone());
         let external = called(notes, draft).filter(|name| id.as_str() != name.to_ascii_lowercase());
-        let known = self.0.entry(id).or_insert_with(|| Gathered {
+        let known = self.0.entry(id).or_insert_with(|| SessionParts {
             external: external.map(str::to_owned),
             ai: None,
             first: moment.clone(),
@@ -89,7 +89,7 @@ impl Sessions {
     }
 
     /// Their beginnings and ends.
-    pub fn lines(&self) -> Vec<Line> {
+    pub fn lines(&self) -> Vec<ConvertedLine> {
         let mut out = Vec::new();
         for (id, known) in &self.0 {
             let ai = known.ai.as_ref().map_or(UNKNOWN, |ai| &ai.2);
@@ -106,7 +106,11 @@ impl Sessions {
             for (role, (ms, commit), body) in [("start", &known.first, start), ("end", &known.last, end)] {
                 let made = derive::id(*ms, &["session", id.as_str(), role]);
                 let foreign = json!({"tool": TOOL, "session": known.external.as_deref().unwrap_or(id.as_str())});
-                out.push(Line { head: head(made, *ms, Some(id.clone()), ai.to_owned(), commit), body, foreign });
+                out.push(ConvertedLine {
+                    head: head(made, *ms, Some(id.clone()), ai.to_owned(), commit),
+                    body,
+                    foreign,
+                });
             }
         }
         out

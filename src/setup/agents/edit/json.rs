@@ -4,7 +4,7 @@ use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRoo
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
 
-use crate::setup::agents::edit::{Fault, Spot};
+use crate::setup::agents::edit::{EditError, EntryPath};
 
 /// What agents accept beyond JSON: comments and trailing commas.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -22,19 +22,19 @@ const OPTIONS: ParseOptions = ParseOptions {
 
 const MARK: char = '\u{feff}';
 
-fn fault(error: &jsonc_parser::errors::ParseError) -> Fault {
-    Fault::Syntax { line: error.line_display(), what: error.kind().to_string() }
+fn fault(error: &jsonc_parser::errors::ParseError) -> EditError {
+    EditError::Syntax { line: error.line_display(), what: error.kind().to_string() }
 }
 
 /// The value of a text; a text without one is an empty object.
-pub fn read(text: &str) -> Result<Value, Fault> {
+pub fn read(text: &str) -> Result<Value, EditError> {
     let value: Option<Value> =
         parse_to_serde_value(text.trim_start_matches(MARK), &OPTIONS).map_err(|error| fault(&error))?;
     Ok(value.unwrap_or_else(|| Value::Object(Map::new())))
 }
 
 /// The byte order mark of a text, and the document behind it.
-fn parsed(text: &str) -> Result<(&str, CstRootNode), Fault> {
+fn parsed(text: &str) -> Result<(&str, CstRootNode), EditError> {
     let (mark, text) = text.split_at(text.len() - text.trim_start_matches(MARK).len());
     Ok((mark, CstRootNode::parse(text, &OPTIONS).map_err(|error| fault(&error))?))
 }
@@ -59,9 +59,9 @@ fn input(value: &Value) -> CstInputValue {
 
 /// The text with a value added, and with the objects and lists around it that are missing; and the number of those. An object or
 /// list on one line that it goes into is spread over several.
-pub fn put(text: &str, spot: &Spot, value: &Value) -> Result<(String, usize), Fault> {
+pub fn put(text: &str, spot: &EntryPath, value: &Value) -> Result<(String, usize), EditError> {
     let (mark, root) = parsed(text)?;
-    let shape = |depth: usize, wanted| Fault::Shape { at: spot.path[..depth].join("."), wanted };
+    let shape = |depth: usize, wanted| EditError::Shape { at: spot.path[..depth].join("."), wanted };
     // the value with everything around it from a depth on
     let nested = |depth: usize| {
         let inner = input(value);
@@ -95,7 +95,7 @@ pub fn put(text: &str, spot: &Spot, value: &Value) -> Result<(String, usize), Fa
 
 /// Removes from a text, which has the value `now`, the one child that `wanted` lacks. `None` if they differ in more than that, or if
 /// a comment outside the child would go with it.
-pub fn take(text: &str, now: &Value, wanted: &Value) -> Result<Option<String>, Fault> {
+pub fn take(text: &str, now: &Value, wanted: &Value) -> Result<Option<String>, EditError> {
     let (mark, root) = parsed(text)?;
     let Some(child) = root.value().and_then(|node| differing(node, now, wanted)) else { return Ok(None) };
     let comments = |node: &CstNode| count_comments(&node.children());

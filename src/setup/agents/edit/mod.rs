@@ -13,7 +13,7 @@ pub const MARK: &str = "git-empirica hook agent ";
 
 /// Why a text cannot be edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum EditError {
     /// It is not what it should be: what, and in which line, counted from 1.
     Syntax {
         /// The line; 0 when it is not known.
@@ -32,31 +32,31 @@ pub enum Fault {
 
 /// Where an entry is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spot {
+pub struct EntryPath {
     /// The keys that lead there. Of a list, those that lead to the list.
     pub path: Vec<String>,
     /// Whether it is one of a list.
     pub list: bool,
 }
 
-impl Spot {
+impl EntryPath {
     /// The value of a key.
     pub fn key(path: &[&str]) -> Self {
-        Spot { path: path.iter().map(|key| (*key).to_owned()).collect(), list: false }
+        EntryPath { path: path.iter().map(|key| (*key).to_owned()).collect(), list: false }
     }
 
     /// One of a list.
     pub fn list(path: &[&str]) -> Self {
-        Spot { list: true, ..Spot::key(path) }
+        EntryPath { list: true, ..EntryPath::key(path) }
     }
 }
 
 /// An entry that was put in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct AddedEntry {
     /// Where it is.
     #[serde(flatten)]
-    pub spot: Spot,
+    pub spot: EntryPath,
     /// How many of the objects and lists around it were made for it, the innermost first.
     #[serde(default)]
     pub made: usize,
@@ -71,47 +71,48 @@ pub struct Entry {
 
 /// A form of configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum FileFormat {
     /// JSON, with comments and trailing commas.
     Json,
     /// TOML.
     Toml,
 }
 
-impl Form {
+impl FileFormat {
     /// The form of a file, by its name.
     pub fn of(name: &str) -> Self {
-        if name.ends_with(".toml") { Form::Toml } else { Form::Json }
+        if name.ends_with(".toml") { FileFormat::Toml } else { FileFormat::Json }
     }
 
     /// What a text says; an empty one is an empty object.
-    pub fn read(self, text: &str) -> Result<Value, Fault> {
+    pub fn read(self, text: &str) -> Result<Value, EditError> {
         match self {
-            Form::Json => json::read(text),
-            Form::Toml => toml::read(text),
+            FileFormat::Json => json::read(text),
+            FileFormat::Toml => toml::read(text),
         }
     }
 
     /// Puts a value in; what is there in its place already is a fault. Returns the text and what was done.
-    pub fn put(self, text: &str, spot: &Spot, value: &Value) -> Result<(String, Entry), Fault> {
+    pub fn put(self, text: &str, spot: &EntryPath, value: &Value) -> Result<(String, AddedEntry), EditError> {
         let (out, made) = match self {
-            Form::Json => json::put(text, spot, value)?,
-            Form::Toml => toml::put(text, spot, value)?,
+            FileFormat::Json => json::put(text, spot, value)?,
+            FileFormat::Toml => toml::put(text, spot, value)?,
         };
         let (was, now) = difference(text, &out);
         let (was, now) = (was.to_owned(), now.to_owned());
-        Ok((out, Entry { spot: spot.clone(), made, was, now, reworded: false }))
+        Ok((out, AddedEntry { spot: spot.clone(), made, was, now, reworded: false }))
     }
 
     /// Takes an entry out; `None` when nothing of ours is there any more. What can be put back to the byte is, and whatever is
     /// done, everything else still says what it said. An entry that was edited so that this cannot be is a fault.
-    pub fn take(self, text: &str, entry: &Entry) -> Result<Option<String>, Fault> {
+    pub fn take(self, text: &str, entry: &AddedEntry) -> Result<Option<String>, EditError> {
         let now = self.read(text)?;
         if entry.reworded {
             return Ok(text.contains(&entry.now).then(|| text.replace(&entry.now, &entry.was)));
         }
         let wanted = without(&now, entry);
-        let edited = || Fault::Syntax { line: 0, what: format!("{} was edited by hand", entry.spot.path.join(".")) };
+        let edited =
+            || EditError::Syntax { line: 0, what: format!("{} was edited by hand", entry.spot.path.join(".")) };
         if wanted == now {
             return if is_edited(&now, entry) { Err(edited()) } else { Ok(None) };
         }
@@ -120,8 +121,8 @@ impl Form {
             return Ok(Some(text));
         }
         let taken = match self {
-            Form::Json => json::take(text, &now, &wanted)?,
-            Form::Toml => None,
+            FileFormat::Json => json::take(text, &now, &wanted)?,
+            FileFormat::Toml => None,
         };
         taken.filter(fits).map(Some).ok_or_else(edited)
     }
@@ -137,13 +138,13 @@ fn difference<'t>(was: &'t str, now: &'t str) -> (&'t str, &'t str) {
 }
 
 /// Replaces a command line of ours by another one, wherever it stands. `None` when it stands nowhere.
-pub fn reword(text: &str, spot: &Spot, was: &str, now: &str) -> Option<(String, Entry)> {
+pub fn reword(text: &str, spot: &EntryPath, was: &str, now: &str) -> Option<(String, AddedEntry)> {
     let quoted = |text: &str| Value::from(text).to_string();
     replaced(text, spot, quoted(was), quoted(now))
 }
 
 /// Has a server of ours list all tools, where it lists those of a day's work. `None` where that is not written as we write it.
-pub fn list_all_tools(text: &str, spot: &Spot) -> Option<(String, Entry)> {
+pub fn list_all_tools(text: &str, spot: &EntryPath) -> Option<(String, AddedEntry)> {
     const OPTION: &str = "\"--tools\",";
     let at = text.find(OPTION)?;
     let rest = &text[at + OPTION.len()..];
@@ -153,13 +154,13 @@ pub fn list_all_tools(text: &str, spot: &Spot) -> Option<(String, Entry)> {
     replaced(text, spot, format!("{between}\"core\""), format!("{between}\"all\""))
 }
 
-fn replaced(text: &str, spot: &Spot, was: String, now: String) -> Option<(String, Entry)> {
-    let entry = Entry { spot: spot.clone(), made: 0, was: was.clone(), now: now.clone(), reworded: true };
+fn replaced(text: &str, spot: &EntryPath, was: String, now: String) -> Option<(String, AddedEntry)> {
+    let entry = AddedEntry { spot: spot.clone(), made: 0, was: was.clone(), now: now.clone(), reworded: true };
     text.contains(&was).then(|| (text.replace(&was, &now), entry))
 }
 
 /// The text with what was put there as it was before, when it stands there once and as it was put.
-fn undone(text: &str, entry: &Entry) -> Option<String> {
+fn undone(text: &str, entry: &AddedEntry) -> Option<String> {
     let lf = |text: &str| text.replace("\r\n", "\n");
     let crlf = |text: &str| lf(text).replace('\n', "\r\n");
     let pairs = [
@@ -205,7 +206,7 @@ fn is_our_server(value: &Value) -> bool {
 }
 
 /// Whether something is in an entry's place that is ours no longer, or not as it was put.
-fn is_edited(document: &Value, entry: &Entry) -> bool {
+fn is_edited(document: &Value, entry: &AddedEntry) -> bool {
     let mut document = document.clone();
     let path: Vec<&str> = entry.spot.path.iter().map(String::as_str).collect();
     match at(&mut document, &path) {
@@ -216,7 +217,7 @@ fn is_edited(document: &Value, entry: &Entry) -> bool {
 }
 
 /// A document without an entry, and without what was made around it and is empty now.
-fn without(document: &Value, entry: &Entry) -> Value {
+fn without(document: &Value, entry: &AddedEntry) -> Value {
     let mut out = document.clone();
     let path: Vec<&str> = entry.spot.path.iter().map(String::as_str).collect();
     if entry.spot.list {

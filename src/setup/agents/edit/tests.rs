@@ -9,15 +9,15 @@ fn hook(event: &str) -> Value {
     json!({"hooks": [{"type": "command", "command": format!("{MARK}x {event} || true"), "timeout": 5}]})
 }
 
-fn put(text: &str, spot: &Spot, value: &Value) -> String {
-    let (out, entry) = Form::Json.put(text, spot, value).unwrap();
-    assert_eq!(Form::Json.take(&out, &entry).unwrap().as_deref(), Some(text), "{out}");
+fn put(text: &str, spot: &EntryPath, value: &Value) -> String {
+    let (out, entry) = FileFormat::Json.put(text, spot, value).unwrap();
+    assert_eq!(FileFormat::Json.take(&out, &entry).unwrap().as_deref(), Some(text), "{out}");
     out
 }
 
 #[test]
 fn an_entry_takes_the_form_of_what_is_around_it() {
-    let spot = Spot::key(&["mcpServers", "empirica"]);
+    let spot = EntryPath::key(&["mcpServers", "empirica"]);
     let value = json!({"command": "git-empirica"});
     let cases = [
         ("", "{\n  \"mcpServers\": {\n    \"empirica\": {\n      \"command\": \"git-empirica\"\n    }\n  }\n}\n"),
@@ -47,7 +47,7 @@ fn an_entry_takes_the_form_of_what_is_around_it() {
     for (text, wanted) in cases {
         assert_eq!(put(text, &spot, &value), wanted);
     }
-    let list = Spot::list(&["hooks", "Stop"]);
+    let list = EntryPath::list(&["hooks", "Stop"]);
     assert_eq!(
         put("{\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": []}]\n  }\n}\n", &list, &json!("git-empirica")),
         "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": []},\n      \"git-empirica\"\n    ]\n  }\n}\n"
@@ -56,83 +56,85 @@ fn an_entry_takes_the_form_of_what_is_around_it() {
 
 #[test]
 fn an_entry_that_is_not_ours_is_not_taken() {
-    let (text, entry) = Form::Json.put("{}", &Spot::list(&["a"]), &json!("theirs")).unwrap();
-    assert_eq!(Form::Json.take(&text, &entry).unwrap(), None);
+    let (text, entry) = FileFormat::Json.put("{}", &EntryPath::list(&["a"]), &json!("theirs")).unwrap();
+    assert_eq!(FileFormat::Json.take(&text, &entry).unwrap(), None);
 }
 
 #[test]
 fn a_version_stays_for_as_long_as_there_are_hooks() {
-    let (first, version) = Form::Json.put("{\"a\": 1}", &Spot::key(&["version"]), &json!(1)).unwrap();
-    let (text, _) = Form::Json.put(&first, &Spot::list(&["hooks", "stop"]), &json!({"command": "theirs"})).unwrap();
-    assert_eq!(Form::Json.take(&text, &version).unwrap(), None);
-    assert_eq!(Form::Json.take(&first, &version).unwrap().unwrap(), "{\"a\": 1}");
+    let (first, version) = FileFormat::Json.put("{\"a\": 1}", &EntryPath::key(&["version"]), &json!(1)).unwrap();
+    let (text, _) =
+        FileFormat::Json.put(&first, &EntryPath::list(&["hooks", "stop"]), &json!({"command": "theirs"})).unwrap();
+    assert_eq!(FileFormat::Json.take(&text, &version).unwrap(), None);
+    assert_eq!(FileFormat::Json.take(&first, &version).unwrap().unwrap(), "{\"a\": 1}");
 }
 
 #[test]
 fn what_stands_in_the_way_is_named() {
-    let list = Spot::list(&["hooks", "Stop"]);
-    let fault = |text: &str| Form::Json.put(text, &list, &json!(1)).unwrap_err();
-    assert_eq!(fault("[]"), Fault::Shape { at: String::new(), wanted: "an object" });
-    assert_eq!(fault("{\"hooks\": []}"), Fault::Shape { at: "hooks".into(), wanted: "an object" });
-    assert_eq!(fault("{\"hooks\": {\"Stop\": {}}}"), Fault::Shape { at: "hooks.Stop".into(), wanted: "a list" });
+    let list = EntryPath::list(&["hooks", "Stop"]);
+    let fault = |text: &str| FileFormat::Json.put(text, &list, &json!(1)).unwrap_err();
+    assert_eq!(fault("[]"), EditError::Shape { at: String::new(), wanted: "an object" });
+    assert_eq!(fault("{\"hooks\": []}"), EditError::Shape { at: "hooks".into(), wanted: "an object" });
+    assert_eq!(fault("{\"hooks\": {\"Stop\": {}}}"), EditError::Shape { at: "hooks.Stop".into(), wanted: "a list" });
     for text in ["{\n\"a\": }", "{\n'a': 1}", "{\n\"a\": 1 \"b\": 2}", "{\n"] {
-        let Fault::Syntax { line, .. } = fault(text) else { panic!("{text}") };
+        let EditError::Syntax { line, .. } = fault(text) else { panic!("{text}") };
         assert!(line >= 1, "{text}");
     }
 }
 
 #[test]
 fn what_others_put_beside_ours_stays() {
-    let spot = Spot::list(&["hooks", "Stop"]);
-    let (text, entry) = Form::Json.put("{}\n", &spot, &hook("Stop")).unwrap();
+    let spot = EntryPath::list(&["hooks", "Stop"]);
+    let (text, entry) = FileFormat::Json.put("{}\n", &spot, &hook("Stop")).unwrap();
     // another group behind ours
-    let (more, _) = Form::Json.put(&text, &spot, &json!({"hooks": [{"command": "theirs"}]})).unwrap();
-    let left = Form::Json.take(&more, &entry).unwrap().unwrap();
-    assert_eq!(Form::Json.read(&left).unwrap(), json!({"hooks": {"Stop": [{"hooks": [{"command": "theirs"}]}]}}));
+    let (more, _) = FileFormat::Json.put(&text, &spot, &json!({"hooks": [{"command": "theirs"}]})).unwrap();
+    let left = FileFormat::Json.take(&more, &entry).unwrap().unwrap();
+    assert_eq!(FileFormat::Json.read(&left).unwrap(), json!({"hooks": {"Stop": [{"hooks": [{"command": "theirs"}]}]}}));
     // another hook in our group, with comments
     let beside = more
         .replace("\"timeout\": 5\n", "\"timeout\": 5 // s\n")
         .replace("        ]\n      },", "        , /* mine */ {\"command\": \"mine\"}]\n      },");
-    let left = Form::Json.take(&beside, &entry).unwrap().unwrap();
+    let left = FileFormat::Json.take(&beside, &entry).unwrap().unwrap();
     let wanted = json!({"hooks": {"Stop": [{"hooks": [{"command": "mine"}]}, {"hooks": [{"command": "theirs"}]}]}});
-    assert_eq!(Form::Json.read(&left).unwrap(), wanted, "{left}");
+    assert_eq!(FileFormat::Json.read(&left).unwrap(), wanted, "{left}");
     assert!(left.contains("/* mine */"), "{left}");
     // formatted anew, on one line
-    let line = Form::Json.read(&text).unwrap().to_string();
-    assert_eq!(Form::Json.take(&line, &entry).unwrap().unwrap(), "{}");
-    assert_eq!(Form::Json.take("{}", &entry).unwrap(), None);
+    let line = FileFormat::Json.read(&text).unwrap().to_string();
+    assert_eq!(FileFormat::Json.take(&line, &entry).unwrap().unwrap(), "{}");
+    assert_eq!(FileFormat::Json.take("{}", &entry).unwrap(), None);
     // a container that was there stays, though empty
-    let (text, entry) = Form::Json.put("{\"hooks\": {}}", &spot, &hook("Stop")).unwrap();
-    let line = Form::Json.read(&text).unwrap().to_string();
-    assert_eq!(Form::Json.take(&line, &entry).unwrap().unwrap(), "{\"hooks\":{}}");
+    let (text, entry) = FileFormat::Json.put("{\"hooks\": {}}", &spot, &hook("Stop")).unwrap();
+    let line = FileFormat::Json.read(&text).unwrap().to_string();
+    assert_eq!(FileFormat::Json.take(&line, &entry).unwrap().unwrap(), "{\"hooks\":{}}");
 }
 
 #[test]
 fn a_comment_on_the_line_of_an_entry_is_not_lost_with_it() {
-    let spot = Spot::key(&["mcpServers", "empirica"]);
-    let (text, entry) =
-        Form::Json.put("{\n  // above\n  \"a\": 1 // beside\n}", &spot, &json!({"command": "git-empirica"})).unwrap();
+    let spot = EntryPath::key(&["mcpServers", "empirica"]);
+    let (text, entry) = FileFormat::Json
+        .put("{\n  // above\n  \"a\": 1 // beside\n}", &spot, &json!({"command": "git-empirica"}))
+        .unwrap();
     let other = text.replace("    ", "\t");
-    let left = Form::Json.take(&other, &entry).unwrap().unwrap();
+    let left = FileFormat::Json.take(&other, &entry).unwrap().unwrap();
     assert_eq!(left, "{\n  // above\n  \"a\": 1 // beside\n}");
-    assert!(Form::Json.take(&other.replace("\n}", " // mine\n}"), &entry).is_err());
+    assert!(FileFormat::Json.take(&other.replace("\n}", " // mine\n}"), &entry).is_err());
 }
 
 #[test]
 fn a_command_line_is_reworded_and_comes_back() {
-    let spot = Spot::list(&["hooks", "Stop"]);
-    let (text, first) = Form::Json.put("{}\n", &spot, &hook("Stop")).unwrap();
+    let spot = EntryPath::list(&["hooks", "Stop"]);
+    let (text, first) = FileFormat::Json.put("{}\n", &spot, &hook("Stop")).unwrap();
     let (was, now) = (format!("{MARK}x Stop || true"), format!("{MARK}x Stop 2>/dev/null || true"));
     let (other, second) = reword(&text, &spot, &was, &now).unwrap();
     assert!(other.contains("2>/dev/null"), "{other}");
-    let back = Form::Json.take(&other, &second).unwrap().unwrap();
+    let back = FileFormat::Json.take(&other, &second).unwrap().unwrap();
     assert_eq!(back, text);
-    assert_eq!(Form::Json.take(&back, &first).unwrap().unwrap(), "{}\n");
+    assert_eq!(FileFormat::Json.take(&back, &first).unwrap().unwrap(), "{}\n");
 }
 
 #[test]
 fn toml_gets_a_table_behind_what_is_there() {
-    let spot = Spot::key(&["mcp_servers", "empirica"]);
+    let spot = EntryPath::key(&["mcp_servers", "empirica"]);
     let value = json!({"command": "git-empirica", "args": ["mcp"]});
     let table = "[mcp_servers.empirica]\ncommand = \"git-empirica\"\nargs = [\"mcp\"]\n";
     for (text, wanted) in [
@@ -148,16 +150,19 @@ fn toml_gets_a_table_behind_what_is_there() {
                 .to_owned(),
         ),
     ] {
-        let (out, entry) = Form::Toml.put(text, &spot, &value).unwrap();
+        let (out, entry) = FileFormat::Toml.put(text, &spot, &value).unwrap();
         assert_eq!(out, wanted);
-        assert_eq!(Form::Toml.take(&out, &entry).unwrap().as_deref(), Some(text));
-        assert!(Form::Toml.put(&out, &spot, &value).is_err(), "it is there");
+        assert_eq!(FileFormat::Toml.take(&out, &entry).unwrap().as_deref(), Some(text));
+        assert!(FileFormat::Toml.put(&out, &spot, &value).is_err(), "it is there");
     }
-    let (out, entry) = Form::Toml.put("[a]\nb = 1\n", &spot, &value).unwrap();
-    assert!(Form::Toml.take(&format!("{out}env = {{}}\n"), &entry).is_err(), "what was added to it would be lost");
-    assert_eq!(Form::Toml.take(&format!("{out}\n[c]\n"), &entry).unwrap().unwrap(), "[a]\nb = 1\n\n[c]\n");
-    assert!(matches!(Form::Toml.read("a = 1\nb = \n"), Err(Fault::Syntax { line: 2, .. })));
-    assert!(Form::Toml.put("mcp_servers = 1\n", &spot, &value).is_err());
+    let (out, entry) = FileFormat::Toml.put("[a]\nb = 1\n", &spot, &value).unwrap();
+    assert!(
+        FileFormat::Toml.take(&format!("{out}env = {{}}\n"), &entry).is_err(),
+        "what was added to it would be lost"
+    );
+    assert_eq!(FileFormat::Toml.take(&format!("{out}\n[c]\n"), &entry).unwrap().unwrap(), "[a]\nb = 1\n\n[c]\n");
+    assert!(matches!(FileFormat::Toml.read("a = 1\nb = \n"), Err(EditError::Syntax { line: 2, .. })));
+    assert!(FileFormat::Toml.put("mcp_servers = 1\n", &spot, &value).is_err());
 }
 
 /// JSON in any form: white space, comments, trailing commas.
@@ -212,14 +217,14 @@ fn comments(text: &str) -> Vec<usize> {
 proptest! {
     #[test]
     fn put_then_take_is_nothing_and_nothing_else_changes(text in document()) {
-        let was = Form::Json.read(&text).unwrap();
-        let spots = [Spot::list(&["hooks", "Start"]), Spot::list(&["hooks", "Stop"]), Spot::key(&["mcpServers", "empirica"])];
+        let was = FileFormat::Json.read(&text).unwrap();
+        let spots = [EntryPath::list(&["hooks", "Start"]), EntryPath::list(&["hooks", "Stop"]), EntryPath::key(&["mcpServers", "empirica"])];
         let (mut now, mut entries) = (text.clone(), Vec::new());
         for (at, spot) in spots.iter().enumerate() {
             let value = if spot.list { hook(&at.to_string()) } else { json!({"command": "git-empirica", "args": ["mcp"]}) };
-            let Ok((next, entry)) = Form::Json.put(&now, spot, &value) else { continue };
-            let said = Form::Json.read(&next).unwrap();
-            prop_assert_eq!(without(&said, &entry), Form::Json.read(&now).unwrap(), "{}", next);
+            let Ok((next, entry)) = FileFormat::Json.put(&now, spot, &value) else { continue };
+            let said = FileFormat::Json.read(&next).unwrap();
+            prop_assert_eq!(without(&said, &entry), FileFormat::Json.read(&now).unwrap(), "{}", next);
             let path: Vec<&str> = spot.path.iter().map(String::as_str).collect();
             let there = at_end(&said, &path, spot.list);
             prop_assert_eq!(there, Some(&value), "{}", next);
@@ -227,16 +232,16 @@ proptest! {
             (now, entries) = (next, [entries, vec![entry]].concat());
         }
         // as they were put, to the byte
-        let taken = entries.iter().rev().fold(now.clone(), |text, entry| Form::Json.take(&text, entry).unwrap().unwrap());
+        let taken = entries.iter().rev().fold(now.clone(), |text, entry| FileFormat::Json.take(&text, entry).unwrap().unwrap());
         prop_assert_eq!(&taken, &text);
         // by value, when the bytes around them are no longer the same; refused only if a comment would be lost
         let blurred = entries.iter().rev().try_fold(now.clone(), |text, entry| {
-            let entry = Entry { now: String::new(), ..entry.clone() };
-            Form::Json.take(&text, &entry).map(|taken| taken.unwrap())
+            let entry = AddedEntry { now: String::new(), ..entry.clone() };
+            FileFormat::Json.take(&text, &entry).map(|taken| taken.unwrap())
         });
         match blurred {
             Ok(blurred) => {
-                prop_assert_eq!(Form::Json.read(&blurred).unwrap(), was, "{}", blurred);
+                prop_assert_eq!(FileFormat::Json.read(&blurred).unwrap(), was, "{}", blurred);
                 prop_assert_eq!(comments(&blurred), comments(&text), "{}", blurred);
             }
             Err(fault) => prop_assert!(comments(&text) != [0, 0], "{fault:?}: {now}"),
@@ -245,11 +250,11 @@ proptest! {
 
     #[test]
     fn no_text_is_too_strange(text in "[\\[\\]{},:\"a1/* \n\\\\\u{feff}é]{0,24}") {
-        let _ = Form::Json.put(&text, &Spot::list(&["a", "b"]), &json!(1)).map(|(out, entry)| {
-            Form::Json.read(&out).unwrap();
-            let _ = Form::Json.take(&out, &entry);
+        let _ = FileFormat::Json.put(&text, &EntryPath::list(&["a", "b"]), &json!(1)).map(|(out, entry)| {
+            FileFormat::Json.read(&out).unwrap();
+            let _ = FileFormat::Json.take(&out, &entry);
         });
-        let _ = Form::Toml.put(&text, &Spot::key(&["a", "b"]), &json!({}));
+        let _ = FileFormat::Toml.put(&text, &EntryPath::key(&["a", "b"]), &json!({}));
     }
 }
 

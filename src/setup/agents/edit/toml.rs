@@ -3,25 +3,25 @@
 use serde_json::Value;
 use toml_edit::{Document, Item, Table, TableLike};
 
-use crate::setup::agents::edit::{Fault, Spot};
+use crate::setup::agents::edit::{EditError, EntryPath};
 
-fn parsed(text: &str) -> Result<Document<&str>, Fault> {
+fn parsed(text: &str) -> Result<Document<&str>, EditError> {
     Document::parse(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start.min(text.len()));
         let line = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
-        Fault::Syntax { line, what: error.message().lines().collect::<Vec<_>>().join(", ") }
+        EditError::Syntax { line, what: error.message().lines().collect::<Vec<_>>().join(", ") }
     })
 }
 
 /// The value of a text.
-pub fn read(text: &str) -> Result<Value, Fault> {
+pub fn read(text: &str) -> Result<Value, EditError> {
     parsed(text)?;
-    toml_edit::de::from_str(text).map_err(|error| Fault::Syntax { line: 0, what: error.message().to_owned() })
+    toml_edit::de::from_str(text).map_err(|error| EditError::Syntax { line: 0, what: error.message().to_owned() })
 }
 
 /// The text with an object added as a table, or as an inline table inside of one; and the number of tables made around it.
-pub fn put(text: &str, spot: &Spot, value: &Value) -> Result<(String, usize), Fault> {
-    let shape = |depth: usize| Fault::Shape { at: spot.path[..depth].join("."), wanted: "an object" };
+pub fn put(text: &str, spot: &EntryPath, value: &Value) -> Result<(String, usize), EditError> {
+    let shape = |depth: usize| EditError::Shape { at: spot.path[..depth].join("."), wanted: "an object" };
     let levels = spot.path.len();
     let Some((key, above)) = spot.path.split_last() else { return Err(shape(0)) };
     let mut document = parsed(text)?.into_mut();

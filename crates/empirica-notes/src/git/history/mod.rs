@@ -140,12 +140,12 @@ const FIELDS: usize = 9;
 pub struct Listed {
     /// Itself.
     pub id: Oid,
-    pub(crate) what: What,
+    pub(crate) what: CommitInfo,
 }
 
 /// What is known of a commit.
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum CommitInfo {
     /// All of it.
     Told(Commit),
     /// What the object store holds, and what only the repository knows of it: ids in short form.
@@ -156,8 +156,8 @@ impl Listed {
     /// The commit as it is shown. No repository is needed: another thread can do it.
     pub fn read(&self) -> Result<Commit> {
         match &self.what {
-            What::Told(commit) => Ok(commit.clone()),
-            What::Content { content, short, parents } => {
+            CommitInfo::Told(commit) => Ok(commit.clone()),
+            CommitInfo::Content { content, short, parents } => {
                 crate::git::history::walk::read(self.id, content, short, parents)
             }
         }
@@ -236,7 +236,7 @@ impl History {
             subject: next(),
             message: next(),
         };
-        Ok(Some(Listed { id, what: What::Told(told) }))
+        Ok(Some(Listed { id, what: CommitInfo::Told(told) }))
     }
 }
 

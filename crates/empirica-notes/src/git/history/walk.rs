@@ -9,7 +9,7 @@ use gix::objs::commit::ref_iter::Token;
 
 use crate::error::Result;
 use crate::git::Oid;
-use crate::git::history::{Commit, Listed, What};
+use crate::git::history::{Commit, CommitInfo, Listed};
 use crate::git::repository::{Repository, unreadable};
 
 /// Commits by committer date, newest first; of the same second, in the order they were come to, as git does.
@@ -70,7 +70,7 @@ impl<'r> Walk<'r> {
         let short = |id: Oid| gix::prelude::ObjectIdExt::attach(id, self.repo.gix()).shorten_or_id().to_string();
         let listed = Listed {
             id,
-            what: What::Content {
+            what: CommitInfo::Content {
                 content,
                 // to find the shortest unique form is as much work as all the rest
                 short: if self.abbreviate { short(id) } else { String::new() },

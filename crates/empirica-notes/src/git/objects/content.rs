@@ -17,7 +17,7 @@ const LONGEST: usize = 4096;
 
 /// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum PathContent {
     /// Nothing.
     Nothing,
     /// A file (its blob), a symbolic link (a blob of its target) or a submodule (its commit).
@@ -33,7 +33,7 @@ pub struct Tree<'r> {
     repo: &'r Repository,
     root: Option<Oid>,
     /// By path; `None` for one that is not here.
-    folders: HashMap<String, Option<HashMap<Vec<u8>, Held>>>,
+    folders: HashMap<String, Option<HashMap<Vec<u8>, PathContent>>>,
 }
 
 impl<'r> Tree<'r> {
@@ -42,35 +42,35 @@ impl<'r> Tree<'r> {
         Tree { repo, root, folders: HashMap::new() }
     }
 
-    /// What is at a path as [`inside`] gives it. [`Held::Unknown`] when a tree on the way is not here; never fetches.
-    pub fn find(&mut self, path: &str) -> Held {
+    /// What is at a path as [`inside`] gives it. [`PathContent::Unknown`] when a tree on the way is not here; never fetches.
+    pub fn find(&mut self, path: &str) -> PathContent {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         if !self.folders.contains_key(folder) {
             let at = match (folder, self.root) {
-                ("", None) => Held::Nothing,
-                ("", root) => Held::Folder(root),
+                ("", None) => PathContent::Nothing,
+                ("", root) => PathContent::Folder(root),
                 _ => self.find(folder),
             };
             let read = match at {
-                Held::Nothing | Held::File(_) => Some(HashMap::new()),
-                Held::Folder(Some(id)) => self.read(id),
-                Held::Folder(None) | Held::Unknown => None,
+                PathContent::Nothing | PathContent::File(_) => Some(HashMap::new()),
+                PathContent::Folder(Some(id)) => self.read(id),
+                PathContent::Folder(None) | PathContent::Unknown => None,
             };
             self.folders.insert(folder.to_owned(), read);
         }
         match self.folders.get(folder) {
-            Some(Some(entries)) => entries.get(name.as_bytes()).copied().unwrap_or(Held::Nothing),
-            _ => Held::Unknown,
+            Some(Some(entries)) => entries.get(name.as_bytes()).copied().unwrap_or(PathContent::Nothing),
+            _ => PathContent::Unknown,
         }
     }
 
-    fn read(&self, id: Oid) -> Option<HashMap<Vec<u8>, Held>> {
+    fn read(&self, id: Oid) -> Option<HashMap<Vec<u8>, PathContent>> {
         let tree = self.repo.gix().find_tree(id).ok()?;
         let mut out = HashMap::new();
         for entry in tree.iter() {
             let entry = entry.ok()?;
             let id = entry.oid().to_owned();
-            let held = if entry.mode().is_tree() { Held::Folder(Some(id)) } else { Held::File(id) };
+            let held = if entry.mode().is_tree() { PathContent::Folder(Some(id)) } else { PathContent::File(id) };
             out.insert(entry.filename().to_vec(), held);
         }
         Some(out)
@@ -92,13 +92,13 @@ impl WorkTree {
         Some(WorkTree { root: repo.work_tree()?, hash, left: Cell::new(ALL) })
     }
 
-    /// What is at a path as [`inside`] gives it, without git's filters: the bytes as they are. [`Held::Unknown`] for what
+    /// What is at a path as [`inside`] gives it, without git's filters: the bytes as they are. [`PathContent::Unknown`] for what
     /// lies behind a symbolic link, is larger than 4 MiB, cannot be read, or is neither file, link nor folder, and for
     /// every file once 64 MiB have been read.
-    pub fn look(&self, path: &str) -> Held {
+    pub fn look(&self, path: &str) -> PathContent {
         self.read(path).unwrap_or_else(|error| match error.kind() {
-            ErrorKind::NotFound | ErrorKind::NotADirectory => Held::Nothing,
-            _ => Held::Unknown,
+            ErrorKind::NotFound | ErrorKind::NotADirectory => PathContent::Nothing,
+            _ => PathContent::Unknown,
         })
     }
 
@@ -107,7 +107,7 @@ impl WorkTree {
         self.root.join(path).symlink_metadata().is_ok()
     }
 
-    fn read(&self, path: &str) -> std::io::Result<Held> {
+    fn read(&self, path: &str) -> std::io::Result<PathContent> {
         let mut at = self.root.clone();
         let mut parts = path.split('/').peekable();
         while let Some(part) = parts.next() {
@@ -116,12 +116,12 @@ impl WorkTree {
             if parts.peek().is_some() {
                 // git follows no link on the way to a file, either
                 if meta.is_symlink() {
-                    return Ok(Held::Unknown);
+                    return Ok(PathContent::Unknown);
                 }
                 continue;
             }
             let bytes = if meta.is_dir() {
-                return Ok(Held::Folder(None));
+                return Ok(PathContent::Folder(None));
             } else if meta.is_symlink() {
                 at.read_link()?.into_os_string().into_encoded_bytes()
             } else if meta.is_file() && meta.len() <= LARGEST.min(self.left.get()) {
@@ -129,17 +129,17 @@ impl WorkTree {
                 std::fs::File::open(&at)?.take(LARGEST).read_to_end(&mut bytes)?;
                 // it grew meanwhile
                 if bytes.len() as u64 > meta.len() {
-                    return Ok(Held::Unknown);
+                    return Ok(PathContent::Unknown);
                 }
                 bytes
             } else {
-                return Ok(Held::Unknown);
+                return Ok(PathContent::Unknown);
             };
             self.left.set(self.left.get().saturating_sub(bytes.len() as u64));
             let id = gix::objs::compute_hash(self.hash, gix::objs::Kind::Blob, &bytes);
-            return Ok(id.map_or(Held::Unknown, Held::File));
+            return Ok(id.map_or(PathContent::Unknown, PathContent::File));
         }
-        Ok(Held::Unknown)
+        Ok(PathContent::Unknown)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
 /// What is known of commits and what they lead to; each object is read once.
-pub struct Sound<'r> {
+pub struct Integrity<'r> {
     repo: &'r Repository,
     /// Whether what is not here was left out on purpose.
     is_partial: bool,
@@ -24,13 +24,13 @@ pub struct Sound<'r> {
     ends: HashSet<Oid>,
 }
 
-impl<'r> Sound<'r> {
+impl<'r> Integrity<'r> {
     /// Nothing is known yet.
     pub fn new(repo: &'r Repository) -> Self {
         let ends = repo.gix().shallow_commits().ok().flatten();
         let ends = ends.into_iter().flat_map(|ends| ends.iter().copied().collect::<Vec<_>>()).collect();
         let is_partial = is_partial(repo);
-        Sound { repo, is_partial, whole: HashSet::new(), histories: HashMap::new(), ends }
+        Integrity { repo, is_partial, whole: HashSet::new(), histories: HashMap::new(), ends }
     }
 
     /// The parents of a commit, none where a shallow history ends; `None` when it cannot be read, or is no commit.

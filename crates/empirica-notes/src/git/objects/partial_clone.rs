@@ -10,7 +10,7 @@ use crate::git::repository::Repository;
 
 /// Whether what is not here may be asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Asking {
+pub(crate) struct PartialClone {
     /// Whether there is anybody to ask, once it was wanted to know: trees are read all the time.
     is_partial: OnceCell<bool>,
     /// A hook waits for nobody.
@@ -19,7 +19,7 @@ pub(crate) struct Asking {
     asked_for_trees: Cell<bool>,
 }
 
-impl Asking {
+impl PartialClone {
     /// Whether what is not here can be had elsewhere.
     pub(crate) fn is_of_use(&self, repo: &Repository) -> bool {
         *self.is_partial.get_or_init(|| is_partial(repo))
@@ -47,7 +47,7 @@ pub fn fetch(repo: &Repository, ids: &[Oid]) -> Result<()> {
 
 /// Fetches the trees of all refs below `prefix` that are not here, and `also`, in one go. Whether any came. They are asked for
 /// once: a remote that is away is not waited for again and again.
-pub(crate) fn fetch_trees(repo: &Repository, asking: &Asking, prefix: &str, also: Option<Oid>) -> bool {
+pub(crate) fn fetch_trees(repo: &Repository, asking: &PartialClone, prefix: &str, also: Option<Oid>) -> bool {
     if asking.is_offline.get() || asking.asked_for_trees.get() || !asking.is_of_use(repo) {
         return false;
     }

@@ -8,7 +8,7 @@ use crate::git::repository::Repository;
 /// What a running `git push` was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)]
-pub struct Push {
+pub struct ParentPush {
     pub dry_run: bool,
     pub mirror: bool,
 }
@@ -17,7 +17,7 @@ pub struct Push {
 const GENERATIONS: usize = 16;
 
 /// The `git push` this process runs below; neither dry nor a mirror when none is found.
-pub fn push(repo: &Repository) -> Push {
+pub fn push(repo: &Repository) -> ParentPush {
     let mut pid = std::os::unix::process::parent_id();
     for _ in 0..GENERATIONS {
         let Some((parent, arguments)) = process(pid) else { break };
@@ -30,7 +30,7 @@ pub fn push(repo: &Repository) -> Push {
         }
         pid = parent;
     }
-    Push::default()
+    ParentPush::default()
 }
 
 /// The parent and the arguments of a process.
@@ -50,7 +50,7 @@ fn process(pid: u32) -> Option<(u32, Vec<String>)> {
 }
 
 /// Reads a command line; `None` when it is no `git push`. `alias` gives what the user's aliases stand for.
-fn parse(arguments: &[String], alias: &dyn Fn(&str) -> Option<String>) -> Option<Push> {
+fn parse(arguments: &[String], alias: &dyn Fn(&str) -> Option<String>) -> Option<ParentPush> {
     let program = Path::new(arguments.first()?).file_name()?.to_str()?;
     let mut words: Vec<String> = arguments[1..].to_vec();
     match program {
@@ -87,8 +87,8 @@ fn subcommand(words: &[String]) -> Option<usize> {
 }
 
 /// The options of `git push` that matter here, abbreviated or in a cluster, the last one winning.
-fn options(words: &[String]) -> Push {
-    let mut push = Push::default();
+fn options(words: &[String]) -> ParentPush {
+    let mut push = ParentPush::default();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if word == "--" {
@@ -127,7 +127,7 @@ fn options(words: &[String]) -> Push {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Option<Push> {
+    fn read(line: &str) -> Option<ParentPush> {
         let alias = |name: &str| match name {
             "p" => Some("push".to_owned()),
             "try" => Some("p --dry-run".to_owned()),
@@ -156,7 +156,7 @@ mod tests {
             "git push --no-dry-run -n",
         ];
         for line in dry {
-            assert_eq!(read(line), Some(Push { dry_run: true, mirror: false }), "{line}");
+            assert_eq!(read(line), Some(ParentPush { dry_run: true, mirror: false }), "{line}");
         }
         let real = [
             "git push",
@@ -170,10 +170,10 @@ mod tests {
             "git push --delete x",
         ];
         for line in real {
-            assert_eq!(read(line), Some(Push::default()), "{line}");
+            assert_eq!(read(line), Some(ParentPush::default()), "{line}");
         }
         for line in ["git push --mirror", "git push --mir x"] {
-            assert_eq!(read(line), Some(Push { dry_run: false, mirror: true }), "{line}");
+            assert_eq!(read(line), Some(ParentPush { dry_run: false, mirror: true }), "{line}");
         }
     }
 

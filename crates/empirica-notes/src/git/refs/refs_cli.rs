@@ -18,7 +18,7 @@ const DEEP: usize = 64;
 type Folder = HashMap<String, Oid>;
 
 /// Any kind of refs, by running git.
-pub(crate) struct ThroughGit {
+pub(crate) struct CliRefs {
     repo: gix::Repository,
     cwd: PathBuf,
     /// Folders of refs as they were last read: a command looks at the same few many times. What comes of a value that is out of
@@ -26,10 +26,10 @@ pub(crate) struct ThroughGit {
     known: RefCell<HashMap<String, Folder>>,
 }
 
-impl ThroughGit {
+impl CliRefs {
     /// That of an opened repository, run in `cwd`.
     pub(crate) fn new(repo: gix::Repository, cwd: PathBuf) -> Self {
-        ThroughGit { repo, cwd, known: RefCell::default() }
+        CliRefs { repo, cwd, known: RefCell::default() }
     }
 
     fn git(&self) -> Command {
@@ -92,7 +92,7 @@ fn folder_of(name: &str) -> String {
     parts.iter().map(|part| format!("{part}/")).collect()
 }
 
-impl Refs for ThroughGit {
+impl Refs for CliRefs {
     fn head(&self) -> Result<HeadState> {
         let read = || -> Result<HeadState> {
             let branch = answer(self.git().args(["symbolic-ref", "-q", "HEAD"]))?;
@@ -186,7 +186,7 @@ impl Refs for ThroughGit {
     }
 }
 
-impl Update for ThroughGit {
+impl Update for CliRefs {
     fn refused(&self, name: &str, value: Oid) -> Option<String> {
         let input = format!("start\0update {name}\0{value}\0{value}\0prepare\0abort\0");
         let said = ended(self.git().args(["update-ref", "--stdin", "-z"]), input.into_bytes()).ok()?;

@@ -11,14 +11,14 @@ use crate::git::Oid;
 use crate::git::refs::{HeadState, Identity, RefUpdate, ReflogLine, Refs, Update, UpdateError, broken_ref};
 
 /// The files backend, in process.
-pub(crate) struct InProcess {
+pub(crate) struct GixRefs {
     repo: gix::Repository,
 }
 
-impl InProcess {
+impl GixRefs {
     /// That of an opened repository.
     pub(crate) fn new(repo: gix::Repository) -> Self {
-        InProcess { repo }
+        GixRefs { repo }
     }
 
     fn broken(&self, name: &str, error: gix::Error) -> Error {
@@ -40,7 +40,7 @@ fn line(is_head: bool, line: &gix::refs::file::log::LineRef<'_>) -> ReflogLine {
     ReflogLine { is_head, old: line.previous_oid(), new: line.new_oid(), message: line.message.to_vec() }
 }
 
-impl Refs for InProcess {
+impl Refs for GixRefs {
     fn head(&self) -> Result<HeadState> {
         let read = || -> gix::error::Result<HeadState> {
             let head = self.repo.head()?;
@@ -153,7 +153,7 @@ impl Refs for InProcess {
     }
 }
 
-impl Update for InProcess {
+impl Update for GixRefs {
     fn refused(&self, _name: &str, _value: Oid) -> Option<String> {
         // no hook is run
         None

@@ -11,7 +11,7 @@ use crate::model::hash::fnv;
 
 /// A place notes travel to and from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct RemotePlace {
     /// As the user knows it: the remote's name, or the URL.
     pub name: String,
     /// What git is told to fetch from: a remote's name or a URL.
@@ -60,7 +60,7 @@ pub fn tracking_of(tracking: &str, name: &str) -> Option<String> {
 }
 
 /// A remote by name, or a URL or path. Asks git for the URLs.
-pub fn place(repo: &Repository, given: &str) -> Result<Place> {
+pub fn place(repo: &Repository, given: &str) -> Result<RemotePlace> {
     let names = names(repo);
     if given.is_empty() || given.starts_with('-') {
         return Err(unknown(given, &names));
@@ -70,9 +70,12 @@ pub fn place(repo: &Repository, given: &str) -> Result<Place> {
         let url = if path.exists() { path.to_string_lossy().into_owned() } else { given.to_owned() };
         return match names.iter().find(|name| repo.config(&format!("remote.{name}.url")).as_deref() == Some(given)) {
             Some(name) => place(repo, name),
-            None if path.exists() || given.contains([':', '/']) => {
-                Ok(Place { name: given.to_owned(), fetch: url.clone(), tracking: derived("url", given), push: url })
-            }
+            None if path.exists() || given.contains([':', '/']) => Ok(RemotePlace {
+                name: given.to_owned(),
+                fetch: url.clone(),
+                tracking: derived("url", given),
+                push: url,
+            }),
             None => Err(unknown(given, &names)),
         };
     }
@@ -83,19 +86,19 @@ pub fn place(repo: &Repository, given: &str) -> Result<Place> {
     let (fetch, push) = (url(&[])?, url(&["--push"])?);
     // one repository is talked to, the one that is written to; by name where that is the same, for its other settings
     let fetch = if fetch == push { given.to_owned() } else { push.clone() };
-    Ok(Place { name: given.to_owned(), fetch, push, tracking: tracking(given) })
+    Ok(RemotePlace { name: given.to_owned(), fetch, push, tracking: tracking(given) })
 }
 
 /// The place a push goes to, as git tells its hook: the remote's name (the URL when it has none) and the URL. Of a remote
 /// with several URLs to push to each has tracking refs of its own.
-pub fn pushed_to(repo: &Repository, remote: &str, url: &str) -> Place {
+pub fn pushed_to(repo: &Repository, remote: &str, url: &str) -> RemotePlace {
     let named = names(repo).iter().any(|name| name == remote);
     let (pushed, urls) =
         (repo.config_all(&format!("remote.{remote}.pushurl")), repo.config_all(&format!("remote.{remote}.url")));
     let places = if pushed.is_empty() { &urls } else { &pushed };
     let is_it = named && (places.len() <= 1 || places.first().is_some_and(|first| first == url));
     let same = named && pushed.is_empty() && places.len() <= 1;
-    Place {
+    RemotePlace {
         name: remote.to_owned(),
         fetch: if same { remote.to_owned() } else { url.to_owned() },
         push: url.to_owned(),

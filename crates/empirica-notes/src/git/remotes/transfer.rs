@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::git::Oid;
 use crate::git::process::{Ended, git, run_until};
 use crate::git::refs::locks::left_behind;
-use crate::git::remotes::{Place, is_partial, refspecs, tracking_of};
+use crate::git::remotes::{RemotePlace, is_partial, refspecs, tracking_of};
 use crate::git::repository::Repository;
 
 /// The variable that tells our own programs that a hook of ours is running.
@@ -17,7 +17,7 @@ pub const GUARD: &str = "EMPIRICA_IN_HOOK";
 
 /// How git is run.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Manner {
+pub struct TransferOptions {
     /// Inside a hook: nobody is asked anything.
     pub in_hook: bool,
     /// Inside a hook: whether ssh may be told not to ask, because the user chose no ssh command.
@@ -32,7 +32,7 @@ pub struct Manner {
 const OUTER: [&str; 5] =
     ["GIT_INDEX_FILE", "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION", "GIT_PUSH_OPTION_COUNT"];
 
-fn command(repo: &Repository, manner: &Manner, url: &str) -> Command {
+fn command(repo: &Repository, manner: &TransferOptions, url: &str) -> Command {
     // relative URLs are meant from the root, as git push takes them
     let mut command = git(&repo.work_tree().unwrap_or_else(|| repo.cwd().to_owned()));
     command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "fetch.writeCommitGraph=false"]);
@@ -75,7 +75,7 @@ pub struct Fetched {
 
 /// Fetches the notes of a remote into its tracking refs; touches no other ref. With `whole` also what an earlier fetch of a
 /// partial clone left out, in one batch.
-pub fn fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool) -> Result<Fetched> {
+pub fn fetch(repo: &Repository, place: &RemotePlace, manner: &TransferOptions, whole: bool) -> Result<Fetched> {
     for tries in 1.. {
         let fetched = match try_fetch(repo, place, manner, whole, true) {
             // git before 2.41 has no such listing
@@ -95,7 +95,7 @@ pub fn fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool) -> 
 }
 
 /// A fetch that lists nothing: what the remote has is asked before, and fetched when it is not here.
-fn fetch_unlisted(repo: &Repository, place: &Place, manner: &Manner, whole: bool) -> Result<Fetched> {
+fn fetch_unlisted(repo: &Repository, place: &RemotePlace, manner: &TransferOptions, whole: bool) -> Result<Fetched> {
     let there = ls_remote(repo, place, &place.fetch, manner, "refs/notes/empirica/")?;
     let mut present = BTreeSet::new();
     let mut is_known = true;
@@ -110,7 +110,13 @@ fn fetch_unlisted(repo: &Repository, place: &Place, manner: &Manner, whole: bool
     Ok(Fetched { present })
 }
 
-fn try_fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool, listed: bool) -> Result<Option<Fetched>> {
+fn try_fetch(
+    repo: &Repository,
+    place: &RemotePlace,
+    manner: &TransferOptions,
+    whole: bool,
+    listed: bool,
+) -> Result<Option<Fetched>> {
     let mut command = command(repo, manner, &place.push);
     command.args(["fetch", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-prune"]);
     // without it, a refspec of the user's own could overwrite our refs
@@ -143,7 +149,7 @@ fn try_fetch(repo: &Repository, place: &Place, manner: &Manner, whole: bool, lis
 }
 
 /// An error of a fetch, with the lock that explains it, where one is there.
-fn explained(repo: &Repository, place: &Place, error: Error) -> Error {
+fn explained(repo: &Repository, place: &RemotePlace, error: Error) -> Error {
     let words = error.reason_text().to_string();
     let Some(at) = words.find(LOCKED) else { return error };
     // a name that a remote said is none of a tracking ref of ours
@@ -162,16 +168,16 @@ fn explained(repo: &Repository, place: &Place, error: Error) -> Error {
 }
 
 /// The refs of a place whose names begin with `prefix`, which ends in a slash.
-pub fn listed(repo: &Repository, place: &Place, manner: &Manner, prefix: &str) -> Result<Vec<String>> {
+pub fn listed(repo: &Repository, place: &RemotePlace, manner: &TransferOptions, prefix: &str) -> Result<Vec<String>> {
     Ok(ls_remote(repo, place, &place.push, manner, prefix)?.into_iter().map(|(_, name)| name).collect())
 }
 
 /// Each with the id of its object, in hex.
 fn ls_remote(
     repo: &Repository,
-    place: &Place,
+    place: &RemotePlace,
     url: &str,
-    manner: &Manner,
+    manner: &TransferOptions,
     prefix: &str,
 ) -> Result<Vec<(String, String)>> {
     let mut command = command(repo, manner, &place.push);
@@ -211,7 +217,12 @@ pub enum Pushed {
 }
 
 /// Pushes refs to the URL of a place; what became of each, in their order.
-pub fn push(repo: &Repository, place: &Place, updates: &[Update], manner: &Manner) -> Result<Vec<Pushed>> {
+pub fn push(
+    repo: &Repository,
+    place: &RemotePlace,
+    updates: &[Update],
+    manner: &TransferOptions,
+) -> Result<Vec<Pushed>> {
     repo.store_objects()?;
     let mut command = command(repo, manner, &place.push);
     command.args(["push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"]);
@@ -256,7 +267,7 @@ fn outcome(line: &str, name: &str) -> Option<Pushed> {
     Some(if raced { Pushed::Outrun(summary.to_owned()) } else { Pushed::Refused(summary.to_owned()) })
 }
 
-fn timed_out(place: &Place) -> Error {
+fn timed_out(place: &RemotePlace) -> Error {
     Error::refused(format!("the exchange with {} did not end in time", place.name))
         .reason("git was ended when the time for it was over (empirica.syncTimeout)")
         .suggest("Your records are safe here. Give it more time, or send them when the remote answers again.")
@@ -267,7 +278,7 @@ fn timed_out(place: &Place) -> Error {
 }
 
 /// Git's own words, and what they usually mean.
-fn failed(place: &Place, what: &str, stderr: &[u8]) -> Error {
+fn failed(place: &RemotePlace, what: &str, stderr: &[u8]) -> Error {
     let text = String::from_utf8_lossy(stderr);
     let words: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let known = |any: &[&str]| any.iter().any(|part| text.contains(part));

@@ -11,7 +11,7 @@ use crate::git::Repository;
 
 /// Why writing, or reading refs, goes through git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Needs {
+pub(crate) struct Capabilities {
     /// Refs are in tables, not in files.
     pub reftable: bool,
     /// Others of a group, or all, write here, too (`core.sharedRepository`).
@@ -22,12 +22,12 @@ pub(crate) struct Needs {
     pub durable: bool,
 }
 
-impl Needs {
+impl Capabilities {
     /// Those of an opened repository. `cwd` is what relative paths are meant from.
     pub(crate) fn of(repo: &gix::Repository, cwd: &Path) -> Self {
         let config = repo.config_snapshot();
         let text = |key: &str| config.string(key).map(|value| value.to_str_lossy().into_owned());
-        Needs {
+        Capabilities {
             reftable: text("extensions.refStorage").as_deref() == Some("reftable"),
             shared: text("core.sharedRepository").and_then(|value| shared(&value)),
             hook: has_hook(repo, cwd),

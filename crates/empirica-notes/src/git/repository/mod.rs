@@ -17,12 +17,12 @@ use gix::bstr::ByteSlice;
 
 pub use crate::error::quote;
 use crate::git::Oid;
-use crate::git::objects::partial_clone::{Asking, fetch_trees};
-use crate::git::refs::refs_cli::ThroughGit;
-use crate::git::refs::refs_gix::{InProcess, signature};
+use crate::git::objects::partial_clone::{PartialClone, fetch_trees};
+use crate::git::refs::refs_cli::CliRefs;
+use crate::git::refs::refs_gix::{GixRefs, signature};
 use crate::git::refs::{HeadState, Identity, OURS, RefUpdate, ReflogLine, Refs, Update, UpdateError};
 use crate::git::remotes::is_partial;
-use crate::git::repository::capabilities::Needs;
+use crate::git::repository::capabilities::Capabilities;
 
 use crate::env::Env;
 use crate::error::{Error, Result, empirica, io_cause};
@@ -36,8 +36,8 @@ pub struct Repository {
     refs: Box<dyn Refs>,
     /// What sets refs. Where that is git, objects are kept in memory until git stores them.
     update: Box<dyn Update>,
-    pub(crate) needs: Needs,
-    asking: Asking,
+    pub(crate) needs: Capabilities,
+    asking: PartialClone,
     /// The notes that could not be read.
     unreadable: RefCell<BTreeSet<Oid>>,
     /// When git is ended that sets refs.
@@ -53,9 +53,9 @@ impl Repository {
     pub fn discover(env: &Env) -> Result<Self> {
         let mut inner = crate::git::repository::open::open(env)?;
         let cwd = env.cwd.clone();
-        let needs = Needs::of(&inner, &cwd);
-        let in_process = || InProcess::new(inner.clone());
-        let through_git = || ThroughGit::new(inner.clone(), cwd.clone());
+        let needs = Capabilities::of(&inner, &cwd);
+        let in_process = || GixRefs::new(inner.clone());
+        let through_git = || CliRefs::new(inner.clone(), cwd.clone());
         let refs: Box<dyn Refs> = if needs.reftable { Box::new(through_git()) } else { Box::new(in_process()) };
         let update: Box<dyn Update> =
             if needs.writes_by_git() { Box::new(through_git()) } else { Box::new(in_process()) };
@@ -67,7 +67,7 @@ impl Repository {
             refs,
             update,
             needs,
-            asking: Asking::default(),
+            asking: PartialClone::default(),
             unreadable: RefCell::default(),
             deadline: Cell::default(),
             cwd,

@@ -17,18 +17,18 @@ pub struct Status {
 }
 
 /// Git's answer, asked for and not yet read.
-pub struct Asked(Option<Pending>);
+pub struct PendingStatus(Option<Pending>);
 
 /// Asks git, which looks at the work tree while we do something else. In a bare repository nothing is uncommitted.
-pub fn ask(repo: &Repository) -> Asked {
-    Asked(repo.work_tree().map(|_| {
+pub fn ask(repo: &Repository) -> PendingStatus {
+    PendingStatus(repo.work_tree().map(|_| {
         let mut command = git(repo.cwd());
         command.args(["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames"]);
         Pending::start(&mut command)
     }))
 }
 
-impl Asked {
+impl PendingStatus {
     /// The answer.
     pub fn read(self) -> Result<Status> {
         match self.0 {
@@ -39,12 +39,12 @@ impl Asked {
 }
 
 /// Lines added and removed, of tracked files against HEAD: asked for and not yet read.
-pub struct AskedLines(Option<Pending>);
+pub struct PendingLineCounts(Option<Pending>);
 
 /// Asks git, as [`ask`] does. In a bare repository, and on an unborn HEAD, it is none.
-pub fn ask_lines(repo: &Repository) -> AskedLines {
+pub fn ask_lines(repo: &Repository) -> PendingLineCounts {
     let born = repo.head().is_ok_and(|head| head.commit.is_some());
-    AskedLines(repo.work_tree().filter(|_| born).map(|_| {
+    PendingLineCounts(repo.work_tree().filter(|_| born).map(|_| {
         let mut command = git(repo.cwd());
         command.args([
             "-c",
@@ -60,7 +60,7 @@ pub fn ask_lines(repo: &Repository) -> AskedLines {
     }))
 }
 
-impl AskedLines {
+impl PendingLineCounts {
     /// Lines added and lines removed.
     pub fn read(self) -> Result<(u64, u64)> {
         match self.0 {

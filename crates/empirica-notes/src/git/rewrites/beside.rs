@@ -10,7 +10,7 @@ use crate::git::{Oid, parse_oid};
 
 /// What lies beside HEAD's history, as far as the commits that were asked for are concerned.
 #[derive(Debug, Default)]
-pub struct Beside {
+pub struct OtherHistory {
     commits: HashMap<Oid, Node>,
     /// Tips, and whether a branch, a tag, a remote-tracking branch or a worktree's HEAD names them.
     tips: BTreeMap<Oid, bool>,
@@ -37,10 +37,11 @@ pub struct Range {
     pub base: Oid,
 }
 
-impl Beside {
+impl OtherHistory {
     /// Looks for `commits`, which exist. What HEAD contains is not beside it.
     pub fn read(repo: &Repository, commits: &BTreeSet<Oid>) -> Result<Self> {
-        let mut beside = Beside { tips: repo.tips().into_iter().map(|id| (id, true)).collect(), ..Default::default() };
+        let mut beside =
+            OtherHistory { tips: repo.tips().into_iter().map(|id| (id, true)).collect(), ..Default::default() };
         if commits.is_empty() {
             return Ok(beside);
         }

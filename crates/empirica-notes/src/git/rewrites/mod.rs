@@ -14,13 +14,13 @@ use crate::error::Result;
 use crate::git::Oid;
 use crate::git::history::reach::is_ancestor;
 use crate::git::repository::Repository;
-use crate::git::rewrites::beside::{Beside, Range};
+use crate::git::rewrites::beside::{OtherHistory, Range};
 use crate::git::rewrites::patches::{Listed, Patch, Which};
 use crate::git::rewrites::recorded::{Rewrites, ends};
 
 /// A commit with records, to be looked for.
 #[derive(Debug, Clone, Default)]
-pub struct Sought {
+pub struct LostCommit {
     /// Other commits on which the records stand: places they followed to earlier.
     pub also: BTreeSet<Oid>,
     /// The trees that records name; all that is known of a commit that is not here.
@@ -46,7 +46,7 @@ pub enum Rule {
 
 /// What became of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum CommitFate {
     /// HEAD's history contains it, or it is no commit.
     Here,
     /// These can have taken its place, by this rule; newest first, at least one.
@@ -61,17 +61,17 @@ pub enum Fate {
 
 /// What was found out.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct RewriteFindings {
     /// What became of each commit.
-    pub fates: BTreeMap<Oid, Fate>,
+    pub fates: BTreeMap<Oid, CommitFate>,
     /// What could not be looked at.
     pub warnings: Vec<String>,
 }
 
 /// Looks for all of them at once, in few git processes. HEAD must have a commit when there is any.
-pub fn find(repo: &Repository, sought: &BTreeMap<Oid, Sought>) -> Result<Found> {
+pub fn find(repo: &Repository, sought: &BTreeMap<Oid, LostCommit>) -> Result<RewriteFindings> {
     if sought.is_empty() {
-        return Ok(Found::default());
+        return Ok(RewriteFindings::default());
     }
     let mut search = Search::begin(repo, sought)?;
     for id in sought.keys() {
@@ -93,19 +93,19 @@ pub fn find(repo: &Repository, sought: &BTreeMap<Oid, Sought>) -> Result<Found> 
 
 struct Search<'a> {
     repo: &'a Repository,
-    sought: &'a BTreeMap<Oid, Sought>,
+    sought: &'a BTreeMap<Oid, LostCommit>,
     rewrites: Rewrites,
-    beside: Beside,
-    found: Found,
+    beside: OtherHistory,
+    found: RewriteFindings,
 }
 
 impl<'a> Search<'a> {
-    fn begin(repo: &'a Repository, sought: &'a BTreeMap<Oid, Sought>) -> Result<Self> {
+    fn begin(repo: &'a Repository, sought: &'a BTreeMap<Oid, LostCommit>) -> Result<Self> {
         let all = sought.iter().flat_map(|(id, sought)| sought.also.iter().chain([id])).copied();
         let rewrites = Rewrites::read(repo, all.clone());
         let known = rewrites.trail(all).into_iter().filter(|id| repo.is_commit(*id)).collect();
-        let mut beside = Beside::read(repo, &known)?;
-        let found = Found { warnings: std::mem::take(&mut beside.warnings), ..Default::default() };
+        let mut beside = OtherHistory::read(repo, &known)?;
+        let found = RewriteFindings { warnings: std::mem::take(&mut beside.warnings), ..Default::default() };
         Ok(Search { repo, sought, rewrites, beside, found })
     }
 
@@ -130,11 +130,12 @@ impl<'a> Search<'a> {
     }
 
     /// What needs no comparison. filter-repo rewrites all branches, so what it names need not be in HEAD's history.
-    fn written_down(&self, id: Oid) -> Option<Fate> {
+    fn written_down(&self, id: Oid) -> Option<CommitFate> {
         if self.is_here(id) || (self.repo.has_object(id) && !self.repo.is_commit(id)) {
-            return Some(Fate::Here);
+            return Some(CommitFate::Here);
         }
-        self.kept_end(id, |search, of| ends(&search.rewrites.mapped, of)).map(|to| Fate::Replaced(Rule::CommitMap, to))
+        self.kept_end(id, |search, of| ends(&search.rewrites.mapped, of))
+            .map(|to| CommitFate::Replaced(Rule::CommitMap, to))
     }
 
     fn kept_end(&self, id: Oid, ends: impl Fn(&Self, Oid) -> BTreeSet<Oid>) -> Option<Vec<Oid>> {
@@ -167,7 +168,7 @@ impl<'a> Search<'a> {
             for (rule, matches) in rules {
                 let candidates = self.later(subjects.iter().flat_map(|of| matches(&compared, *of)));
                 if !candidates.is_empty() {
-                    self.found.fates.insert(id, Fate::Replaced(rule, candidates));
+                    self.found.fates.insert(id, CommitFate::Replaced(rule, candidates));
                     break;
                 }
             }
@@ -247,20 +248,20 @@ impl<'a> Search<'a> {
             let same = there.iter().filter(|(_, tree)| trees.is_some_and(|trees| trees.contains(tree)));
             let same: Vec<Oid> = same.map(|(id, _)| *id).collect();
             if !same.is_empty() {
-                self.found.fates.insert(id, Fate::Replaced(Rule::Tree, same));
+                self.found.fates.insert(id, CommitFate::Replaced(Rule::Tree, same));
             }
         }
         Ok(())
     }
 
-    fn rest(&self, id: Oid) -> Fate {
+    fn rest(&self, id: Oid) -> CommitFate {
         if let Some(to) = self.kept_end(id, |search, of| ends(&search.rewrites.amended, of)) {
-            return Fate::Replaced(Rule::Amend, to);
+            return CommitFate::Replaced(Rule::Amend, to);
         }
         match self.repo.has_object(id) {
-            true if self.beside.is_named(id) => Fate::Elsewhere,
-            false if self.repo.is_shallow() => Fate::Beyond,
-            _ => Fate::Lost,
+            true if self.beside.is_named(id) => CommitFate::Elsewhere,
+            false if self.repo.is_shallow() => CommitFate::Beyond,
+            _ => CommitFate::Lost,
         }
     }
 }

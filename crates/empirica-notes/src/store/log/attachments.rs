@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::git::{Oid, parse_oid};
-use crate::model::{Head, Id, SessionId};
+use crate::model::{Envelope, Id, SessionId};
 use crate::store::Store;
 use crate::store::files::read_lines;
 
@@ -41,7 +41,7 @@ impl Pending {
 impl Store<'_> {
     /// Remembers a handoff that was written now, while `paths` were not committed. Nothing on an unborn HEAD, whose records are
     /// attached anyway.
-    pub fn remember_pending(&self, head: &Head, paths: Vec<String>) {
+    pub fn remember_pending(&self, head: &Envelope, paths: Vec<String>) {
         if let Some(on) = self.head.commit {
             let (id, session) = (head.id.clone(), head.session.clone());
             self.add_pending(&[Pending { id, on: on.to_string(), paths, session }]);
@@ -90,7 +90,7 @@ impl Store<'_> {
     }
 
     /// Copies the handoffs of `pending` from the commit they were written on to the one that holds their work.
-    pub fn attach_pending(&self, pending: &[Pending], from: Oid, to: Oid) -> Result<crate::store::Written> {
+    pub fn attach_pending(&self, pending: &[Pending], from: Oid, to: Oid) -> Result<crate::store::WriteOutcome> {
         let only = pending.iter().map(|pending| pending.id.clone()).collect();
         self.follow(&[crate::store::Follow { from, to, only: Some(only) }])
     }

@@ -1,6 +1,6 @@
 //! The write-ahead log: records are appended here first, one write each, and flushed to the notes later.
 //!
-//! A line is `<shelf> <object id> <record>`. Each append begins with a line feed, so that a line torn by a kill spoils
+//! A line is `<namespace> <object id> <record>`. Each append begins with a line feed, so that a line torn by a kill spoils
 //! nothing but itself. A flush first renames the file away; what it has taken is still read by everyone.
 
 pub mod attachments;
@@ -21,7 +21,7 @@ use crate::error::{Error, empirica};
 use crate::fault;
 use crate::format::lines;
 use crate::git::{Oid, Sharing, parse_oid};
-use crate::model::{Id, Shelf};
+use crate::model::{Id, Namespace};
 use crate::store::files;
 use crate::store::files::paths::Paths;
 use crate::store::log::lock::pause;
@@ -38,9 +38,9 @@ const ATTEMPTS: usize = 100;
 
 /// A record that waits for its note.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct PendingRecord {
     /// Where it belongs.
-    pub shelf: Shelf,
+    pub namespace: Namespace,
     /// The object whose note it belongs to.
     pub on: Oid,
     /// The line.
@@ -49,14 +49,14 @@ pub struct Waiting {
 
 /// A log that cannot be used now.
 #[derive(Debug)]
-pub struct Unusable {
+pub struct LogUnavailable {
     /// The log.
     pub path: PathBuf,
     /// Why.
     pub error: io::Error,
 }
 
-impl Unusable {
+impl LogUnavailable {
     /// Why what is in it waits.
     pub fn untaken(self) -> Error {
         let error = Error::storage(format!("the log {} cannot be taken to the notes", self.path.display()));
@@ -84,12 +84,12 @@ pub struct Appended {
     /// The size of the log afterwards, in bytes.
     pub size: u64,
     /// Why the usual log could not be written, when the fallback was taken.
-    pub fallback: Option<Unusable>,
+    pub fallback: Option<LogUnavailable>,
 }
 
 /// What waits in the logs, by where it lies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Counted {
+pub struct PendingCounts {
     /// How many in the repository's logs, of all worktrees.
     pub log: usize,
     /// How many in the log of the user's state folder.
@@ -100,7 +100,7 @@ pub struct Counted {
     pub since: Option<String>,
 }
 
-impl Counted {
+impl PendingCounts {
     /// How many wait in all.
     pub fn all(&self) -> usize {
         self.log + self.user_state + self.interrupted
@@ -109,22 +109,27 @@ impl Counted {
 
 /// Appends records in one write. Tries the usual log, then the one in the user's state folder. An error is that of the
 /// usual log, with its path. With `durable` the records have reached the disk when it returns.
-pub fn append(paths: &Paths, records: &[Waiting], timeout: Duration, durable: bool) -> Result<Appended, Vec<Unusable>> {
+pub fn append(
+    paths: &Paths,
+    records: &[PendingRecord],
+    timeout: Duration,
+    durable: bool,
+) -> Result<Appended, Vec<LogUnavailable>> {
     let mut text = Vec::new();
     for record in records {
         text.push(b'\n');
-        text.extend_from_slice(format!("{} {} ", record.shelf.name(), record.on).as_bytes());
+        text.extend_from_slice(format!("{} {} ", record.namespace.name(), record.on).as_bytes());
         text.extend_from_slice(&record.line);
     }
     text.push(b'\n');
-    let mut failed: Vec<Unusable> = Vec::new();
+    let mut failed: Vec<LogUnavailable> = Vec::new();
     paths.identify();
     // a clone with an id leaves the log of 0.1.0 to be read
     for folder in paths.logs().into_iter().take(2) {
         let path = folder.join(paths.log_name());
         match append_in(paths, &folder, paths.log_name(), &text, timeout, durable) {
             Ok(size) => return Ok(Appended { path, size, fallback: failed.pop() }),
-            Err(error) => failed.push(Unusable { path, error }),
+            Err(error) => failed.push(LogUnavailable { path, error }),
         }
     }
     Err(failed)
@@ -234,7 +239,7 @@ fn locked(timeout: Duration, mut try_lock: impl FnMut() -> Result<(), TryLockErr
 
 /// Moves all logs, of all worktrees, to where nobody appends to them; returns them with those that an interrupted
 /// flush had left, and those that cannot be moved now and wait for the next flush.
-pub fn take(paths: &Paths, timeout: Duration) -> (Vec<PathBuf>, Vec<Unusable>) {
+pub fn take(paths: &Paths, timeout: Duration) -> (Vec<PathBuf>, Vec<LogUnavailable>) {
     let (mut taken, open): (Vec<PathBuf>, Vec<PathBuf>) = logs(paths).into_iter().partition(|path| is_taken(path));
     let mut left = Vec::new();
     for path in open {
@@ -242,7 +247,7 @@ pub fn take(paths: &Paths, timeout: Duration) -> (Vec<PathBuf>, Vec<Unusable>) {
             Ok(moved) => taken.push(moved),
             // its worktree was removed meanwhile, or somebody else took it
             Err(error) if error.kind() == io::ErrorKind::NotFound && !path.exists() => {}
-            Err(error) => left.push(Unusable { path, error }),
+            Err(error) => left.push(LogUnavailable { path, error }),
         }
     }
     (taken, left)
@@ -289,7 +294,7 @@ pub fn unseen(paths: &Paths) -> Vec<(PathBuf, io::Error)> {
 }
 
 /// Every record that waits in any log.
-pub fn read(paths: &Paths) -> Vec<Waiting> {
+pub fn read(paths: &Paths) -> Vec<PendingRecord> {
     // a file that a flush takes or removes meanwhile has another name, or its records are in the notes, which are
     // read afterwards: look again
     let read = (0..ATTEMPTS).find_map(|_| try_read(&logs(paths)));
@@ -300,15 +305,15 @@ pub fn read(paths: &Paths) -> Vec<Waiting> {
 }
 
 /// Counts what waits, by where it lies; a record that two logs hold counts once, where it was found first.
-pub fn count(paths: &Paths) -> Counted {
+pub fn count(paths: &Paths) -> PendingCounts {
     let usual = paths.logs().into_iter().next().unwrap_or_default();
-    let mut counted = Counted::default();
+    let mut counted = PendingCounts::default();
     let mut known = BTreeSet::new();
     for path in logs(paths) {
         // what leaves a log meanwhile waits no longer
         for waiting in fs::read(&path).map(|bytes| parse_all(&bytes)).unwrap_or_default() {
             let at = at(&waiting.line);
-            if !known.insert((waiting.shelf, waiting.on, waiting.line)) {
+            if !known.insert((waiting.namespace, waiting.on, waiting.line)) {
                 continue;
             }
             match (is_taken(&path), path.starts_with(&usual)) {
@@ -331,7 +336,7 @@ fn at(line: &[u8]) -> Option<String> {
 }
 
 /// A log that a flush has taken and read.
-pub struct Taken {
+pub struct TakenLog {
     path: PathBuf,
     /// Whole lines that are not understood: of another version, which knows where they belong.
     rest: Vec<u8>,
@@ -339,14 +344,14 @@ pub struct Taken {
 
 /// The records in these logs, and the logs that could be read; the others are added to `left`. Torn lines were never
 /// acknowledged and are passed over.
-pub fn read_taken(files: Vec<PathBuf>, left: &mut Vec<Unusable>) -> (Vec<Waiting>, Vec<Taken>) {
+pub fn read_taken(files: Vec<PathBuf>, left: &mut Vec<LogUnavailable>) -> (Vec<PendingRecord>, Vec<TakenLog>) {
     let mut waiting = Vec::new();
     let mut read = Vec::new();
     for path in files {
         let bytes = match fault::point("log: to be read").and_then(|()| fs::read(&path)) {
             Ok(bytes) => bytes,
             Err(error) => {
-                left.push(Unusable { path, error });
+                left.push(LogUnavailable { path, error });
                 continue;
             }
         };
@@ -358,23 +363,23 @@ pub fn read_taken(files: Vec<PathBuf>, left: &mut Vec<Unusable>) -> (Vec<Waiting
                 None => {}
             }
         }
-        read.push(Taken { path, rest });
+        read.push(TakenLog { path, rest });
     }
     (waiting, read)
 }
 
-/// A whole line of a shelf that this version does not know.
+/// A whole line of a namespace that this version does not know.
 fn is_foreign(line: &[u8]) -> bool {
     let mut parts = line.splitn(3, |b| *b == b' ');
-    let shelf = parts.next().unwrap_or_default();
-    let named = shelf.iter().all(|b| b.is_ascii_lowercase() || *b == b'-') && !shelf.is_empty();
+    let namespace = parts.next().unwrap_or_default();
+    let named = namespace.iter().all(|b| b.is_ascii_lowercase() || *b == b'-') && !namespace.is_empty();
     let on = parts.next().and_then(|on| parse_oid(std::str::from_utf8(on).ok()?));
     let whole = parts.next().is_some_and(|line| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok());
     named && on.is_some() && whole
 }
 
 /// The same, or `None` when one of them is no longer there.
-fn try_read(files: &[PathBuf]) -> Option<Vec<Waiting>> {
+fn try_read(files: &[PathBuf]) -> Option<Vec<PendingRecord>> {
     let mut out = Vec::new();
     for path in files {
         match fs::read(path) {
@@ -387,7 +392,7 @@ fn try_read(files: &[PathBuf]) -> Option<Vec<Waiting>> {
     Some(out)
 }
 
-fn parse_all(bytes: &[u8]) -> Vec<Waiting> {
+fn parse_all(bytes: &[u8]) -> Vec<PendingRecord> {
     whole_lines(bytes).filter_map(parse).collect()
 }
 
@@ -397,19 +402,19 @@ fn whole_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines::split(&bytes[..whole])
 }
 
-fn parse(line: &[u8]) -> Option<Waiting> {
+fn parse(line: &[u8]) -> Option<PendingRecord> {
     let mut parts = line.splitn(3, |b| *b == b' ');
-    let shelf = Shelf::parse(std::str::from_utf8(parts.next()?).ok()?)?;
+    let namespace = Namespace::parse(std::str::from_utf8(parts.next()?).ok()?)?;
     let on = parse_oid(std::str::from_utf8(parts.next()?).ok()?)?;
     let line = parts.next()?;
     // a torn line can end anywhere, also behind a brace
     lines::id(line)?;
     serde_json::from_slice::<serde::de::IgnoredAny>(line).ok()?;
-    Some(Waiting { shelf, on, line: line.to_vec() })
+    Some(PendingRecord { namespace, on, line: line.to_vec() })
 }
 
 /// Forgets logs whose records are in the notes. What was not understood in them goes to a new log first.
-pub fn discard(paths: &Paths, taken: &[Taken]) {
+pub fn discard(paths: &Paths, taken: &[TakenLog]) {
     for log in taken {
         let folder = log.path.parent().and_then(Path::parent).unwrap_or(Path::new("."));
         let name = log.path.file_name().unwrap_or_default().to_string_lossy();

@@ -5,18 +5,18 @@ use std::fs;
 use crate::error::Result;
 use crate::fault;
 use crate::format::lines;
-use crate::model::{Id, Shelf};
+use crate::model::{Id, Namespace};
 use crate::store::Store;
 use crate::store::files::paths::Paths;
 use crate::store::files::read_lines;
-use crate::store::log::Waiting;
+use crate::store::log::PendingRecord;
 use crate::store::write::follow::Follow;
 
 /// Remembers that a record of this worktree lies on the empty tree, and how long HEAD's reflog was then: the first
 /// commit is looked for after that.
-pub(crate) fn remember(paths: &Paths, waiting: &Waiting, reflog: usize) {
+pub(crate) fn remember(paths: &Paths, waiting: &PendingRecord, reflog: usize) {
     let Some(id) = lines::id(&waiting.line) else { return };
-    let line = format!("{reflog} {} {id}\n", waiting.shelf.name());
+    let line = format!("{reflog} {} {id}\n", waiting.namespace.name());
     // without it the records stay readable where they lie
     let _ = paths.append(&paths.unborn(), &line);
 }
@@ -27,11 +27,11 @@ impl Store<'_> {
         if self.head.commit.is_none() || !self.paths.unborn().exists() {
             return Ok(());
         }
-        let remembered: Vec<(usize, Shelf, Id)> = read_lines(&self.paths.unborn())
+        let remembered: Vec<(usize, Namespace, Id)> = read_lines(&self.paths.unborn())
             .iter()
             .filter_map(|line| {
                 let mut words = line.split(' ');
-                Some((words.next()?.parse().ok()?, Shelf::parse(words.next()?)?, Id::parse(words.next()?)?))
+                Some((words.next()?.parse().ok()?, Namespace::parse(words.next()?)?, Id::parse(words.next()?)?))
             })
             .collect();
         let reflog = remembered.iter().map(|(reflog, ..)| *reflog).min().unwrap_or(0);

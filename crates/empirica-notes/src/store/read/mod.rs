@@ -10,9 +10,9 @@ use crate::format;
 use crate::format::lines;
 use crate::git::{Notes, Oid, Repository, notes, parse_oid};
 use crate::model::superseded::superseded;
-use crate::model::{Body, Id, Record, SessionId, Shelf};
+use crate::model::{Body, Id, Namespace, Record, SessionId};
 use crate::store::log;
-use crate::store::log::Waiting;
+use crate::store::log::PendingRecord;
 use crate::store::log::lock::Lock;
 use crate::store::redact::tombstones::Epoch;
 use crate::store::write::tips::Tips;
@@ -21,7 +21,7 @@ use crate::store::{PREFIX, Store, data_ref, tracked};
 
 /// A record and the objects whose notes hold it.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct RecordEntry {
     /// The record.
     pub record: Record,
     /// Where it stands; at least one.
@@ -31,7 +31,7 @@ pub struct Entry {
 /// Records by id, each once, with what could not be understood.
 #[derive(Debug, Default)]
 pub struct Scan {
-    entries: BTreeMap<Id, (Vec<u8>, Entry)>,
+    entries: BTreeMap<Id, (Vec<u8>, RecordEntry)>,
     /// Ids of which two different versions are stored; the greater bytes are taken.
     pub doubled: BTreeSet<Id>,
     /// Ids of records that were taken back: they are kept, and not listed.
@@ -41,12 +41,12 @@ pub struct Scan {
 impl Scan {
     fn add(&mut self, on: Oid, line: &[u8]) {
         if let Some(record) = format::record::decode(line) {
-            self.put(line.to_vec(), Entry { record, on: BTreeSet::from([on]) });
+            self.put(line.to_vec(), RecordEntry { record, on: BTreeSet::from([on]) });
         }
     }
 
     /// Adds a line with the record it stands for.
-    pub fn put(&mut self, line: Vec<u8>, entry: Entry) {
+    pub fn put(&mut self, line: Vec<u8>, entry: RecordEntry) {
         if let Body::Retract(retract) = &entry.record.body {
             self.retracted.extend(retract.of.iter().cloned());
         }
@@ -71,7 +71,7 @@ impl Scan {
     }
 
     /// The records with where they stand, oldest first. Those that were taken back are not among them.
-    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &RecordEntry> {
         self.entries.values().map(|(_, entry)| entry).filter(|entry| !self.retracted.contains(&entry.record.head.id))
     }
 
@@ -81,7 +81,7 @@ impl Scan {
     }
 
     /// One record.
-    pub fn get(&self, id: &Id) -> Option<&Entry> {
+    pub fn get(&self, id: &Id) -> Option<&RecordEntry> {
         self.entries.get(id).map(|(_, entry)| entry)
     }
 
@@ -111,18 +111,18 @@ pub enum Note {
     Several,
 }
 
-/// Single notes of one shelf, united over all sources.
+/// Single notes of one namespace, united over all sources.
 pub struct Lookup<'s> {
     repo: &'s Repository,
     /// Each with what was redacted and it does not know of.
     trees: Vec<(Notes<'s>, Epoch)>,
-    waiting: Vec<Waiting>,
-    /// What was redacted on the shelf, over all sources.
+    waiting: Vec<PendingRecord>,
+    /// What was redacted on the namespace, over all sources.
     pub redacted: Epoch,
 }
 
-/// A notes commit a shelf is read from.
-pub struct Source {
+/// A notes commit a namespace is read from.
+pub struct NotesSource {
     /// The tip that is read.
     pub tip: Oid,
     /// Whether it must be readable.
@@ -132,25 +132,25 @@ pub struct Source {
 }
 
 /// What is read beside our own refs, looked at once. The log comes first: what leaves it meanwhile is then in the notes.
-pub struct Reading {
+pub struct PendingView {
     /// What waits in the logs.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<PendingRecord>,
     tips: Tips,
     fetched: Vec<(String, Oid)>,
 }
 
 impl<'s> Lookup<'s> {
-    /// Opens the shelf.
-    pub fn open(store: &'s Store<'_>, shelf: Shelf) -> Result<Self> {
-        Self::over(store, shelf, &store.reading()?)
+    /// Opens the namespace.
+    pub fn open(store: &'s Store<'_>, namespace: Namespace) -> Result<Self> {
+        Self::over(store, namespace, &store.reading()?)
     }
 
-    fn over(store: &'s Store<'_>, shelf: Shelf, reading: &Reading) -> Result<Self> {
-        let (sources, redacted) = store.sources(shelf, reading);
-        let waiting = reading.waiting.iter().filter(|w| w.shelf == shelf && redacted.counts(&w.line));
+    fn over(store: &'s Store<'_>, namespace: Namespace, reading: &PendingView) -> Result<Self> {
+        let (sources, redacted) = store.sources(namespace, reading);
+        let waiting = reading.waiting.iter().filter(|w| w.namespace == namespace && redacted.counts(&w.line));
         let waiting = waiting.cloned().collect();
         let mut trees: Vec<(Notes<'s>, Epoch)> = Vec::new();
-        for Source { tip, required, stale } in sources {
+        for NotesSource { tip, required, stale } in sources {
             let tree = match Notes::open(store.repo, Some(tip), lines::union) {
                 Err(_) if !required => continue,
                 tree => tree?,
@@ -219,17 +219,17 @@ impl<'s> Lookup<'s> {
 
 impl Store<'_> {
     /// The refs and logs as they are now.
-    pub fn reading(&self) -> Result<Reading> {
+    pub fn reading(&self) -> Result<PendingView> {
         let waiting = log::read(&self.paths);
         let fetched = self.repo.list_refs(&format!("{PREFIX}remotes/"))?;
-        Ok(Reading { waiting, tips: Tips::load(&self.paths), fetched })
+        Ok(PendingView { waiting, tips: Tips::load(&self.paths), fetched })
     }
 
-    /// The notes commits a shelf is read from, and what of it was redacted. Our ref must be readable; the
+    /// The notes commits a namespace is read from, and what of it was redacted. Our ref must be readable; the
     /// remembered tip, when it could not be united back, and what was fetched from each remote do not keep us from
     /// reading. What was fetched and united already is in ours.
-    pub fn sources(&self, shelf: Shelf, reading: &Reading) -> (Vec<Source>, Epoch) {
-        let name = data_ref(shelf);
+    pub fn sources(&self, namespace: Namespace, reading: &PendingView) -> (Vec<NotesSource>, Epoch) {
+        let name = data_ref(namespace);
         // a ref that cannot be read hides neither the remembered tip nor the log; settling says that it is broken
         let now = self.repo.find_ref(&name).ok().flatten();
         let ours = now.filter(|id| self.is_readable(*id));
@@ -247,7 +247,7 @@ impl Store<'_> {
         let others = others.filter(|id| seen.insert(*id) && self.is_readable(*id)).map(|id| (id, false));
         let mut all: Vec<(Oid, bool)> =
             ours.into_iter().map(|id| (id, true)).chain(others.collect::<Vec<_>>()).collect();
-        if all.is_empty() && !reading.waiting.iter().any(|waiting| waiting.shelf == shelf) {
+        if all.is_empty() && !reading.waiting.iter().any(|waiting| waiting.namespace == namespace) {
             // nothing is left: that is not the same as nothing
             all.extend(lost.map(|tip| (tip, true)));
         }
@@ -255,27 +255,27 @@ impl Store<'_> {
         let epoch = |(tip, _): &(Oid, bool)| Epoch::of(self.repo, Some(*tip)).unwrap_or_default();
         let epochs: Vec<Epoch> = all.iter().map(epoch).collect();
         let united = epochs.iter().fold(Epoch::default(), |united, epoch| united.united(epoch));
-        let source = |((tip, required), epoch): ((Oid, bool), &Epoch)| Source {
+        let source = |((tip, required), epoch): ((Oid, bool), &Epoch)| NotesSource {
             tip,
             required,
             stale: epoch.unaware_of(&united),
         };
-        let mut sources: Vec<Source> = all.into_iter().zip(&epochs).map(source).collect();
+        let mut sources: Vec<NotesSource> = all.into_iter().zip(&epochs).map(source).collect();
         // what counts whole comes first, so that the same blob elsewhere is known already
         sources.sort_by_key(|source| !source.stale.redacted.is_empty());
         (sources, united)
     }
 
-    /// Every record of a shelf.
-    pub fn scan(&self, shelf: Shelf) -> Result<Scan> {
-        self.scan_over(shelf, &self.reading()?)
+    /// Every record of a namespace.
+    pub fn scan(&self, namespace: Namespace) -> Result<Scan> {
+        self.scan_over(namespace, &self.reading()?)
     }
 
-    fn scan_over(&self, shelf: Shelf, reading: &Reading) -> Result<Scan> {
+    fn scan_over(&self, namespace: Namespace, reading: &PendingView) -> Result<Scan> {
         let mut scan = Scan::default();
         let mut seen = BTreeSet::new();
-        let (sources, redacted) = self.sources(shelf, reading);
-        for Source { tip, required, stale } in sources {
+        let (sources, redacted) = self.sources(namespace, reading);
+        for NotesSource { tip, required, stale } in sources {
             let found = match self.repo.tree_of(tip).and_then(|tree| notes::entries(self.repo, tree)) {
                 Err(_) if !required => continue,
                 found => found?.notes,
@@ -287,18 +287,18 @@ impl Store<'_> {
                 }
             }
         }
-        for record in reading.waiting.iter().filter(|w| w.shelf == shelf && redacted.counts(&w.line)) {
+        for record in reading.waiting.iter().filter(|w| w.namespace == namespace && redacted.counts(&w.line)) {
             scan.add(record.on, &record.line);
         }
         Ok(scan)
     }
 
-    /// Every record of all shelves.
+    /// Every record of all namespaces.
     pub fn scan_all(&self) -> Result<Scan> {
         let reading = self.reading()?;
         let mut all = Scan::default();
-        for shelf in Shelf::ALL {
-            all.merge(self.scan_over(shelf, &reading)?);
+        for namespace in Namespace::ALL {
+            all.merge(self.scan_over(namespace, &reading)?);
         }
         Ok(all)
     }
@@ -322,20 +322,20 @@ impl Store<'_> {
     pub fn session_near(&self, session: &SessionId, near: Option<Oid>) -> Result<Scan> {
         let reading = self.reading()?;
         let places = touched::read(&self.paths, session).filter(|_| self.in_step(&reading.tips));
-        let near = || Shelf::ALL.into_iter().flat_map(|shelf| near.map(|on| (shelf, on))).collect();
+        let near = || Namespace::ALL.into_iter().flat_map(|namespace| near.map(|on| (namespace, on))).collect();
         self.scan_places(&places.unwrap_or_else(near), &reading)
     }
 
     /// The notes at these places and what waits in the logs.
-    fn scan_places(&self, places: &BTreeSet<touched::Place>, reading: &Reading) -> Result<Scan> {
+    fn scan_places(&self, places: &BTreeSet<touched::NoteKey>, reading: &PendingView) -> Result<Scan> {
         let mut scan = Scan::default();
-        for shelf in Shelf::ALL {
-            let mut on: BTreeSet<Oid> = places.iter().filter(|(s, _)| *s == shelf).map(|(_, on)| *on).collect();
-            on.extend(reading.waiting.iter().filter(|w| w.shelf == shelf).map(|w| w.on));
+        for namespace in Namespace::ALL {
+            let mut on: BTreeSet<Oid> = places.iter().filter(|(s, _)| *s == namespace).map(|(_, on)| *on).collect();
+            on.extend(reading.waiting.iter().filter(|w| w.namespace == namespace).map(|w| w.on));
             if on.is_empty() {
                 continue;
             }
-            let mut lookup = Lookup::over(self, shelf, reading)?;
+            let mut lookup = Lookup::over(self, namespace, reading)?;
             for on in on {
                 scan.merge(lookup.scan(on)?);
             }
@@ -347,8 +347,8 @@ impl Store<'_> {
     fn relist(&self, all: &Scan, session: &SessionId, tips: &Tips) {
         let mut places = BTreeSet::new();
         for entry in all.entries() {
-            let shelf = entry.record.body.shelf();
-            places.extend(shelf.into_iter().flat_map(|shelf| entry.on.iter().map(move |on| (shelf, *on))));
+            let namespace = entry.record.body.namespace();
+            places.extend(namespace.into_iter().flat_map(|namespace| entry.on.iter().map(move |on| (namespace, *on))));
         }
         // a writer that is at it will change the refs: no list, then
         if let Ok(_lock) = Lock::acquire(&self.paths, &self.paths.lock(), Duration::ZERO)
@@ -360,7 +360,7 @@ impl Store<'_> {
     }
 
     /// What waits in the logs.
-    pub fn waiting(&self) -> log::Counted {
+    pub fn waiting(&self) -> log::PendingCounts {
         log::count(&self.paths)
     }
 
@@ -388,7 +388,7 @@ pub fn standing_alone(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
     let mut aside = superseded(found.iter().map(|(_, record)| record));
     let retracts = found.iter().filter(|(_, record)| matches!(record.body, Body::Retract(_)));
     aside.extend(retracts.flat_map(|(_, record)| record.names()).cloned());
-    let in_force = |record: &Record| !record.body.is_aside() && !aside.contains(&record.head.id);
+    let in_force = |record: &Record| !record.body.is_meta() && !aside.contains(&record.head.id);
     let records = found.into_iter().map(|(_, record)| record).filter(in_force);
     Some(records.filter_map(|record| placed_on(on, record)).collect())
 }
@@ -402,11 +402,11 @@ fn placed_on(on: Oid, mut record: Record) -> Option<Record> {
 
 /// Where records are at home, given the attachments that are known.
 #[derive(Debug, Default)]
-pub struct Homes {
+pub struct Placements {
     attached: BTreeMap<Id, Vec<(Id, Oid)>>,
 }
 
-impl Homes {
+impl Placements {
     /// Collects the attachments of a scan.
     pub fn new(scan: &Scan) -> Self {
         let mut attached: BTreeMap<Id, Vec<(Id, Oid)>> = BTreeMap::new();
@@ -419,11 +419,11 @@ impl Homes {
                 }
             }
         }
-        Homes { attached }
+        Placements { attached }
     }
 
     /// The record of an entry as views show it: its `commit` is the one it is at home on, if that is one.
-    pub fn placed(&self, store: &Store<'_>, entry: &Entry) -> Record {
+    pub fn placed(&self, store: &Store<'_>, entry: &RecordEntry) -> Record {
         let home = self.of(store, entry);
         let mut record = entry.record.clone();
         if home != store.repo.empty_tree() {
@@ -436,7 +436,7 @@ impl Homes {
     /// commit it was made on if that is reachable (an amend that was undone), else the newest existing attachment, else
     /// the commit it was made on. One that was made on none and not attached is at home where it stands, rather on a
     /// commit than on the empty tree.
-    pub fn of(&self, store: &Store<'_>, entry: &Entry) -> Oid {
+    pub fn of(&self, store: &Store<'_>, entry: &RecordEntry) -> Oid {
         let head = &entry.record.head;
         let made_on = || {
             let empty = store.repo.empty_tree();

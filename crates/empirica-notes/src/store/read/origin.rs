@@ -7,7 +7,7 @@ use crate::format::lines;
 use crate::git::repository::author;
 use crate::git::repository::author::Author;
 use crate::git::{Notes, Oid, Repository};
-use crate::model::{Id, Shelf};
+use crate::model::{Id, Namespace};
 use crate::store::Store;
 
 /// The most commits of the notes that are looked at.
@@ -19,7 +19,7 @@ const OURS: [&str; 3] =
 /// The commit that brought a line, and who made it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[schemars(rename = "Committer")]
-pub struct Brought {
+pub struct LineOrigin {
     /// The name.
     pub name: String,
     /// The address.
@@ -30,9 +30,9 @@ pub struct Brought {
     pub commit: String,
 }
 
-impl Brought {
+impl LineOrigin {
     /// Whether it is another person: another address, or another name where neither has one.
-    pub fn is_other(&self, than: &Brought) -> bool {
+    pub fn is_other(&self, than: &LineOrigin) -> bool {
         match (self.email.is_empty(), than.email.is_empty()) {
             (true, true) => self.name != than.name,
             _ => !self.email.eq_ignore_ascii_case(&than.email),
@@ -42,11 +42,11 @@ impl Brought {
 
 /// A line whose committer is asked for.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct WantedLine {
     /// The record.
     pub id: Id,
-    /// The shelf it is on.
-    pub shelf: Shelf,
+    /// The namespace it is on.
+    pub namespace: Namespace,
     /// Its line.
     pub line: Vec<u8>,
     /// The objects whose notes hold it.
@@ -54,23 +54,23 @@ pub struct Wanted {
 }
 
 /// The lines that a commit holds, by their place in what is wanted.
-type Held = BTreeSet<usize>;
+type HeldLines = BTreeSet<usize>;
 
 struct Walk<'s> {
     repo: &'s Repository,
-    wanted: Vec<&'s Wanted>,
+    wanted: Vec<&'s WantedLine>,
     targets: BTreeSet<Oid>,
-    notes: HashMap<(Oid, Oid), Held>,
-    commits: HashMap<Oid, Held>,
+    notes: HashMap<(Oid, Oid), HeldLines>,
+    commits: HashMap<Oid, HeldLines>,
 }
 
 impl Walk<'_> {
     /// Which of the lines a commit of the notes holds; none when it cannot be read.
-    fn held(&mut self, commit: Oid) -> Held {
+    fn held(&mut self, commit: Oid) -> HeldLines {
         if let Some(known) = self.commits.get(&commit) {
             return known.clone();
         }
-        let mut held = Held::new();
+        let mut held = HeldLines::new();
         if let Ok(mut tree) = Notes::open(self.repo, Some(commit), lines::union) {
             for target in self.targets.clone() {
                 if let Ok(Some(blob)) = tree.blob(target) {
@@ -82,14 +82,14 @@ impl Walk<'_> {
         held
     }
 
-    fn of_note(&mut self, target: Oid, blob: Oid) -> Held {
+    fn of_note(&mut self, target: Oid, blob: Oid) -> HeldLines {
         if let Some(known) = self.notes.get(&(target, blob)) {
             return known.clone();
         }
         let content = self.repo.read_blob(blob).ok().flatten().unwrap_or_default();
         let there: HashSet<&[u8]> = lines::split(&content).collect();
         let wanted = self.wanted.iter().enumerate();
-        let held: Held =
+        let held: HeldLines =
             wanted.filter(|(_, w)| w.on.contains(&target) && there.contains(&w.line[..])).map(|(at, _)| at).collect();
         self.notes.insert((target, blob), held.clone());
         held
@@ -100,17 +100,17 @@ impl Store<'_> {
     /// Who brought each of these lines into our notes or those that were fetched: of several, who did it first. Absent are
     /// those that only wait in a log, and those whose history does not tell, as after an import, a redaction, or in a
     /// shallow clone.
-    pub fn origins(&self, wanted: &[Wanted]) -> Result<BTreeMap<Id, Brought>> {
+    pub fn origins(&self, wanted: &[WantedLine]) -> Result<BTreeMap<Id, LineOrigin>> {
         let reading = self.reading()?;
-        let mut out: BTreeMap<Id, (i64, Brought)> = BTreeMap::new();
-        for shelf in Shelf::ALL {
-            let wanted: Vec<&Wanted> = wanted.iter().filter(|one| one.shelf == shelf).collect();
+        let mut out: BTreeMap<Id, (i64, LineOrigin)> = BTreeMap::new();
+        for namespace in Namespace::ALL {
+            let wanted: Vec<&WantedLine> = wanted.iter().filter(|one| one.namespace == namespace).collect();
             if wanted.is_empty() {
                 continue;
             }
             let targets = wanted.iter().flat_map(|one| one.on.iter().copied()).collect();
             let mut walk = Walk { repo: self.repo, wanted, targets, notes: HashMap::new(), commits: HashMap::new() };
-            let (sources, _) = self.sources(shelf, &reading);
+            let (sources, _) = self.sources(namespace, &reading);
             let mut todo: Vec<Oid> = sources.into_iter().map(|source| source.tip).collect();
             let mut seen: HashSet<Oid> = HashSet::new();
             while let Some(commit) = todo.pop() {
@@ -144,6 +144,11 @@ impl Store<'_> {
     }
 }
 
-fn brought(made: &Author, commit: Oid) -> Brought {
-    Brought { name: made.name.clone(), email: made.email.clone(), date: made.date.clone(), commit: commit.to_string() }
+fn brought(made: &Author, commit: Oid) -> LineOrigin {
+    LineOrigin {
+        name: made.name.clone(),
+        email: made.email.clone(),
+        date: made.date.clone(),
+        commit: commit.to_string(),
+    }
 }

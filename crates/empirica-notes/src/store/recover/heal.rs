@@ -8,9 +8,9 @@ use crate::error::{Result, empirica};
 use crate::git::notes::difference::differences;
 use crate::git::notes::lookup;
 use crate::git::{Oid, notes};
-use crate::model::{Id, Shelf};
+use crate::model::{Id, Namespace};
 use crate::store::log::lock::Lock;
-use crate::store::redact::forget::Gone;
+use crate::store::redact::forget::Removal;
 use crate::store::redact::progress::Forgetting;
 use crate::store::redact::tombstones::Epoch;
 use crate::store::write::flush::{Beside, Change, Flushed, Notes};
@@ -25,7 +25,7 @@ impl Store<'_> {
     /// Heals if anything changed behind our back, unites what was fetched into tracking refs, lets notes follow that could
     /// not before, and attaches what waited for a first commit. Called once by every command that reads; a store that
     /// cannot be written is read as it is.
-    pub fn settle(&self) -> Vec<String> {
+    pub fn reconcile(&self) -> Vec<String> {
         let unseen = log::unseen(&self.paths).into_iter();
         let mut warnings: Vec<String> = unseen
             .map(|(folder, error)| format!("what waits in {} cannot be seen: {error}", folder.display()))
@@ -167,7 +167,7 @@ impl Store<'_> {
         self.forget(&forgetting)?;
         if let Some(redacting) = &forgetting.redacting {
             let by = redacting.by();
-            self.move_all(&Gone::of(&redacting.ids, &by, known), tips)?;
+            self.move_all(&Removal::of(&redacting.ids, &by, known), tips)?;
         }
         Ok(true)
     }
@@ -189,7 +189,7 @@ impl Store<'_> {
                 return Err(left.untaken());
             }
         }
-        let (handoffs, markdown) = (of(&data_ref(Shelf::Handoffs))?, of(MARKDOWN_REF)?);
+        let (handoffs, markdown) = (of(&data_ref(Namespace::Handoffs))?, of(MARKDOWN_REF)?);
         if is_forgetting || !markdown.unaware_of(&handoffs).redacted.is_empty() {
             self.markdown_in_step(tips)?;
         }

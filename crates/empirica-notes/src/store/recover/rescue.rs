@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 use crate::error::Result;
 use crate::format::{blocks, lines, record};
 use crate::git::notes::difference::Other;
-use crate::git::objects::integrity::{Sound, dangling};
+use crate::git::objects::integrity::{Integrity, dangling};
 use crate::git::refs::delete;
 use crate::git::remotes::is_partial;
 use crate::git::{Oid, RefUpdate, UpdateError, notes, parse_oid};
-use crate::model::Shelf;
+use crate::model::Namespace;
 use crate::store::redact::tombstones::{Epoch, Form, NAME};
 use crate::store::write::tips::Tips;
 use crate::store::write::touched;
@@ -31,7 +31,7 @@ pub struct Rescued {
 
 /// What can be read of a ref's past.
 #[derive(Default)]
-struct Left {
+struct ReadablePast {
     /// The newest commits that can be read with all that they lead to.
     bases: Vec<Oid>,
     /// Versions of notes by annotated object: those of the tip that can be read, else all older ones.
@@ -69,7 +69,7 @@ impl Store<'_> {
     pub fn rescue(&self, warnings: &mut Vec<String>) -> Result<Vec<Rescued>> {
         let _lock = self.locked()?;
         let mut tips = Tips::load(&self.paths);
-        let mut sound = Sound::new(self.repo);
+        let mut sound = Integrity::new(self.repo);
         let mut out = Vec::new();
         for (name, form) in our_refs() {
             let Some(tip) = self.repo.find_ref(&name)?.filter(|tip| !sound.has_whole_history(*tip)) else { continue };
@@ -122,9 +122,16 @@ impl Store<'_> {
     }
 
     /// Goes back from the tip, then from older values of the ref, until nothing is damaged any more.
-    fn left(&self, name: &str, form: Form, tip: Oid, remembered: Option<Oid>, sound: &mut Sound<'_>) -> Result<Left> {
+    fn left(
+        &self,
+        name: &str,
+        form: Form,
+        tip: Oid,
+        remembered: Option<Oid>,
+        sound: &mut Integrity<'_>,
+    ) -> Result<ReadablePast> {
         // what was redacted is known to all refs, where the entry of one is damaged
-        let mut left = Left { epoch: self.own_epochs()?, ..Left::default() };
+        let mut left = ReadablePast { epoch: self.own_epochs()?, ..ReadablePast::default() };
         let mut seen = HashSet::new();
         let starts = [tip].into_iter().chain(remembered).chain(self.repo.values_of(name));
         for start in starts {
@@ -150,7 +157,7 @@ impl Store<'_> {
     }
 
     /// Takes what can be read of a commit's notes, where the tip's own cannot.
-    fn take(&self, commit: Oid, is_tip: bool, sound: &mut Sound<'_>, left: &mut Left) -> Result<()> {
+    fn take(&self, commit: Oid, is_tip: bool, sound: &mut Integrity<'_>, left: &mut ReadablePast) -> Result<()> {
         let Ok(tree) = self.repo.tree_of(commit) else { return Ok(()) };
         let mut is_listed = true;
         let found = notes::entries_past(self.repo, tree, &mut |_| {
@@ -184,7 +191,7 @@ impl Store<'_> {
 
     /// Of a tip that cannot be read, or whose trees cannot, the rest may be here all the same, and nothing leads to it then: records that
     /// are known nowhere else are taken, or the Markdown of such records.
-    fn take_dangling(&self, name: &str, form: Form, left: &mut Left) -> Result<()> {
+    fn take_dangling(&self, name: &str, form: Form, left: &mut ReadablePast) -> Result<()> {
         if form == Form::Blocks {
             return self.take_rendered(left);
         }
@@ -203,8 +210,8 @@ impl Store<'_> {
         // of a note whose tree is gone the records say what they were made on
         notes.extend(found.blobs.into_iter().map(|blob| (None, blob)));
         let is_new = |line: &&[u8]| {
-            let shelf = record::decode(line).and_then(|record| record.body.shelf());
-            shelf.is_some_and(|shelf| data_ref(shelf) == name)
+            let namespace = record::decode(line).and_then(|record| record.body.namespace());
+            namespace.is_some_and(|namespace| data_ref(namespace) == name)
                 && lines::id(line).is_some_and(|id| !known.contains(id))
                 && left.epoch.counts(line)
         };
@@ -225,8 +232,8 @@ impl Store<'_> {
     }
 
     /// The Markdown of handoffs that the Markdown ref lacks.
-    fn take_rendered(&self, left: &mut Left) -> Result<()> {
-        let Some(handoffs) = self.repo.find_ref(&data_ref(Shelf::Handoffs))? else { return Ok(()) };
+    fn take_rendered(&self, left: &mut ReadablePast) -> Result<()> {
+        let Some(handoffs) = self.repo.find_ref(&data_ref(Namespace::Handoffs))? else { return Ok(()) };
         for (on, blob) in notes::entries(self.repo, self.repo.tree_of(handoffs)?)?.notes {
             let note = self.repo.read_blob(blob)?.unwrap_or_default();
             let lines: Vec<Vec<u8>> = lines::split(&note).map(<[u8]>::to_vec).collect();
@@ -250,7 +257,7 @@ impl Store<'_> {
     }
 
     /// A commit of what is left, on top of what can be read whole; one of those itself, where that is all. `None` when nothing is left.
-    fn written_anew(&self, form: Form, left: Left) -> Result<Option<Oid>> {
+    fn written_anew(&self, form: Form, left: ReadablePast) -> Result<Option<Oid>> {
         let mut anew: BTreeMap<Oid, Option<Oid>> = BTreeMap::new();
         for (on, blobs) in left.notes {
             let mut united: Option<Vec<u8>> = None;

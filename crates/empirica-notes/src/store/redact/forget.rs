@@ -12,32 +12,32 @@ use crate::format::{blocks, lines};
 use crate::git::notes::difference::{Other, differences};
 use crate::git::refs::delete;
 use crate::git::{Oid, notes};
-use crate::model::{Id, Shelf};
-use crate::store::log::Waiting;
+use crate::model::{Id, Namespace};
+use crate::store::log::PendingRecord;
 use crate::store::redact::tombstones::{Epoch, Form, NAME, Redacted};
 use crate::store::write::merge::{absent, form_of};
 use crate::store::{MARKDOWN_REF, PREFIX, Store, data_ref, tracked};
 
 /// What is to be gone from a ref.
 #[derive(Debug, Default)]
-pub(crate) struct Gone<'g> {
+pub(crate) struct Removal<'g> {
     /// The records that are replaced by stubs, and what these say.
     pub records: BTreeMap<String, &'g By>,
     /// What was redacted elsewhere.
     pub epoch: Epoch,
 }
 
-impl<'g> Gone<'g> {
+impl<'g> Removal<'g> {
     /// Records that somebody redacts, where that much is known already.
     pub fn of(ids: &BTreeSet<Id>, by: &'g By, known: Epoch) -> Self {
         let entry = |id: &Id| (id.as_str().to_owned(), Redacted::gone(id.as_str()));
         let epoch = Epoch { number: 0, redacted: ids.iter().map(entry).collect() }.united(&known);
-        Gone { records: ids.iter().map(|id| (id.as_str().to_owned(), by)).collect(), epoch }
+        Removal { records: ids.iter().map(|id| (id.as_str().to_owned(), by)).collect(), epoch }
     }
 }
 
 /// A notes tree without something.
-pub(crate) struct Anew {
+pub(crate) struct RewrittenTree {
     /// The tree.
     pub tree: Oid,
     /// Whether a note changed.
@@ -86,7 +86,7 @@ impl Store<'_> {
         if texts.is_empty() {
             return Ok(tip);
         }
-        let anew = self.anew(name, tip, &texts, &Gone::default())?;
+        let anew = self.anew(name, tip, &texts, &Removal::default())?;
         anew.map_or(Ok(tip), |anew| {
             let seconds = self.repo.commit_seconds(tip)?;
             self.repo.write_merge(anew.tree, Vec::new(), "Notes redacted by 'git empirica'\n", seconds)
@@ -95,7 +95,13 @@ impl Store<'_> {
 
     /// The notes tree of a tip without texts, and with stubs in place of records; `None` when nothing changes. The blocks of
     /// Markdown follow the records besides.
-    pub(crate) fn anew(&self, name: &str, tip: Oid, texts: &Texts, gone: &Gone<'_>) -> Result<Option<Anew>> {
+    pub(crate) fn anew(
+        &self,
+        name: &str,
+        tip: Oid,
+        texts: &Texts,
+        gone: &Removal<'_>,
+    ) -> Result<Option<RewrittenTree>> {
         let tree = self.repo.tree_of(tip)?;
         let form = form_of(name);
         let before = Epoch::of_tree(self.repo, tree)?;
@@ -133,7 +139,7 @@ impl Store<'_> {
         let text = self.repo.write_blob(epoch.text().as_bytes())?;
         let others = [(NAME.as_bytes().to_vec(), Other::file(text))];
         let tree = notes::rebuilt(self.repo, tree, &edits, &others, form.unite(), false)?;
-        Ok(Some(Anew { tree, is_touched, rewritten: best.into_keys().collect() }))
+        Ok(Some(RewrittenTree { tree, is_touched, rewritten: best.into_keys().collect() }))
     }
 
     /// A text without what was redacted just now; `None` when it holds nothing of it.
@@ -142,15 +148,15 @@ impl Store<'_> {
     }
 
     /// What waits, without what was redacted and texts that are to be forgotten.
-    pub(crate) fn counting(&self, waiting: &[Waiting]) -> Result<Vec<Waiting>> {
+    pub(crate) fn counting(&self, waiting: &[PendingRecord]) -> Result<Vec<PendingRecord>> {
         let texts = self.forgotten.borrow();
         let mut epochs = BTreeMap::new();
-        for shelf in waiting.iter().map(|waiting| waiting.shelf).collect::<BTreeSet<Shelf>>() {
-            epochs.insert(shelf, Epoch::of(self.repo, self.repo.find_ref(&data_ref(shelf))?)?);
+        for namespace in waiting.iter().map(|waiting| waiting.namespace).collect::<BTreeSet<Namespace>>() {
+            epochs.insert(namespace, Epoch::of(self.repo, self.repo.find_ref(&data_ref(namespace))?)?);
         }
-        let counts = waiting.iter().filter(|waiting| epochs[&waiting.shelf].counts(&waiting.line));
-        let without = |waiting: &Waiting| match texts.without(&waiting.line) {
-            Some(without) => Waiting { line: without.line, ..waiting.clone() },
+        let counts = waiting.iter().filter(|waiting| epochs[&waiting.namespace].counts(&waiting.line));
+        let without = |waiting: &PendingRecord| match texts.without(&waiting.line) {
+            Some(without) => PendingRecord { line: without.line, ..waiting.clone() },
             None => waiting.clone(),
         };
         Ok(counts.map(without).collect())
@@ -249,7 +255,7 @@ impl Store<'_> {
 
     /// Brings the Markdown in step with the records that were redacted. The lock is held by the caller.
     pub(crate) fn markdown_in_step(&self, tips: &mut crate::store::write::tips::Tips) -> Result<()> {
-        let handoffs = self.repo.find_ref(&data_ref(Shelf::Handoffs))?;
+        let handoffs = self.repo.find_ref(&data_ref(Namespace::Handoffs))?;
         if Epoch::of(self.repo, handoffs)?.redacted.is_empty() {
             return Ok(());
         }
@@ -264,7 +270,7 @@ impl Store<'_> {
 fn lines_without(
     note: &[u8],
     texts: &Texts,
-    gone: &Gone<'_>,
+    gone: &Removal<'_>,
     best: &mut BTreeMap<String, (Vec<u8>, BTreeSet<String>, bool)>,
 ) -> Option<Vec<u8>> {
     let mut any = false;

@@ -15,8 +15,8 @@ use crate::format::redact::{By, Texts, is_stub};
 use crate::format::{lines, portable};
 use crate::git::notes::difference::differences;
 use crate::git::{Oid, notes};
-use crate::model::{Id, Shelf};
-use crate::store::redact::forget::{Anew, Gone};
+use crate::model::{Id, Namespace};
+use crate::store::redact::forget::{Removal, RewrittenTree};
 use crate::store::redact::progress::{Forgetting, Redacting};
 use crate::store::write::flush::{Beside, Flushed};
 use crate::store::write::touched;
@@ -42,7 +42,7 @@ pub struct Redaction {
 }
 
 /// Every line of the data refs that is read in one pass.
-pub(crate) type Lines = BTreeSet<(Shelf, Vec<u8>)>;
+pub(crate) type Lines = BTreeSet<(Namespace, Vec<u8>)>;
 
 impl Store<'_> {
     /// Redacts records: stubs take their places, what quotes them is made anew. With `dry_run` it is only told. What waits in the
@@ -79,7 +79,7 @@ impl Store<'_> {
         self.remember_forgetting(&forgetting)?;
         self.forget(&forgetting)?;
         let texts = self.forgotten.borrow().clone();
-        let mut gone = Gone::of(ids, by, self.own_epochs()?);
+        let mut gone = Removal::of(ids, by, self.own_epochs()?);
         gone.epoch.number += 1;
         out.epoch = gone.epoch.number;
         let rewritten = self.move_all(&gone, &mut tips)?;
@@ -109,12 +109,12 @@ impl Store<'_> {
     /// Moves all refs, in one go, without what is to be forgotten; returns the records that were made anew.
     pub(crate) fn move_all(
         &self,
-        gone: &Gone<'_>,
+        gone: &Removal<'_>,
         tips: &mut crate::store::write::tips::Tips,
     ) -> Result<BTreeSet<String>> {
         let texts = &self.forgotten.borrow().clone();
         let names: Vec<String> =
-            Shelf::ALL.iter().map(|shelf| data_ref(*shelf)).chain([MARKDOWN_REF.to_owned()]).collect();
+            Namespace::ALL.iter().map(|namespace| data_ref(*namespace)).chain([MARKDOWN_REF.to_owned()]).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut rewritten = BTreeSet::new();
         let who = self.repo.identity();
@@ -123,14 +123,14 @@ impl Store<'_> {
         let mut handoffs = None;
         self.move_refs(&names, tips, "notes: Notes redacted by 'git empirica'", |at, tip, _| {
             let Some(tip) = tip else {
-                handoffs = if names[at] == data_ref(Shelf::Handoffs) { None } else { handoffs };
+                handoffs = if names[at] == data_ref(Namespace::Handoffs) { None } else { handoffs };
                 return Ok(None);
             };
             if names[at] == MARKDOWN_REF {
-                let epoch = Gone { records: BTreeMap::new(), epoch: gone.epoch.clone() };
+                let epoch = Removal { records: BTreeMap::new(), epoch: gone.epoch.clone() };
                 let before = self.repo.tree_of(tip)?;
-                let with_passages = match self.anew(MARKDOWN_REF, tip, texts, &Gone::default())? {
-                    Some(Anew { tree, .. }) => self.repo.write_commit(tree, Vec::new(), message, &who)?,
+                let with_passages = match self.anew(MARKDOWN_REF, tip, texts, &Removal::default())? {
+                    Some(RewrittenTree { tree, .. }) => self.repo.write_commit(tree, Vec::new(), message, &who)?,
                     None => tip,
                 };
                 let blocks = self.markdown_anew(handoffs, Some(with_passages))?.unwrap_or(with_passages);
@@ -154,7 +154,7 @@ impl Store<'_> {
                 }
                 None => None,
             };
-            if names[at] == data_ref(Shelf::Handoffs) {
+            if names[at] == data_ref(Namespace::Handoffs) {
                 handoffs = new.or(Some(tip));
             }
             Ok(new)
@@ -186,16 +186,18 @@ impl Store<'_> {
     /// Every line of the data refs; with `waiting` also of the logs.
     pub(crate) fn all_lines(&self, waiting: bool) -> Result<Lines> {
         let mut out = Lines::new();
-        for shelf in Shelf::ALL {
-            let tip: Option<Oid> = self.repo.find_ref(&data_ref(shelf))?;
+        for namespace in Namespace::ALL {
+            let tip: Option<Oid> = self.repo.find_ref(&data_ref(namespace))?;
             let Some(tip) = tip else { continue };
             for (_, blob) in notes::entries(self.repo, self.repo.tree_of(tip)?)?.notes {
                 let note = self.repo.read_blob(blob)?.ok_or_else(|| crate::store::write::merge::absent(blob))?;
-                out.extend(lines::split(&note).map(|line| (shelf, line.to_vec())));
+                out.extend(lines::split(&note).map(|line| (namespace, line.to_vec())));
             }
         }
         if waiting {
-            out.extend(crate::store::log::read(&self.paths).into_iter().map(|waiting| (waiting.shelf, waiting.line)));
+            out.extend(
+                crate::store::log::read(&self.paths).into_iter().map(|waiting| (waiting.namespace, waiting.line)),
+            );
         }
         Ok(out)
     }

@@ -10,7 +10,7 @@ use crate::git::history::reach::is_ancestor;
 use crate::git::notes::difference::Other;
 use crate::git::{Oid, notes};
 use crate::store::redact::tombstones;
-use crate::store::secrets::own_texts::Said;
+use crate::store::secrets::own_texts::HandoffTexts;
 use crate::store::write::merge::{absent, form_of};
 use crate::store::write::touched;
 use crate::store::{Epoch, MARKDOWN_REF, Part, Store, our_refs, tracked};
@@ -93,7 +93,7 @@ impl Store<'_> {
         let tree = self.repo.tree_of(tip)?;
         let form = form_of(name);
         let (mut anew, mut others, mut changed) = (BTreeMap::new(), Vec::new(), 0);
-        let said = Said::new(self);
+        let said = HandoffTexts::new(self);
         for (on, blob) in notes::entries(self.repo, tree)?.notes {
             let note = self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))?;
             let clean = if name == MARKDOWN_REF { clean_blocks(&note, &said)? } else { clean_lines(&note) };
@@ -174,7 +174,7 @@ fn clean_stub(line: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// A note of Markdown without secrets in what people wrote, also into a block; `None` when there are none.
-fn clean_blocks(note: &[u8], said: &Said<'_>) -> Result<Option<Vec<u8>>> {
+fn clean_blocks(note: &[u8], said: &HandoffTexts<'_>) -> Result<Option<Vec<u8>>> {
     let mut forged = Vec::new();
     for (id, text) in blocks::texts(note) {
         if let Some(id) = id

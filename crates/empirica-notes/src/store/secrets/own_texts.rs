@@ -7,29 +7,29 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::format::lines;
-use crate::model::Shelf;
+use crate::model::Namespace;
 use crate::store::secrets::leak::allowed_id;
 use crate::store::{Leak, Out, Store};
 
 /// The handoffs' texts, read when they are first asked for.
-pub(crate) struct Said<'s> {
+pub(crate) struct HandoffTexts<'s> {
     store: &'s Store<'s>,
-    known: OnceCell<HashMap<String, One>>,
+    known: OnceCell<HashMap<String, HandoffText>>,
 }
 
 /// One handoff.
 #[derive(Default)]
-struct One {
+struct HandoffText {
     /// All its strings, without backslashes: Markdown has others.
     texts: String,
     /// Whether its secrets were allowed.
     is_allowed: bool,
 }
 
-impl<'s> Said<'s> {
+impl<'s> HandoffTexts<'s> {
     /// Nothing is read yet.
     pub fn new(store: &'s Store<'s>) -> Self {
-        Said { store, known: OnceCell::new() }
+        HandoffTexts { store, known: OnceCell::new() }
     }
 
     /// The secrets of a block, but for those that its handoff was allowed and those in `known`. Those that the handoff itself holds come
@@ -40,7 +40,7 @@ impl<'s> Said<'s> {
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        let nobody = One::default();
+        let nobody = HandoffText::default();
         let one = self.all()?.get(id).unwrap_or(&nobody);
         let leak = |(rule, secret): (&'static str, String)| match one.texts.contains(&plain(&secret)) {
             true if one.is_allowed => None,
@@ -50,13 +50,13 @@ impl<'s> Said<'s> {
         Ok(found.into_iter().filter_map(leak).collect())
     }
 
-    fn all(&self) -> Result<&HashMap<String, One>> {
+    fn all(&self) -> Result<&HashMap<String, HandoffText>> {
         if let Some(known) = self.known.get() {
             return Ok(known);
         }
-        let mut all: HashMap<String, One> = HashMap::new();
+        let mut all: HashMap<String, HandoffText> = HashMap::new();
         self.store.export(&mut |out| {
-            if let Out::Line(Shelf::Handoffs, _, line) = out
+            if let Out::Line(Namespace::Handoffs, _, line) = out
                 && let Some(id) = lines::id(line)
                 && let Ok(value) = serde_json::from_slice::<Value>(line)
             {

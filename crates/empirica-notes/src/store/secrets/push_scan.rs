@@ -9,12 +9,12 @@ use crate::format::{blocks, lines};
 use crate::git::notes::lookup::Notes;
 use crate::git::objects::unpushed::{Object, object, objects};
 use crate::git::{Oid, parse_oid};
-use crate::model::Shelf;
+use crate::model::Namespace;
 use crate::store::redact::tombstones::NAME;
-use crate::store::secrets::own_texts::Said;
+use crate::store::secrets::own_texts::HandoffTexts;
 use crate::store::secrets::stored_scan::{leak_of_text, leaks};
 use crate::store::write::merge::form_of;
-use crate::store::{Form, Leak, Part, Standing, Store, data_ref, log, tracked};
+use crate::store::{Form, Leak, Part, RefComparison, Store, data_ref, log, tracked};
 
 /// So many bytes of plain text are looked at in one go, and so many of them again with the next.
 const PART: usize = 64 << 10;
@@ -22,14 +22,14 @@ const OVERLAP: usize = 8 << 10;
 
 /// What was looked at, and is not looked at again.
 #[derive(Default)]
-struct Seen {
+struct ScannedObjects {
     hashes: HashSet<u64>,
     state: RandomState,
     /// The objects whose notes there were taken as seen.
     notes: HashSet<Oid>,
 }
 
-impl Seen {
+impl ScannedObjects {
     fn take(&mut self, text: &[u8]) {
         self.is_new(text);
     }
@@ -45,7 +45,7 @@ struct Sides<'r> {
     form: Form,
     ours: Notes<'r>,
     theirs: Option<Notes<'r>>,
-    said: Said<'r>,
+    said: HandoffTexts<'r>,
 }
 
 impl Store<'_> {
@@ -59,14 +59,14 @@ impl Store<'_> {
     }
 
     /// The same for a ref beside a remote's, with what waits in the log for it.
-    pub fn secrets_of(&self, standing: &Standing) -> Result<Vec<Leak>> {
+    pub fn secrets_of(&self, standing: &RefComparison) -> Result<Vec<Leak>> {
         let mut out = match standing.ours {
             Some(tip) => self.secrets_leaving(&standing.name, tip, standing.theirs)?,
             None => Vec::new(),
         };
         if self.scan_secrets {
-            let shelf = Shelf::ALL.into_iter().find(|shelf| data_ref(*shelf) == standing.name);
-            let waiting = log::read(&self.paths).into_iter().filter(|waiting| Some(waiting.shelf) == shelf);
+            let namespace = Namespace::ALL.into_iter().find(|namespace| data_ref(*namespace) == standing.name);
+            let waiting = log::read(&self.paths).into_iter().filter(|waiting| Some(waiting.namespace) == namespace);
             out.extend(waiting.flat_map(|waiting| leaks(&waiting.line)));
         }
         Ok(out)
@@ -82,9 +82,9 @@ impl Store<'_> {
             form,
             ours: Notes::open(self.repo, Some(tip), form.unite())?,
             theirs: theirs.map(|theirs| Notes::open(self.repo, Some(theirs), form.unite())).transpose()?,
-            said: Said::new(self),
+            said: HandoffTexts::new(self),
         };
-        let (mut seen, mut found) = (Seen::default(), Vec::new());
+        let (mut seen, mut found) = (ScannedObjects::default(), Vec::new());
         for (id, path) in objects(self.repo, tip, theirs)? {
             self.in_time()?;
             match object(self.repo, id)? {
@@ -125,7 +125,7 @@ impl Sides<'_> {
         id: Oid,
         path: &str,
         content: &[u8],
-        seen: &mut Seen,
+        seen: &mut ScannedObjects,
         in_time: &dyn Fn() -> Result<()>,
     ) -> Result<Vec<Leak>> {
         let Some(on) = parse_oid(&path.replace('/', "")) else {
@@ -158,7 +158,12 @@ impl Sides<'_> {
 }
 
 /// The secrets of lines that were not seen: of records each by itself, of the others together, since a key can have many lines.
-fn in_lines(note: &[u8], there: &[u8], seen: &mut Seen, in_time: &dyn Fn() -> Result<()>) -> Result<Vec<Leak>> {
+fn in_lines(
+    note: &[u8],
+    there: &[u8],
+    seen: &mut ScannedObjects,
+    in_time: &dyn Fn() -> Result<()>,
+) -> Result<Vec<Leak>> {
     let (mut out, mut others) = (Vec::new(), Vec::new());
     for line in lines::split(note).filter(|line| seen.is_new(line)) {
         let Some(id) = lines::id(line) else {
@@ -204,8 +209,8 @@ fn in_parts<'l>(
 fn in_blocks(
     note: &[u8],
     there: &[u8],
-    seen: &mut Seen,
-    said: &Said<'_>,
+    seen: &mut ScannedObjects,
+    said: &HandoffTexts<'_>,
     in_time: &dyn Fn() -> Result<()>,
 ) -> Result<Vec<Leak>> {
     let mut out = Vec::new();

@@ -9,13 +9,13 @@ use crate::error::Result;
 use crate::format::redact::is_stub;
 use crate::format::{blocks, lines};
 use crate::git::{Oid, notes};
-use crate::model::Shelf;
-use crate::store::secrets::own_texts::Said;
+use crate::model::Namespace;
+use crate::store::secrets::own_texts::HandoffTexts;
 use crate::store::{Lookup, MARKDOWN_REF, Store, data_ref, our_refs, tracked};
 use empirica_secrets::Replaced;
 
 /// What is told of a scan: how many notes are done, of how many.
-pub type Told<'t> = &'t mut dyn FnMut(usize, usize);
+pub type ScanProgress<'t> = &'t mut dyn FnMut(usize, usize);
 
 impl Store<'_> {
     /// Whether a line holds what would be replaced if it were stored anew; never, when `empirica.redact` is off.
@@ -35,32 +35,32 @@ impl Store<'_> {
 
     /// Every secret that is stored, whether the scan is on or off: in the notes, the logs, the Markdown, and the history of these that
     /// was sent nowhere. A record that stands in several places comes once, and the Markdown of one not again.
-    pub fn stored_secrets(&self, told: Told<'_>) -> Result<Vec<Leak>> {
+    pub fn stored_secrets(&self, told: ScanProgress<'_>) -> Result<Vec<Leak>> {
         let (mut out, mut seen) = (Vec::new(), HashSet::new());
-        let mut shelves = Vec::new();
-        for shelf in Shelf::ALL {
-            let lookup = Lookup::open(self, shelf)?;
+        let mut namespaces = Vec::new();
+        for namespace in Namespace::ALL {
+            let lookup = Lookup::open(self, namespace)?;
             let mut places: std::collections::BTreeSet<Oid> = lookup.waits_on().collect();
             places.extend(lookup.notes(self.repo)?.into_iter().map(|(on, _)| on));
-            shelves.push((shelf, lookup, places));
+            namespaces.push((namespace, lookup, places));
         }
         let tip = self.repo.find_ref(MARKDOWN_REF)?;
         let markdown = match tip {
             Some(tip) => notes::entries(self.repo, self.repo.tree_of(tip)?)?.notes,
             None => Default::default(),
         };
-        let total = shelves.iter().map(|(.., places)| places.len()).sum::<usize>() + markdown.len();
+        let total = namespaces.iter().map(|(.., places)| places.len()).sum::<usize>() + markdown.len();
         let mut done = 0;
         let mut step = |told: &mut dyn FnMut(usize, usize)| {
             done += 1;
             told(done, total);
         };
-        for (shelf, mut lookup, places) in shelves {
+        for (namespace, mut lookup, places) in namespaces {
             for on in places {
                 for line in lookup.lines(on)? {
                     for leak in leaks(&line) {
                         if seen.insert((leak.id.clone(), leak.field.clone(), leak.rule)) || leak.id.is_none() {
-                            out.push(leak.at(&data_ref(shelf), on, Part::Note));
+                            out.push(leak.at(&data_ref(namespace), on, Part::Note));
                         }
                     }
                 }
@@ -68,7 +68,7 @@ impl Store<'_> {
             }
         }
         let known: HashSet<String> = out.iter().filter_map(|leak| leak.id.clone()).collect();
-        let said = Said::new(self);
+        let said = HandoffTexts::new(self);
         for (on, blob) in markdown {
             let note = self.repo.read_blob(blob)?.unwrap_or_default();
             for (id, text) in blocks::texts(&note) {

@@ -11,14 +11,14 @@ use crate::git::notes::difference::{Other, differences};
 use crate::git::refs::delete;
 use crate::git::remotes::transfer::Update;
 use crate::git::{Oid, RefUpdate, UpdateError, notes};
-use crate::model::Shelf;
+use crate::model::Namespace;
 use crate::store::redact::tombstones::{Epoch, NAME};
 use crate::store::write::merge::form_of;
 use crate::store::{Form, PREFIX, Store, data_ref, log, our_refs, tracking_ref};
 
 /// One of our refs beside the same ref of a remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct RefComparison {
     /// Our ref.
     pub name: String,
     /// Our tip; `None` without one.
@@ -40,7 +40,7 @@ pub struct Line {
 
 /// What would travel, or did, of one ref. A line on several commits comes once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Travelling {
+pub struct TransferLines {
     /// The lines; none for the Markdown ref.
     pub lines: Vec<Line>,
     /// How many notes differ.
@@ -50,7 +50,7 @@ pub struct Travelling {
 impl Store<'_> {
     /// All of our refs beside those of the remote whose tracking refs these are. `present` are those that the remote has,
     /// if that is known.
-    pub fn standing(&self, tracking: &str, present: Option<&BTreeSet<String>>) -> Result<Vec<Standing>> {
+    pub fn standing(&self, tracking: &str, present: Option<&BTreeSet<String>>) -> Result<Vec<RefComparison>> {
         let stand = |(name, _): (String, Form)| {
             let tracked = tracking_ref(tracking, &name);
             let there = present.is_none_or(|present| present.contains(&tracked));
@@ -58,15 +58,15 @@ impl Store<'_> {
             let theirs = if there { self.repo.find_ref(&tracked)? } else { None };
             let tree = |tip: Option<Oid>| tip.map(|tip| self.repo.tree_of(tip)).transpose();
             let equal = ours == theirs || (theirs.is_some() && tree(ours)? == tree(theirs)?);
-            Ok(Standing { name, ours, theirs, equal })
+            Ok(RefComparison { name, ours, theirs, equal })
         };
         our_refs().into_iter().map(stand).collect()
     }
 
     /// The same with the remote's notes as redactions of ours make them for our tip: nothing that was never sent is in it. Equal
     /// when the remote knows of all redactions. To be called when its notes are united with ours.
-    pub fn redaction_alone(&self, standing: Standing) -> Result<Standing> {
-        let nothing = |standing| Ok(Standing { equal: true, ..standing });
+    pub fn redaction_alone(&self, standing: RefComparison) -> Result<RefComparison> {
+        let nothing = |standing| Ok(RefComparison { equal: true, ..standing });
         let (Some(ours), Some(theirs)) = (standing.ours, standing.theirs) else { return nothing(standing) };
         let epoch = Epoch::of(self.repo, Some(ours))?;
         if Epoch::of(self.repo, Some(theirs))?.unaware_of(&epoch).redacted.is_empty() {
@@ -87,7 +87,7 @@ impl Store<'_> {
         let seconds = self.repo.commit_seconds(ours)?;
         // neither history: theirs has the text, ours what was never sent
         let tip = self.repo.write_merge(tree, Vec::new(), "Notes redacted by 'git empirica'\n", seconds)?;
-        Ok(Standing { ours: Some(tip), ..standing })
+        Ok(RefComparison { ours: Some(tip), ..standing })
     }
 
     /// A note of theirs with what ours has of the records that were redacted, and else without the texts that are gone.
@@ -133,7 +133,7 @@ impl Store<'_> {
     }
 
     /// What the remote has and we have not, and what we have (the log included) and the remote has not.
-    pub fn travelling(&self, standing: &Standing) -> Result<(Travelling, Travelling)> {
+    pub fn travelling(&self, standing: &RefComparison) -> Result<(TransferLines, TransferLines)> {
         let tree = |tip: Option<Oid>| tip.map_or_else(|| Ok(self.repo.empty_tree()), |tip| self.repo.tree_of(tip));
         let found = differences(self.repo, tree(standing.ours)?, tree(standing.theirs)?)?;
         let is_lines = form_of(&standing.name) == Form::Lines;
@@ -158,15 +158,15 @@ impl Store<'_> {
         // what was redacted does not travel, whoever still has it
         let all = Epoch::of(self.repo, standing.ours)?.united(&Epoch::of(self.repo, standing.theirs)?);
         lines.iter_mut().for_each(|lines| lines.retain(|line, _| all.counts(line)));
-        let shelf = Shelf::ALL.into_iter().find(|shelf| data_ref(*shelf) == standing.name);
-        let waiting = log::read(&self.paths).into_iter().filter(|waiting| Some(waiting.shelf) == shelf);
+        let namespace = Namespace::ALL.into_iter().find(|namespace| data_ref(*namespace) == standing.name);
+        let waiting = log::read(&self.paths).into_iter().filter(|waiting| Some(waiting.namespace) == namespace);
         lines[0].extend(waiting.map(|waiting| (waiting.line.clone(), to_line(&waiting.line))));
         let [ours, theirs] = lines.map(|lines| lines.into_values().collect());
-        Ok((Travelling { lines: theirs, notes: notes[1] }, Travelling { lines: ours, notes: notes[0] }))
+        Ok((TransferLines { lines: theirs, notes: notes[1] }, TransferLines { lines: ours, notes: notes[0] }))
     }
 
     /// Whether all that uniting needs of the remote's notes is here; in a partial clone it may not be.
-    pub fn is_whole(&self, standing: &Standing) -> bool {
+    pub fn is_whole(&self, standing: &RefComparison) -> bool {
         let tree = |tip: Option<Oid>| tip.map_or_else(|| Ok(self.repo.empty_tree()), |tip| self.repo.tree_of(tip));
         let found = || differences(self.repo, tree(standing.ours)?, tree(standing.theirs)?);
         found().is_ok_and(|found| {
@@ -178,7 +178,7 @@ impl Store<'_> {
 
     /// Unites the remote's tips with ours. Ours then follow theirs, where `publish` says that they are to be pushed. The lock
     /// is held meanwhile. Returns what the user should know.
-    pub fn unite_with(&self, standings: &[Standing], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
+    pub fn unite_with(&self, standings: &[RefComparison], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
         let mut warnings = Vec::new();
         let _lock = self.locked()?;
         let mut tips = self.heal_locked(&mut warnings)?;
@@ -192,7 +192,7 @@ impl Store<'_> {
     }
 
     /// How our ref is to be pushed. It is forced only where our tip forgets a history that a redaction cut off.
-    pub fn update_for(&self, standing: &Standing) -> Result<Option<Update>> {
+    pub fn update_for(&self, standing: &RefComparison) -> Result<Option<Update>> {
         let Some(new) = standing.ours else { return Ok(None) };
         let forced = |theirs: Oid| -> Result<bool> {
             let (ours, known) = (Epoch::of(self.repo, Some(new))?, Epoch::of(self.repo, Some(theirs))?);

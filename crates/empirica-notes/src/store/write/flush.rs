@@ -11,10 +11,10 @@ use crate::git::refs::Identity;
 use crate::git::refs::locks::left_behind;
 use crate::git::remotes::is_partial;
 use crate::git::{NotesTree, Oid, RefUpdate, UpdateError};
-use crate::model::{Id, Shelf};
+use crate::model::{Id, Namespace};
 use crate::store::log;
 use crate::store::log::lock::pause;
-use crate::store::log::{Unusable, Waiting};
+use crate::store::log::{LogUnavailable, PendingRecord};
 use crate::store::redact::tombstones::{Epoch, Form};
 use crate::store::write::merge::{absent, form_of};
 use crate::store::write::tips::Tips;
@@ -29,7 +29,7 @@ pub struct Flushed {
     /// Why nothing could be written; the records stay in the log.
     pub degraded: Option<Error>,
     /// The logs that could not be taken or read; what is in them waits.
-    pub left: Vec<Unusable>,
+    pub left: Vec<LogUnavailable>,
     /// What else went wrong without losing anything.
     pub warnings: Vec<String>,
 }
@@ -41,7 +41,7 @@ pub(crate) type Notes = BTreeMap<Oid, Vec<u8>>;
 #[derive(Debug, Default)]
 pub(crate) struct Beside {
     /// Foreign lines.
-    pub lines: BTreeMap<Shelf, Notes>,
+    pub lines: BTreeMap<Namespace, Notes>,
     /// Markdown that was there before, and mends what it meets.
     pub markdown: Notes,
 }
@@ -101,7 +101,7 @@ impl Store<'_> {
     /// `told` hears how many notes are done, of how many.
     pub(crate) fn write_waiting(
         &self,
-        waiting: &[Waiting],
+        waiting: &[PendingRecord],
         mut beside: Beside,
         tips: &mut Tips,
         warnings: &mut Vec<String>,
@@ -109,17 +109,17 @@ impl Store<'_> {
     ) -> Result<()> {
         let waiting = &self.counting(waiting)?;
         let mut changes = Vec::new();
-        for shelf in Shelf::ALL {
+        for namespace in Namespace::ALL {
             let mut notes: BTreeMap<Oid, Vec<&[u8]>> = BTreeMap::new();
-            for record in waiting.iter().filter(|record| record.shelf == shelf) {
+            for record in waiting.iter().filter(|record| record.namespace == namespace) {
                 notes.entry(record.on).or_default().push(&record.line);
             }
             let mut new: Notes = notes.into_iter().map(|(on, new)| (on, lines::canonical(new))).collect();
-            for (on, foreign) in beside.lines.remove(&shelf).unwrap_or_default() {
+            for (on, foreign) in beside.lines.remove(&namespace).unwrap_or_default() {
                 let note = new.entry(on).or_default();
                 *note = lines::union(note, &foreign);
             }
-            changes.push(Change { name: data_ref(shelf), new, unite: lines::union });
+            changes.push(Change { name: data_ref(namespace), new, unite: lines::union });
         }
         let unite = if beside.markdown.is_empty() { blocks::union } else { blocks::mend };
         let mut markdown = beside.markdown;

@@ -9,12 +9,12 @@ use crate::fault;
 use crate::format::{blocks, lines, record};
 use crate::git::{NotesTree, Oid, parse_oid};
 use crate::model::record::Attach;
-use crate::model::{Body, Id, Record, Shelf};
+use crate::model::{Body, Id, Namespace, Record};
 use crate::store::files::read_lines;
 use crate::store::log;
-use crate::store::log::Waiting;
+use crate::store::log::PendingRecord;
 use crate::store::write::flush::{Beside, Notes};
-use crate::store::{Lookup, MARKDOWN_REF, Store, Written};
+use crate::store::{Lookup, MARKDOWN_REF, Store, WriteOutcome};
 
 /// What shall follow from one commit to another.
 #[derive(Debug, Clone)]
@@ -50,14 +50,14 @@ impl Store<'_> {
     ///
     /// Fails only when no log can be written. When the notes cannot be written the records wait in the log; what is no
     /// record then stays where it is.
-    pub fn follow(&self, moves: &[Follow]) -> Result<Written> {
-        let mut written = Written::default();
-        let mut waiting: Vec<Waiting> = Vec::new();
+    pub fn follow(&self, moves: &[Follow]) -> Result<WriteOutcome> {
+        let mut written = WriteOutcome::default();
+        let mut waiting: Vec<PendingRecord> = Vec::new();
         let mut beside = Beside::default();
-        for shelf in Shelf::ALL {
-            let mut lookup = Lookup::open(self, shelf)?;
+        for namespace in Namespace::ALL {
+            let mut lookup = Lookup::open(self, namespace)?;
             for step in moves.iter().filter(|step| step.from != step.to) {
-                self.copy(shelf, step, &mut lookup, &mut waiting, &mut beside, &mut written)?;
+                self.copy(namespace, step, &mut lookup, &mut waiting, &mut beside, &mut written)?;
             }
         }
         self.copy_markdown(moves, &waiting, &mut beside)?;
@@ -85,7 +85,7 @@ impl Store<'_> {
     }
 
     /// The same, and when we are killed meanwhile the next command that settles does it.
-    pub fn follow_surely(&self, moves: &[Follow]) -> Result<Written> {
+    pub fn follow_surely(&self, moves: &[Follow]) -> Result<WriteOutcome> {
         self.remember_moves(moves);
         let written = self.follow(moves)?;
         let (path, taken) = (self.paths.moves(), self.paths.following());
@@ -125,12 +125,12 @@ impl Store<'_> {
 
     fn copy(
         &self,
-        shelf: Shelf,
+        namespace: Namespace,
         step: &Follow,
         lookup: &mut Lookup<'_>,
-        waiting: &mut Vec<Waiting>,
+        waiting: &mut Vec<PendingRecord>,
         beside: &mut Beside,
-        written: &mut Written,
+        written: &mut WriteOutcome,
     ) -> Result<()> {
         let here = lookup.lines(step.from)?;
         if here.is_empty() {
@@ -151,7 +151,7 @@ impl Store<'_> {
         for line in here {
             let Some(id) = lines::id(&line) else {
                 if step.only.is_none() && !there.contains(&line) {
-                    let note = beside.lines.entry(shelf).or_default().entry(step.to).or_default();
+                    let note = beside.lines.entry(namespace).or_default().entry(step.to).or_default();
                     *note = lines::union(note, &line);
                 }
                 continue;
@@ -166,7 +166,7 @@ impl Store<'_> {
             }
             last = known.or(last);
             if !there.contains(&line) {
-                waiting.push(Waiting { shelf, on: step.to, line });
+                waiting.push(PendingRecord { namespace, on: step.to, line });
             }
         }
         of.dedup();
@@ -179,22 +179,22 @@ impl Store<'_> {
         head.tree = self.repo.tree_of(step.to).ok().map(|id| id.to_string());
         let attach = Record { head, body: Body::Attach(Attach { of, from: pair.0, to: pair.1 }) };
         let line = record::encode(&attach).into_bytes();
-        waiting.push(Waiting { shelf, on: step.from, line: line.clone() });
-        waiting.push(Waiting { shelf, on: step.to, line });
+        waiting.push(PendingRecord { namespace, on: step.from, line: line.clone() });
+        waiting.push(PendingRecord { namespace, on: step.to, line });
         written.records.push(attach);
         Ok(())
     }
 
     /// What the Markdown notes hold beside what is rendered anew from the records. The blocks of records that stand on
     /// the target already come with it: git's own copy of notes may have torn them up before.
-    fn copy_markdown(&self, moves: &[Follow], waiting: &[Waiting], beside: &mut Beside) -> Result<()> {
+    fn copy_markdown(&self, moves: &[Follow], waiting: &[PendingRecord], beside: &mut Beside) -> Result<()> {
         let whole: Vec<&Follow> = moves.iter().filter(|step| step.only.is_none() && step.from != step.to).collect();
         if whole.is_empty() {
             return Ok(());
         }
         let tip = self.repo.find_ref(MARKDOWN_REF)?;
         let mut tree = NotesTree::open(self.repo, tip, blocks::union)?;
-        let mut lookup = Lookup::open(self, Shelf::Handoffs)?;
+        let mut lookup = Lookup::open(self, Namespace::Handoffs)?;
         let mut found: BTreeMap<Oid, Vec<u8>> = Notes::new();
         for step in whole {
             if let Some(note) = tree.get(step.from)? {
@@ -203,7 +203,8 @@ impl Store<'_> {
             }
         }
         for (to, note) in &mut found {
-            let copied = waiting.iter().filter(|w| w.shelf == Shelf::Handoffs && w.on == *to).map(|w| w.line.clone());
+            let copied =
+                waiting.iter().filter(|w| w.namespace == Namespace::Handoffs && w.on == *to).map(|w| w.line.clone());
             let lines: Vec<Vec<u8>> = lookup.lines(*to)?.into_iter().chain(copied).collect();
             let new = self.blocks(*to, &lines, &blocks::earlier(note))?;
             *note = blocks::union_all(std::iter::once(note.as_slice()).chain(new.iter().map(String::as_bytes)));

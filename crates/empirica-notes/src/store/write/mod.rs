@@ -8,25 +8,25 @@ pub mod rendered;
 pub mod tips;
 pub mod touched;
 
-use crate::store::write::outcome::{Storage, When, Written};
+use crate::store::write::outcome::{FlushTiming, Storage, WriteOutcome};
 use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
 use crate::format;
 use crate::git::Oid;
 use crate::model::record::{Supersede, VERSION};
-use crate::model::{Body, Head, Id, Record, SessionId, Shelf};
+use crate::model::{Body, Envelope, Id, Namespace, Record, SessionId};
 use crate::store::log;
 use crate::store::log::unborn;
-use crate::store::log::{Appended, Unusable, Waiting};
+use crate::store::log::{Appended, LogUnavailable, PendingRecord};
 use crate::store::write::flush::{Beside, Flushed};
-use crate::store::{Entry, Store};
+use crate::store::{RecordEntry, Store};
 use empirica_secrets::Replaced;
 
 impl Store<'_> {
     /// The envelope of a new record made now, on HEAD.
-    pub fn new_head(&self, session: Option<&SessionId>, ai: &str) -> Head {
-        Head {
+    pub fn new_head(&self, session: Option<&SessionId>, ai: &str) -> Envelope {
+        Envelope {
             v: VERSION,
             id: self.new_id(),
             session: session.cloned(),
@@ -43,38 +43,47 @@ impl Store<'_> {
     }
 
     /// Stores records on the commit they were made on. Fails only when no log can be written.
-    pub fn append(&self, records: Vec<Record>, when: When) -> Result<Written> {
+    pub fn append(&self, records: Vec<Record>, when: FlushTiming) -> Result<WriteOutcome> {
         self.append_on(records.into_iter().map(|record| (record, None)).collect(), when)
     }
 
     /// Stores a handoff at once, and beside each older one it takes the place of, on every object where that stands,
     /// a record that says so.
-    pub fn hand_over(&self, handoff: Record, older: Vec<(Id, BTreeSet<Oid>)>) -> Result<Written> {
+    pub fn hand_over(&self, handoff: Record, older: Vec<(Id, BTreeSet<Oid>)>) -> Result<WriteOutcome> {
         let by = handoff.head.id.clone();
         let (session, ai) = (handoff.head.session.clone(), handoff.head.ai.clone());
         let mut records = vec![(handoff, None)];
         for (of, places) in older {
             let body = Body::Supersede(Supersede { of, by: by.clone() });
             let record = Record { head: self.new_head(session.as_ref(), &ai), body };
-            records.extend(places.into_iter().map(|on| (record.clone(), Some((Shelf::Handoffs, on)))));
+            records.extend(places.into_iter().map(|on| (record.clone(), Some((Namespace::Handoffs, on)))));
         }
-        self.append_on(records, When::Now)
+        self.append_on(records, FlushTiming::Now)
     }
 
     /// Stores a record beside others, wherever they stand.
-    pub fn put_beside(&self, record: &Record, places: &BTreeSet<(Shelf, Oid)>, when: When) -> Result<Written> {
+    pub fn put_beside(
+        &self,
+        record: &Record,
+        places: &BTreeSet<(Namespace, Oid)>,
+        when: FlushTiming,
+    ) -> Result<WriteOutcome> {
         self.append_on(places.iter().map(|place| (record.clone(), Some(*place))).collect(), when)
     }
 
-    /// As [`Self::append`], with the object and shelf given where they are not the record's own.
-    pub(crate) fn append_on(&self, records: Vec<(Record, Option<(Shelf, Oid)>)>, when: When) -> Result<Written> {
-        let mut written = Written::default();
+    /// As [`Self::append`], with the object and namespace given where they are not the record's own.
+    pub(crate) fn append_on(
+        &self,
+        records: Vec<(Record, Option<(Namespace, Oid)>)>,
+        when: FlushTiming,
+    ) -> Result<WriteOutcome> {
+        let mut written = WriteOutcome::default();
         let mut waiting = Vec::new();
         for (record, place) in records {
             let (record, line) = self.encode(record, &mut written.redacted)?;
-            let (shelf, on) =
-                place.unwrap_or_else(|| (record.body.shelf().unwrap_or(Shelf::Journal), self.home_of_new(&record)));
-            waiting.push(Waiting { shelf, on, line });
+            let (namespace, on) = place
+                .unwrap_or_else(|| (record.body.namespace().unwrap_or(Namespace::Journal), self.home_of_new(&record)));
+            waiting.push(PendingRecord { namespace, on, line });
             written.records.push(record);
         }
         if self.allow_secrets {
@@ -86,13 +95,13 @@ impl Store<'_> {
             self.note_new(record, waiting);
         }
         let flushed =
-            (when == When::Now || appended.size >= log::FLUSH_BYTES).then(|| self.flush_with(Beside::default()));
+            (when == FlushTiming::Now || appended.size >= log::FLUSH_BYTES).then(|| self.flush_with(Beside::default()));
         self.settle_on(&mut written, appended, flushed);
         Ok(written)
     }
 
     /// Says where records that were appended are now, and why they are not in the notes when a flush was to bring them there.
-    pub(crate) fn settle_on(&self, written: &mut Written, appended: Appended, flushed: Option<Flushed>) {
+    pub(crate) fn settle_on(&self, written: &mut WriteOutcome, appended: Appended, flushed: Option<Flushed>) {
         let is_flushed = flushed.is_some();
         let Flushed { degraded, left, warnings, .. } = flushed.unwrap_or_default();
         let is_left = left.iter().any(|log| log.path == appended.path);
@@ -143,7 +152,7 @@ impl Store<'_> {
     /// The line of an envelope and the keys of a body, without the secrets of both.
     pub fn line(
         &self,
-        head: &Head,
+        head: &Envelope,
         kind: &str,
         keys: serde_json::Map<String, serde_json::Value>,
         redacted: &mut Vec<Replaced>,
@@ -188,7 +197,7 @@ impl Store<'_> {
     }
 
     /// Derived state that goes with a new record.
-    fn note_new(&self, record: &Record, waiting: &Waiting) {
+    fn note_new(&self, record: &Record, waiting: &PendingRecord) {
         if record.head.commit.is_none() && waiting.on == self.repo.empty_tree() {
             unborn::remember(&self.paths, waiting, self.repo.reflog_len());
         }
@@ -198,16 +207,16 @@ impl Store<'_> {
     }
 
     /// Says that a session's views hold what these entries hold as well. Called before a record that takes them over.
-    pub fn take_in<'e>(&self, session: &SessionId, entries: impl IntoIterator<Item = &'e Entry>) -> Result<()> {
+    pub fn take_in<'e>(&self, session: &SessionId, entries: impl IntoIterator<Item = &'e RecordEntry>) -> Result<()> {
         let mut places = BTreeSet::new();
         for entry in entries {
-            let shelf = entry.record.body.shelf().unwrap_or(Shelf::Journal);
-            places.extend(entry.on.iter().map(|on| (shelf, *on)));
+            let namespace = entry.record.body.namespace().unwrap_or(Namespace::Journal);
+            places.extend(entry.on.iter().map(|on| (namespace, *on)));
         }
         touched::add(&self.paths, session, &places).map_err(|error| touched::unusable(&self.paths, error))
     }
 
-    pub(crate) fn nowhere(&self, failed: Vec<Unusable>) -> Error {
+    pub(crate) fn nowhere(&self, failed: Vec<LogUnavailable>) -> Error {
         let mut out = Error::storage("the record could not be stored anywhere");
         let mut reasons = Vec::new();
         for log in failed {
@@ -226,7 +235,7 @@ impl Store<'_> {
 
 /// The line as it is. When it holds secrets, it says that they were allowed.
 fn allowed_line(
-    head: &Head,
+    head: &Envelope,
     kind: &str,
     mut keys: serde_json::Map<String, serde_json::Value>,
     allowed: &mut Vec<Replaced>,

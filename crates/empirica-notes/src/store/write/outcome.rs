@@ -33,7 +33,7 @@ impl Storage {
 
 /// When records shall be in the notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum FlushTiming {
     /// With the next flush; before that when the log has grown to 64 KB.
     Later,
     /// Before the command ends.
@@ -42,7 +42,7 @@ pub enum When {
 
 /// What became of an append. The records are safe in every case.
 #[derive(Debug, Default)]
-pub struct Written {
+pub struct WriteOutcome {
     /// The records as stored, after secrets were replaced.
     pub records: Vec<Record>,
     /// The secrets that were replaced.

@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::format::{lines, record};
 use crate::git::{Oid, parse_oid};
 use crate::model::record::Attach;
-use crate::model::{Body, Id, Record, Shelf};
-use crate::store::log::Waiting;
+use crate::model::{Body, Id, Namespace, Record};
+use crate::store::log::PendingRecord;
 use crate::store::{Lookup, Store};
 
 /// The records of a note, each once, oldest first.
@@ -27,10 +27,10 @@ fn attachments(records: &[Record]) -> impl Iterator<Item = (&Attach, Oid, Oid)> 
 
 impl Store<'_> {
     /// The notes that handoffs, digests and attachments among what waits go to, with the lines that stand there already.
-    pub(crate) fn standing_with(&self, waiting: &[Waiting]) -> BTreeMap<Oid, Vec<Vec<u8>>> {
+    pub(crate) fn standing_with(&self, waiting: &[PendingRecord]) -> BTreeMap<Oid, Vec<Vec<u8>>> {
         let mut notes: BTreeMap<Oid, Vec<Vec<u8>>> = BTreeMap::new();
         let mut shown: BTreeSet<Oid> = BTreeSet::new();
-        for waiting in waiting.iter().filter(|waiting| waiting.shelf == Shelf::Handoffs) {
+        for waiting in waiting.iter().filter(|waiting| waiting.namespace == Namespace::Handoffs) {
             notes.entry(waiting.on).or_default().push(waiting.line.clone());
             let is_shown = |body: &Body| {
                 use Body::{Attach, Digest, Handoff, Redacted, Supersede};
@@ -42,7 +42,7 @@ impl Store<'_> {
         }
         notes.retain(|on, _| shown.contains(on));
         // what cannot be read is not shown until the next record comes
-        if let Some(mut lookup) = (!notes.is_empty()).then(|| Lookup::open(self, Shelf::Handoffs).ok()).flatten() {
+        if let Some(mut lookup) = (!notes.is_empty()).then(|| Lookup::open(self, Namespace::Handoffs).ok()).flatten() {
             for (on, lines) in &mut notes {
                 lines.extend(lookup.lines(*on).unwrap_or_default());
             }
@@ -50,7 +50,7 @@ impl Store<'_> {
         notes
     }
 
-    /// The blocks of the note of `on`, given all its lines of the shelf of handoffs; `earlier` are records that have a block of
+    /// The blocks of the note of `on`, given all its lines of the namespace of handoffs; `earlier` are records that have a block of
     /// an earlier renderer, which stays.
     pub(crate) fn blocks(&self, on: Oid, lines: &[Vec<u8>], earlier: &BTreeSet<Id>) -> Result<Vec<String>> {
         let all = records(lines);
@@ -84,7 +84,7 @@ impl Store<'_> {
                 }
                 let lookup = match &mut lookup {
                     Some(lookup) => lookup,
-                    none => none.insert(Lookup::open(self, Shelf::Handoffs)?),
+                    none => none.insert(Lookup::open(self, Namespace::Handoffs)?),
                 };
                 let there = crate::store::write::rendered::records(&lookup.lines(from)?);
                 left.extend(of(from, &there));

@@ -90,7 +90,7 @@ fn the_union_of_trees_is_what_the_rules_say_in_any_order_and_grouping() {
     let env = Env::new(|_| None, cwd.clone(), PathBuf::new());
     let repo = Repository::discover(&env).unwrap();
     let store = Store::new(&repo, &env, &Nothing).unwrap();
-    assert_eq!(REF, data_ref(crate::model::Shelf::Journal));
+    assert_eq!(REF, data_ref(crate::model::Namespace::Journal));
     let merge = |a: Oid, b: Oid| store.merged(REF, Some(a), b, false).unwrap().0;
     let read = |tip: Oid| {
         let tree = repo.tree_of(tip).unwrap();
