@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visito
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::record::{Attach, Supersede, VERSION};
+use crate::model::record::VERSION;
 use crate::model::{Body, Envelope, Id, Record, SessionId};
 
 #[derive(Serialize, Deserialize)]
@@ -22,103 +22,17 @@ struct EnvelopeWire {
     tree: Option<String>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct AttachWire {
-    of: Vec<Id>,
-    from: String,
-    to: String,
-}
-
-#[derive(Serialize, Deserialize)]
-struct SupersedeWire {
-    of: Id,
-    by: Id,
-}
-
-fn to_map(value: impl Serialize) -> Map<String, Value> {
-    match serde_json::to_value(value) {
-        Ok(Value::Object(map)) => map,
-        // every body is a struct of strings, numbers and lists of them
-        _ => Map::new(),
-    }
-}
-
 /// The keys of a body, in their fixed order, without the envelope.
 pub fn body_to_map(body: &Body) -> Map<String, Value> {
-    match body {
-        Body::SessionStart(b) => to_map(b),
-        Body::SessionEnd(b) => to_map(b),
-        Body::Finding(b) => to_map(b),
-        Body::Unknown(b) => to_map(b),
-        Body::Resolve(b) => to_map(b),
-        Body::DeadEnd(b) => to_map(b),
-        Body::Mistake(b) => to_map(b),
-        Body::Decision(b) => to_map(b),
-        Body::Source(b) => to_map(b),
-        Body::Evidence(b) => to_map(b),
-        Body::Activity(b) => to_map(b),
-        Body::Transcript(b) => to_map(b),
-        Body::Goal(b) => to_map(b),
-        Body::Subtask(b) => to_map(b),
-        Body::GoalDone(b) => to_map(b),
-        Body::GoalDrop(b) => to_map(b),
-        Body::GoalTake(b) => to_map(b),
-        Body::Assessment(b) => to_map(b),
-        Body::Checkpoint(b) => to_map(b),
-        Body::Handoff(b) => to_map(b),
-        Body::Digest(b) => to_map(b),
-        Body::Accept(b) => to_map(b),
-        Body::Answer(b) => to_map(b),
-        Body::Attach(b) => to_map(AttachWire { of: b.of.clone(), from: b.from.clone(), to: b.to.clone() }),
-        Body::Supersede(b) => to_map(SupersedeWire { of: b.of.clone(), by: b.by.clone() }),
-        Body::Retract(b) => to_map(b),
-        Body::Signature(b) => to_map(b),
-        Body::Redacted(b) => to_map(b),
-    }
+    keys(body.to_value())
 }
 
-/// Reads a body; `None` for a kind that is not known.
-fn read_body<'de, D: Deserializer<'de>>(kind: &str, json: D) -> Result<Option<Body>, D::Error> {
-    fn read<'de, T: Deserialize<'de>, D: Deserializer<'de>>(json: D) -> Result<T, D::Error> {
-        T::deserialize(json)
+fn keys(value: serde_json::Result<Value>) -> Map<String, Value> {
+    match value {
+        Ok(Value::Object(map)) => map,
+        // envelope and bodies are structs of strings, numbers and lists of them
+        _ => Map::new(),
     }
-    Ok(Some(match kind {
-        "session_start" => Body::SessionStart(read(json)?),
-        "session_end" => Body::SessionEnd(read(json)?),
-        "finding" => Body::Finding(read(json)?),
-        "unknown" => Body::Unknown(read(json)?),
-        "resolve" => Body::Resolve(read(json)?),
-        "dead_end" => Body::DeadEnd(read(json)?),
-        "mistake" => Body::Mistake(read(json)?),
-        "decision" => Body::Decision(read(json)?),
-        "source" => Body::Source(read(json)?),
-        "evidence" => Body::Evidence(read(json)?),
-        "activity" => Body::Activity(read(json)?),
-        "transcript" => Body::Transcript(Box::new(read(json)?)),
-        "goal" => Body::Goal(read(json)?),
-        "subtask" => Body::Subtask(read(json)?),
-        "goal_done" => Body::GoalDone(read(json)?),
-        "goal_drop" => Body::GoalDrop(read(json)?),
-        "goal_take" => Body::GoalTake(read(json)?),
-        "assessment" => Body::Assessment(Box::new(read(json)?)),
-        "checkpoint" => Body::Checkpoint(Box::new(read(json)?)),
-        "handoff" => Body::Handoff(Box::new(read(json)?)),
-        "digest" => Body::Digest(Box::new(read(json)?)),
-        "accept" => Body::Accept(read(json)?),
-        "answer" => Body::Answer(read(json)?),
-        "attach" => {
-            let AttachWire { of, from, to } = read(json)?;
-            Body::Attach(Attach { of, from, to })
-        }
-        "supersede" => {
-            let SupersedeWire { of, by } = read(json)?;
-            Body::Supersede(Supersede { of, by })
-        }
-        "retract" => Body::Retract(read(json)?),
-        "signature" => Body::Signature(read(json)?),
-        "redacted" => Body::Redacted(read(json)?),
-        _ => return Ok(None),
-    }))
 }
 
 /// The record as one line, without the final LF.
@@ -128,7 +42,7 @@ pub fn encode(record: &Record) -> String {
 
 /// A line from an envelope and the keys of a body.
 pub fn encode_with(head: &Envelope, kind: &str, body: Map<String, Value>) -> String {
-    let mut line = to_map(EnvelopeWire {
+    let envelope = EnvelopeWire {
         v: head.v,
         id: head.id.clone(),
         kind: kind.to_owned(),
@@ -137,7 +51,8 @@ pub fn encode_with(head: &Envelope, kind: &str, body: Map<String, Value>) -> Str
         at: head.at.clone(),
         commit: head.commit.clone(),
         tree: head.tree.clone(),
-    });
+    };
+    let mut line = keys(serde_json::to_value(envelope));
     line.extend(body);
     Value::Object(line).to_string()
 }
@@ -165,7 +80,7 @@ pub fn read_json(json: &[u8]) -> Result<Record, String> {
     if head.v != VERSION {
         return Err(format!("it is a record of version {}", head.v));
     }
-    let body = read_body(&head.kind, &mut serde_json::Deserializer::from_slice(json));
+    let body = Body::read(&head.kind, &mut serde_json::Deserializer::from_slice(json));
     match body.map_err(|error| format!("it is no {}: {}", head.kind, said(error)))? {
         Some(body) => Ok(Record { head: head.into(), body }),
         None => Err(format!("the kind '{}' is not known", head.kind)),
@@ -219,7 +134,7 @@ impl<'de> Visitor<'de> for InOrder {
         if head.v != VERSION {
             return Err(A::Error::custom("another version"));
         }
-        let body = read_body(&head.kind, MapAccessDeserializer::new(Rest(map)))?;
+        let body = Body::read(&head.kind, MapAccessDeserializer::new(Rest(map)))?;
         let body = body.ok_or_else(|| A::Error::custom("another kind"))?;
         Ok(Record { head: head.into(), body })
     }

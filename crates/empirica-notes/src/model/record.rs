@@ -1,6 +1,6 @@
 //! The record: one immutable statement, its envelope and its body.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::model::accept::{Accept, Answer};
 use crate::model::assessment::{Assessment, Checkpoint};
@@ -65,7 +65,7 @@ pub struct Envelope {
 }
 
 /// Lines copied to another commit: nothing moves, a reader finds the new home through this.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attach {
     /// The ids that were copied.
     pub of: Vec<Id>,
@@ -76,7 +76,7 @@ pub struct Attach {
 }
 
 /// A newer handoff of the same session took the place of an older one; lies beside the older one.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Supersede {
     /// The older handoff.
     pub of: Id,
@@ -118,90 +118,88 @@ pub struct Redacted {
     pub reason: Option<String>,
 }
 
-/// The body of a record; the variant is its kind.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
-pub enum Body {
-    SessionStart(SessionStart),
-    SessionEnd(SessionEnd),
-    Finding(Finding),
-    Unknown(Unknown),
-    Resolve(Resolve),
-    DeadEnd(DeadEnd),
-    Mistake(Mistake),
-    Decision(Decision),
-    Source(Source),
-    Evidence(Evidence),
-    Activity(Activity),
-    Transcript(Box<Collected>),
-    Goal(Goal),
-    Subtask(Subtask),
-    GoalDone(GoalDone),
-    GoalDrop(GoalDrop),
-    GoalTake(GoalTake),
-    Assessment(Box<Assessment>),
-    Checkpoint(Box<Checkpoint>),
-    Handoff(Box<Handoff>),
-    Digest(Box<Digest>),
-    Accept(Accept),
-    Answer(Answer),
-    Attach(Attach),
-    Supersede(Supersede),
-    Retract(Retract),
-    Signature(Signature),
-    Redacted(Redacted),
+/// Declares each kind of record once: its word in the `kind` key, its variant of [`Body`], and the namespace it is kept in.
+macro_rules! kinds {
+    ($($word:literal $variant:ident($body:ty) $namespace:expr,)*) => {
+        /// The body of a record; the variant is its kind.
+        #[derive(Debug, Clone, PartialEq)]
+        #[allow(missing_docs)]
+        pub enum Body {
+            $($variant($body),)*
+        }
+
+        impl Body {
+            /// The word in the `kind` key.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $(Body::$variant(_) => $word,)*
+                }
+            }
+
+            /// The namespace records of this kind are kept in; `None` for a kind kept beside the records it names, whatever
+            /// their namespace.
+            pub fn namespace(&self) -> Option<Namespace> {
+                match self {
+                    $(Body::$variant(_) => $namespace,)*
+                }
+            }
+
+            pub(crate) fn to_value(&self) -> serde_json::Result<serde_json::Value> {
+                match self {
+                    $(Body::$variant(body) => serde_json::to_value(body),)*
+                }
+            }
+
+            /// Reads the keys of a body; `None` for an unknown kind.
+            pub(crate) fn read<'de, D: Deserializer<'de>>(kind: &str, keys: D) -> Result<Option<Self>, D::Error> {
+                Ok(Some(match kind {
+                    $($word => Body::$variant(Deserialize::deserialize(keys)?),)*
+                    _ => return Ok(None),
+                }))
+            }
+        }
+    };
+}
+
+const JOURNAL: Option<Namespace> = Some(Namespace::Journal);
+const CHECKPOINTS: Option<Namespace> = Some(Namespace::Checkpoints);
+const HANDOFFS: Option<Namespace> = Some(Namespace::Handoffs);
+
+kinds! {
+    "session_start" SessionStart(SessionStart) JOURNAL,
+    "session_end" SessionEnd(SessionEnd) JOURNAL,
+    "finding" Finding(Finding) JOURNAL,
+    "unknown" Unknown(Unknown) JOURNAL,
+    "resolve" Resolve(Resolve) JOURNAL,
+    "dead_end" DeadEnd(DeadEnd) JOURNAL,
+    "mistake" Mistake(Mistake) JOURNAL,
+    "decision" Decision(Decision) JOURNAL,
+    "source" Source(Source) JOURNAL,
+    "evidence" Evidence(Evidence) JOURNAL,
+    "activity" Activity(Activity) JOURNAL,
+    "transcript" Transcript(Box<Collected>) JOURNAL,
+    "goal" Goal(Goal) JOURNAL,
+    "subtask" Subtask(Subtask) JOURNAL,
+    "goal_done" GoalDone(GoalDone) JOURNAL,
+    "goal_drop" GoalDrop(GoalDrop) JOURNAL,
+    "goal_take" GoalTake(GoalTake) JOURNAL,
+    "assessment" Assessment(Box<Assessment>) CHECKPOINTS,
+    "checkpoint" Checkpoint(Box<Checkpoint>) CHECKPOINTS,
+    "handoff" Handoff(Box<Handoff>) HANDOFFS,
+    "digest" Digest(Box<Digest>) HANDOFFS,
+    "accept" Accept(Accept) HANDOFFS,
+    "answer" Answer(Answer) HANDOFFS,
+    "attach" Attach(Attach) None,
+    "supersede" Supersede(Supersede) HANDOFFS,
+    "retract" Retract(Retract) None,
+    "signature" Signature(Signature) HANDOFFS,
+    "redacted" Redacted(Redacted) None,
 }
 
 impl Body {
-    /// The word in the `kind` key.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Body::SessionStart(_) => "session_start",
-            Body::SessionEnd(_) => "session_end",
-            Body::Finding(_) => "finding",
-            Body::Unknown(_) => "unknown",
-            Body::Resolve(_) => "resolve",
-            Body::DeadEnd(_) => "dead_end",
-            Body::Mistake(_) => "mistake",
-            Body::Decision(_) => "decision",
-            Body::Source(_) => "source",
-            Body::Evidence(_) => "evidence",
-            Body::Activity(_) => "activity",
-            Body::Transcript(_) => "transcript",
-            Body::Goal(_) => "goal",
-            Body::Subtask(_) => "subtask",
-            Body::GoalDone(_) => "goal_done",
-            Body::GoalDrop(_) => "goal_drop",
-            Body::GoalTake(_) => "goal_take",
-            Body::Assessment(_) => "assessment",
-            Body::Checkpoint(_) => "checkpoint",
-            Body::Handoff(_) => "handoff",
-            Body::Digest(_) => "digest",
-            Body::Accept(_) => "accept",
-            Body::Answer(_) => "answer",
-            Body::Attach(_) => "attach",
-            Body::Supersede(_) => "supersede",
-            Body::Retract(_) => "retract",
-            Body::Signature(_) => "signature",
-            Body::Redacted(_) => "redacted",
-        }
-    }
-
-    /// Whether it says nothing itself and only tells where others are, whether they count, or who vouches for them.
+    /// Whether it only places, supersedes, retracts or signs other records.
     pub fn is_meta(&self) -> bool {
         matches!(self, Body::Attach(_) | Body::Supersede(_) | Body::Retract(_) | Body::Signature(_))
-    }
-
-    /// Where a record of this kind is kept. An attachment lies beside the lines it copied, a retraction beside what it takes
-    /// back, what stands for a redacted record where that stood: on any namespace; `None`.
-    pub fn namespace(&self) -> Option<Namespace> {
-        match self {
-            Body::Assessment(_) | Body::Checkpoint(_) => Some(Namespace::Checkpoints),
-            Body::Handoff(_) | Body::Digest(_) | Body::Accept(_) | Body::Answer(_) => Some(Namespace::Handoffs),
-            Body::Supersede(_) | Body::Signature(_) => Some(Namespace::Handoffs),
-            Body::Attach(_) | Body::Retract(_) | Body::Redacted(_) => None,
-            _ => Some(Namespace::Journal),
-        }
     }
 }
 
