@@ -1,0 +1,12 @@
+//! Handoffs: content, checks, formats, signatures, what became of them.
+
+pub mod arrival;
+pub mod arrival_shown;
+pub mod checks;
+pub mod contexts;
+pub mod continuity;
+pub mod managed;
+pub mod managed_attacks;
+pub mod seeds;
+pub mod substance;
+pub mod trust;

@@ -1,0 +1,12 @@
+//! Log, search, metrics, report.
+
+pub mod export_markdown;
+pub mod git_log;
+pub mod log;
+pub mod log_many;
+pub mod metrics;
+pub mod query;
+pub mod query_oracle;
+pub mod report;
+pub mod search;
+pub mod similar;

@@ -1,0 +1,7 @@
+//! Commands of the program, one by one.
+
+pub mod assess;
+pub mod handoff;
+pub mod history;
+pub mod output;
+pub mod session;

@@ -1,0 +1,231 @@
+//! `undo`: the last thing a session logged is taken back, out of the log or by a record, and no view shows it again.
+
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+
+use crate::support::harness::{Place, Repo};
+
+const WORD: &str = "zebrafish";
+
+/// Everything that shows what was logged.
+fn views(repo: &Repo<'_>) -> Vec<(String, String)> {
+    let commands: &[&[&str]] = &[
+        &["resume"],
+        &["resume", "--detail", "full", "--json"],
+        &["log", "--journal"],
+        &["log", "--json"],
+        &["search", "kind:finding"],
+        &["search", WORD, "--json"],
+        &["search", WORD, "--plan"],
+        &["status"],
+        &["status", "--json"],
+        &["bootstrap", "--json"],
+        &["session", "show", "latest"],
+        &["session", "list", "--json"],
+        &["show", "HEAD"],
+        &["handoff", "--dry-run"],
+        &["checkpoint", "--json"],
+        &["goal", "list"],
+        &["metrics", "--json"],
+        &["calibration", "--json"],
+        &["report", "--output", "-"],
+    ];
+    let all = commands.iter().map(|words| {
+        let ran = repo.run(*words);
+        (words.join(" "), format!("{}{}", ran.out, ran.err))
+    });
+    all.collect()
+}
+
+#[track_caller]
+fn nowhere(repo: &Repo<'_>) {
+    for (command, said) in views(repo) {
+        assert!(!said.replace(&format!("\"query\":\"{WORD}\""), "").contains(WORD), "{command}: {said}");
+    }
+}
+
+fn undone(repo: &Repo<'_>) -> Value {
+    repo.json(["undo", "--session", "latest"])
+}
+
+#[test]
+fn what_waits_in_the_log_is_dropped_and_what_is_in_the_notes_is_marked() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Learn");
+    repo.json(["finding", "stays"]);
+    for flushed in [false, true] {
+        let id = repo.json(["finding", &format!("a {WORD} swims")])["id"].as_str().expect("an id").to_owned();
+        if flushed {
+            repo.json(["flush"]);
+        }
+        assert!(views(&repo).iter().filter(|(_, said)| said.contains(WORD)).count() > 8);
+        // what the views stored themselves, among them the checkpoint that flushes, is no longer waiting
+        let second = repo.json(["finding", &format!("another {WORD}")]);
+        if flushed {
+            repo.json(["flush"]);
+        }
+        let said = undone(&repo);
+        assert_eq!(
+            (&said["id"], &said["kind"], &said["dropped"]),
+            (&second["id"], &"finding".into(), &(!flushed).into())
+        );
+        let said = undone(&repo);
+        assert_eq!((&said["id"], &said["dropped"]), (&id.as_str().into(), &false.into()), "{said}");
+        nowhere(&repo);
+        let shown = repo.run(["show", &id]).ok().out;
+        assert!(shown.starts_with("Taken back") && shown.contains(WORD), "{shown}");
+        assert_eq!(repo.json(["show", &id])["retracted"], true);
+        repo.json(["flush"]);
+        nowhere(&repo);
+        // made anew, and without the file
+        std::fs::remove_dir_all(repo.path.join(".git/empirica/index")).ok();
+        std::fs::remove_file(repo.path.join(".git/empirica/index.db")).ok();
+        nowhere(&repo);
+        repo.git(["config", "empirica.index", "false"]).ok();
+        nowhere(&repo);
+        repo.git(["config", "--unset", "empirica.index"]).ok();
+    }
+    let lines = repo.lines("journal");
+    let of = |kind: &str| lines.iter().filter(|line| line.contains(&format!("\"kind\":\"{kind}\""))).count();
+    assert_eq!((of("retract"), of("finding")), (3, 4), "dropped is gone, marked is kept: {lines:#?}");
+    assert_eq!(undone(&repo)["text"], "stays");
+    let said = repo.fails(1, ["undo", "--session", "latest"]);
+    assert_eq!(said["error"], "there is nothing to undo");
+    repo.fsck();
+}
+
+#[test]
+fn an_answer_taken_back_opens_the_question_again() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Ask");
+    let unknown = repo.json(["unknown", "why?"])["id"].as_str().expect("an id").to_owned();
+    let bob = repo.start("bob", "Answer");
+    for flushed in [false, true] {
+        repo.json(["resolve", &unknown, "so", "--session", &bob]);
+        if flushed {
+            repo.json(["flush"]);
+        }
+        assert_eq!(repo.json(["session", "show", "latest:ada"])["unknowns"], serde_json::json!([]));
+        let said = repo.run(["undo", "--session", &bob]).ok();
+        assert!(said.out.contains(&format!("Unknown {} is open again.", &unknown[28..])), "{}", said.out);
+        assert_eq!(repo.json(["session", "show", "latest:ada"])["unknowns"][0]["text"], "why?");
+        assert_eq!(repo.json(["session", "show", "latest:ada"])["resolved"], serde_json::json!([]));
+        // and can be answered again, without --again
+        assert_eq!(repo.json(["search", "kind:unknown"])["hits"][0]["resolved"], false);
+    }
+    repo.json(["resolve", &unknown, "for good", "--session", &bob]);
+}
+
+#[test]
+fn each_of_two_agents_takes_back_only_its_own() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("ada", "one");
+    repo.start("bob", "two");
+    repo.json_with_env(&[("EMPIRICA_AI", "ada")], ["finding", "of ada"]);
+    repo.json_with_env(&[("EMPIRICA_AI", "bob")], ["finding", "of bob"]);
+    assert_eq!(repo.json_with_env(&[("EMPIRICA_AI", "ada")], ["undo"])["text"], "of ada");
+    let ran = repo.run_with_env(&[("EMPIRICA_AI", "ada")], ["undo"]).code(1);
+    assert!(ran.err.contains("there is nothing to undo"), "{}", ran.err);
+    // who has no session here takes back nobody's
+    let ran = repo.run_with_env(&[("EMPIRICA_AI", "eve")], ["undo"]).code(1);
+    assert!(ran.err.contains("no session of yours is active here"), "{}", ran.err);
+    assert_eq!(repo.json_with_env(&[("EMPIRICA_AI", "bob")], ["undo"])["text"], "of bob");
+}
+
+#[test]
+fn a_handoff_is_not_undone_and_an_assessment_goes_with_what_it_suggested() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Work");
+    repo.json(["goal", "add", "Be done"]);
+    repo.json(["preflight", "-v", "know=0.3,uncertainty=0.8"]);
+    assert_eq!(repo.json(["goal", "list"])["total_found"], 3);
+    let said = repo.run(["undo"]).ok().out;
+    assert!(said.contains("PREFLIGHT 1") && said.contains("So 2 goals that it suggested."), "{said}");
+    assert_eq!(repo.json(["goal", "list"])["total_found"], 1);
+    assert_eq!(repo.json(["session", "show"])["assessments"], serde_json::json!([]));
+    repo.json(["finding", "told"]);
+    let handoff = repo.hand_over("Work");
+    let said = repo.fails(1, ["undo"]);
+    assert!(said["error"].as_str().expect("a text").contains(&handoff[28..]), "{said}");
+    assert_eq!(said["recovery_commands"], serde_json::json!(["git empirica handoff"]));
+    // what is logged after it can be taken back
+    repo.json(["deadend", "later", "--why", "w"]);
+    assert_eq!(repo.json(["undo"])["kind"], "dead_end");
+    repo.fails(1, ["undo"]);
+    assert_eq!(repo.json(["goal", "list"])["goals"][0]["text"], "Be done");
+}
+
+#[test]
+fn a_retraction_travels_with_its_record() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let bare = place.path().join("bare.git");
+    repo.git(["init", "-q", "--bare", bare.to_str().expect("a path")]).ok();
+    repo.git(["remote", "add", "origin", bare.to_str().expect("a path")]).ok();
+    repo.git(["push", "-q", "-u", "origin", "HEAD"]).ok();
+    repo.start("ada", "t");
+    repo.json(["finding", &format!("a {WORD}")]);
+    repo.json(["sync"]);
+    let other = place.clone(&repo, "other", false);
+    other.git(["remote", "set-url", "origin", bare.to_str().expect("a path")]).ok();
+    other.json(["sync"]);
+    assert_eq!(other.json(["search", WORD])["total_found"], 1);
+    assert_eq!(repo.json(["undo"])["dropped"], false);
+    repo.json(["sync"]);
+    // the other clone wrote meanwhile
+    other.start("bob", "t");
+    other.json(["finding", "own"]);
+    other.json(["sync"]);
+    for clone in [&repo, &other] {
+        assert_eq!(clone.json(["search", WORD])["total_found"], 0);
+        assert!(!clone.run(["log", "--journal"]).ok().out.contains(WORD));
+    }
+    // a commit that is amended takes both along
+    repo.git(["commit", "-q", "--amend", "--allow-empty", "-m", "again"]).ok();
+    repo.json(["flush"]);
+    assert!(!repo.run(["log", "--journal"]).ok().out.contains(WORD));
+    other.fsck();
+}
+
+#[test]
+fn nothing_that_others_append_is_lost_while_one_takes_back() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let (ada, bob) = (repo.start("ada", "t"), repo.start("bob", "t"));
+    let run = |words: &[&str], session: &str| -> Child {
+        let mut command = repo.program();
+        command.args(words).args(["--session", session, "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("the program starts")
+    };
+    let (mut kept, mut gone) = (Vec::new(), Vec::new());
+    for round in 0..8 {
+        repo.json(["finding", &format!("wrong {round}"), "--session", &ada]);
+        let mut others: Vec<Child> = (0..4).map(|n| run(&["finding", &format!("kept {round}.{n}")], &bob)).collect();
+        others.push(run(&["undo"], &ada));
+        if round % 3 == 2 {
+            others.push(repo.program().args(["flush", "--json"]).stdout(Stdio::piped()).spawn().expect("it starts"));
+        }
+        for child in others {
+            let output = child.wait_with_output().expect("it ends");
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+            let said: Value = serde_json::from_str(&said).expect("one document");
+            match (said["id"].as_str(), said.get("dropped")) {
+                (Some(id), None) => kept.push(id.to_owned()),
+                (Some(id), Some(_)) => gone.push(id.to_owned()),
+                _ => {}
+            }
+        }
+    }
+    assert_eq!((kept.len(), gone.len()), (32, 8));
+    repo.json(["flush"]);
+    let found = repo.json(["session", "show", &bob])["findings"].to_string();
+    assert!(kept.iter().all(|id| found.contains(id.as_str())), "{found}");
+    assert_eq!(repo.json(["session", "show", &ada])["findings"], serde_json::json!([]));
+    repo.fsck();
+}

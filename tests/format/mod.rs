@@ -1,0 +1,11 @@
+//! The record format, earlier data, schemas, hostile notes and refs.
+
+pub mod dependencies;
+pub mod earlier_data;
+pub mod format;
+pub mod hostile;
+pub mod hostile_notes;
+pub mod hostile_refs;
+pub mod properties;
+pub mod schema;
+pub mod schemas;

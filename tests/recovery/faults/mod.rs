@@ -1,0 +1,10 @@
+//! The program dies or fails at any step of a write.
+
+pub mod faults;
+pub mod faults_damage;
+pub mod faults_logs;
+pub mod faults_rescue;
+#[cfg(feature = "fault-injection")]
+pub mod faults_walk;
+#[cfg(feature = "fault-injection")]
+pub mod faults_writes;

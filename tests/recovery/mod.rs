@@ -1,0 +1,12 @@
+//! Damage, faults, kills, repair: no record is lost.
+
+pub mod clone_id;
+pub mod durable;
+pub mod faults;
+pub mod healing;
+pub mod kills;
+pub mod recovery;
+pub mod regressions;
+pub mod reliability;
+pub mod repair;
+pub mod repair_choices;

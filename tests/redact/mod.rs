@@ -1,0 +1,9 @@
+//! Secrets and redaction.
+
+pub mod redact;
+pub mod redact_alone;
+pub mod redact_attacks;
+pub mod redact_clones;
+pub mod secrets;
+pub mod secrets_kept;
+pub mod secrets_leave;

@@ -1,0 +1,9 @@
+//! Kinds and states of repositories, and the index over their notes.
+
+pub mod index;
+pub mod index_faults;
+pub mod index_grows;
+pub mod index_kinds;
+pub mod kinds;
+pub mod kinds_asked;
+pub mod states;

@@ -1,0 +1,352 @@
+//! A hermetic place to run the program in: own home, no system configuration, a fixed clock.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// What a run of a program left.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ran {
+    fn new(output: Output) -> Self {
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// It must have exited with 0.
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        assert_eq!(self.code, 0, "stdout: {}\nstderr: {}", self.out, self.err);
+        self
+    }
+
+    /// It must have exited with `code`.
+    #[track_caller]
+    pub fn code(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "stdout: {}\nstderr: {}", self.out, self.err);
+        self
+    }
+
+    /// Standard output as exactly one JSON document.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|e| panic!("{e}: not one document: {:?}\n{}", self.out, self.err))
+    }
+}
+
+/// The tokens of a text: counted with the o200k tables in a build with the feature `exact-tokens`, else estimated.
+#[cfg(feature = "exact-tokens")]
+pub fn tokens(text: &str) -> usize {
+    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
+}
+
+/// The tokens of a text: counted with the o200k tables in a build with the feature `exact-tokens`, else estimated.
+#[cfg(not(feature = "exact-tokens"))]
+pub fn tokens(text: &str) -> usize {
+    git_empirica::text::tokens::estimate(text)
+}
+
+/// Runs a command with a text on standard input.
+pub fn fed(mut command: Command, input: &[u8]) -> Ran {
+    use std::io::Write;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    // it may not want all of it
+    let _ = child.stdin.take().expect("a pipe").write_all(input);
+    Ran::new(child.wait_with_output().expect("it ends"))
+}
+
+/// A folder with a home and repositories, removed at the end.
+pub struct Place {
+    dir: tempfile::TempDir,
+    pub now: String,
+    /// A folder that is looked at first for programs.
+    pub first: Option<PathBuf>,
+}
+
+/// The folders of PATH that hold no copy of the program, and where git is in them.
+pub fn installed() -> (Vec<PathBuf>, PathBuf) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).filter(|folder| !folder.join("git-empirica").exists());
+    let folders: Vec<PathBuf> = folders.collect();
+    let git = folders.iter().map(|folder| folder.join("git")).find(|git| git.is_file()).expect("git");
+    (folders, git)
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        std::fs::create_dir(dir.path().join("home")).expect("a home");
+        Place { dir, now: "2026-03-01T12:00:00.000Z".into(), first: None }
+    }
+
+    /// A place where git says of `git hook -h` what `usage` is, and is the installed one otherwise.
+    pub fn with_hook_usage(usage: &str) -> Self {
+        let mut place = Place::new();
+        let folder = place.path().join("wrapper");
+        let git = installed().1;
+        let answer = format!("[ \"$1 $2\" = 'hook -h' ] && {{ echo 'usage: {usage}'; exit 129; }}");
+        crate::hooks::init::script(
+            &folder.join("git"),
+            &format!("#!/bin/sh\n{answer}\nexec {} \"$@\"\n", git.display()),
+        );
+        place.first = Some(folder);
+        place
+    }
+
+    /// A place whose git has its hooks in folders, whatever the installed one can do.
+    pub fn older_git() -> Self {
+        Self::with_hook_usage("git hook run <hook-name> [-- <hook-args>]")
+    }
+
+    /// A place whose git says that it runs hooks of the configuration.
+    pub fn newer_git() -> Self {
+        Self::with_hook_usage("git hook list <hook-name>")
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.dir.path().canonicalize().expect("the folder")
+    }
+
+    /// A new repository `name` with an identity, and no commit.
+    pub fn init(&self, name: &str) -> Repo<'_> {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(&path).expect("a folder");
+        let repo = Repo { place: self, path };
+        repo.git(["init", "-q", "-b", "main"]).ok();
+        repo.git(["config", "user.name", "Test"]).ok();
+        repo.git(["config", "user.email", "test@example.com"]).ok();
+        repo
+    }
+
+    /// A new repository with one commit.
+    pub fn repo(&self, name: &str) -> Repo<'_> {
+        let repo = self.init(name);
+        repo.commit("README.md", "hello\n", "Begin");
+        repo
+    }
+
+    /// A new repository with one commit that is set up.
+    pub fn set_up(&self, name: &str) -> Repo<'_> {
+        let repo = self.repo(name);
+        repo.run(["init"]).ok();
+        repo
+    }
+
+    /// A repository at a path that exists.
+    pub fn at(&self, path: impl AsRef<Path>) -> Repo<'_> {
+        Repo { place: self, path: self.path().join(path) }
+    }
+
+    /// A clone of `from` at `name`, with its notes when `with_notes`.
+    pub fn clone(&self, from: &Repo<'_>, name: &str, with_notes: bool) -> Repo<'_> {
+        let path = self.path().join(name);
+        let target = path.to_str().expect("UTF-8").to_owned();
+        from.git(["clone", "-q", from.path.to_str().expect("UTF-8"), &target]).ok();
+        let repo = Repo { place: self, path };
+        repo.git(["config", "user.name", "Other"]).ok();
+        repo.git(["config", "user.email", "other@example.com"]).ok();
+        if with_notes {
+            repo.git(["fetch", "-q", "origin", "refs/notes/empirica/*:refs/notes/empirica/*"]).ok();
+        }
+        repo
+    }
+
+    /// A command that knows nothing of the machine it runs on.
+    pub fn command(&self, program: impl AsRef<OsStr>, cwd: &Path) -> Command {
+        let mut command = Command::new(program);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let bin = Path::new(env!("CARGO_BIN_EXE_git-empirica")).parent().expect("a folder");
+        let first = self.first.iter().cloned().chain([bin.to_owned()]);
+        let paths = first.chain(std::env::split_paths(&path));
+        command
+            .env_clear()
+            .env("PATH", std::env::join_paths(paths).expect("a path"))
+            .env("HOME", self.path().join("home"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_AUTHOR_DATE", "2026-03-01T11:00:00Z")
+            .env("GIT_COMMITTER_DATE", "2026-03-01T11:00:00Z")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("EMPIRICA_NOW", &self.now)
+            .env("TZ", "UTC")
+            .env("LANG", "C.UTF-8")
+            .current_dir(cwd)
+            .stdin(Stdio::null());
+        // a build that measures what the tests reach writes it down here
+        if let Some(profile) = std::env::var_os("LLVM_PROFILE_FILE") {
+            command.env("LLVM_PROFILE_FILE", profile);
+        }
+        command
+    }
+}
+
+/// A repository in a place.
+#[derive(Clone)]
+pub struct Repo<'p> {
+    pub place: &'p Place,
+    pub path: PathBuf,
+}
+
+impl Repo<'_> {
+    /// The program, ready for more arguments and variables.
+    pub fn program(&self) -> Command {
+        self.place.command(env!("CARGO_BIN_EXE_git-empirica"), &self.path)
+    }
+
+    /// Runs `git empirica …`.
+    pub fn run<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Ran {
+        Ran::new(self.program().args(arguments).output().expect("the program starts"))
+    }
+
+    /// Runs `git empirica … --json`, which must succeed, and reads its one document.
+    #[track_caller]
+    pub fn json<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Value {
+        self.json_with_env(&[], arguments)
+    }
+
+    /// Runs `git empirica … --json`, which must fail with `code`, and reads its one document.
+    #[track_caller]
+    pub fn fails<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, code: i32, arguments: I) -> Value {
+        let ran =
+            Ran::new(self.program().args(arguments).arg("--json").output().expect("the program starts")).code(code);
+        let json = ran.json();
+        assert_eq!(json["ok"], false, "{json}");
+        for key in ["error", "reason", "suggestion", "alternatives", "recovery_commands"] {
+            assert!(json.get(key).is_some(), "{key} is missing: {json}");
+        }
+        json
+    }
+
+    /// Runs with a text on standard input.
+    pub fn run_with_input<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I, input: &[u8]) -> Ran {
+        let mut command = self.program();
+        command.args(arguments);
+        fed(command, input)
+    }
+
+    /// Runs git.
+    pub fn git<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Ran {
+        Ran::new(self.place.command("git", &self.path).args(arguments).output().expect("git starts"))
+    }
+
+    /// What git prints, which must succeed, without the last line end.
+    #[track_caller]
+    pub fn git_out<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> String {
+        self.git(arguments).ok().out.trim_end().to_owned()
+    }
+
+    pub fn write(&self, name: &str, content: &str) {
+        let path = self.path.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, content).expect("a file");
+    }
+
+    /// Writes a file and commits it; returns the commit.
+    pub fn commit(&self, name: &str, content: &str, message: &str) -> String {
+        self.write(name, content);
+        self.git(["add", "--", name]).ok();
+        self.git(["commit", "-q", "-m", message]).ok();
+        self.head()
+    }
+
+    pub fn head(&self) -> String {
+        self.git_out(["rev-parse", "HEAD"])
+    }
+
+    /// Starts a session and returns its id.
+    #[track_caller]
+    pub fn start(&self, ai: &str, task: &str) -> String {
+        let json = self.json(["session", "start", "--ai", ai, "--task", task]);
+        json["session_id"].as_str().expect("an id").to_owned()
+    }
+
+    /// Hands over in the session that is active; returns the handoff's id.
+    #[track_caller]
+    pub fn hand_over(&self, task: &str) -> String {
+        let json = self.json(["handoff", "-m", task, "--context", "c", "--next", "n"]);
+        json["handoff_id"].as_str().expect("an id").to_owned()
+    }
+
+    /// The handoffs that the log shows at a commit.
+    #[track_caller]
+    pub fn handoffs_at(&self, commit: &str) -> Vec<String> {
+        let log = self.json(["log", "--handoffs"]);
+        let commits = log["commits"].as_array().expect("a list").iter().filter(|c| c["commit"] == commit);
+        let handoffs = commits.flat_map(|commit| commit["handoffs"].as_array().expect("a list").clone());
+        handoffs.map(|handoff| handoff["handoff_id"].as_str().expect("an id").to_owned()).collect()
+    }
+
+    /// The note of a commit on a ref, as git reads it; empty when there is none.
+    pub fn note(&self, reference: &str, commit: &str) -> String {
+        let ran = self.git(["notes", "--ref", reference, "show", commit]);
+        if ran.code == 0 { ran.out } else { String::new() }
+    }
+
+    /// Every record line of a namespace, as git reads the notes.
+    pub fn lines(&self, namespace: &str) -> Vec<String> {
+        let reference = format!("refs/notes/empirica/data/{namespace}");
+        let list = self.git(["notes", "--ref", &reference, "list"]).out;
+        let mut out = Vec::new();
+        for line in list.lines() {
+            let blob = line.split(' ').next().expect("a blob");
+            let note = self.git_out(["cat-file", "blob", blob]);
+            out.extend(note.lines().map(str::to_owned));
+        }
+        out
+    }
+
+    /// `git fsck --strict` must be content.
+    #[track_caller]
+    pub fn fsck(&self) {
+        let ran = self.git(["fsck", "--strict", "--no-dangling"]).ok();
+        assert!(!ran.err.contains("error") && !ran.err.contains("warning"), "{}", ran.err);
+    }
+
+    /// Runs `git empirica …` with more variables.
+    pub fn run_with_env<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, env: &[(&str, &str)], arguments: I) -> Ran {
+        let mut command = self.program();
+        command.args(arguments).envs(env.iter().copied());
+        Ran::new(command.output().expect("the program starts"))
+    }
+
+    /// Runs `git empirica … --json` with more variables, which must succeed, and reads its one document.
+    #[track_caller]
+    pub fn json_with_env<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(
+        &self,
+        env: &[(&str, &str)],
+        arguments: I,
+    ) -> Value {
+        let mut command = self.program();
+        command.args(arguments).arg("--json").envs(env.iter().copied());
+        let json = Ran::new(command.output().expect("the program starts")).ok().json();
+        assert_eq!(json["ok"], true, "{json}");
+        crate::format::schemas::check(&command.get_args().collect::<Vec<_>>(), &json);
+        json
+    }
+
+    /// Stores bytes as a blob and makes it the note of a commit, as it is.
+    pub fn set_note(&self, reference: &str, commit: &str, note: &[u8]) {
+        let file = self.place.path().join("note");
+        std::fs::write(&file, note).expect("a file");
+        let blob = self.git_out([OsStr::new("hash-object"), OsStr::new("-w"), file.as_os_str()]);
+        self.git(["notes", "--ref", reference, "add", "-f", "-C", &blob, commit]).ok();
+    }
+
+    /// The note of a commit on a ref, byte for byte.
+    pub fn note_bytes(&self, reference: &str, commit: &str) -> Vec<u8> {
+        let blob = self.git_out(["notes", "--ref", reference, "list", commit]);
+        let output = self.place.command("git", &self.path).args(["cat-file", "blob", &blob]).output();
+        output.expect("git starts").stdout
+    }
+}

@@ -1,0 +1,3 @@
+//! Support of the tests: repositories, remotes, environment.
+
+pub mod harness;

@@ -1,0 +1,14 @@
+//! Notes exchanged with remotes and between clones.
+
+pub mod concurrency;
+pub mod interop;
+pub mod portable;
+pub mod portable_forms;
+pub mod sharing;
+pub mod sync;
+pub mod sync_epochs;
+pub mod sync_hazards;
+pub mod sync_push;
+pub mod sync_pushes;
+pub mod sync_remotes;
+pub mod team;
