@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::checkpoint;
@@ -9,58 +11,108 @@ use crate::fold::assessment::confidence::overall;
 use crate::history::show::short_commit;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use empirica_notes::model::snapshot::{Chain, GitState, Snapshot};
-use empirica_notes::model::{Body, Checkpoint, Envelope, Id, Phase};
+use empirica_notes::model::assessment::Trigger;
+use empirica_notes::model::snapshot::{Chain, GitState, SemanticContext, Snapshot};
+use empirica_notes::model::{Body, Checkpoint, Envelope, Id, Phase, SessionId, Vectors};
 
-/// What the seed calls a snapshot.
-const TYPE: &str = "epistemic_state_snapshot";
-
-/// A checkpoint as JSON: the seed's keys beside ours.
-pub fn json_of(head: &Envelope, checkpoint: &Checkpoint) -> Map<String, Value> {
-    let json = json!({
-        "checkpoint_id": head.id,
-        "kind": "checkpoint",
-        "type": TYPE,
-        "session_id": head.session,
-        "ai_id": head.ai,
-        "timestamp": head.at,
-        "commit": head.commit,
-    });
-    let Value::Object(mut json) = json else { return Map::new() };
-    json.extend(empirica_notes::format::record::body_to_map(&Body::Checkpoint(Box::new(checkpoint.clone()))));
-    // the seed has its parts beside the vectors; in the record, one of them would have the name of a key of the envelope
-    if let Some(Value::Object(snapshot)) = json.shift_remove("snapshot") {
-        json.extend(snapshot);
-        json.entry("semantic_context").or_insert(Value::Null);
-    }
-    for (key, absent) in [("vectors_from", Value::Null), ("vector_sources", json!({})), ("metadata", json!({}))] {
-        json.entry(key).or_insert(absent);
-    }
-    json.insert("overall_confidence".to_owned(), json!(overall(&checkpoint.vectors)));
-    json
+/// A checkpoint: where the work stood, and everything that can be lost.
+#[derive(Serialize, JsonSchema)]
+pub struct StoredCheckpointView<'a> {
+    /// The checkpoint.
+    checkpoint_id: &'a Id,
+    /// Always `checkpoint`.
+    kind: &'static str,
+    /// Always `epistemic_state_snapshot`.
+    #[serde(rename = "type")]
+    kind_of_snapshot: &'static str,
+    /// Its session.
+    session_id: Option<&'a SessionId>,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it was taken.
+    timestamp: &'a str,
+    /// HEAD then; null when it was unborn.
+    commit: Option<&'a str>,
+    /// When in the workflow; null before the first assessment.
+    phase: Option<Phase>,
+    /// Which one of its phase, from 1: as given, else that of the last assessment of the phase, else of its last checkpoint, else 1.
+    round: u32,
+    /// Why it was taken.
+    trigger: Trigger,
+    /// Its values: those given, and of the others the newest that an assessment of the session gave.
+    vectors: &'a Vectors,
+    /// The newest assessment; null when values were given with the checkpoint.
+    vectors_from: Option<&'a Id>,
+    /// The assessment of each value, by vector; none of a value that was given, and in checkpoints of earlier versions.
+    vector_sources: &'a BTreeMap<String, Id>,
+    /// Of a checkpoint after a compaction: the one before it that it was compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared_with: Option<&'a Id>,
+    /// Why it is so, as the agent gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said: Option<&'a str>,
+    /// Labels.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tags: &'a [String],
+    /// What else the agent wanted kept, under its own keys.
+    metadata: &'a BTreeMap<String, String>,
+    /// The repository; null when git could not be asked. Absent in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git_state: Option<Option<&'a GitState>>,
+    /// Absent in lists, and in checkpoints of earlier versions.
+    #[serde(flatten)]
+    snapshot: Option<&'a Snapshot>,
+    /// With `--search` (`--semantic-query`): what a search of all records found; else null. Absent in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    semantic_context: Option<Option<&'a SemanticContext>>,
+    /// Null when only uncertainty is known.
+    overall_confidence: Option<f64>,
 }
 
-/// A checkpoint without what only the whole has: for lists.
-fn brief(checkpoint: &Checkpoint) -> Checkpoint {
-    Checkpoint { snapshot: None, git_state: None, ..checkpoint.clone() }
+impl<'a> StoredCheckpointView<'a> {
+    /// All of a checkpoint.
+    pub fn whole(head: &'a Envelope, checkpoint: &'a Checkpoint) -> Self {
+        let snapshot = checkpoint.snapshot.as_ref();
+        StoredCheckpointView {
+            git_state: Some(checkpoint.git_state.as_ref()),
+            snapshot,
+            semantic_context: snapshot.map(|snapshot| snapshot.semantic_context.as_ref()),
+            ..StoredCheckpointView::brief(head, checkpoint)
+        }
+    }
+
+    /// A checkpoint without `git_state` and `snapshot`: for lists.
+    pub fn brief(head: &'a Envelope, checkpoint: &'a Checkpoint) -> Self {
+        StoredCheckpointView {
+            checkpoint_id: &head.id,
+            kind: "checkpoint",
+            kind_of_snapshot: "epistemic_state_snapshot",
+            session_id: head.session.as_ref(),
+            ai_id: &head.ai,
+            timestamp: &head.at,
+            commit: head.commit.as_deref(),
+            phase: checkpoint.phase,
+            round: checkpoint.round,
+            trigger: checkpoint.trigger,
+            vectors: &checkpoint.vectors,
+            vectors_from: checkpoint.vectors_from.as_ref(),
+            vector_sources: &checkpoint.vector_sources,
+            compared_with: checkpoint.compared_with.as_ref(),
+            said: checkpoint.said.as_deref(),
+            tags: &checkpoint.tags,
+            metadata: &checkpoint.metadata,
+            git_state: None,
+            snapshot: None,
+            semantic_context: None,
+            overall_confidence: overall(&checkpoint.vectors),
+        }
+    }
 }
 
 /// The keys of a record's kind; of a checkpoint without snapshot and state of the repository.
 pub fn brief_keys(body: &Body) -> Map<String, Value> {
-    let keys = match body {
-        Body::Checkpoint(checkpoint) => {
-            empirica_notes::format::record::body_to_map(&Body::Checkpoint(Box::new(brief(checkpoint))))
-        }
-        other => empirica_notes::format::record::body_to_map(other),
-    };
-    keys.into_iter().filter(|(key, _)| key != "git_state").collect()
-}
-
-/// The same as JSON with its envelope.
-pub fn brief_json(head: &Envelope, checkpoint: &Checkpoint) -> Map<String, Value> {
-    let mut json = json_of(head, &brief(checkpoint));
-    json.shift_remove("git_state");
-    json
+    let keys = empirica_notes::format::record::body_to_map(body);
+    keys.into_iter().filter(|(key, _)| !["git_state", "snapshot"].contains(&key.as_str())).collect()
 }
 
 /// The answer of `checkpoint`.
@@ -69,7 +121,7 @@ pub fn taken(outcome: &checkpoint::save::CheckpointOutcome) -> Answer {
     let branch = c.git_state.as_ref().and_then(|state| state.branch.clone());
     let changes = c.git_state.as_ref().map(|state| &state.uncommitted_changes);
     let changed = changes.map_or(0, |c| c.files_added + c.files_deleted + c.files_modified);
-    Answer::new(Value::Object(json_of(head, c)))
+    Answer::new(StoredCheckpointView::whole(head, c))
         .text(format!("{}\n", head.id.short()))
         .say(format!(
             "Checkpoint {} of session {}{}: {}{}, {} uncommitted.",

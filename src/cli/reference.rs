@@ -3,12 +3,15 @@
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::history::show::trust;
+use crate::history::show::{record, trust};
+use crate::history::{metrics, search};
+use crate::import::python;
 use crate::render::answer::{FailureView, StoredView};
-use crate::session::status;
-use crate::{session, task};
+use crate::session::{resume, status};
+use crate::sync::{redact, repair};
+use crate::{checkpoint, session, task};
 
 /// The schema of a type.
 pub type Part = fn(&mut SchemaGenerator) -> Schema;
@@ -36,6 +39,25 @@ pub const DOCUMENTS: &[Document] = documents! {
     ["session list"], "": session::view::ListView;
     ["session show"], "": session::view::ShownView, trust::CommittersView;
     ["status"], "": status::view::StatusView;
+    ["checkpoint"], "": checkpoint::view::StoredCheckpointView, StoredView, CountedView;
+    ["checkpoint"], "with `--trigger post_compact`": checkpoint::view::StoredCheckpointView, StoredView, CountedView, AfterCompactionView;
+    ["checkpoint list"], "": record::PointsView;
+    ["checkpoint show"], "of a checkpoint": checkpoint::view::StoredCheckpointView;
+    ["checkpoint show"], "of an assessment": record::StoredAssessmentView;
+    ["handoff sign"], "": crate::handoff::sign::SignOutcome, StoredView;
+    ["resume"], "": resume::view::ResumeView;
+    ["search", "search --handoffs"], "for records": search::view::HitsView;
+    ["search", "search --handoffs"], "for handoffs": search::reports::ReportsView;
+    ["search --like"], "": search::view::AlikesView;
+    ["metrics"], "": metrics::view::MetricsView;
+    ["metrics"], "with a handoff": metrics::view::HandedOverView;
+    ["doctor --repairs"], "": repair::view::RepairsView, StoredView;
+    ["redact"], "": redact::view::RedactView;
+    ["redact"], "with `--secrets`": crate::sync::redact::ScrubOutcome;
+    ["sync"], "": crate::sync::run::SyncOutcome;
+    ["export"], "with `--markdown`": crate::import::markdown::MarkdownOutcome;
+    ["import"], "from the Python tool": python::view::ImportedView, StoredView;
+    ["import"], "with `--jsonl`": crate::import::lines::ImportOutcome, StoredView;
     ["task list"], "": task::view::ListView;
     ["task show"], "": task::view::ShownView;
 };
@@ -52,6 +74,27 @@ struct SuccessView {
     /// The warnings in one text, joined by `; `.
     #[serde(skip_serializing_if = "String::is_empty")]
     warning: String,
+}
+
+/// The size of the document.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct CountedView {
+    /// The tokens that this document takes, estimated.
+    token_count: usize,
+}
+
+/// What a checkpoint after a compaction adds to its keys.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct AfterCompactionView {
+    /// What was lost: the keys of `diff`, and `pre_checkpoint_id`, the newest checkpoint of the session that was taken before a
+    /// compaction, else the newest such of an agent of that name in this worktree. Null without one.
+    compaction: Option<Map<String, Value>>,
+    /// The keys of `status --all` but `token_count`.
+    bootstrap: Map<String, Value>,
+    /// The block that is printed as text: `--budget` tokens at most, 1,500 by default.
+    context: String,
 }
 
 /// The schema of a type, of which no object has other keys than those it names.

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::context::CommandContext;
@@ -20,45 +22,38 @@ const LARGEST: usize = 64 * 1024;
 /// The most signatures of a handoff that are checked, the newest.
 const MOST: usize = 20;
 
-/// A handoff that was signed.
-#[derive(Debug)]
-#[allow(missing_docs)]
+/// The signature that was stored beside a handoff.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct SignOutcome {
+    /// The handoff.
+    #[serde(rename = "handoff_id")]
     pub of: Id,
+    /// The signature.
     pub signature_id: Id,
+    /// The SHA-256 of what was signed, hex.
     pub sha256: String,
+    /// What storing left to say.
+    #[serde(skip)]
     pub stored: StoreReport,
 }
 
 /// What a signature is worth, the best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(rename_all = "snake_case")]
 pub enum SignatureState {
     /// git accepts it, and it is of this handoff as it is stored.
     Good,
-    /// Whoever signed is not known here, or not trusted, or nothing here can check it.
+    /// git does not know or trust the key, or nothing here can check it.
     UnknownKey,
-    /// It, or the key, has expired, or the key was revoked.
+    /// It or its key has expired, or an OpenPGP key was revoked.
     Expired,
-    /// git accepts or knows it, but it is of another text.
+    /// It is of another handoff, or of another text of this one.
     OtherText,
-    /// It does not fit what it signs, or is no signature.
+    /// It does not fit what it signs, is no signature, or its SSH key is in `gpg.ssh.revocationFile`.
     Bad,
     /// There is none.
     Unsigned,
-}
-
-impl SignatureState {
-    /// Its word in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            SignatureState::Good => "good",
-            SignatureState::UnknownKey => "unknown_key",
-            SignatureState::Expired => "expired",
-            SignatureState::OtherText => "other_text",
-            SignatureState::Bad => "bad",
-            SignatureState::Unsigned => "unsigned",
-        }
-    }
 }
 
 /// A signature that was checked.

@@ -3,8 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::CommandContext;
 use crate::context::stored::StoreReport;
+use crate::render::counts;
+use crate::render::counts::KindCount;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::format::portable;
 use empirica_notes::format::portable::{Portable, Read};
@@ -24,24 +29,27 @@ pub struct ExportOutcome {
     pub warnings: Vec<String>,
 }
 
-/// What an import did.
-#[derive(Debug)]
+/// The lines that were read. What cannot be written to the notes fails.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ImportOutcome {
-    /// How many lines there were; blank ones are none.
+    /// How many lines there were, without blank ones: the sum of `new`, `known` and `left_out`.
     pub read: usize,
-    /// How many of them were not here before.
+    /// How many were not here.
     pub new: usize,
-    /// How many were here before, or came several times.
+    /// How many were here, or came several times.
     pub known: usize,
-    /// How many stand under an id that was redacted here, and were left out.
+    /// How many are under an id that was redacted here.
     pub left_out: usize,
-    /// The new ones by the kind they say they are of; `None` for lines that are no records.
+    /// The new lines by the kind that they name, known to this version or not.
+    #[serde(serialize_with = "counts::listed")]
+    #[schemars(with = "Vec<KindCount>")]
     pub kinds: BTreeMap<Option<String>, usize>,
     /// How many commits that lines stand on are not here.
     pub missing_commits: usize,
-    /// How many lines hold what would be replaced if it were stored anew; `None` when `empirica.redact` is off.
+    /// How many lines hold what would be replaced in a new record; they are stored as they are. Null when `empirica.redact` is off.
     pub secrets: Option<usize>,
     /// What storing left to say.
+    #[serde(skip)]
     pub stored: StoreReport,
 }
 

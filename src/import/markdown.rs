@@ -1,7 +1,10 @@
 //! Out, for people: what each session handed over as a file below the folder of its agent.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::context::CommandContext;
 use crate::handoff::write::{ListedHandoff, whole};
@@ -29,23 +32,37 @@ pub struct MarkdownFile {
     pub json: String,
 }
 
-/// What was written.
-#[derive(Debug, Default)]
+/// The files that were written.
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct MarkdownOutcome {
-    /// The folder.
-    pub folder: PathBuf,
-    /// How many sessions have files now.
+    /// The folder, as it was given.
+    pub folder: String,
+    /// How many sessions have files.
     pub sessions: usize,
-    /// How many handoffs these hold.
+    /// How many handoffs in force these hold.
     pub handoffs: usize,
-    /// How many files are new or changed; the others were as they are.
+    /// How many files are new or changed.
+    #[serde(rename = "files_written")]
     pub written: usize,
-    /// How many sessions handed nothing over, and have no file.
+    /// How many sessions have no file, because they wrote no handoff.
+    #[serde(rename = "sessions_without_handoff")]
     pub without_handoff: usize,
     /// The agents whose folders have other names than they.
-    pub renamed: BTreeMap<String, String>,
+    pub renamed: Vec<Renamed>,
     /// What the user should know.
+    #[serde(skip)]
     pub warnings: Vec<String>,
+}
+
+/// An agent whose folder has another name.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RenamedFolder")]
+pub struct Renamed {
+    /// The agent.
+    #[serde(rename = "ai_id")]
+    pub ai: String,
+    /// The name of its folder.
+    pub folder: String,
 }
 
 /// Writes `FOLDER/<ai>/<session>.md` and `.json` for each session with a handoff in force, with all of its handoffs, oldest
@@ -74,8 +91,8 @@ pub fn run(
         }
     }
     let names = folder_names(sessions.keys().map(|(ai, _)| ai.as_str()));
-    outcome.renamed =
-        names.iter().filter(|(ai, name)| ai != name).map(|(ai, name)| (ai.clone(), name.clone())).collect();
+    let renamed = names.iter().filter(|(ai, name)| ai != name);
+    outcome.renamed = renamed.map(|(ai, name)| Renamed { ai: ai.clone(), folder: name.clone() }).collect();
     outcome.sessions = sessions.len();
     outcome.handoffs = ids.len();
     outcome.without_handoff = index.count_sessions()?.saturating_sub(sessions.len());
@@ -100,7 +117,7 @@ pub fn run(
         }
         told(done + 1, outcome.sessions);
     }
-    outcome.folder = folder.to_owned();
+    outcome.folder = folder.to_string_lossy().into_owned();
     Ok(outcome)
 }
 

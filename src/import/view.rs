@@ -1,6 +1,6 @@
 //! The answers of `import` and `export --markdown`, and what the files of the latter hold.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::handoff::view::{compact, markdown};
 use crate::handoff::write::ListedHandoff;
@@ -17,16 +17,6 @@ const MANY: usize = 10_000;
 
 /// The answer of `import`.
 pub fn imported(outcome: &ImportOutcome) -> Answer {
-    let kinds: Vec<Value> = outcome.kinds.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
-    let json = json!({
-        "read": outcome.read,
-        "new": outcome.new,
-        "known": outcome.known,
-        "left_out": outcome.left_out,
-        "kinds": kinds,
-        "missing_commits": outcome.missing_commits,
-        "secrets": outcome.secrets,
-    });
     let word = |kind: &Option<String>| match kind {
         Some(kind) => safe::line(&kind.replace('_', " ")),
         None => "no record".to_owned(),
@@ -37,7 +27,7 @@ pub fn imported(outcome: &ImportOutcome) -> Answer {
         let kinds: Vec<String> = outcome.kinds.iter().map(|(kind, count)| format!("{} {count}", word(kind))).collect();
         text.push_str(&format!("  new: {}\n", kinds.join(", ")));
     }
-    let mut answer = Answer::new(json).text(text).stored(&outcome.stored);
+    let mut answer = Answer::new(outcome).text(text).stored(&outcome.stored);
     if outcome.left_out > 0 {
         let lines = format::count(outcome.left_out, "line");
         answer.warnings.push(format!("{lines} left out: what they say was redacted here").into());
@@ -78,27 +68,17 @@ pub fn page(handoffs: &[ListedHandoff]) -> Result<MarkdownFile> {
 
 /// The answer of `export --markdown`.
 pub fn exported(outcome: &MarkdownOutcome) -> Answer {
-    let folder = outcome.folder.to_string_lossy();
-    let renamed: Vec<Value> = outcome.renamed.iter().map(|(ai, name)| json!({"ai_id": ai, "folder": name})).collect();
-    let json = json!({
-        "folder": folder,
-        "sessions": outcome.sessions,
-        "handoffs": outcome.handoffs,
-        "files_written": outcome.written,
-        "sessions_without_handoff": outcome.without_handoff,
-        "renamed": renamed,
-    });
     let mut text = format!(
         "{}, {} in {}: {} written\n",
         format::count(outcome.sessions, "session"),
         format::count(outcome.handoffs, "handoff"),
-        safe::line(&folder),
+        safe::line(&outcome.folder),
         format::count(outcome.written, "file"),
     );
-    for (ai, name) in &outcome.renamed {
-        text.push_str(&format!("  {}: {name}\n", safe::line(ai)));
+    for renamed in &outcome.renamed {
+        text.push_str(&format!("  {}: {}\n", safe::line(&renamed.ai), renamed.folder));
     }
-    let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    let mut answer = Answer::new(outcome).text(text).warn(outcome.warnings.clone());
     if outcome.without_handoff > 0 {
         let sessions = format::count(outcome.without_handoff, "session");
         answer = answer.say(format!("{sessions} handed nothing over and have no file."));

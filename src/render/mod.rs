@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod budget;
 pub mod color;
+pub mod counts;
 pub mod fill;
 pub mod format;
 pub mod pairs;

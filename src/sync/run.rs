@@ -4,7 +4,12 @@ use crate::sync::before_push;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::CommandContext;
+use crate::render::counts;
+use crate::render::counts::KindCount;
 use empirica_notes::error::{Error, Result, blank, empirica, text};
 use empirica_notes::format;
 use empirica_notes::git::Repository;
@@ -33,94 +38,94 @@ pub struct SyncRequest {
     pub unattended: bool,
 }
 
-/// What was done.
-#[derive(Debug, Default)]
+/// What was exchanged; in a dry run what would be, with what waits in the log.
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct SyncOutcome {
-    /// One a remote, in the order they were asked for.
-    pub remotes: Vec<RemoteSync>,
-    /// Whether nothing was changed.
+    /// Whether only the tracking refs were fetched.
     pub dry_run: bool,
+    /// The remotes, in the order they were asked for.
+    pub remotes: Vec<RemoteSync>,
     /// What the user should know.
+    #[serde(skip)]
     pub warnings: Vec<String>,
 }
 
 /// What was exchanged with one remote.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct RemoteSync {
-    /// The remote, as the user knows it.
+    /// Its name or URL.
     pub remote: String,
-    /// Whether the remote had no notes of ours before.
+    /// Whether it had no notes of this program before.
     pub first: bool,
-    /// How often it took to fetch; 1 when nobody was faster.
+    /// How often it was fetched from; 1 unless somebody else pushed meanwhile.
     pub rounds: u32,
-    /// One for each of our four refs.
+    /// The four refs.
     pub refs: Vec<RefSync>,
-    /// What came in.
+    /// The records that came in.
     pub incoming: Transfer,
-    /// What went out.
+    /// The records that went out.
     pub outgoing: Transfer,
     /// Our refs that hold there what was redacted here.
+    #[serde(skip)]
     pub unredacted: Vec<String>,
 }
 
-/// What became of one ref.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What became of a ref.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RefSync {
     /// Its full name.
+    #[serde(rename = "ref")]
     pub name: String,
-    /// In a word.
+    /// What was done.
     pub status: RefStatus,
-    /// How many records came in; notes, for the Markdown.
+    /// How many records came in; of `refs/notes/empirica/handoffs`, which has the Markdown, how many notes.
     pub incoming: usize,
     /// How many went out.
     pub outgoing: usize,
 }
 
 /// What became of a ref, or would.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(rename_all = "snake_case")]
 pub enum RefStatus {
-    /// Both had the same.
+    /// Nothing: both had the same.
     Unchanged,
     /// Something came in.
     Received,
     /// Something went out.
     Sent,
-    /// Both.
+    /// Something came in, and something went out.
     Exchanged,
-    /// Something is here that may not leave.
+    /// Nothing went out, although something is here: `empirica.sync` keeps it, or it holds a secret.
     Kept,
 }
 
-impl RefStatus {
-    /// The word of it.
-    pub fn word(self) -> &'static str {
-        match self {
-            RefStatus::Unchanged => "unchanged",
-            RefStatus::Received => "received",
-            RefStatus::Sent => "sent",
-            RefStatus::Exchanged => "exchanged",
-            RefStatus::Kept => "kept",
-        }
-    }
-}
-
 /// Records that travel.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "TravellingRecords")]
 pub struct Transfer {
-    /// How many records, each counted once.
+    /// How many, each counted once.
     pub records: usize,
-    /// How many of each kind; kinds this version does not know under their own names.
+    /// How many of each kind.
+    #[serde(serialize_with = "counts::listed")]
+    #[schemars(with = "Vec<KindCount>")]
     pub kinds: BTreeMap<String, usize>,
     /// The handoffs among them, oldest first.
     pub handoffs: Vec<TransferredHandoff>,
 }
 
 /// A handoff that travels.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "TravellingHandoff")]
 pub struct TransferredHandoff {
+    /// The handoff.
+    #[serde(rename = "handoff_id")]
     pub id: String,
+    /// Its agent.
+    #[serde(rename = "ai_id")]
     pub ai: String,
+    /// What it is about.
     pub task: String,
 }
 

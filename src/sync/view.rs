@@ -8,41 +8,17 @@ use crate::sync::run::{RemoteSync, SyncOutcome, Transfer};
 
 /// The answer of `sync`.
 pub fn answer(outcome: &SyncOutcome) -> Answer {
-    let remotes: Vec<Value> = outcome.remotes.iter().map(remote).collect();
     let text: String = outcome.remotes.iter().map(|synced| text(synced, outcome.dry_run)).collect();
-    let mut answer =
-        Answer::new(json!({"dry_run": outcome.dry_run, "remotes": remotes})).text(text).warn(outcome.warnings.clone());
+    let mut answer = Answer::new(outcome).text(text).warn(outcome.warnings.clone());
     if outcome.dry_run {
         answer = answer.say("This is a dry run: only the tracking refs were fetched.");
     }
     answer
 }
 
-fn remote(synced: &RemoteSync) -> Value {
-    let refs: Vec<Value> = synced
-        .refs
-        .iter()
-        .map(|r| json!({"ref": r.name, "status": r.status.word(), "incoming": r.incoming, "outgoing": r.outgoing}))
-        .collect();
-    json!({
-        "remote": synced.remote,
-        "first": synced.first,
-        "rounds": synced.rounds,
-        "refs": refs,
-        "incoming": cargo(&synced.incoming),
-        "outgoing": cargo(&synced.outgoing),
-    })
-}
-
 /// Records that travel, as JSON.
 pub fn cargo(cargo: &Transfer) -> Value {
-    let kinds: Vec<Value> = cargo.kinds.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
-    let handoffs: Vec<Value> = cargo
-        .handoffs
-        .iter()
-        .map(|named| json!({"handoff_id": named.id, "ai_id": named.ai, "task": named.task}))
-        .collect();
-    json!({"records": cargo.records, "kinds": kinds, "handoffs": handoffs})
+    json!(cargo)
 }
 
 fn text(synced: &RemoteSync, dry_run: bool) -> String {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use empirica_notes::model::{Body, Handoff, Id, Record};
@@ -20,7 +21,7 @@ pub enum FileState {
 }
 
 /// An open question of the handoff that has been answered since.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AnsweredQuestion {
     /// The unknown.
     pub id: Id,
@@ -33,7 +34,7 @@ pub struct AnsweredQuestion {
 }
 
 /// A check that passed, before files it vouches for became others.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StaleCheck {
     /// The command line.
     pub command: String,

@@ -6,6 +6,9 @@ mod tests;
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::handoff::check::gaps::{ReportedGap, missed, missed_sentence};
 use crate::task::handoffs;
 use crate::text::imperative::{can_judge, has_imperative, steps};
@@ -22,7 +25,9 @@ const CRITERIA: usize = 10;
 const NAMED: usize = 5;
 
 /// What came of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(rename_all = "snake_case")]
 pub enum Level {
     /// It does not concern handoffs of this type, or nothing in this one.
     NotApplicable,
@@ -47,7 +52,8 @@ impl Level {
 }
 
 /// A check, and what came of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "HandoffCheck")]
 pub struct Check {
     /// Its name.
     pub name: &'static str,

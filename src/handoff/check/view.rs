@@ -1,6 +1,7 @@
 //! What the checks of a handoff found: in its JSON, and aside.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::handoff::check::rules::{Check, Level};
 use crate::render::answer::Answer;
@@ -16,15 +17,27 @@ pub fn stops(checks: Option<&[Check]>) -> bool {
     checks.is_some_and(|checks| count(checks, Level::Error) > 0)
 }
 
-/// The checks as JSON, in their order.
-pub fn json_of(checks: &[Check]) -> Value {
-    let entry = |check: &Check| json!({"name": check.name, "line": check.line, "level": check.level.name(), "message": check.message});
-    json!({
-        "passed": !stops(Some(checks)),
-        "errors": count(checks, Level::Error),
-        "warnings": count(checks, Level::Warning),
-        "checks": checks.iter().map(entry).collect::<Vec<_>>(),
-    })
+/// What the checks of a handoff found.
+#[derive(Serialize, JsonSchema)]
+pub struct ValidationView<'a> {
+    /// Whether no check has an error.
+    passed: bool,
+    /// How many checks have an error.
+    errors: usize,
+    /// How many checks have a warning.
+    warnings: usize,
+    /// The checks.
+    checks: &'a [Check],
+}
+
+/// The checks in their order.
+pub fn json_of(checks: &[Check]) -> ValidationView<'_> {
+    ValidationView {
+        passed: !stops(Some(checks)),
+        errors: count(checks, Level::Error),
+        warnings: count(checks, Level::Warning),
+        checks,
+    }
 }
 
 /// Adds to the answer of `handoff` what they found, and that it failed at a gate when one has an error.

@@ -6,6 +6,8 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{DateTime, Datelike, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::fold::assessment::confidence::round4;
 use crate::fold::facts::{AcceptFacts, HandoffFacts, Inquiry, InquiryKind, SessionFacts};
@@ -13,11 +15,15 @@ use crate::history::metrics::duplicates::{Said, repeats};
 use empirica_notes::model::{Id, SessionId, Verdict};
 
 /// How time is divided, in UTC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(rename_all = "snake_case")]
 pub enum Period {
+    /// As `2026-03-01`.
     Day,
+    /// As `2026-W09`, ISO 8601.
     Week,
+    /// As `2026-03`.
     Month,
 }
 
@@ -119,22 +125,28 @@ impl Tally {
     }
 }
 
-/// Something investigated, with whose it is.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
+/// Something that a session investigated.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Investigated")]
 pub struct DatedInquiry {
+    /// The record.
     pub id: Id,
+    /// The session.
+    #[serde(rename = "session_id")]
     pub session: SessionId,
+    /// Its agent.
+    #[serde(rename = "ai_id")]
     pub ai: String,
+    /// The question, or the approach.
     pub text: String,
 }
 
 /// Something that an earlier session had investigated.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Duplicate {
     /// A question or an approach that failed.
     pub kind: InquiryKind,
-    /// Shared words over all words, in [0.8, 1], 4 decimals.
+    /// Shared words over all words, from 0.8 to 1, 4 decimals; 1 when they are equal but for case, white space and punctuation.
     pub likeness: f64,
     /// Who asked first.
     pub earlier: DatedInquiry,

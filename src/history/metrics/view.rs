@@ -1,14 +1,17 @@
 //! The answers of `metrics`: over all, by agent, over time, and of one handoff.
 
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::fold::handoff_report::duration;
 use crate::handoff::pack::Detail;
 use crate::handoff::receive;
-use crate::history::metrics::fold::{DatedInquiry, Duplicate, HandoffMetrics, Ratio, Receiver, Tally};
+use crate::handoff::receive::view::{AcceptView, QuestionView};
+use crate::history::metrics::fold::{DatedInquiry, Duplicate, HandoffMetrics, Period, Ratio, Receiver, Tally};
 use crate::history::metrics::{HandoffWorth, MetricsOutcome};
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
+use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::session::resume;
@@ -16,16 +19,21 @@ use crate::session::resume::ResumedSession;
 use crate::session::resume::view::ResumeForm;
 use crate::text::tokens;
 use empirica_notes::error::{Result, Shell};
+use empirica_notes::model::{Id, SessionId};
 
 /// Why there is nothing to compare a resume with.
 const UNKNOWN: &str = "what the transcripts took is unknown";
 
-/// What `resume` prints of a session costs, in tokens; `None` when it cannot be counted.
-#[derive(Clone, Copy)]
+/// What `resume` prints of a session, in tokens; null when it cannot be counted.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[schemars(rename = "ResumeTokens")]
 struct Cost {
+    /// As text.
     text: Option<usize>,
+    /// As JSON.
     json: Option<usize>,
     /// What it replaces: the tokens of the session's transcripts; `None` while they were not collected.
+    #[serde(skip)]
     replaces: Option<u64>,
 }
 
@@ -70,44 +78,211 @@ fn replaced_text(replaced: Option<(u64, usize)>) -> String {
     }
 }
 
-fn ratio_json(ratio: Ratio) -> Value {
-    json!({"value": ratio.value(), "numerator": ratio.numerator, "denominator": ratio.denominator})
+/// A part of a number of things.
+#[derive(Serialize, JsonSchema)]
+struct RatioView {
+    /// From 0 to 1, 4 decimals; null when the denominator is 0.
+    value: Option<f64>,
+    /// The part.
+    numerator: u64,
+    /// The number.
+    denominator: u64,
 }
 
-fn row_json(tally: &Tally, costs: &[Cost]) -> Map<String, Value> {
-    let (text, json) = mean(costs);
-    let replaced = replaced(costs);
-    let row = json!({
-        "sessions": tally.sessions,
-        "handoffs": tally.handoffs,
-        "resume": {"n": costs.len(), "text_tokens": text, "json_tokens": json, "transcript_tokens": replaced.map(|(tokens, _)| tokens), "transcripts": replaced.map_or(0, |(_, known)| known)},
-        "first_entry": {
-            "n": tally.first_entries.len(),
-            "median_seconds": tally.median_seconds(),
-            "mean_seconds": tally.mean_seconds(),
-        },
-        "first_try_completeness": ratio_json(tally.complete),
-        "context_relevance": ratio_json(tally.relevant),
-        "decision_accuracy": ratio_json(tally.accurate),
-        "duplicates": tally.duplicates,
-    });
-    match row {
-        Value::Object(row) => row,
-        _ => Map::new(),
+impl From<Ratio> for RatioView {
+    fn from(ratio: Ratio) -> Self {
+        RatioView { value: ratio.value(), numerator: ratio.numerator, denominator: ratio.denominator }
     }
 }
 
-fn asker_json(asker: &DatedInquiry) -> Value {
-    json!({"id": asker.id, "session_id": asker.session, "ai_id": asker.ai, "text": asker.text})
+/// What `resume --session` prints now of the newest handoffs, of three sessions of an agent at most and of 30 in all.
+#[derive(Serialize, JsonSchema)]
+struct ResumeCostView {
+    /// How many handoffs.
+    n: usize,
+    /// The mean tokens of the text; null when `n` is 0.
+    text_tokens: Option<u64>,
+    /// The mean tokens of the JSON; null when `n` is 0.
+    json_tokens: Option<u64>,
+    /// The mean of what it replaces: what the sessions' transcripts held in context at their end, else what they used in all. Null when
+    /// none was collected.
+    transcript_tokens: Option<u64>,
+    /// How many transcripts were collected.
+    transcripts: usize,
 }
 
-fn pair_json(pair: &Duplicate) -> Value {
-    json!({
-        "kind": pair.kind.name(),
-        "likeness": pair.likeness,
-        "earlier": asker_json(&pair.earlier),
-        "later": asker_json(&pair.later),
-    })
+/// The time from the start of a session to its first journal entry, without goals that a PREFLIGHT proposed.
+#[derive(Serialize, JsonSchema)]
+struct FirstEntryView {
+    /// How many sessions have one, and a start that is stored.
+    n: usize,
+    /// The median in seconds; null when `n` is 0.
+    median_seconds: Option<f64>,
+    /// The mean in seconds; null when `n` is 0.
+    mean_seconds: Option<f64>,
+}
+
+/// The numbers of some sessions. A thing counts when it was made, for the agent that began the session that made it; an acknowledgement
+/// by the session that handed over itself counts nowhere.
+#[derive(Serialize, JsonSchema)]
+struct NumbersView {
+    /// Sessions that began.
+    sessions: u64,
+    /// Handoffs in force that were made.
+    handoffs: u64,
+    /// What it costs to resume.
+    resume: ResumeCostView,
+    /// How fast sessions get to work.
+    first_entry: FirstEntryView,
+    /// Handoffs none of whose acknowledgements has a question or gap, of those that were acknowledged, in force or not.
+    first_try_completeness: RatioView,
+    /// Artifacts of these handoffs that the receiver wrote or edited, of all; once for each session that acknowledged.
+    context_relevance: RatioView,
+    /// Acknowledgements COMPLETE that were not reopened, of all COMPLETE, for who decided. Reopened: a later acknowledgement of that
+    /// handoff, or of another one of its session, decides otherwise.
+    decision_accuracy: RatioView,
+    /// Unknowns and dead ends that another session had before, each once.
+    duplicates: u64,
+}
+
+impl NumbersView {
+    fn of(tally: &Tally, costs: &[Cost]) -> Self {
+        let (text_tokens, json_tokens) = mean(costs);
+        let (transcript_tokens, transcripts) = replaced(costs).unzip();
+        let n = costs.len();
+        NumbersView {
+            sessions: tally.sessions,
+            handoffs: tally.handoffs,
+            resume: ResumeCostView {
+                n,
+                text_tokens,
+                json_tokens,
+                transcript_tokens,
+                transcripts: transcripts.unwrap_or_default(),
+            },
+            first_entry: FirstEntryView {
+                n: tally.first_entries.len(),
+                median_seconds: tally.median_seconds(),
+                mean_seconds: tally.mean_seconds(),
+            },
+            first_try_completeness: tally.complete.into(),
+            context_relevance: tally.relevant.into(),
+            decision_accuracy: tally.accurate.into(),
+            duplicates: tally.duplicates,
+        }
+    }
+}
+
+/// The numbers of an agent.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AgentMetricsView")]
+struct AgentView<'a> {
+    /// The agent.
+    ai_id: &'a str,
+    #[serde(flatten)]
+    numbers: NumbersView,
+}
+
+/// The numbers of a period, in UTC.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PeriodMetricsView")]
+struct PeriodView<'a> {
+    /// The day, week or month.
+    period: &'a str,
+    #[serde(flatten)]
+    numbers: NumbersView,
+}
+
+/// How well handing over works: computed from all records, those that were fetched or wait in a log included.
+#[derive(Serialize, JsonSchema)]
+pub struct MetricsView<'a> {
+    /// The agent that was asked for.
+    ai_id: Option<&'a str>,
+    /// The begin that was asked for.
+    since: Option<String>,
+    /// The end that was asked for.
+    until: Option<String>,
+    /// How time is divided.
+    by: Period,
+    /// Whether tokens were counted (o200k), not estimated.
+    exact: bool,
+    /// All that was asked for.
+    overall: NumbersView,
+    /// Each agent, by name.
+    agents: Vec<AgentView<'a>>,
+    /// Each period in which something was made, oldest first.
+    periods: Vec<PeriodView<'a>>,
+    /// Unknowns and dead ends that another session had before, each with the first of these; newest first, at most `--limit`.
+    duplicate_pairs: &'a [Duplicate],
+    /// That there is nothing; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'static str>,
+}
+
+/// What was handed over with one handoff.
+#[derive(Serialize, JsonSchema)]
+pub struct HandedOverView<'a> {
+    /// The handoff.
+    handoff_id: &'a Id,
+    /// Its session.
+    session_id: Option<&'a SessionId>,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it was written.
+    timestamp: &'a str,
+    /// What it is about.
+    task: &'a str,
+    /// Whether tokens were counted (o200k), not estimated.
+    exact: bool,
+    /// What `resume --session` prints now, by its `--detail`: summary, detailed, full. Null when that shows another handoff.
+    tokens: Option<Pairs<&'static str, Cost>>,
+    /// What the session's transcripts held in context at its end, else what they used in all; null when none was collected.
+    transcript_tokens: Option<u64>,
+    /// Whether no acknowledgement has a question or gap; null before one accepted it.
+    first_try_complete: Option<bool>,
+    /// Who took it up, oldest first.
+    acknowledgements: Vec<AcceptView<'a>>,
+    /// Each session that accepted it.
+    receivers: Vec<ReceiverView<'a>>,
+    /// What they asked.
+    questions: Vec<QuestionView<'a>>,
+}
+
+/// A session that accepted a handoff.
+#[derive(Serialize, JsonSchema)]
+struct ReceiverView<'a> {
+    /// The session.
+    session_id: &'a SessionId,
+    /// Its agent.
+    ai_id: &'a str,
+    /// The seconds from its start to its first journal entry; null when that is not known.
+    first_entry_seconds: Option<f64>,
+    /// The paths that it touched, of those handed over.
+    context_relevance: RatioView,
+    /// The paths handed over.
+    paths: Vec<PathView<'a>>,
+}
+
+/// A path that was handed over.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "HandedOverPathView")]
+struct PathView<'a> {
+    /// The path.
+    path: &'a str,
+    /// Whether the receiver wrote or edited it.
+    touched: bool,
+}
+
+impl<'a> From<&'a Receiver> for ReceiverView<'a> {
+    fn from(receiver: &'a Receiver) -> Self {
+        ReceiverView {
+            session_id: &receiver.session,
+            ai_id: &receiver.ai,
+            first_entry_seconds: receiver.to_first_entry_ms.map(|ms| ms as f64 / 1000.0),
+            context_relevance: receiver.relevant().into(),
+            paths: receiver.paths.iter().map(|(path, touched)| PathView { path, touched: *touched }).collect(),
+        }
+    }
 }
 
 /// `0.50: 1 of 2 …`, or `not known: no …`.
@@ -226,30 +401,33 @@ pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answ
         .iter()
         .map(|(period, tally)| (period.clone(), tally, of(&|handed| asked.by.of(handed.at_ms) == *period)))
         .collect();
-    let named = |key: &str, rows: &[(String, &Tally, Vec<Cost>)]| -> Vec<Value> {
-        let row = |(name, tally, costs): &(String, &Tally, Vec<Cost>)| {
-            let mut row = Map::from_iter([(key.to_owned(), json!(name))]);
-            row.extend(row_json(tally, costs));
-            Value::Object(row)
-        };
-        rows.iter().map(row).collect()
-    };
     let listed = &metrics.duplicates[..outcome.limit.min(metrics.duplicates.len())];
-    let mut json = json!({
-        "ai_id": asked.ai,
-        "since": time(asked.since_ms),
-        "until": time(asked.until_ms),
-        "by": asked.by.name(),
-        "exact": outcome.exact,
-        "overall": row_json(&metrics.overall, &all),
-        "agents": named("ai_id", &agents),
-        "periods": named("period", &periods),
-        "duplicate_pairs": listed.iter().map(pair_json).collect::<Vec<_>>(),
-    });
-    if metrics.periods.is_empty() {
-        let message = if outcome.any { "Nothing that is stored here fits." } else { "Nothing is stored here yet." };
-        json["message"] = json!(message);
-        return Ok(Answer::new(json).text(format!("{message}\n")).warn(outcome.warnings.clone()));
+    let message = match (metrics.periods.is_empty(), outcome.any) {
+        (false, _) => None,
+        (true, true) => Some("Nothing that is stored here fits."),
+        (true, false) => Some("Nothing is stored here yet."),
+    };
+    let view = MetricsView {
+        ai_id: asked.ai.as_deref(),
+        since: time(asked.since_ms),
+        until: time(asked.until_ms),
+        by: asked.by,
+        exact: outcome.exact,
+        overall: NumbersView::of(&metrics.overall, &all),
+        agents: agents
+            .iter()
+            .map(|(ai_id, tally, costs)| AgentView { ai_id, numbers: NumbersView::of(tally, costs) })
+            .collect(),
+        periods: periods
+            .iter()
+            .map(|(period, tally, costs)| PeriodView { period, numbers: NumbersView::of(tally, costs) })
+            .collect(),
+        duplicate_pairs: listed,
+        message,
+    };
+    let answer = Answer::new(view).warn(outcome.warnings.clone());
+    if let Some(message) = message {
+        return Ok(answer.text(format!("{message}\n")));
     }
     let clean = |rows: Vec<(String, _, _)>| -> Vec<_> {
         rows.into_iter().map(|(name, tally, costs)| (safe::line(&name), tally, costs)).collect()
@@ -260,21 +438,10 @@ pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answ
     if !listed.is_empty() {
         parts.push(format!("Duplicates:\n{}", listed.iter().map(pair_text).collect::<String>()));
     }
-    let answer = Answer::new(json).text(parts.join("\n")).warn(outcome.warnings.clone()).paged();
+    let answer = answer.text(parts.join("\n")).paged();
     Ok(match metrics.duplicates.len() - listed.len() {
         0 => answer,
         more => answer.hint(format!("{more} more duplicates: --limit {}", metrics.duplicates.len())),
-    })
-}
-
-fn receiver_json(receiver: &Receiver) -> Value {
-    let path = |(path, touched): &(String, bool)| json!({"path": path, "touched": touched});
-    json!({
-        "session_id": receiver.session,
-        "ai_id": receiver.ai,
-        "first_entry_seconds": receiver.to_first_entry_ms.map(|ms| ms as f64 / 1000.0),
-        "context_relevance": ratio_json(receiver.relevant()),
-        "paths": receiver.paths.iter().map(path).collect::<Vec<_>>(),
     })
 }
 
@@ -299,26 +466,27 @@ fn receiver_text(receiver: &Receiver) -> String {
 /// The answer of `metrics HANDOFF`.
 pub fn of_handoff(one: &HandoffWorth, terminal: &mut Templates) -> Result<Answer> {
     let head = &one.listed.head;
-    let mut costs: Vec<(&str, Cost)> = Vec::new();
+    let mut costs: Vec<(&'static str, Cost)> = Vec::new();
     for detail in [Detail::Summary, Detail::Detailed, Detail::Full] {
         if let Some(resumed) = &one.resumed {
             costs.push((detail.name(), Cost::of(resumed, detail, one.exact, terminal)?));
         }
     }
-    let of_detail = |(name, cost): &(&str, Cost)| ((*name).to_owned(), json!({"text": cost.text, "json": cost.json}));
-    let json = json!({
-        "handoff_id": head.id,
-        "session_id": head.session,
-        "ai_id": head.ai,
-        "timestamp": head.at,
-        "task": one.listed.handoff.task,
-        "exact": one.exact,
-        "tokens": one.resumed.is_some().then(|| costs.iter().map(of_detail).collect::<Map<_, _>>()),
-        "transcript_tokens": one.resumed.as_ref().and_then(|resumed| resumed.transcript_tokens),
-        "first_try_complete": one.reception.is_complete,
-        "acknowledgements": one.received.accepts.iter().map(|(head, said)| receive::view::AcceptView::of(head, said)).collect::<Vec<_>>(),
-        "receivers": one.reception.receivers.iter().map(receiver_json).collect::<Vec<_>>(),
-    });
+    let received = &one.received;
+    let view = HandedOverView {
+        handoff_id: &head.id,
+        session_id: head.session.as_ref(),
+        ai_id: &head.ai,
+        timestamp: &head.at,
+        task: &one.listed.handoff.task,
+        exact: one.exact,
+        tokens: one.resumed.is_some().then(|| Pairs(costs.clone())),
+        transcript_tokens: one.resumed.as_ref().and_then(|resumed| resumed.transcript_tokens),
+        first_try_complete: one.reception.is_complete,
+        acknowledgements: received.accepts.iter().map(|(head, said)| AcceptView::of(head, said)).collect(),
+        receivers: one.reception.receivers.iter().map(ReceiverView::from).collect(),
+        questions: received.questions.iter().map(QuestionView::from).collect(),
+    };
     let mut text =
         format!("Handoff {} by {}: {}\n", head.id.short(), safe::line(&head.ai), safe::line(&one.listed.handoff.task));
     for (name, cost) in &costs {
@@ -341,7 +509,7 @@ pub fn of_handoff(one: &HandoffWorth, terminal: &mut Templates) -> Result<Answer
         None => "  accepted by no other session yet\n",
     });
     text.extend(one.reception.receivers.iter().map(receiver_text));
-    let answer = Answer::new(json).text(text).warn(one.warnings.clone()).paged();
+    let answer = Answer::new(view).text(text).warn(one.warnings.clone()).paged();
     // acknowledgements stand there as in show
     Ok(receive::view::added(answer, &one.received, true))
 }

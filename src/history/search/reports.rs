@@ -1,6 +1,8 @@
 //! Handoffs that were found: a table, Markdown, or JSON, whole or a line for each report.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use crate::fold::assessment::trajectory::alone;
 use crate::handoff::view::growth;
@@ -9,6 +11,8 @@ use crate::history::show::short_commit;
 use crate::render::{format, safe};
 use crate::text::width::{cut, measure};
 use empirica_notes::error::empirica;
+use empirica_notes::model::handoff::Calibration;
+use empirica_notes::model::{Id, SessionId};
 
 /// The form of handoffs that were found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -31,32 +35,68 @@ const ROOM: usize = 24;
 /// What stands between columns.
 const GAP: &str = "  ";
 
-/// Their text, a table fitted to `width` columns (`None` cuts nothing), and their JSON.
-pub(crate) fn shown(reports: &[ListedHandoff], format: Format, width: Option<usize>) -> (String, Vec<Value>) {
-    let rows: Vec<Value> = reports.iter().map(report).collect();
-    let text = match format {
-        Format::Table => table(reports, width),
-        Format::Markdown => reports.iter().map(section).collect::<Vec<_>>().join("\n"),
-        Format::Lines => rows.iter().map(|row| safe::json(row) + "\n").collect(),
-    };
-    (text, rows)
+/// The handoffs that were found.
+#[derive(Serialize, JsonSchema)]
+pub struct ReportsView<'a> {
+    /// At most `--limit` of them, newest first; those whose time cannot be read come last.
+    pub(crate) reports: Vec<ReportView<'a>>,
+    /// How many fit, beyond the limit too.
+    pub(crate) total_found: usize,
 }
 
-/// A report as JSON.
-fn report(listed: &ListedHandoff) -> Value {
-    json!({
-        "handoff_id": listed.head.id,
-        "type": listed.handoff.kind,
-        "session_id": listed.head.session,
-        "ai_id": listed.head.ai,
-        "timestamp": listed.head.at,
-        "commit": listed.head.commit,
-        "task": listed.handoff.task,
-        "key_findings": listed.handoff.findings.iter().map(|f| &f.text).collect::<Vec<_>>(),
-        "remaining_unknowns": listed.handoff.unknowns.iter().map(|u| &u.text).collect::<Vec<_>>(),
-        "calibration_status": listed.handoff.calibration_status,
-        "epistemic_growth": growth(&listed.handoff),
-    })
+/// A handoff that was found.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ReportView<'a> {
+    /// The handoff.
+    handoff_id: &'a Id,
+    /// Its type.
+    #[serde(rename = "type")]
+    kind: &'a str,
+    /// Its session.
+    session_id: Option<&'a SessionId>,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it was written.
+    timestamp: &'a str,
+    /// The commit it is at home on.
+    commit: Option<&'a str>,
+    /// What it is about.
+    task: &'a str,
+    /// What was found.
+    key_findings: Vec<&'a str>,
+    /// The open questions.
+    remaining_unknowns: Vec<&'a str>,
+    /// The self-assessment.
+    calibration_status: Calibration,
+    /// The delta of overall confidence; null when it is not known.
+    epistemic_growth: Option<f64>,
+}
+
+impl<'a> From<&'a ListedHandoff> for ReportView<'a> {
+    fn from(ListedHandoff { head, handoff }: &'a ListedHandoff) -> Self {
+        ReportView {
+            handoff_id: &head.id,
+            kind: &handoff.kind,
+            session_id: head.session.as_ref(),
+            ai_id: &head.ai,
+            timestamp: &head.at,
+            commit: head.commit.as_deref(),
+            task: &handoff.task,
+            key_findings: handoff.findings.iter().map(|finding| finding.text.as_str()).collect(),
+            remaining_unknowns: handoff.unknowns.iter().map(|unknown| unknown.text.as_str()).collect(),
+            calibration_status: handoff.calibration_status,
+            epistemic_growth: growth(handoff),
+        }
+    }
+}
+
+/// Their text, a table fitted to `width` columns (`None` cuts nothing).
+pub(crate) fn text(listed: &[ListedHandoff], views: &[ReportView<'_>], format: Format, width: Option<usize>) -> String {
+    match format {
+        Format::Table => table(listed, width),
+        Format::Markdown => listed.iter().map(section).collect::<Vec<_>>().join("\n"),
+        Format::Lines => views.iter().map(|view| safe::json(&json!(view)) + "\n").collect(),
+    }
 }
 
 fn grown(listed: &ListedHandoff) -> String {

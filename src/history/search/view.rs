@@ -1,10 +1,11 @@
 //! The answer of `search`: records with the words, handoffs that fit, or sessions that are alike.
 
 use crate::history::search::reports;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::history::search::like::{LikeQuery, SimilarSession};
-use crate::history::search::reports::Format;
+use crate::history::search::reports::{Format, ReportView, ReportsView};
 use crate::history::search::{SearchHit, SearchOutcome, SearchResults};
 use crate::history::show::short_commit;
 use crate::render::answer::Answer;
@@ -12,7 +13,8 @@ use crate::render::color::Paint;
 use crate::render::{format, safe};
 use crate::text::passage::Passage;
 use crate::text::width::{cut, measure};
-use empirica_notes::model::{Body, Record};
+use empirica_notes::model::handoff::{Calibration, HandoffDeadEnd};
+use empirica_notes::model::{Body, Id, Record, SessionId};
 
 /// How wide a text is that goes to no terminal, in columns.
 const WIDTH: usize = 80;
@@ -41,61 +43,197 @@ fn why(record: &Record) -> Option<&str> {
     }
 }
 
-fn hit_json(hit: &SearchHit) -> Value {
-    let (head, body) = (&hit.record.head, &hit.record.body);
-    json!({
-        "id": head.id,
-        "kind": body.kind(),
-        "session_id": head.session,
-        "ai_id": head.ai,
-        "timestamp": head.at,
-        "age": hit.age,
-        "commit": head.commit,
-        "score": hit.score,
-        "text": main_text(&hit.record),
-        "why": why(&hit.record),
-        "passage": hit.passage.text,
-        "highlights": hit.passage.highlights,
-        "resolved": matches!(body, Body::Unknown(_)).then_some(hit.answer.is_some()),
-        "answer": hit.answer,
-    })
+/// The records that were found.
+#[derive(Serialize, JsonSchema)]
+pub struct HitsView<'a> {
+    /// The query as it was given.
+    query: &'a str,
+    /// Whether `--plan` was given: dead ends come first.
+    plan: bool,
+    /// Whether nothing has all the words, and these have one of them, in any form.
+    widened: bool,
+    /// At most `--limit` of them, best first; of equal scores, and without words, newest first.
+    hits: Vec<HitView<'a>>,
+    /// How many fit, beyond the limit too.
+    total_found: usize,
+}
+
+/// A record that was found.
+#[derive(Serialize, JsonSchema)]
+struct HitView<'a> {
+    /// The record.
+    id: &'a Id,
+    /// finding, unknown, dead_end, decision, mistake or handoff.
+    kind: &'a str,
+    /// Its session; null for a record that no session made.
+    session_id: Option<&'a SessionId>,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it was made.
+    timestamp: &'a str,
+    /// Seconds since then, 0 or more; null when its time cannot be read.
+    age: Option<u64>,
+    /// The commit it is at home on.
+    commit: Option<&'a str>,
+    /// BM25 over all records that are searched, greater than 0, the greater the better; comparable within one answer. Null when no
+    /// words are asked for.
+    score: Option<f64>,
+    /// Its text: of a dead end the approach, of a handoff the task.
+    text: &'a str,
+    /// Of a dead end and a decision: the reason.
+    why: Option<&'a str>,
+    /// The part of the record that matches, about 200 characters: its texts joined by ` · `, white space made one space, `…` where
+    /// something is left out.
+    passage: &'a str,
+    /// Where the words are in `passage`, each begin and end (not included) in Unicode code points, in order; of the first 10,000 words
+    /// of the record's text that are among those searched for.
+    highlights: &'a [(usize, usize)],
+    /// Of an unknown: whether it was answered.
+    resolved: Option<bool>,
+    /// Of an unknown: the answer.
+    answer: Option<&'a str>,
+}
+
+impl<'a> From<&'a SearchHit> for HitView<'a> {
+    fn from(hit: &'a SearchHit) -> Self {
+        let (head, body) = (&hit.record.head, &hit.record.body);
+        HitView {
+            id: &head.id,
+            kind: body.kind(),
+            session_id: head.session.as_ref(),
+            ai_id: &head.ai,
+            timestamp: &head.at,
+            age: hit.age,
+            commit: head.commit.as_deref(),
+            score: hit.score,
+            text: main_text(&hit.record),
+            why: why(&hit.record),
+            passage: &hit.passage.text,
+            highlights: &hit.passage.highlights,
+            resolved: matches!(body, Body::Unknown(_)).then_some(hit.answer.is_some()),
+            answer: hit.answer.as_deref(),
+        }
+    }
+}
+
+/// The sessions that resemble something.
+#[derive(Serialize, JsonSchema)]
+pub struct AlikesView<'a> {
+    /// What they are compared with.
+    about: AboutView<'a>,
+    /// At most `--limit` of them, the most alike first. The session itself, or that of the handoff, is never among them.
+    sessions: Vec<AlikeView<'a>>,
+    /// How many resemble it, of those that were compared.
+    total_found: usize,
+}
+
+/// What sessions are compared with.
+#[derive(Serialize, JsonSchema)]
+struct AboutView<'a> {
+    /// handoff, session or text.
+    kind: &'static str,
+    /// The handoff or session.
+    id: Option<&'a str>,
+    /// The text.
+    text: Option<&'a str>,
+}
+
+impl<'a> From<&'a LikeQuery> for AboutView<'a> {
+    fn from(about: &'a LikeQuery) -> Self {
+        let (kind, id, text) = match about {
+            LikeQuery::Handoff(id) => ("handoff", Some(id.as_str()), None),
+            LikeQuery::Session(id) => ("session", Some(id.as_str()), None),
+            LikeQuery::Text(text) => ("text", None, Some(text.as_str())),
+        };
+        AboutView { kind, id, text }
+    }
+}
+
+/// A session that resembles something.
+#[derive(Serialize, JsonSchema)]
+struct AlikeView<'a> {
+    /// The session.
+    session_id: &'a SessionId,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it began.
+    started_at: &'a str,
+    /// Whether it has not ended.
+    active: bool,
+    /// What its handoff is about, else what it set out to do.
+    task: Option<&'a str>,
+    /// The commit that its handoff is at home on, else the one it began on.
+    commit: Option<&'a str>,
+    /// In (0, 1], 4 decimals: the words both share over the geometric mean of their numbers of words; of the tasks alone or of tasks and
+    /// findings, whichever is greater.
+    likeness: f64,
+    /// Words of the asking text that the session has in any form, at most 8, sorted.
+    shared_words: &'a [String],
+    /// Its handoff in force.
+    handoff_id: Option<&'a Id>,
+    /// Of that handoff.
+    calibration_status: Option<Calibration>,
+    /// As handed over, else as they are now; so are the next two.
+    key_findings: &'a [String],
+    /// The open questions.
+    remaining_unknowns: &'a [String],
+    /// What was tried and failed.
+    dead_ends: &'a [HandoffDeadEnd],
+}
+
+impl<'a> From<&'a SimilarSession> for AlikeView<'a> {
+    fn from(alike: &'a SimilarSession) -> Self {
+        let handoff = alike.handoff.as_ref();
+        AlikeView {
+            session_id: &alike.session_id,
+            ai_id: &alike.ai_id,
+            started_at: &alike.started_at,
+            active: alike.active,
+            task: alike.task.as_deref(),
+            commit: alike.commit.as_deref(),
+            likeness: (alike.likeness * 10_000.0).round() / 10_000.0,
+            shared_words: &alike.shared,
+            handoff_id: handoff.map(|listed| &listed.head.id),
+            calibration_status: handoff.map(|listed| listed.handoff.calibration_status),
+            key_findings: &alike.findings,
+            remaining_unknowns: &alike.unknowns,
+            dead_ends: &alike.dead_ends,
+        }
+    }
 }
 
 /// The answer, handoffs in that form, for a terminal of `width` columns; `None` when the text goes to none.
 pub fn answer(outcome: &SearchOutcome, format: Format, paint: Paint, width: Option<usize>) -> Answer {
     let columns = width.unwrap_or(WIDTH).max(20);
     let total_found = outcome.total_found;
-    let (json, text, shown, fit) = match &outcome.found {
+    let (answer, text, shown, fit): (Answer, String, usize, &str) = match &outcome.found {
         SearchResults::Hits { hits, widened } => {
-            let json = json!({
-                "query": outcome.query,
-                "plan": outcome.plan,
-                "widened": widened,
-                "hits": hits.iter().map(hit_json).collect::<Vec<_>>(),
-                "total_found": total_found,
-            });
+            let view = HitsView {
+                query: &outcome.query,
+                plan: outcome.plan,
+                widened: *widened,
+                hits: hits.iter().map(HitView::from).collect(),
+                total_found,
+            };
             let text = hits.iter().map(|hit| hit_text(hit, outcome.plan, paint, columns)).collect();
-            (json, text, hits.len(), "fit")
+            (Answer::new(view), text, hits.len(), "fit")
         }
         SearchResults::Handoffs(listed) => {
-            let (text, rows) = reports::shown(listed, format, width);
-            (json!({"reports": rows, "total_found": total_found}), text, listed.len(), "fit")
+            let reports: Vec<ReportView<'_>> = listed.iter().map(ReportView::from).collect();
+            let text = reports::text(listed, &reports, format, width);
+            (Answer::new(ReportsView { reports, total_found }), text, listed.len(), "fit")
         }
         SearchResults::Similar(about, sessions) => {
-            let (kind, id, text) = match about {
-                LikeQuery::Handoff(id) => ("handoff", Some(id.as_str()), None),
-                LikeQuery::Session(id) => ("session", Some(id.as_str()), None),
-                LikeQuery::Text(text) => ("text", None, Some(text.as_str())),
+            let view = AlikesView {
+                about: AboutView::from(about),
+                sessions: sessions.iter().map(AlikeView::from).collect(),
+                total_found,
             };
-            let json = json!({
-                "about": {"kind": kind, "id": id, "text": text},
-                "sessions": sessions.iter().map(alike_json).collect::<Vec<_>>(),
-                "total_found": total_found,
-            });
-            (json, sessions.iter().map(|alike| alike_text(alike, columns)).collect(), sessions.len(), "resemble it")
+            let text = sessions.iter().map(|alike| alike_text(alike, columns)).collect();
+            (Answer::new(view), text, sessions.len(), "resemble it")
         }
     };
-    let answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    let answer = answer.text(text).warn(outcome.warnings.clone());
     let answer = if format == Format::Lines { answer.data() } else { answer.paged() };
     let answer = match outcome.found {
         SearchResults::Hits { widened: true, .. } => {
@@ -186,25 +324,6 @@ fn painted(line: &[(String, bool)], paint: Paint) -> String {
         out.push_str(&if run[0].1 { paint.found(&text) } else { text });
     }
     out
-}
-
-fn alike_json(alike: &SimilarSession) -> Value {
-    let handoff = alike.handoff.as_ref().map(|listed| &listed.handoff);
-    json!({
-        "session_id": alike.session_id,
-        "ai_id": alike.ai_id,
-        "started_at": alike.started_at,
-        "active": alike.active,
-        "task": alike.task,
-        "commit": alike.commit,
-        "likeness": (alike.likeness * 10_000.0).round() / 10_000.0,
-        "shared_words": alike.shared,
-        "handoff_id": alike.handoff.as_ref().map(|listed| &listed.head.id),
-        "calibration_status": handoff.map(|handoff| handoff.calibration_status),
-        "key_findings": alike.findings,
-        "remaining_unknowns": alike.unknowns,
-        "dead_ends": alike.dead_ends.iter().map(|f| json!({"approach": f.approach, "why": f.why})).collect::<Vec<_>>(),
-    })
 }
 
 fn alike_text(alike: &SimilarSession, width: usize) -> String {

@@ -1,38 +1,101 @@
 //! The answers about single records: assessments, checkpoints, and whatever else has an id.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::checkpoint;
+use crate::checkpoint::view::StoredCheckpointView;
 use crate::fold::assessment::confidence::overall;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use empirica_notes::model::{Body, Phase, Record};
+use empirica_notes::format::record::body_to_map;
+use empirica_notes::model::{Assessment, Body, Id, Phase, Record, SessionId};
 
-/// A record as JSON. A checkpoint or assessment goes by `checkpoint_id` and has its overall confidence; of a checkpoint the
-/// snapshot is left out.
-pub fn point_json(record: &Record) -> Value {
-    if let Body::Checkpoint(checkpoint) = &record.body {
-        return Value::Object(checkpoint::view::brief_json(&record.head, checkpoint));
-    }
-    let head = &record.head;
-    let vectors = match &record.body {
-        Body::Assessment(a) => Some(&a.vectors),
-        _ => None,
-    };
-    let mut json = json!({});
-    json[if vectors.is_some() { "checkpoint_id" } else { "id" }] = json!(head.id);
-    let envelope = json!({
-        "kind": record.body.kind(), "session_id": head.session, "ai_id": head.ai, "timestamp": head.at,
-        "commit": head.commit,
-    });
-    if let (Value::Object(json), Value::Object(envelope)) = (&mut json, envelope) {
-        json.extend(envelope);
-        json.extend(empirica_notes::format::record::body_to_map(&record.body));
-        if let Some(vectors) = vectors {
-            json.insert("overall_confidence".to_owned(), json!(overall(vectors)));
+/// A record. A checkpoint or an assessment goes by `checkpoint_id` and has its overall confidence.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(untagged)]
+pub enum PointView<'a> {
+    /// A checkpoint.
+    Checkpoint(Box<StoredCheckpointView<'a>>),
+    /// An assessment.
+    Assessment(StoredAssessmentView<'a>),
+    /// Any other record.
+    Other(StoredRecordView<'a>),
+}
+
+/// An assessment.
+#[derive(Serialize, JsonSchema)]
+pub struct StoredAssessmentView<'a> {
+    /// The assessment.
+    checkpoint_id: &'a Id,
+    #[serde(flatten)]
+    envelope: EnvelopeView<'a>,
+    #[serde(flatten)]
+    assessment: &'a Assessment,
+    /// Null when it gave only uncertainty.
+    overall_confidence: Option<f64>,
+}
+
+/// A record, with the keys of its kind.
+#[derive(Serialize, JsonSchema)]
+pub struct StoredRecordView<'a> {
+    /// The record.
+    id: &'a Id,
+    #[serde(flatten)]
+    envelope: EnvelopeView<'a>,
+    #[serde(flatten)]
+    keys: Map<String, Value>,
+}
+
+/// Who made a record, when and where.
+#[derive(Serialize, JsonSchema)]
+struct EnvelopeView<'a> {
+    /// Its kind.
+    kind: &'a str,
+    /// Its session; null for a record that no session made.
+    session_id: Option<&'a SessionId>,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it was made.
+    timestamp: &'a str,
+    /// The commit it is at home on; null when HEAD was unborn.
+    commit: Option<&'a str>,
+}
+
+impl<'a> From<&'a Record> for PointView<'a> {
+    fn from(Record { head, body }: &'a Record) -> Self {
+        let envelope = EnvelopeView {
+            kind: body.kind(),
+            session_id: head.session.as_ref(),
+            ai_id: &head.ai,
+            timestamp: &head.at,
+            commit: head.commit.as_deref(),
+        };
+        match body {
+            Body::Checkpoint(checkpoint) => {
+                PointView::Checkpoint(Box::new(StoredCheckpointView::brief(head, checkpoint)))
+            }
+            Body::Assessment(assessment) => PointView::Assessment(StoredAssessmentView {
+                checkpoint_id: &head.id,
+                envelope,
+                assessment,
+                overall_confidence: overall(&assessment.vectors),
+            }),
+            _ => PointView::Other(StoredRecordView { id: &head.id, envelope, keys: body_to_map(body) }),
         }
     }
-    json
+}
+
+/// The checkpoints and assessments that are stored.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CheckpointListView")]
+pub struct PointsView<'a> {
+    /// Them, newest first; checkpoints without `git_state` and the parts of the snapshot.
+    checkpoints: Vec<PointView<'a>>,
+    /// How many they are.
+    total_found: usize,
 }
 
 /// What a checkpoint or assessment is, in a word or two.
@@ -57,7 +120,7 @@ fn any(record: &Record, warnings: Vec<String>) -> Answer {
         format::date(&head.at),
         head.commit.as_deref().unwrap_or("none yet"),
     );
-    for (key, value) in empirica_notes::format::record::body_to_map(&record.body) {
+    for (key, value) in body_to_map(&record.body) {
         let shown = match &value {
             Value::String(text) => safe::indented(text, 4),
             Value::Object(map) if map.values().all(Value::is_number) => {
@@ -69,7 +132,7 @@ fn any(record: &Record, warnings: Vec<String>) -> Answer {
         };
         text.push_str(&format!("{key}: {shown}\n"));
     }
-    Answer::new(point_json(record)).text(text).warn(warnings).paged()
+    Answer::new(PointView::from(record)).text(text).warn(warnings).paged()
 }
 
 /// The answer of `checkpoint list`.
@@ -84,8 +147,8 @@ pub fn points(records: &[Record], warnings: Vec<String>) -> Answer {
             format::said(record)
         )
     };
-    let rows: Vec<Value> = records.iter().map(point_json).collect();
-    let answer = Answer::new(json!({"checkpoints": rows, "total_found": rows.len()}))
+    let checkpoints = records.iter().map(PointView::from).collect();
+    let answer = Answer::new(PointsView { checkpoints, total_found: records.len() })
         .text(records.iter().map(line).collect::<String>())
         .warn(warnings)
         .paged();
@@ -95,7 +158,7 @@ pub fn points(records: &[Record], warnings: Vec<String>) -> Answer {
 /// The answer of `checkpoint show`, and of `show` for a record that is no handoff.
 pub fn shown(record: &Record, warnings: Vec<String>) -> Answer {
     match &record.body {
-        Body::Checkpoint(checkpoint) => Answer::new(Value::Object(checkpoint::view::json_of(&record.head, checkpoint)))
+        Body::Checkpoint(checkpoint) => Answer::new(StoredCheckpointView::whole(&record.head, checkpoint))
             .text(checkpoint::view::text(&record.head, checkpoint))
             .warn(warnings)
             .paged(),

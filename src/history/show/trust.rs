@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::handoff::sign::{CheckedSignature, SignOutcome, SignatureState, Verification};
 use crate::history::show::committer::{Committed, Committers};
@@ -92,25 +91,67 @@ pub fn session(answer: Answer, committers: &Committers) -> Answer {
 
 /// The answer of `handoff sign`.
 pub fn signed(outcome: &SignOutcome) -> Answer {
-    Answer::new(json!({"handoff_id": outcome.of, "signature_id": outcome.signature_id, "sha256": outcome.sha256}))
+    Answer::new(outcome)
         .text(format!("{}\n", outcome.signature_id.short()))
         .say(format!("Signed handoff {}.", outcome.of.short()))
         .hint(empirica("show").arg(outcome.of.short()).flag("--verify"))
         .stored(&outcome.stored)
 }
 
+/// With `--verify`: whether a handoff is signed. The command fails unless the state is `good`.
+#[derive(Serialize, JsonSchema)]
+pub struct VerifiedView<'a> {
+    /// What its signatures are worth; absent without `--verify`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verification: Option<VerificationView<'a>>,
+}
+
+/// What the signatures of a handoff are worth.
+#[derive(Serialize, JsonSchema)]
+struct VerificationView<'a> {
+    /// That of the best signature.
+    state: SignatureState,
+    /// The signatures, the best first; at most the 20 newest are checked.
+    signatures: Vec<SignatureView<'a>>,
+}
+
+/// A signature.
+#[derive(Serialize, JsonSchema)]
+struct SignatureView<'a> {
+    /// The signature.
+    signature_id: &'a Id,
+    /// Who asked for it, as claimed.
+    ai_id: &'a str,
+    /// When.
+    timestamp: &'a str,
+    /// What it is worth.
+    state: SignatureState,
+    /// Who signed, as git names them.
+    signer: Option<&'a str>,
+    /// The key, as git names it.
+    key: Option<&'a str>,
+    /// The fingerprint of the key.
+    fingerprint: Option<&'a str>,
+    /// What git says of it.
+    git: &'a str,
+}
+
 /// Adds to the answer of `show` what the signatures are worth, under `verification` and as the end of the text. It fails unless one is
 /// good.
-pub fn verified(mut answer: Answer, verification: &Verification) -> Answer {
-    let one = |checked: &CheckedSignature| {
-        json!({
-            "signature_id": checked.head.id, "ai_id": checked.head.ai, "timestamp": checked.head.at,
-            "state": checked.state.name(), "signer": checked.git.signer, "key": checked.git.key,
-            "fingerprint": checked.git.fingerprint, "git": checked.git.words,
-        })
+pub fn verified<'v>(answer: Answer, verification: &'v Verification) -> Answer {
+    let one = |CheckedSignature { head, state, git }: &'v CheckedSignature| SignatureView {
+        signature_id: &head.id,
+        ai_id: &head.ai,
+        timestamp: &head.at,
+        state: *state,
+        signer: git.signer.as_deref(),
+        key: git.key.as_deref(),
+        fingerprint: git.fingerprint.as_deref(),
+        git: &git.words,
     };
-    let all: Vec<Value> = verification.signatures.iter().map(one).collect();
-    answer.json.insert("verification".to_owned(), json!({"state": verification.state.name(), "signatures": all}));
+    let signatures = verification.signatures.iter().map(one).collect();
+    let view = VerificationView { state: verification.state, signatures };
+    let mut answer = answer.with(VerifiedView { verification: Some(view) });
     for checked in &verification.signatures {
         answer.text.push_str(&format!("\nSignature {}: {}\n", checked.head.id.short(), told(checked)));
     }

@@ -1,11 +1,14 @@
 //! The answer of `show`: a handoff, a session, a record, or what stands on a commit.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::handoff::view::{compact, json_of, markdown, template};
 use crate::handoff::write::ListedHandoff;
 use crate::handoff::{arrival, receive};
 use crate::history::show::ShowOutcome;
+use crate::history::show::record::PointView;
 use crate::history::show::{record, trust};
 use crate::render::answer::Answer;
 use crate::render::template::Templates;
@@ -13,6 +16,27 @@ use crate::render::{format, safe};
 use crate::session;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::{Body, Record};
+
+/// Whether a record was taken back.
+#[derive(Serialize, JsonSchema)]
+pub struct RetractedView {
+    /// True when its session took it back, else absent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    retracted: bool,
+}
+
+/// What is at home on a commit.
+#[derive(Serialize, JsonSchema)]
+pub struct CommitView<'a> {
+    /// The commit.
+    commit: &'a str,
+    /// Its subject.
+    subject: &'a str,
+    /// Its handoffs.
+    handoffs: Vec<Value>,
+    /// Its other records.
+    records: Vec<PointView<'a>>,
+}
 
 /// How `show` is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +92,7 @@ pub fn shown(shown: &ShowOutcome, format: Format, warnings: Vec<String>, termina
         (ShowOutcome::Record(record, committed, retracted), Format::Markdown | Format::Json) => {
             let mut answer = trust::committed(record::shown(record, warnings), committed, true);
             if *retracted {
-                answer.json.insert("retracted".to_owned(), json!(true));
+                answer = answer.with(RetractedView { retracted: true });
                 answer.text.insert_str(0, "Taken back by its session; only show shows it.\n");
             }
             as_text(answer, format)
@@ -123,9 +147,8 @@ fn commit_answer(
             _ => None,
         })
         .collect();
-    let others: Vec<Value> =
-        records.iter().filter(|r| !matches!(r.body, Body::Handoff(_))).map(record::point_json).collect();
-    let answer = Answer::new(json!({"commit": commit, "subject": subject, "handoffs": handoffs, "records": others}))
+    let others = records.iter().filter(|record| !matches!(record.body, Body::Handoff(_)));
+    let answer = Answer::new(CommitView { commit, subject, handoffs, records: others.map(PointView::from).collect() })
         .text(text)
         .warn(warnings)
         .paged();

@@ -7,11 +7,16 @@ pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::CommandContext;
 use crate::context::stored::StoreReport;
 use crate::import::python::convert::{ConvertedLine, Original, PREFIXES, Unreadable};
 use crate::import::python::nearest::Nearest;
 use crate::import::python::originals::{NewRecord, Originals};
+use crate::render::counts;
+use crate::render::counts::KindCount;
 use empirica_notes::error::Result;
 use empirica_notes::git::notes::foreign;
 use empirica_notes::git::{Oid, parse_oid};
@@ -23,20 +28,22 @@ use empirica_secrets::Replaced;
 const ASIDE: [&str; 2] = ["refs/notes/breadcrumbs", "refs/notes/empirica-precompact"];
 
 /// Something that stands on a commit that is not here, and where it is found.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(rename = "MovedOriginal")]
 pub struct MovedNote {
     /// The ref it comes from.
+    #[serde(rename = "ref")]
     pub name: String,
     /// The commit it annotates.
-    pub commit: Oid,
-    /// The commit where it is found; `None` while HEAD has none.
-    pub to: Option<Oid>,
+    pub commit: String,
+    /// The commit where it is found; null while HEAD has none.
+    pub to: Option<String>,
 }
 
-/// What an import came to.
-#[derive(Debug, Default)]
+/// The records that were made of the notes of the Python tool.
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct PythonOutcome {
-    /// Nothing was stored.
+    /// Whether nothing was stored.
     pub dry_run: bool,
     /// How many refs of the Python tool there are.
     pub refs: usize,
@@ -44,25 +51,31 @@ pub struct PythonOutcome {
     pub originals: usize,
     /// How many of these were understood.
     pub read: usize,
-    /// Those by the folder of their refs.
+    /// How many records were not here. Copies and attachments do not count, here and below.
+    pub new: usize,
+    /// How many records were here.
+    pub known: usize,
+    /// How many records were redacted here.
+    pub left_out: usize,
+    /// The new records by kind.
+    #[serde(serialize_with = "counts::listed")]
+    #[schemars(with = "Vec<KindCount>")]
+    pub kinds: BTreeMap<Option<String>, usize>,
+    /// The payloads that were understood by the folder of their refs.
+    #[serde(serialize_with = "counts::listed")]
+    #[schemars(with = "Vec<KindCount>")]
     pub from: BTreeMap<String, usize>,
     /// How many sessions they tell of.
     pub sessions: usize,
-    /// How many records were not here.
-    pub new: usize,
-    /// How many were.
-    pub known: usize,
-    /// How many were redacted here.
-    pub left_out: usize,
-    /// The new ones by kind.
-    pub kinds: BTreeMap<Option<String>, usize>,
     /// What stands on commits that are not here.
     pub moved: Vec<MovedNote>,
-    /// What was not understood.
+    /// What was not understood, and left where it is.
     pub not_understood: Vec<Unreadable>,
-    /// How many secrets were replaced in new and known records; `None` when `empirica.redact` is off.
+    /// How many secrets were replaced in new and known records; null when `empirica.redact` is off.
+    #[serde(rename = "secrets_replaced")]
     pub secrets: Option<usize>,
     /// What storing left to say.
+    #[serde(skip)]
     pub stored: StoreReport,
 }
 
@@ -201,7 +214,11 @@ fn moved(
         if let (Some(commit), Some(name)) = (commit, name)
             && let Some(to) = places.get(&commit)
         {
-            moved.insert(MovedNote { name: name.to_owned(), commit, to: *to });
+            moved.insert(MovedNote {
+                name: name.to_owned(),
+                commit: commit.to_string(),
+                to: to.map(|to| to.to_string()),
+            });
         }
     }
     outcome.moved = moved.into_iter().collect();

@@ -1,6 +1,7 @@
 //! The answer of `import` from the Python tool.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::import::python::PythonOutcome;
 use crate::render::answer::Answer;
@@ -10,31 +11,19 @@ use empirica_notes::error::{empirica, text};
 /// How many things a text lists one by one.
 const LISTED: usize = 20;
 
+/// What an import from the Python tool came to.
+#[derive(Serialize, JsonSchema)]
+pub struct ImportedView<'a> {
+    /// Always `empirica-python`.
+    source: &'static str,
+    #[serde(flatten)]
+    outcome: &'a PythonOutcome,
+}
+
 /// The answer.
 pub fn imported(outcome: &PythonOutcome) -> Answer {
-    let kinds: Vec<Value> = outcome.kinds.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
-    let from: Vec<Value> = outcome.from.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
-    let moved = outcome.moved.iter().map(
-        |moved| json!({"ref": moved.name, "commit": moved.commit.to_string(), "to": moved.to.map(|to| to.to_string())}),
-    );
-    let refused = outcome.not_understood.iter().map(|one| json!({"ref": one.name, "reason": one.reason}));
-    let json = json!({
-        "source": "empirica-python",
-        "dry_run": outcome.dry_run,
-        "refs": outcome.refs,
-        "originals": outcome.originals,
-        "read": outcome.read,
-        "new": outcome.new,
-        "known": outcome.known,
-        "left_out": outcome.left_out,
-        "kinds": kinds,
-        "from": from,
-        "sessions": outcome.sessions,
-        "moved": moved.collect::<Vec<_>>(),
-        "not_understood": refused.collect::<Vec<_>>(),
-        "secrets_replaced": outcome.secrets,
-    });
-    let mut answer = Answer::new(json).text(text(outcome)).stored(&outcome.stored);
+    let view = ImportedView { source: "empirica-python", outcome };
+    let mut answer = Answer::new(view).text(text(outcome)).stored(&outcome.stored);
     if outcome.left_out > 0 {
         let records = format::count(outcome.left_out, "record");
         answer.warnings.push(format!("{records} left out: what they say was redacted here").into());
@@ -94,9 +83,8 @@ fn text(outcome: &PythonOutcome) -> String {
     if !outcome.moved.is_empty() {
         out.push_str("On commits that are not here:\n");
         for one in outcome.moved.iter().take(LISTED) {
-            let to = one.to.map_or("no commit here yet".to_owned(), |to| to.to_hex_with_len(12).to_string());
-            let from = one.commit.to_hex_with_len(12);
-            out.push_str(&format!("  {}: {from}, found on {to}\n", safe::line(&one.name)));
+            let to = one.to.as_ref().map_or("no commit here yet", |to| &to[..12]);
+            out.push_str(&format!("  {}: {}, found on {to}\n", safe::line(&one.name), &one.commit[..12]));
         }
         more(outcome.moved.len(), &mut out);
     }

@@ -1,20 +1,29 @@
 //! The answer of `resume`: sessions packed into their budgets.
 
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::fold::assessment::confidence::overall;
+use crate::handoff::arrival::fold::{AnsweredQuestion, StaleCheck};
 use crate::handoff::pack::{Detail, is_derived, lists, session_duration};
 use crate::handoff::view::markdown;
 use crate::history::show::short_commit;
 use crate::render::answer::Answer;
 use crate::render::budget::{BudgetList, Order, OutputForm, Press, keep, most, ordered, press};
+use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::session::resume::{ResumeOutcome, ResumedSession};
 use crate::text::tokens;
 use empirica_notes::error::{Command, Result, Shell, Text, empirica, text};
-use empirica_notes::model::handoff::Assessed;
-use empirica_notes::model::{Body, Record};
+use empirica_notes::model::goal::{GoalState, GoalStatus};
+use empirica_notes::model::handoff::{
+    Assessed, Calibration, Gap, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake,
+};
+use empirica_notes::model::{Body, Id, Phase, Record, SessionId, Vectors};
 
 /// How the answer is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -26,9 +35,230 @@ pub struct ResumeForm {
     pub form: OutputForm,
 }
 
+/// What others handed over.
+#[derive(Serialize, JsonSchema)]
+pub struct ResumeView<'a> {
+    /// Sessions that handed something over, newest first; those that only assessed themselves when no other is known. Each takes 400
+    /// tokens at most with `--detail summary`, 800 with `detailed`, 1,250 with `full`.
+    sessions: Vec<ResumedView<'a>>,
+    /// How many they are, with those for which there was no room.
+    total_sessions: usize,
+    /// summary, detailed or full.
+    detail_level: &'static str,
+    /// The last assessment of a later session that handed nothing over; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assessed_since: Option<AssessedSinceView<'a>>,
+    /// That there is nothing; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    message: Option<Text>,
+    /// The sessions for which there was no room; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted: Option<NoRoomView>,
+    /// The tokens that this document takes, estimated.
+    token_count: usize,
+    /// The same.
+    token_estimate: usize,
+}
+
+/// The sessions for which there was no room.
+#[derive(Serialize, JsonSchema)]
+struct NoRoomView {
+    /// How many.
+    sessions: usize,
+    /// The command that lists them.
+    #[schemars(with = "String")]
+    command: Command,
+}
+
+/// The last assessment of a session that handed nothing over.
+#[derive(Serialize, JsonSchema)]
+struct AssessedSinceView<'a> {
+    /// The session.
+    session_id: &'a SessionId,
+    /// Its agent.
+    ai_id: String,
+    /// When.
+    timestamp: &'a str,
+    /// When in the workflow.
+    phase: Phase,
+    /// Which one of its phase, from 1.
+    round: u32,
+    /// Null when it gave only uncertainty.
+    overall_confidence: Option<f64>,
+}
+
+/// A session to go on from. One that had to be shortened leaves out what is optional here.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ResumedSessionView")]
+struct ResumedView<'a> {
+    /// The session.
+    session_id: &'a SessionId,
+    /// Its agent.
+    ai_id: String,
+    /// Its handoff; null when it wrote none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handoff_id: Option<Option<&'a Id>>,
+    /// When the handoff was written, else when its last record was made.
+    timestamp: &'a str,
+    /// How long it was, in words: `2 h 5 min`.
+    duration: String,
+    /// The same in seconds. Absent where texts are cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_seconds: Option<u64>,
+    /// active or ended, now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_status: Option<&'static str>,
+    /// handoff, or summary when it wrote none. Absent when it is shortened and a handoff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'static str>,
+    /// How many records it made after the handoff. Absent when it is shortened and none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since_handoff: Option<usize>,
+    /// The commit the handoff is at home on; null without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<Option<&'a str>>,
+    /// What it is about, 60 tokens at most.
+    task: String,
+    /// The self-assessment.
+    calibration_status: Calibration,
+    #[serde(flatten)]
+    #[schemars(with = "ListsView")]
+    lists: Map<String, Value>,
+    /// What became of the handoff since; null without a handoff, absent then when it is shortened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<PackedArrivalView>")]
+    arrival: Option<Value>,
+    /// What is not there; absent when all is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted: Option<OmittedView>,
+    /// With `full`: the whole Markdown of the handoff as it was written; null when there is no room for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_markdown: Option<Option<String>>,
+}
+
+/// What is not there of a session.
+#[derive(Default, Serialize, JsonSchema)]
+struct OmittedView {
+    /// By key, how many entries; by `derived` how many of `epistemic_deltas`, `accomplished`, `knowledge_gaps_filled`,
+    /// `artifacts_created`, `investigation_tools` and `assessments` together; of `stale_evidence` also the files of its entries.
+    #[serde(flatten)]
+    counts: Pairs<&'static str, usize>,
+    /// Whether texts were cut, with `…`, or entries have their texts only; absent when not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    shortened: bool,
+    /// The command that shows all of it.
+    #[schemars(with = "String")]
+    command: Option<Command>,
+}
+
+/// The lists of a session, at most so many entries as there is room for.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct ListsView {
+    /// Of a managed handoff: its fields, a line each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handed_over: Option<Vec<String>>,
+    /// What to do next: the agent's own, then those that a rule adds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_steps: Option<Vec<String>>,
+    /// How many of them, at the end, a rule added; absent when none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_steps_by_rule: Option<usize>,
+    /// The questions that are still open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining_unknowns: Option<Vec<String>>,
+    /// The last run of each check, what failed first; of a shortened one `command` and `exit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<Vec<HandoffEvidence>>,
+    /// What was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_findings: Option<Vec<String>>,
+    /// What was tried and failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dead_ends: Option<Vec<HandoffDeadEnd>>,
+    /// What was decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decisions: Option<Vec<HandoffDecision>>,
+    /// What was done wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mistakes: Option<Vec<HandoffMistake>>,
+    /// The goals, open ones first; of a shortened one `text` and `status`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    goals: Option<Vec<PackedGoal>>,
+    /// What the next session should know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_session_context: Option<String>,
+    /// By vector, `overall_confidence` last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epistemic_deltas: Option<BTreeMap<String, f64>>,
+    /// What was done: as the agent put it, goals that were done, commits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accomplished: Option<Vec<String>>,
+    /// What was settled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    knowledge_gaps_filled: Option<Vec<Gap>>,
+    /// With `detailed` and `full`: the files that were made or changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifacts_created: Option<Vec<String>>,
+    /// With `detailed` and `full`: categories of tools, programs of the evidence, sources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    investigation_tools: Option<Vec<String>>,
+    /// With `full`: the assessments; of a shortened one `phase`, `round` and `vectors`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assessments: Option<Vec<PackedAssessment>>,
+}
+
+/// A goal, or its texts only.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[serde(untagged)]
+#[allow(dead_code)]
+enum PackedGoal {
+    Whole(GoalState),
+    Brief { text: String, status: GoalStatus },
+}
+
+/// An assessment, or its values only.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[serde(untagged)]
+#[allow(dead_code)]
+enum PackedAssessment {
+    Whole(Assessed),
+    Brief { phase: Phase, round: u32, vectors: Vectors },
+}
+
+/// What became of a handoff since, as in `show`: at most 3, 5 or 10 entries a list by `--detail`, fewer when room is short. When it is
+/// shortened, what is as it should be is absent: empty lists, no unjudged artifacts, a commit that is reachable.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct PackedArrivalView {
+    /// The commits that HEAD has and the handoff's commit has not; null when that is not known.
+    commits_since: Option<usize>,
+    /// Whether that commit is HEAD or in its history; null when that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reachable: Option<bool>,
+    /// The artifacts with another content; null when none could be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed_artifacts: Option<Vec<String>>,
+    /// The artifacts that are gone; null when none could be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing_artifacts: Option<Vec<String>>,
+    /// How many could not be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unjudged_artifacts: Option<usize>,
+    /// The questions that were answered since; they are not among `remaining_unknowns`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resolved_unknowns: Option<Vec<AnsweredQuestion>>,
+    /// The passed evidence whose files changed or are missing; null when none could be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stale_evidence: Option<Vec<StaleCheck>>,
+}
+
 /// A session as it is shown.
-struct Shown {
-    json: Map<String, Value>,
+struct Shown<'a> {
+    view: ResumedView<'a>,
     lists: Vec<BudgetList>,
     arrival: String,
     omitted: String,
@@ -68,18 +298,18 @@ pub fn answer(outcome: &ResumeOutcome, wanted: ResumeForm, terminal: &mut Templa
             let rest = if missing > 0 { format!("\n{}\n", left_out(missing)) } else { String::new() };
             (text(&shown, terminal, &nothing(outcome).to_string())? + &since + &rest, Vec::new())
         }
-        OutputForm::Json => (String::new(), shown.into_iter().map(|s| Value::Object(s.json)).collect::<Vec<_>>()),
+        OutputForm::Json => (String::new(), shown.into_iter().map(|shown| shown.view).collect()),
     };
     Ok(document(outcome, wanted, sessions, missing).text(text))
 }
 
 /// All of these sessions within `room` tokens, or none when they do not fit together.
-fn together(
-    sessions: &[ResumedSession],
+fn together<'a>(
+    sessions: &'a [ResumedSession],
     wanted: ResumeForm,
     mut room: usize,
     terminal: &mut Templates,
-) -> Result<Vec<Shown>> {
+) -> Result<Vec<Shown<'a>>> {
     let mut shown = Vec::new();
     for (at, session) in sessions.iter().enumerate() {
         let share = (room / (sessions.len() - at)).min(wanted.detail.budget());
@@ -126,51 +356,50 @@ fn nothing(outcome: &ResumeOutcome) -> Text {
     }
 }
 
-fn document(outcome: &ResumeOutcome, wanted: ResumeForm, sessions: Vec<Value>, missing: usize) -> Answer {
-    let mut json = json!({
-        "sessions": sessions,
-        "total_sessions": outcome.sessions.len(),
-        "detail_level": wanted.detail.name(),
+fn document<'a>(
+    outcome: &'a ResumeOutcome,
+    wanted: ResumeForm,
+    sessions: Vec<ResumedView<'a>>,
+    missing: usize,
+) -> Answer {
+    let assessed_since = last_assessed(outcome).map(|(session, last)| AssessedSinceView {
+        session_id: &session.session_id,
+        ai_id: shortened(&session.ai_id),
+        timestamp: &last.at,
+        phase: last.phase,
+        round: last.round,
+        overall_confidence: overall(&last.vectors),
     });
-    if let Some((session, last)) = last_assessed(outcome) {
-        json["assessed_since"] = json!({
-            "session_id": session.session_id,
-            "ai_id": shortened(&session.ai_id),
-            "timestamp": last.at,
-            "phase": last.phase.name(),
-            "round": last.round,
-            "overall_confidence": overall(&last.vectors),
-        });
-    }
-    if outcome.sessions.is_empty() {
-        json["message"] = json!(nothing(outcome));
-    }
-    if missing > 0 {
-        json["omitted"] = json!({"sessions": missing, "command": empirica("session list")});
-    }
-    let mut answer = Answer::new(json).warn(outcome.warnings.clone()).counted();
-    answer = answer.remedy("/message", nothing(outcome)).remedy("/omitted/command", empirica("session list"));
-    for (at, session) in outcome.sessions.iter().enumerate() {
-        answer = answer.remedy(format!("/sessions/{at}/omitted/command"), command(session));
-    }
-    answer.json.insert("token_estimate".to_owned(), Value::Null);
-    answer
+    let view = ResumeView {
+        sessions,
+        total_sessions: outcome.sessions.len(),
+        detail_level: wanted.detail.name(),
+        assessed_since,
+        message: outcome.sessions.is_empty().then(|| nothing(outcome)),
+        omitted: (missing > 0).then(|| NoRoomView { sessions: missing, command: empirica("session list") }),
+        token_count: 0,
+        token_estimate: 0,
+    };
+    let answer = Answer::new(view).warn(outcome.warnings.clone());
+    let answer = answer.remedy("/message", nothing(outcome)).remedy("/omitted/command", empirica("session list"));
+    let commands = outcome.sessions.iter().map(command).enumerate();
+    commands.fold(answer, |answer, (at, command)| answer.remedy(format!("/sessions/{at}/omitted/command"), command))
 }
 
 /// A session within its budget. It is pressed harder until it fits, and gives up the entries that matter least;
 /// `None` when not even its head fits.
-fn packed(
-    session: &ResumedSession,
+fn packed<'a>(
+    session: &'a ResumedSession,
     wanted: ResumeForm,
     budget: usize,
     terminal: &mut Templates,
-) -> Result<Option<Shown>> {
+) -> Result<Option<Shown<'a>>> {
     let mut all = lists(&session.remaining(), wanted.detail);
     // an entry takes a token at least: what cannot be there in any form need not be tried
     let every = ordered(&all);
     keep(&mut all, &every[..every.len().min(budget)]);
     let longest = (budget / 8).max(24);
-    let mut attempt = |how: Press, kept: &[Order]| -> Result<Option<Shown>> {
+    let mut attempt = |how: Press, kept: &[Order]| -> Result<Option<Shown<'a>>> {
         let mut lists = all.clone();
         let less = press(&mut lists, how, wanted.form);
         keep(&mut lists, kept);
@@ -197,9 +426,9 @@ fn packed(
     most(&every[..musts], 0, |kept| attempt(Press::Musts(longest, 12), kept))
 }
 
-fn measured(shown: &Shown, form: OutputForm, terminal: &mut Templates) -> Result<usize> {
+fn measured(shown: &Shown<'_>, form: OutputForm, terminal: &mut Templates) -> Result<usize> {
     Ok(match form {
-        OutputForm::Json => tokens::estimate(&safe::json(&Value::Object(shown.json.clone()))),
+        OutputForm::Json => tokens::estimate(&safe::json(&json!(shown.view))),
         OutputForm::Text => tokens::estimate(&text(std::slice::from_ref(shown), terminal, "")?),
     })
 }
@@ -211,14 +440,13 @@ fn full_markdown(session: &ResumedSession) -> Result<String> {
 }
 
 /// The whole Markdown when there is room for it; else its place names the command that shows it.
-fn place_markdown(shown: &mut Shown, markdown: String, room: usize, session: &ResumedSession) {
+fn place_markdown(shown: &mut Shown<'_>, markdown: String, room: usize, session: &ResumedSession) {
     let fits = !markdown.is_empty() && tokens::estimate(&Value::from(markdown.as_str()).to_string()) + 4 <= room;
-    let value = if fits { json!(markdown) } else { Value::Null };
-    shown.json.insert("full_markdown".to_owned(), value);
+    shown.view.full_markdown = Some(fits.then_some(markdown));
     if !fits {
-        let omitted = shown.json.entry("omitted").or_insert_with(|| json!({}));
-        omitted["full_markdown"] = json!(1);
-        omitted["command"] = json!(command(session));
+        let omitted = shown.view.omitted.get_or_insert_default();
+        omitted.counts.0.push(("full_markdown", 1));
+        omitted.command = Some(command(session));
     }
 }
 
@@ -229,31 +457,6 @@ fn command(session: &ResumedSession) -> Command {
     }
 }
 
-/// The head of a session. The brief one leaves out what the commands of this program find again.
-fn header(session: &ResumedSession, brief: bool) -> Map<String, Value> {
-    let handoff = &session.handoff;
-    let json = json!({
-        "session_id": session.session_id,
-        "ai_id": shortened(&session.ai_id),
-        "handoff_id": session.head.as_ref().map(|head| &head.id),
-        "timestamp": session.timestamp,
-        "duration": session_duration(handoff),
-        "duration_seconds": handoff.duration_seconds,
-        "session_status": if session.active { "active" } else { "ended" },
-        "source": if session.head.is_some() { "handoff" } else { "summary" },
-        "since_handoff": session.since_handoff,
-        "commit": session.head.as_ref().and_then(|head| head.commit.clone()),
-        "task": shortened(&handoff.task),
-        "calibration_status": handoff.calibration_status,
-    });
-    let Value::Object(mut map) = json else { return Map::new() };
-    if brief {
-        ["handoff_id", "commit", "session_status"].into_iter().for_each(|key| drop(map.shift_remove(key)));
-        map.retain(|key, value| !(key == "since_handoff" && *value == 0 || key == "source" && *value == "handoff"));
-    }
-    map
-}
-
 /// A task as the head of a session shows it: its first 60 tokens.
 pub(crate) fn shortened(task: &str) -> String {
     match tokens::truncate_to(task, 60) {
@@ -262,23 +465,41 @@ pub(crate) fn shortened(task: &str) -> String {
     }
 }
 
-fn assembled(
-    session: &ResumedSession,
+fn assembled<'a>(
+    session: &'a ResumedSession,
     lists: Vec<BudgetList>,
     mut shortened: bool,
     how: Press,
     wanted: ResumeForm,
-) -> Shown {
-    let brief = how != Press::Nothing;
-    let mut json = header(session, brief && wanted.form == OutputForm::Json);
-    if wanted.form == OutputForm::Json && matches!(how, Press::Texts(_) | Press::Musts(..)) {
-        // where texts are cut, the duration in words is enough
-        json.shift_remove("duration_seconds");
-    }
-    let mut omitted = Map::new();
+) -> Shown<'a> {
+    let is_pressed = how != Press::Nothing;
+    // the brief head leaves out what the commands of this program find again
+    let brief = is_pressed && wanted.form == OutputForm::Json;
+    let whole = !brief;
+    let (head, handoff) = (session.head.as_ref(), &session.handoff);
+    // where texts are cut, the duration in words is enough
+    let is_cut = wanted.form == OutputForm::Json && matches!(how, Press::Texts(_) | Press::Musts(..));
+    let mut view = ResumedView {
+        session_id: &session.session_id,
+        ai_id: crate::session::resume::view::shortened(&session.ai_id),
+        handoff_id: whole.then(|| head.map(|head| &head.id)),
+        timestamp: &session.timestamp,
+        duration: session_duration(handoff),
+        duration_seconds: (!is_cut).then_some(handoff.duration_seconds),
+        session_status: whole.then_some(if session.active { "active" } else { "ended" }),
+        source: (whole || head.is_none()).then_some(if head.is_some() { "handoff" } else { "summary" }),
+        since_handoff: (whole || session.since_handoff > 0).then_some(session.since_handoff),
+        commit: whole.then(|| head.and_then(|head| head.commit.as_deref())),
+        task: crate::session::resume::view::shortened(&handoff.task),
+        calibration_status: handoff.calibration_status,
+        lists: Map::new(),
+        arrival: None,
+        omitted: None,
+        full_markdown: None,
+    };
+    let mut counts: Vec<(&'static str, usize)> = Vec::new();
     let mut left: Vec<String> = Vec::new();
     for list in &lists {
-        let brief = brief && wanted.form == OutputForm::Json;
         let mut entries: Vec<Value> = list.entries.iter().map(|entry| entry.json.clone()).collect();
         let value = match list.key {
             "epistemic_deltas" => entries.pop().unwrap_or_else(|| json!({})),
@@ -288,77 +509,75 @@ fn assembled(
         // an empty list says that there is nothing; one that is left out is named below
         let is_no_text = brief && value == "";
         if (list.omitted == 0 || !list.entries.is_empty()) && !is_no_text {
-            json.insert(list.key.to_owned(), value);
+            view.lists.insert(list.key.to_owned(), value);
         }
         let by_rule = list.entries.iter().filter(|entry| entry.by_rule).count();
         if by_rule > 0 {
-            json.insert(format!("{}_by_rule", list.key), json!(by_rule));
+            view.lists.insert(format!("{}_by_rule", list.key), json!(by_rule));
         }
         if list.omitted > 0 {
             let key = if brief && is_derived(list) { "derived" } else { list.key };
-            let known = omitted.get(key).and_then(Value::as_u64).unwrap_or(0);
-            omitted.insert(key.to_owned(), json!(known + list.omitted as u64));
+            match counts.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, count)) => *count += list.omitted,
+                None => counts.push((key, list.omitted)),
+            }
             left.push(format!("{} ({})", list.title.to_lowercase(), list.omitted));
         }
     }
     let mut arrived = String::new();
     if let Some(arrival) = &session.arrival {
         let packed = crate::handoff::arrival::view::packed(arrival, wanted.detail, how, wanted.form);
-        json.insert("arrival".to_owned(), packed.json);
+        view.arrival = Some(packed.json);
         arrived = packed.text;
         shortened |= packed.shortened;
         let more: usize = packed.omitted.iter().map(|(_, count)| count).sum();
         if more > 0 {
             left.push(format!("what became of it ({more})"));
         }
-        omitted.extend(packed.omitted.into_iter().map(|(key, count)| (key.to_owned(), json!(count))));
-    } else if !brief || wanted.form == OutputForm::Text {
-        json.insert("arrival".to_owned(), Value::Null);
+        counts.extend(packed.omitted);
+    } else if whole {
+        view.arrival = Some(Value::Null);
     }
     // the brief head is less than the whole one, too
-    if shortened || (brief && wanted.form == OutputForm::Json && omitted.is_empty()) {
-        omitted.insert("shortened".to_owned(), json!(true));
-        left.push("the rest of shortened texts".to_owned());
-    }
+    let shortened = shortened || (brief && counts.is_empty());
+    left.extend(shortened.then(|| "the rest of shortened texts".to_owned()));
     let mut text = String::new();
     if !left.is_empty() {
-        omitted.insert("command".to_owned(), json!(command(session)));
-        json.insert("omitted".to_owned(), Value::Object(omitted));
+        view.omitted = Some(OmittedView { counts: Pairs(counts), shortened, command: Some(command(session)) });
         text = format!("Left out: {}. All of it: {}", left.join(", "), command(session));
     } else if wanted.detail != Detail::Full && wanted.form == OutputForm::Text {
         text = format!("All of it: {}", command(session));
     }
-    Shown { json, lists, arrival: arrived, omitted: text }
+    Shown { view, lists, arrival: arrived, omitted: text }
 }
 
-fn text(sessions: &[Shown], terminal: &mut Templates, message: &str) -> Result<String> {
-    let view = |shown: &Shown| {
+fn text(sessions: &[Shown<'_>], terminal: &mut Templates, message: &str) -> Result<String> {
+    let view = |shown: &Shown<'_>| {
         let lists: Vec<Value> = shown
             .lists
             .iter()
             .filter(|list| !list.entries.is_empty())
             .map(|list| json!({"title": list.title, "entries": list.entries.iter().map(|e| &e.text).collect::<Vec<_>>()}))
             .collect();
-        let mut view = shown.json.clone();
-        let note = match (shown.json["source"].as_str(), shown.json["since_handoff"].as_u64()) {
+        let note = match (shown.view.source, shown.view.since_handoff) {
             (Some("summary"), _) => {
                 Some("It wrote no handoff: this is a summary of its journal and assessments.".to_owned())
             }
-            (_, Some(since)) if since > 0 => Some(format!(
+            (_, Some(since @ 1..)) => Some(format!(
                 "After the handoff it made {} more: {}",
-                format::count(since as usize, "record"),
-                empirica("session show")
-                    .arg(shown.json["session_id"].as_str().unwrap_or_default().get(..8).unwrap_or_default())
+                format::count(since, "record"),
+                empirica("session show").arg(shown.view.session_id.short())
             )),
             _ => None,
         };
-        view.insert("status".to_owned(), shown.json["session_status"].clone());
-        view.insert("note".to_owned(), json!(note));
-        view.insert("since".to_owned(), json!(shown.arrival));
-        view.insert("commit".to_owned(), json!(short_commit(shown.json["commit"].as_str())));
-        view.insert("lists".to_owned(), Value::Array(lists));
-        view.insert("omitted_text".to_owned(), json!(shown.omitted));
-        Value::Object(view)
+        let mut view = json!(shown.view);
+        view["status"] = json!(shown.view.session_status);
+        view["note"] = json!(note);
+        view["since"] = json!(shown.arrival);
+        view["commit"] = json!(short_commit(shown.view.commit.flatten()));
+        view["lists"] = Value::Array(lists);
+        view["omitted_text"] = json!(shown.omitted);
+        view
     };
     let sessions: Vec<Value> = sessions.iter().map(view).collect();
     let text = terminal.render("resume.md", json!({"sessions": sessions, "message": message}))?;

@@ -4,6 +4,9 @@ pub mod view;
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::CommandContext;
 use crate::context::{active, names};
 use crate::sync::remote::Sync;
@@ -43,50 +46,44 @@ pub struct RedactOutcome {
     pub warnings: Vec<String>,
 }
 
-/// What became of it on a remote.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What became of what was redacted on a remote. It gets its own notes back without that, and nothing else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "RedactedRemote")]
 pub struct RemoteRedaction {
-    /// As the user knows it.
+    /// Its name or URL.
+    #[serde(rename = "remote")]
     pub name: String,
-    /// In a word.
+    /// What became of it.
     pub state: RemoteState,
-    /// Why it is not redacted there.
+    /// Why it was not redacted, or not asked; null for the other states.
     pub reason: Option<String>,
 }
 
 /// Whether a remote still has what was redacted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(rename_all = "snake_case")]
 pub enum RemoteState {
     /// It has the notes, without it.
     Redacted,
-    /// It has no notes of ours.
+    /// It has no notes of this program.
     NoNotes,
     /// It still has it, or could not be asked.
     NotRedacted,
-    /// It could not be asked, and nothing of ours is known to be there.
+    /// It could not be asked, and no notes of this program are known to be there.
     NotAsked,
 }
 
-impl RemoteState {
-    /// The word of it.
-    pub fn word(self) -> &'static str {
-        match self {
-            RemoteState::Redacted => "redacted",
-            RemoteState::NoNotes => "no_notes",
-            RemoteState::NotRedacted => "not_redacted",
-            RemoteState::NotAsked => "not_asked",
-        }
-    }
-}
-
-/// What taking secrets out of what is no record came to.
-#[derive(Debug, Default)]
+/// The refs from which secrets were taken that are in no record, or would be.
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct ScrubOutcome {
-    /// The refs that are without some, or would be.
-    pub refs: Vec<Scrubbed>,
     /// Whether nothing was changed.
     pub dry_run: bool,
+    /// The refs. Each is a new commit on top of what a remote is known to have of it, else without parents.
+    #[serde(rename = "scrubbed")]
+    pub refs: Vec<Scrubbed>,
     /// What the user should know.
+    #[serde(skip)]
     pub warnings: Vec<String>,
 }
 

@@ -1,35 +1,66 @@
 //! The answer of `redact`.
 
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::sync::redact::{RedactOutcome, RemoteState, ScrubOutcome};
+use crate::sync::redact::{RedactOutcome, RemoteRedaction, RemoteState, ScrubOutcome};
 use empirica_notes::error::{Error, empirica, text};
 use empirica_notes::git::repository::quote;
 use empirica_notes::model::Id;
 use empirica_notes::store::Scrubbed;
 
+/// The records that were redacted, or would be.
+#[derive(Serialize, JsonSchema)]
+pub struct RedactView<'a> {
+    /// Whether nothing was changed.
+    dry_run: bool,
+    /// The records that are gone.
+    redacted: Vec<RecordKindView<'a>>,
+    /// Those that were gone before.
+    redacted_before: &'a [Id],
+    /// The records that quoted them and were written again without their texts.
+    rewritten: Vec<RecordKindView<'a>>,
+    /// Other records that hold a word of theirs of 8 or more characters with letters and digits, or repeat what a handoff of them
+    /// was made from.
+    look_at: Vec<RecordKindView<'a>>,
+    /// The refs of another tool that they were imported from and that still hold them.
+    foreign_refs: &'a BTreeSet<String>,
+    /// The number of the epoch now; null in a dry run.
+    epoch: Option<u64>,
+    /// All remotes of the repository, each of several URLs to push to; empty in a dry run.
+    remotes: &'a [RemoteRedaction],
+    /// Whether no remote is known that still has it; false in a dry run. The command fails while one has it.
+    complete: bool,
+}
+
+/// A record and its kind.
+#[derive(Serialize, JsonSchema)]
+struct RecordKindView<'a> {
+    /// The record.
+    id: &'a Id,
+    /// Its kind.
+    kind: &'a str,
+}
+
 /// The answer of `redact`. It fails when a remote still has what was redacted here.
 pub fn answer(outcome: &RedactOutcome) -> Answer {
     let here = &outcome.here;
     let complete = outcome.remotes.iter().all(|remote| remote.state != RemoteState::NotRedacted);
-    let remotes: Vec<Value> = outcome
-        .remotes
-        .iter()
-        .map(|r| json!({"remote": r.name, "state": r.state.word(), "reason": r.reason}))
-        .collect();
-    let json = json!({
-        "dry_run": outcome.dry_run,
-        "redacted": listed(&here.gone),
-        "redacted_before": here.before,
-        "rewritten": listed(&here.rewritten),
-        "look_at": listed(&here.look_at),
-        "foreign_refs": here.foreign,
-        "epoch": (!outcome.dry_run).then_some(here.epoch),
-        "remotes": remotes,
-        "complete": complete && !outcome.dry_run,
-    });
+    let view = RedactView {
+        dry_run: outcome.dry_run,
+        redacted: listed(&here.gone),
+        redacted_before: &here.before,
+        rewritten: listed(&here.rewritten),
+        look_at: listed(&here.look_at),
+        foreign_refs: &here.foreign,
+        epoch: (!outcome.dry_run).then_some(here.epoch),
+        remotes: &outcome.remotes,
+        complete: complete && !outcome.dry_run,
+    };
     let (gone, anew) = match outcome.dry_run {
         true => ("would be redacted", "would be made anew without its text"),
         false => ("redacted", "made anew without its text"),
@@ -50,7 +81,7 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
         let reason = remote.reason.as_ref().map(|reason| format!(": {}", safe::line(reason))).unwrap_or_default();
         text.push_str(&format!("{}: {state}{reason}\n", safe::line(&remote.name)));
     }
-    let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    let mut answer = Answer::new(view).text(text).warn(outcome.warnings.clone());
     if outcome.dry_run {
         return tales(answer.say("This is a dry run: nothing was changed."), outcome);
     }
@@ -77,17 +108,12 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
 
 /// The answer of `redact --secrets`.
 pub fn scrubbed(outcome: &ScrubOutcome) -> Answer {
-    let refs: Vec<Value> = outcome
-        .refs
-        .iter()
-        .map(|scrubbed| json!({"ref": scrubbed.name, "notes": scrubbed.notes, "history": scrubbed.history, "published": scrubbed.published}))
-        .collect();
     let line = |scrubbed: &Scrubbed| {
         let history = if scrubbed.history { ", history that held one cut off" } else { "" };
         format!("{}: secrets replaced in {}{history}\n", scrubbed.name, format::count(scrubbed.notes, "note"))
     };
     let text: String = outcome.refs.iter().map(line).collect();
-    let answer = Answer::new(json!({"dry_run": outcome.dry_run, "scrubbed": refs}));
+    let answer = Answer::new(outcome);
     if outcome.refs.is_empty() {
         let text = "No rule sees a secret in what is no record.\n".to_owned();
         return answer.text(text).warn(outcome.warnings.clone());
@@ -131,6 +157,6 @@ fn tales(mut answer: Answer, outcome: &RedactOutcome) -> Answer {
     answer
 }
 
-fn listed(records: &[(Id, String)]) -> Vec<Value> {
-    records.iter().map(|(id, kind)| json!({"id": id, "kind": kind})).collect()
+fn listed(records: &[(Id, String)]) -> Vec<RecordKindView<'_>> {
+    records.iter().map(|(id, kind)| RecordKindView { id, kind }).collect()
 }

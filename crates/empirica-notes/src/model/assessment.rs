@@ -47,11 +47,13 @@ pub struct Assessment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[schemars(inline)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs)]
 pub enum Trigger {
+    /// Somebody asked for it.
     #[default]
     Manual,
+    /// The context is about to be compacted.
     PreCompact,
+    /// The context was compacted.
     PostCompact,
 }
 

@@ -55,21 +55,22 @@ pub struct CommitMade {
     pub timestamp: String,
 }
 
-/// Distance to the upstream, in commits; `None` without one.
+/// Distance to the upstream, in commits; null without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct AheadBehind {
+    /// Commits that the upstream has not.
     pub ahead: Option<u64>,
+    /// Commits that only the upstream has.
     pub behind: Option<u64>,
 }
 
 /// Where the repository stood.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 pub struct GitState {
-    /// HEAD, hex; `None` when unborn.
+    /// HEAD, hex; null when unborn.
     pub head_commit: Option<String>,
-    /// The branch; `None` when detached.
+    /// The branch; null when detached.
     pub branch: Option<String>,
     /// Commits ahead of and behind the upstream.
     #[serde(default)]
@@ -89,7 +90,7 @@ pub struct GitState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Reasoning {
-    /// The newest reasoning; `None` when none was given.
+    /// The newest reasoning; null when none was given.
     pub latest: Option<String>,
     /// The newest steps, oldest first.
     pub trajectory: Vec<Thought>,
@@ -101,9 +102,10 @@ pub struct Reasoning {
 
 /// A reasoning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct Thought {
+    /// When.
     pub timestamp: String,
+    /// The text.
     pub reasoning: String,
 }
 
@@ -112,7 +114,7 @@ pub struct Thought {
 pub struct Decided {
     /// `PREFLIGHT`, `CHECK-1`, …
     pub checkpoint: String,
-    /// proceed or investigate; `None` but for checks.
+    /// proceed or investigate; null but for checks.
     pub decision: Option<String>,
     /// The confidence it would act with.
     pub confidence: Option<f64>,
@@ -120,89 +122,110 @@ pub struct Decided {
 
 /// The evidence: what was said along the way. Totals are the project's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
-#[allow(missing_docs)]
 pub struct Breadcrumbs {
+    /// What was found.
     pub findings: Findings,
+    /// What was asked.
     pub unknowns: Unknowns,
+    /// What was tried and failed.
     pub dead_ends: DeadEnds,
+    /// What was done wrong.
     pub mistakes: Mistakes,
 }
 
 /// Findings; the session's newest come first among the recent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct Findings {
+    /// How many the project has.
     pub total: u64,
+    /// How many the session has.
     pub session: u64,
+    /// The newest, the session's own first.
     pub recent: Vec<FindingSeen>,
 }
 
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct FindingSeen {
+    /// Its record.
     pub id: Id,
+    /// Its text.
     pub finding: String,
+    /// When it was logged.
     pub timestamp: String,
 }
 
 /// Unknowns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct Unknowns {
+    /// How many the project has.
     pub total: u64,
+    /// How many of these are open.
     pub unresolved: u64,
+    /// How many of these were answered.
     pub resolved: u64,
+    /// How many the session has.
     pub session: u64,
+    /// The newest, the session's own first.
     pub recent: Vec<UnknownSeen>,
 }
 
 /// An unknown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct UnknownSeen {
+    /// Its record.
     pub id: Id,
+    /// The question.
     pub unknown: String,
+    /// Whether it was answered.
     pub is_resolved: bool,
 }
 
 /// Dead ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct DeadEnds {
+    /// How many the project has.
     pub total: u64,
+    /// How many the session has.
     pub session: u64,
+    /// The newest, the session's own first.
     pub recent: Vec<DeadEndSeen>,
 }
 
 /// A dead end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct DeadEndSeen {
+    /// Its record.
     pub id: Id,
+    /// What was tried.
     pub approach: String,
+    /// Why it failed.
     pub why_failed: String,
 }
 
 /// Mistakes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct Mistakes {
+    /// How many the project has.
     pub total: u64,
+    /// How many the session has.
     pub session: u64,
+    /// The newest, the session's own first.
     pub recent: Vec<MistakeSeen>,
 }
 
 /// A mistake.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct MistakeSeen {
+    /// Its record.
     pub id: Id,
+    /// What was done wrong.
     pub mistake: String,
+    /// What prevents it.
     pub prevention: Option<String>,
 }
 
@@ -216,9 +239,9 @@ pub struct Goals {
     pub active: u64,
     /// Those that are done.
     pub completed: u64,
-    /// Done of those not dropped, 2 decimals; `None` when there is none.
+    /// Done of those not dropped, 2 decimals; null when there is none.
     pub completion_rate: Option<f64>,
-    /// The open goal that was worked on last; `None` when none is open.
+    /// The open goal that was worked on last; null when none is open.
     pub current: Option<CurrentGoal>,
 }
 
@@ -229,50 +252,55 @@ pub struct CurrentGoal {
     pub id: Id,
     /// What is to be reached.
     pub objective: String,
-    /// "2/4 subtasks"; `None` without subtasks.
+    /// "2/4 subtasks"; null without subtasks.
     pub progress: Option<String>,
 }
 
 /// The project's handoffs in force.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct Handoffs {
+    /// How many they are.
     pub count: u64,
+    /// The newest; null when there is none.
     pub most_recent: Option<HandedOver>,
 }
 
 /// A handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct HandedOver {
+    /// Its record.
     pub handoff_id: Id,
+    /// When it was written.
     pub timestamp: String,
+    /// Its agent.
     pub from_ai: String,
+    /// What it is about.
     pub summary: String,
 }
 
 /// Where the session stands in the workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct SessionState {
+    /// The session.
     pub session_id: SessionId,
+    /// Its agent.
     pub ai_id: String,
-    /// The project, as in [`Project`].
+    /// The first root commit, hex; null when unborn, and in a shallow clone.
     pub project_id: Option<String>,
-    /// What it is about; `None` when nobody said.
+    /// What it is about; null when nobody said.
     pub task: Option<String>,
     /// When it began, RFC 3339 UTC.
     pub start_time: String,
     /// From then to the checkpoint, in whole minutes.
     pub duration_minutes: u64,
-    /// The phase of the checkpoint; `None` before the first assessment.
+    /// The phase of the checkpoint; null before the first assessment.
     pub cascade_phase: Option<Phase>,
-    /// Which one of its phase, as the checkpoint has it; `None` in some of earlier versions.
+    /// Which one of its phase, as the checkpoint has it; null in some of earlier versions.
     pub round: Option<u32>,
-    /// The iteration of the investigation; `None` when it was never said.
+    /// The iteration of the investigation; null when it was never said.
     pub cycle: Option<u32>,
-    /// The depth of the scope; `None` when it was never said.
+    /// The depth of the scope; null when it was never said.
     pub scope_depth: Option<f64>,
     /// How many assessments it made.
     pub assessments_count: u64,
@@ -280,17 +308,20 @@ pub struct SessionState {
     pub checkpoints_count: u64,
     /// How many entries its journal has.
     pub journal_count: u64,
-    /// The newest checkpoint or assessment before this one; `None` when it is the first.
+    /// The newest checkpoint or assessment before this one; null when it is the first.
     pub last_checkpoint: Option<LastCheckpoint>,
 }
 
 /// The checkpoint before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct LastCheckpoint {
+    /// Its record.
     pub id: Id,
+    /// Its phase; null before the first assessment.
     pub phase: Option<Phase>,
+    /// When it was taken.
     pub timestamp: String,
+    /// Its values.
     pub vectors: Vectors,
 }
 
@@ -298,11 +329,11 @@ pub struct LastCheckpoint {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Project {
-    /// The first root commit, hex; `None` when unborn, and in a shallow clone.
+    /// The first root commit, hex; null when unborn, and in a shallow clone.
     pub project_id: Option<String>,
     /// The name of the repository.
     pub name: String,
-    /// Git's own description of it; `None` when nobody wrote one.
+    /// Git's own description of it; null when nobody wrote one.
     pub description: Option<String>,
     /// Where its remotes are, without passwords.
     pub repos: Vec<String>,
@@ -322,18 +353,20 @@ pub struct Project {
 
 /// A session somebody works in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct ActiveSession {
+    /// The session.
     pub session_id: SessionId,
+    /// Its agent.
     pub ai_id: String,
 }
 
-/// The mean change from PREFLIGHT to POSTFLIGHT, 4 decimals; `None` when no session gives it.
+/// The mean change from PREFLIGHT to POSTFLIGHT, 4 decimals; null when no session gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct LearningDeltas {
+    /// Of `know`.
     pub know: Option<f64>,
+    /// Of `uncertainty`.
     pub uncertainty: Option<f64>,
 }
 
@@ -341,11 +374,11 @@ pub struct LearningDeltas {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Investigation {
-    /// As in [`SessionState`].
+    /// The iteration, as in `session`.
     pub cycle: Option<u32>,
-    /// As in [`SessionState`].
+    /// The round, as in `session`.
     pub round: Option<u32>,
-    /// As in [`SessionState`].
+    /// The depth of the scope, as in `session`.
     pub scope_depth: Option<f64>,
     /// What led to what, oldest first.
     pub breadcrumb_chains: Vec<Chain>,
@@ -353,14 +386,17 @@ pub struct Investigation {
     pub exploration_paths: Vec<String>,
 }
 
-/// A finding that led to a question, its answer and what was done about it; `None` where a link is missing.
+/// A finding that led to a question, its answer and what was done about it; null where a link is missing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct Chain {
+    /// What was found.
     pub finding: Option<String>,
+    /// The question it led to.
     pub led_to_unknown: Option<String>,
+    /// The answer to that.
     pub led_to_finding: Option<String>,
+    /// What was done about it: a decision, a goal that was done, or an activity that wrote or edited.
     pub led_to_fix: Option<String>,
 }
 
@@ -391,19 +427,23 @@ pub struct Consulted {
 /// The session's snapshots before compactions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct PreSummaries {
+    /// How many they are.
     pub count: u64,
+    /// The newest; null when there is none.
     pub most_recent: Option<PreSummary>,
 }
 
 /// A snapshot before a compaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct PreSummary {
+    /// Its record.
     pub id: Id,
+    /// When it was taken.
     pub timestamp: String,
+    /// Its value of `impact`.
     pub impact: Option<f64>,
+    /// Its value of `completion`.
     pub completion: Option<f64>,
 }
 
@@ -430,7 +470,7 @@ pub struct Related {
     pub ai_id: String,
     /// When, RFC 3339 UTC.
     pub timestamp: String,
-    /// The commit it is at home on; `None` for one of an unborn HEAD.
+    /// The commit it is at home on; null for one of an unborn HEAD.
     pub commit: Option<String>,
     /// The part of its text that matches.
     pub text: String,
@@ -438,16 +478,24 @@ pub struct Related {
 
 /// Everything around the vectors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct Snapshot {
+    /// Why the agent thought so.
     pub reasoning: Reasoning,
+    /// What was logged.
     pub breadcrumbs: Breadcrumbs,
+    /// The goals of the session.
     pub goals: Goals,
+    /// The handoffs in force of the project.
     pub handoffs: Handoffs,
+    /// Where the session stands.
     pub session: SessionState,
+    /// What the session is part of.
     pub project: Project,
+    /// The thread of the inquiry.
     pub investigation: Investigation,
+    /// The documents that were consulted.
     pub reference_docs: ReferenceDocs,
+    /// With `--search`: what a search of all records found; else null.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semantic_context: Option<SemanticContext>,
 }

@@ -12,6 +12,8 @@ mod sessions;
 
 use std::collections::{BTreeMap, HashMap};
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub use crate::import::python::convert::derive::id as derived_id;
@@ -51,9 +53,11 @@ pub struct ConvertedLine {
 }
 
 /// Something that was not understood, and why.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(rename = "NotUnderstood")]
 pub struct Unreadable {
     /// The full name of the ref.
+    #[serde(rename = "ref")]
     pub name: String,
     /// Why, in a sentence without its content.
     pub reason: String,

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs::remove_file;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::error::{Error, Result};
 use crate::format::redact::is_stub;
 use crate::format::{blocks, lines};
@@ -16,15 +19,17 @@ use crate::store::write::touched;
 use crate::store::{Epoch, MARKDOWN_REF, Part, Store, our_refs, tracked};
 
 /// What was taken out of a ref, or would be.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ScrubbedRef")]
 pub struct Scrubbed {
     /// The ref.
+    #[serde(rename = "ref")]
     pub name: String,
-    /// How many notes and other files are without a secret now.
+    /// In how many notes and other files a secret was replaced.
     pub notes: usize,
-    /// Whether older versions, or messages, went with the history.
+    /// Whether older versions, or messages, that held one were cut off.
     pub history: bool,
-    /// Whether a remote has some of it, as far as is known: then it comes back from there.
+    /// Whether a remote is known to have some of it: the next sync brings it back from there.
     pub published: bool,
 }
 
