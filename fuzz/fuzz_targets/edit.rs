@@ -1,10 +1,12 @@
 //! What is put into a file of others says what it should, and taken out again leaves the file as it was, to the byte.
 #![no_main]
 
-use git_empirica::setup::agents::edit::{EntryPath, FileFormat, MARK};
-use git_empirica::setup::agents::marked;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
+
+use git_empirica::setup::agents::edit::spot::EntryPath;
+use git_empirica::setup::agents::edit::{FileFormat, MARK};
+use git_empirica::setup::agents::marked;
 
 fn entries() -> [(FileFormat, EntryPath, Value); 5] {
     let hook = json!({"type": "command", "command": format!("{MARK}x Stop 2>/dev/null || true"), "timeout": 5});

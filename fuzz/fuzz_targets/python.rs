@@ -1,11 +1,13 @@
 //! Whatever stands in the notes of the Python tool: the same records in any order, each payload kept, each record readable.
 #![no_main]
 
-use empirica_notes::format::{portable, record};
-use git_empirica::import::python::convert::{Original, PREFIXES, convert};
 use git_empirica_fuzz::parts;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
+
+use empirica_notes::format::{portable, record};
+use git_empirica::import::python::convert::draft::Original;
+use git_empirica::import::python::convert::{PREFIXES, convert};
 
 /// Pairs of a name and a payload.
 fn originals(data: &[u8]) -> Vec<Original> {
@@ -23,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
     let mut given = originals(data);
     let made = convert(&given);
     let lines = |made: &git_empirica::import::python::convert::Converted| -> Vec<String> {
-        let line = |line: &git_empirica::import::python::convert::ConvertedLine| {
+        let line = |line: &git_empirica::import::python::convert::draft::ConvertedLine| {
             let mut keys: Map<String, Value> = record::body_to_map(&line.body);
             keys.insert("foreign".to_owned(), line.foreign.clone());
             record::encode_with(&line.head, line.body.kind(), keys)

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::assess::drift;
-use crate::assess::gate;
 use crate::assess::gate::{Gate, GateDecision};
-use crate::assess::goal_suggestions;
+use crate::assess::{drift, gate, goal_suggestions};
 use crate::checkpoint::compaction;
-use crate::context::active;
+use crate::context::records::gather_from;
 use crate::context::stored::StoreReport;
-use crate::context::{CommandContext, WorkingSession};
+use crate::context::{CommandContext, WorkingSession, active};
 use crate::fold::assessment::confidence::overall;
 use crate::fold::assessment::{calibration, trajectory};
 use crate::fold::handoff_report::HandoffInput;
@@ -18,7 +16,6 @@ use crate::fold::session_state::SessionRecords;
 use crate::handoff;
 use crate::handoff::build::Content;
 use crate::handoff::write::HandoffOutcome;
-use crate::session::lifecycle::gather_from;
 use empirica_notes::error::{Error, Result, Text, blank, empirica, text};
 use empirica_notes::model::goal::{GoalDone, GoalState};
 use empirica_notes::model::handoff::{Calibration, Trajectory};

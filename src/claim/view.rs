@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::claim;
 use crate::claim::undo;
+use crate::history::record_line;
 use crate::render::answer::Answer;
 use crate::render::format;
 use crate::setup::user;
@@ -28,7 +29,7 @@ pub fn logged(outcome: &claim::add::AddedClaim) -> Answer {
 /// The answer of `undo`.
 pub fn undone(outcome: &undo::UndoOutcome) -> Answer {
     let undo::UndoOutcome { session_id, record, goals, dropped, stored } = outcome;
-    let (id, said) = (&record.head.id, format::said(record));
+    let (id, said) = (&record.head.id, record_line::said(record));
     let (kind, short) = (record.body.kind(), id.short());
     let what = match &record.body {
         Body::Assessment(made) => format!("{} {}", made.phase.name(), made.round),

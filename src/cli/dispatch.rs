@@ -12,6 +12,7 @@ use crate::claim::add::ClaimInput;
 use crate::claim::{goal, undo};
 use crate::context::{CommandContext, Selection, active};
 use crate::handoff::note::BuiltIn;
+use crate::history::log::reader;
 use crate::history::show::committer;
 use crate::history::{log, metrics};
 use crate::render::answer::Answer;
@@ -385,7 +386,7 @@ impl<'a> Here<'a> {
         let context = self.context(Selection::default())?;
         if self.output.as_json {
             let mut commits = Vec::new();
-            let make = |found: &log::AnnotatedCommit, out: &mut Vec<_>| {
+            let make = |found: &reader::AnnotatedCommit, out: &mut Vec<_>| {
                 crate::history::log::view::json_line(found, checkpoints, journal, out)
             };
             let warnings = log::run(&context, &request, &make, &mut |made| {
@@ -400,7 +401,7 @@ impl<'a> Here<'a> {
         self.output.page(self.env);
         let (output, terminal) = (&mut *self.output, crate::history::log::view::Terminal::new(&mut self.terminal));
         let mut any = false;
-        let make = |found: &log::AnnotatedCommit, out: &mut String| match oneline {
+        let make = |found: &reader::AnnotatedCommit, out: &mut String| match oneline {
             true => crate::history::log::view::one_line(found, paint, out),
             false => crate::history::log::view::entry(found, paint, &terminal, out),
         };

@@ -15,7 +15,7 @@ impl Here<'_> {
     pub(super) fn handoff(&mut self, given: args::Handoff) -> Result<Answer> {
         match given.command {
             Some(HandoffCommand::List { filter, unacknowledged, .. }) => {
-                let (handoffs, warnings) = handoff::write::list(&self.context(filter)?, unacknowledged)?;
+                let (handoffs, warnings) = crate::handoff::list::list(&self.context(filter)?, unacknowledged)?;
                 return Ok(crate::handoff::view::list(&handoffs, warnings));
             }
             Some(HandoffCommand::Sign { handoff, ai, .. }) => {

@@ -10,6 +10,7 @@ use crate::fold::handoff_report::HandoffInput;
 use crate::handoff::managed;
 use crate::handoff::pack::Detail;
 use crate::handoff::receive::accept;
+use crate::history::log::reader;
 use crate::history::metrics::fold::Period;
 use crate::history::search::filter::FilterInput;
 use crate::history::search::reports;
@@ -283,7 +284,7 @@ impl From<args::SelfAssessmentWord> for Calibration {
 pub fn log(given: args::Log) -> log::LogRequest {
     let any = given.handoffs || given.digests || given.checkpoints || given.journal;
     log::LogRequest {
-        wanted: log::RecordFilter {
+        wanted: reader::RecordFilter {
             handoffs: given.handoffs || !any,
             digests: given.digests || !any,
             checkpoints: given.checkpoints,

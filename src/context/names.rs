@@ -1,7 +1,6 @@
 //! Names of sessions and records: full ids, unique parts of them, `latest…`, an agent's own session id.
 
-use crate::context::CommandContext;
-use crate::context::active;
+use crate::context::{CommandContext, active};
 use crate::index::searchable;
 use crate::text::shorten::short;
 use empirica_notes::error::{Command, Error, Kind, Result, blank, empirica, text};
@@ -359,5 +358,19 @@ pub fn record(
             }
             Err(error.command(empirica("show").arg(many[0].head.id.as_str())))
         }
+    }
+}
+
+impl<'a> CommandContext<'a> {
+    /// A record found by its id, the end of it (4 hex digits or more) or its beginning.
+    pub fn record(&self, given: &str, what: &str, on: &[Namespace], fits: impl Fn(&Record) -> bool) -> Result<Record> {
+        record(self, given, what, on, fits)
+    }
+
+    /// Resolves `--led-from`.
+    pub fn led_from(&self, given: Option<&str>) -> Result<Option<Id>> {
+        given
+            .map(|given| self.record(given, "record", &Namespace::ALL, |_| true).map(|record| record.head.id))
+            .transpose()
     }
 }

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::fold::session_state::add_new;
+use crate::text::list::add_new;
 use empirica_notes::model::collected::{Collected, NumberedSubagent};
-use empirica_transcripts::model::CATEGORIES;
-use empirica_transcripts::model::{Pending, Subagent, Tokens, ToolSummary, Transcript};
+use empirica_transcripts::model::{CATEGORIES, Pending, Subagent, Tokens, ToolSummary, Transcript};
 
 /// How many samples of a category are kept.
 const SAMPLES: usize = 3;

@@ -337,12 +337,6 @@ impl SessionRecords {
     }
 }
 
-/// Adds the texts that are not in the list yet, each once.
-pub fn add_new<'t>(list: &mut Vec<String>, texts: impl IntoIterator<Item = &'t String>) {
-    let mut known: BTreeSet<String> = list.iter().cloned().collect();
-    list.extend(texts.into_iter().filter(|text| known.insert((*text).clone())).cloned());
-}
-
 /// Tool categories with their numbers, most used first.
 fn counts(activity: &[ToolSummary]) -> Vec<ToolUse> {
     let count = |tool: &ToolSummary| u32::try_from(tool.count).unwrap_or(u32::MAX);

@@ -1,22 +1,21 @@
 //! The handoff in its forms: Markdown, JSON, the seed's compact JSON.
 
-use empirica_notes::model::handoff::CONTEXT;
 use serde_json::{Map, Value, json};
 
+use crate::context::handoffs::ListedHandoff;
 use crate::fold::assessment::gaps::FINDING;
 use crate::fold::assessment::trajectory::{OVERALL, alone, deltas};
 use crate::fold::handoff_report::duration;
 use crate::handoff::build::next_steps;
-use crate::handoff::write::{HandoffOutcome, ListedHandoff};
+use crate::handoff::write::HandoffOutcome;
 use crate::handoff::{check, managed};
 use crate::history::show::short_commit;
-use crate::render::answer::Answer;
-use crate::render::answer::count;
+use crate::render::answer::{Answer, count};
 use crate::render::format;
 use crate::render::template::Templates;
 use empirica_notes::error::{Command, Result, empirica, text};
 use empirica_notes::model::goal::GoalState;
-use empirica_notes::model::handoff::{Gap, MadeIn};
+use empirica_notes::model::handoff::{CONTEXT, Gap, MadeIn};
 use empirica_notes::model::{Body, Envelope, Handoff, Id, Phase, Record};
 
 /// The whole handoff report as Markdown.
@@ -138,7 +137,7 @@ pub fn tools(handoff: &Handoff) -> Vec<String> {
         Some(proof.command.split_whitespace().next()?.to_owned())
     };
     let programs: Vec<String> = handoff.evidence.iter().filter_map(program).collect();
-    crate::fold::session_state::add_new(&mut out, programs.iter().chain(&handoff.sources));
+    crate::text::list::add_new(&mut out, programs.iter().chain(&handoff.sources));
     out
 }
 

@@ -2,24 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::context::paths;
+use crate::context::records::gather;
 use crate::context::stored::StoreReport;
-use crate::context::{CommandContext, WorkingSession};
+use crate::context::{CommandContext, WorkingSession, paths};
 use crate::fold::handoff_report::{HandoffInput, missing};
-use crate::handoff::build::draft;
-use crate::handoff::build::revise;
-use crate::handoff::build::uncommitted;
 use crate::handoff::build::uncommitted::WorkTreeState;
-use crate::handoff::build::{Content, composed, drafted, since_last, work};
-use crate::handoff::check;
+use crate::handoff::build::{Content, composed, draft, drafted, revise, since_last, uncommitted, work};
 use crate::handoff::check::reported;
 use crate::handoff::check::rules::{Check, Level};
-use crate::handoff::managed;
-use crate::index::Index;
-use crate::index::{HandoffQuery as Wanted, HandoffRow, RecordQuery};
+use crate::handoff::{check, managed};
 use crate::session::collect;
-use crate::session::lifecycle::gather;
-use crate::task;
 use empirica_notes::error::{Command, Error, Result, blank, empirica};
 use empirica_notes::git::Oid;
 use empirica_notes::git::repository::status;
@@ -27,10 +19,8 @@ use empirica_notes::model::assessment::Changes;
 use empirica_notes::model::journal::{Finding, Unknown};
 use empirica_notes::model::substance::Substance;
 use empirica_notes::model::superseded::superseded;
-use empirica_notes::model::{Body, Envelope, Handoff, Id, Namespace, Record, SessionId};
-use empirica_notes::store::FlushTiming;
-use empirica_notes::store::RecordEntry;
-use empirica_notes::store::Scan;
+use empirica_notes::model::{Body, Handoff, Id, Namespace, Record};
+use empirica_notes::store::{FlushTiming, RecordEntry, Scan};
 
 /// A handoff, stored or only drafted.
 #[derive(Debug)]
@@ -320,71 +310,4 @@ fn set_aside(scan: &Scan, new: &Record) -> Vec<(Id, BTreeSet<Oid>)> {
     };
     let earlier = scan.entries().filter(is_replaced).filter(|entry| !aside.contains(&entry.record.head.id));
     earlier.map(|entry| (entry.record.head.id.clone(), entry.on.clone())).collect()
-}
-
-/// A stored handoff with its envelope.
-#[derive(Debug, Clone)]
-#[allow(missing_docs)]
-pub struct ListedHandoff {
-    pub head: Envelope,
-    pub handoff: Handoff,
-}
-
-/// The handoffs in force, newest first: those of `--session` or `--ai` when given; `unacknowledged` only those that no other
-/// session than their own has taken up.
-pub fn list(context: &CommandContext<'_>, unacknowledged: bool) -> Result<(Vec<ListedHandoff>, Vec<String>)> {
-    let warnings = context.store.reconcile();
-    let session = match &context.selection.session {
-        Some(given) => Some(crate::context::names::session(context, given)?.id),
-        None => None,
-    };
-    let wanted = Wanted { session, ai: context.selection.ai.clone(), ..Wanted::default() };
-    let mut listed = in_force(context, &wanted, usize::MAX)?;
-    if unacknowledged {
-        let taken_up = task::list::taken_up(context.index()?.kinds(&["accept"], RecordQuery::default())?.records());
-        listed.retain(|listed| !taken_up.contains(&listed.head.id));
-    }
-    Ok((listed, warnings))
-}
-
-/// The handoffs that no newer one of their session has taken the place of and that are wanted, newest first, `most` of
-/// them, each with the commit it is at home on.
-pub fn in_force(context: &CommandContext<'_>, wanted: &Wanted, most: usize) -> Result<Vec<ListedHandoff>> {
-    let index = context.index()?;
-    let (rows, _) = index.handoffs(wanted, most, None)?;
-    listed(&index, &rows)
-}
-
-/// Handoffs that the index found, whole.
-pub fn listed(index: &Index<'_>, rows: &[HandoffRow]) -> Result<Vec<ListedHandoff>> {
-    whole(index, &rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>())
-}
-
-/// The handoffs of these ids, whole, each with the commit it is at home on, in the order given.
-pub fn whole(index: &Index<'_>, ids: &[Id]) -> Result<Vec<ListedHandoff>> {
-    let whole = index.placed(ids)?.into_iter().filter_map(|record| match record.body {
-        Body::Handoff(handoff) => Some(ListedHandoff { head: record.head, handoff: *handoff }),
-        _ => None,
-    });
-    Ok(whole.collect())
-}
-
-/// The handoff of a session that is in force; of several, the newest that says most.
-pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<Option<ListedHandoff>> {
-    newest(&context.index()?, &Wanted { session: Some(session.clone()), ..Wanted::default() })
-}
-
-/// The newest handoff in force that is wanted and hands over work, else the newest.
-pub fn newest(index: &Index<'_>, wanted: &Wanted) -> Result<Option<ListedHandoff>> {
-    let mut first = None;
-    for most in [1, 20, usize::MAX] {
-        let found = listed(index, &index.handoffs(wanted, most, None)?.0)?;
-        let all = found.len() < most;
-        first = first.or_else(|| found.first().cloned());
-        let work = found.into_iter().find(|listed| Substance::of(&listed.handoff) == Substance::Work);
-        if work.is_some() || all {
-            return Ok(work.or(first));
-        }
-    }
-    Ok(first)
 }

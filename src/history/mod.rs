@@ -2,5 +2,6 @@
 
 pub mod log;
 pub mod metrics;
+pub mod record_line;
 pub mod search;
 pub mod show;

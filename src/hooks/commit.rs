@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::context::CommandContext;
 use crate::context::active::{ActiveSession, remembered};
 use crate::hooks::digest::digest;
-use crate::hooks::{in_one_line, troubles};
+use crate::hooks::trouble::{in_one_line, troubles};
 use empirica_notes::error::Result;
 use empirica_notes::git::history::head_move::{HeadMove, touched};
 use empirica_notes::git::{Oid, parse_oid};

@@ -4,14 +4,15 @@ pub mod agent;
 mod commit;
 pub mod digest;
 mod rewrite;
+pub mod trouble;
 
-use crate::context::CommandContext;
-use crate::context::Selection;
+use crate::context::{CommandContext, Selection};
+use crate::hooks::trouble::in_one_line;
 use crate::sync;
 use empirica_notes::env::Env;
-use empirica_notes::error::{Error, Result};
+use empirica_notes::error::Result;
 use empirica_notes::git::Repository;
-use empirica_notes::store::{Render, WriteOutcome};
+use empirica_notes::store::Render;
 
 /// The hooks we have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,15 +117,4 @@ fn arrived(context: &CommandContext<'_>) -> Result<Vec<String>> {
         troubles.extend(flushed.degraded.iter().map(in_one_line));
     }
     Ok(troubles)
-}
-
-/// What an append left to say, for the log of troubles.
-fn troubles(written: WriteOutcome) -> Vec<String> {
-    written.degraded.iter().map(in_one_line).chain(written.warnings).collect()
-}
-
-/// What went wrong, why, and the command that helps.
-fn in_one_line(error: &Error) -> String {
-    let command = error.commands().first().map(|command| format!(" ({command})"));
-    format!("{}{}", error.with_reason(), command.unwrap_or_default())
 }

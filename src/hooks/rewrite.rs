@@ -1,7 +1,7 @@
 //! After an amend or a rebase: notes follow the commits that took the place of others, all in one batch.
 
 use crate::context::CommandContext;
-use crate::hooks::troubles;
+use crate::hooks::trouble::troubles;
 use empirica_notes::error::Result;
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::store::Follow;

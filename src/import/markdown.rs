@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::CommandContext;
-use crate::handoff::write::{ListedHandoff, whole};
+use crate::context::handoffs::{ListedHandoff, whole};
 use crate::index::HandoffQuery;
 use empirica_notes::error::{Error, Result, quote};
 use empirica_notes::model::Id;

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use crate::context::handoffs::ListedHandoff;
 use crate::handoff::view::{compact, markdown};
-use crate::handoff::write::ListedHandoff;
 use crate::import::lines::ImportOutcome;
 use crate::import::markdown::{MarkdownFile, MarkdownOutcome};
 use crate::render::answer::Answer;

@@ -1,28 +1,35 @@
 //! The index over all notes: derived, disposable, brought up to date by whoever reads.
 
+mod connection;
+mod fault;
 mod file;
+mod note;
 mod query;
 mod schema;
 pub mod searchable;
 mod texts;
 mod update;
 
-use crate::index::update::derive;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+pub use crate::index::connection::Index;
+use crate::index::connection::{Opened, unusable};
+use crate::index::fault::IndexError;
 use crate::index::file::Files;
 pub use crate::index::query::RecordQuery;
 pub use crate::index::query::handoffs::{HandoffQuery, HandoffRow};
+pub(crate) use crate::index::query::rare_words::{by_rare_words, stems};
 pub use crate::index::query::search::{SearchMatch, SearchQuery, WordSet};
 pub use crate::index::query::sessions::SessionRow;
 use crate::index::texts::Texts;
 use crate::index::update::Filler;
+use crate::index::update::derive;
 use crate::index::update::wanted::WantedNotes;
-use empirica_notes::error::{Error, Result};
+use empirica_notes::error::Result;
 use empirica_notes::git::objects::partial_clone;
 use empirica_notes::git::remotes::is_partial;
 use empirica_notes::git::{Oid, parse_oid};
@@ -35,42 +42,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How many blobs that are not here are looked for when the index is opened.
 const WATCHED: usize = 50;
-
-/// Why the index could not be made or asked.
-#[derive(Debug)]
-pub enum IndexError {
-    /// The database: it is damaged, or cannot be written.
-    File(rusqlite::Error),
-    /// The notes cannot be read: nobody can help that here.
-    Notes(Error),
-    /// What a note held before is not known any more: it has to be made anew.
-    Lost,
-}
-
-impl From<rusqlite::Error> for IndexError {
-    fn from(error: rusqlite::Error) -> Self {
-        IndexError::File(error)
-    }
-}
-
-impl From<Error> for IndexError {
-    fn from(error: Error) -> Self {
-        IndexError::Notes(error)
-    }
-}
-
-/// A database that holds what it must hold, in a transaction that sees nothing of later writers.
-#[derive(Debug)]
-pub struct Opened {
-    db: Connection,
-    key: String,
-}
-
-/// All records as they are at one moment. What it is asked for, it reads from the notes.
-pub struct Index<'s> {
-    store: &'s Store<'s>,
-    opened: Rc<Opened>,
-}
 
 /// Told of progress: how many notes and sessions are done. How many there are is not known before.
 pub type Progress = Box<dyn Fn(usize)>;
@@ -324,27 +295,4 @@ fn held(db: &Connection) -> Result<Option<[Oid; 3]>, IndexError> {
     }
     let trees: Vec<Oid> = meta(db, "trees")?.unwrap_or_default().split(' ').filter_map(parse_oid).collect();
     Ok(trees.try_into().ok())
-}
-
-fn unusable(error: rusqlite::Error) -> Error {
-    Error::storage("the index over the notes cannot be used")
-        .reason("it is derived from the notes, and nothing is lost with it; the next command makes it anew")
-        .suggest("Run the command again.")
-        .caused_by(error)
-}
-
-impl<'s> Index<'s> {
-    /// What the database answered. When it cannot, it is made anew next time.
-    fn fine<T>(&self, answer: Result<T, IndexError>) -> Result<T> {
-        answer.map_err(|fault| match fault {
-            IndexError::Notes(error) => error,
-            fault => {
-                Files::within(self.store.paths()).distrust();
-                match fault {
-                    IndexError::File(error) => unusable(error),
-                    _ => unusable(rusqlite::Error::QueryReturnedNoRows),
-                }
-            }
-        })
-    }
 }

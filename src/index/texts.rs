@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::index::IndexError;
-use crate::index::update::parsed::{ParsedLine, ParsedNote};
+use crate::index::fault::IndexError;
+use crate::index::note::{ParsedLine, ParsedNote};
 use empirica_notes::git::{Oid, Repository};
 
 /// How many bytes of notes are remembered: what was read for one session is read again for others.

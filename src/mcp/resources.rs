@@ -4,7 +4,7 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
 
-use crate::handoff::write::{ListedHandoff, listed};
+use crate::context::handoffs::{ListedHandoff, listed};
 use crate::history::search::filter::Filter;
 use crate::history::show;
 use crate::history::show::view::Format;

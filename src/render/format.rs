@@ -4,10 +4,9 @@ use chrono::DateTime;
 
 use crate::fold::assessment::trajectory;
 use crate::fold::assessment::trajectory::{NOTHING_SHARED, OVERALL};
-use crate::task::questions;
 use empirica_notes::error::empirica;
 use empirica_notes::model::handoff::{Calibration, Trajectory};
-use empirica_notes::model::{Accept, Body, Digest, Record, Vector, Vectors};
+use empirica_notes::model::{Vector, Vectors};
 
 /// An RFC 3339 time as `2026-01-31 12:34 UTC`; other text is shown as it is.
 pub fn date(text: &str) -> String {
@@ -84,76 +83,6 @@ pub fn unreadable(notes: &[empirica_notes::git::Oid]) -> Option<String> {
     let first = notes.first()?;
     let more = if notes.len() > 1 { format!(", and {} more", notes.len() - 1) } else { String::new() };
     Some(format!("the note {first} cannot be read{more}; {} says how it comes back", empirica("doctor")))
-}
-
-/// What a journal record says, in one text.
-pub fn said(record: &Record) -> String {
-    match &record.body {
-        Body::SessionStart(b) => {
-            format!("session started{}", b.task.as_ref().map(|t| format!(": {t}")).unwrap_or_default())
-        }
-        Body::SessionEnd(b) => {
-            format!("session ended{}", b.reason.as_ref().map(|t| format!(": {t}")).unwrap_or_default())
-        }
-        Body::Finding(b) => b.text.clone(),
-        Body::Unknown(b) => b.text.clone(),
-        Body::Resolve(b) => format!("{} → {}", b.of.short(), b.text),
-        Body::DeadEnd(b) => format!("{} — {}", b.approach, b.why),
-        Body::Mistake(b) => match &b.prevention {
-            Some(prevention) => format!("{} — prevention: {prevention}", b.text),
-            None => b.text.clone(),
-        },
-        Body::Decision(b) => decision(&b.text, &b.why, &b.alternatives),
-        Body::Source(b) => b.location.clone(),
-        Body::Evidence(b) => format!("{} (exit {})", b.command, b.exit),
-        Body::Activity(b) => format!("{}: {}", b.category, b.text),
-        Body::Transcript(b) => format!("{} {}: {}", b.agent, b.transcript, count(b.rows as usize, "row")),
-        Body::Goal(b) => b.text.clone(),
-        Body::Subtask(b) => format!("{}: {}", b.of.short(), b.text),
-        Body::GoalDone(b) => with(b.of.short(), " done", &b.evidence),
-        Body::GoalDrop(b) => with(b.of.short(), " dropped", &b.why),
-        Body::GoalTake(b) => format!("{} from session {}", count(b.of.len(), "goal"), b.from.short()),
-        Body::Assessment(b) => vectors(&b.vectors),
-        Body::Checkpoint(b) => vectors(&b.vectors),
-        Body::Handoff(b) => b.task.clone(),
-        Body::Digest(b) => digest(b).join("\n"),
-        Body::Accept(b) => with(b.of.short(), &accepted(b), &b.understanding),
-        Body::Answer(b) => format!("{} → {}", questions::name(&b.of, b.question), b.text),
-        Body::Attach(b) => format!("{} to {}", count(b.of.len(), "record"), b.to),
-        Body::Supersede(b) => format!("{} by {}", b.of.short(), b.by.short()),
-        Body::Retract(b) => format!("{} taken back", count(b.of.len(), "record")),
-        Body::Signature(b) => format!("signature of handoff {}", b.of.short()),
-        Body::Redacted(b) => {
-            let by = b.redacted_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-            with(&b.was.replace('_', " "), &format!(" redacted{by}"), &b.reason)
-        }
-    }
-}
-
-/// Everything a digest tells, a text each.
-pub fn digest(digest: &Digest) -> Vec<String> {
-    let lists = crate::handoff::note::NoteLists::of(None, &[digest]);
-    lists
-        .all()
-        .flat_map(|(label, list)| list.iter().map(move |text| format!("{}: {text}", label.to_lowercase())))
-        .collect()
-}
-
-/// What an acknowledgement decides and asks, after the handoff's id: " accepted, COMPLETE, 1 question".
-pub fn accepted(accept: &Accept) -> String {
-    let mut out = " accepted".to_owned();
-    out.extend(accept.decision.map(|decision| format!(", {}", decision.name())));
-    for (list, noun) in [(&accept.questions, "question"), (&accept.gaps, "gap")] {
-        if !list.is_empty() {
-            out.push_str(&format!(", {}", count(list.len(), noun)));
-        }
-    }
-    out.push_str(if accept.resolution.is_some() { ", resolved" } else { "" });
-    out
-}
-
-fn with(id: &str, what: &str, why: &Option<String>) -> String {
-    format!("{id}{what}{}", why.as_ref().map(|why| format!(": {why}")).unwrap_or_default())
 }
 
 /// A decision in one text: what, why, and what was rejected.

@@ -7,9 +7,8 @@ use crate::fold::journal::OwnedGoal;
 use crate::handoff::arrival;
 use crate::handoff::arrival::fold::StaleCheck;
 use crate::index::Index;
-use crate::report::gather::placed;
+use crate::task;
 use crate::task::handoffs::text;
-use crate::{handoff, task};
 use empirica_notes::error::Result;
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::{Body, Envelope, Handoff, Id, Record};
@@ -76,7 +75,7 @@ pub fn stale(
 ) -> Result<Vec<(Envelope, StaleCheck)>> {
     let has_checks = |record: &&&Record| matches!(&record.body, Body::Handoff(h) if !h.evidence.is_empty());
     let ids: Vec<Id> = handoffs.iter().filter(has_checks).take(CHECKED).map(|r| r.head.id.clone()).collect();
-    let listed = handoff::write::whole(index, &ids)?;
+    let listed = crate::context::handoffs::whole(index, &ids)?;
     let (arrivals, _) = arrival::of(context, &listed.iter().collect::<Vec<_>>())?;
     let (mut seen, mut out) = (BTreeSet::new(), Vec::new());
     for (listed, arrival) in listed.iter().zip(arrivals) {
@@ -97,4 +96,12 @@ pub fn goals<'o>(
     let shown: Vec<_> = heads.zip(&open).map(|(head, goal)| (head, (*goal).clone())).collect();
     let more = open.len() - shown.len();
     Ok((shown, more))
+}
+
+/// The most handoffs, open questions and open goals, the newest.
+pub const LISTED: usize = 200;
+
+/// The newest of these records as views show them, in the order given.
+pub(crate) fn placed<'i>(index: &Index<'_>, ids: impl Iterator<Item = &'i Id>) -> Result<Vec<Record>> {
+    index.placed(&ids.take(LISTED).cloned().collect::<Vec<_>>())
 }

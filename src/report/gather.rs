@@ -1,6 +1,5 @@
 //! Everything a page about the project shows: what needs attention, sessions, what is known, how sure they were.
 
-use crate::report::attention;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
@@ -10,14 +9,13 @@ use crate::fold::assessment::belief::{Belief, beliefs};
 use crate::fold::assessment::calibration::{Explained, explained};
 use crate::fold::assessment::track_record::{Score, TrackEntry};
 use crate::fold::handover_graph::{Handover, passings};
-use crate::fold::journal::OwnedGoal;
-use crate::fold::journal::goals;
+use crate::fold::journal::{OwnedGoal, goals};
 use crate::fold::session_state::SessionRecords;
 use crate::fold::session_summary::SessionSummary;
 use crate::history::search::filter::date;
-use crate::index::Index;
-use crate::index::RecordQuery;
-use crate::report::attention::Attention;
+use crate::index::{Index, RecordQuery};
+use crate::report::attention;
+use crate::report::attention::{Attention, LISTED, placed};
 use crate::report::knowledge::{Kind, statements};
 use empirica_notes::error::Result;
 use empirica_notes::git::history::dates::Edge;
@@ -55,8 +53,7 @@ const KINDS: &[&str] = &[
 const RECORDS: usize = 20_000;
 /// The most sessions that are shown, the newest.
 pub const SESSIONS: usize = 500;
-/// The most handoffs, open questions and open goals, the newest.
-pub const LISTED: usize = 200;
+
 /// The most statements of what is known, those that matter most.
 pub const STATEMENTS: usize = 100;
 /// After so many seconds without a record an active session is quiet.
@@ -304,11 +301,6 @@ fn told(records: &[&Record], kept: Vec<(Session, SessionSummary)>, aside: &BTree
         Some(SessionStory { gathered: SessionRecords { session, ..gathered }, calibration, entry: kept.entry })
     });
     told.collect()
-}
-
-/// The newest of these records as views show them, in the order given.
-pub(crate) fn placed<'i>(index: &Index<'_>, ids: impl Iterator<Item = &'i Id>) -> Result<Vec<Record>> {
-    index.placed(&ids.take(LISTED).cloned().collect::<Vec<_>>())
 }
 
 fn answered<'r>(records: &[&'r Record]) -> BTreeSet<&'r Id> {

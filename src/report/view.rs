@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-pub use crate::report::page::{Omitted, Page, page};
+pub use crate::report::page::entries::Omitted;
+pub use crate::report::page::{Page, page};
 
 use crate::report::gather::ReportOutcome;
 use empirica_notes::error::{empirica, text};

@@ -3,12 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::active;
 use crate::context::active::{ActiveSession, ActiveSessions};
-use crate::context::names;
 use crate::context::names::NamedObject;
+use crate::context::records::{gather, nothing_of};
 use crate::context::stored::StoreReport;
-use crate::context::{CommandContext, WorkingSession};
+use crate::context::{CommandContext, WorkingSession, active, names, working};
 use crate::fold::handoff_report::HandoffInput;
 use crate::fold::session_state::SessionRecords;
 use crate::handoff::build::Content;
@@ -18,7 +17,7 @@ use crate::{handoff, task};
 use empirica_notes::error::{Error, Result, empirica, option, text};
 use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
-use empirica_notes::store::{FlushTiming, Scan};
+use empirica_notes::store::FlushTiming;
 
 /// How large the context of a session is that is continued, in tokens: as `handoff --type context` makes it.
 const CONTEXT: usize = 1250;
@@ -134,25 +133,12 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
         worktree: context.store.paths().worktree().to_owned(),
         place: context.store.paths().place(),
     };
-    let (records, mut stored) = context.store(&who, vec![Body::SessionStart(body)], FlushTiming::Later)?;
+    let (record, mut stored) = working::begin(context, &who, body, request.by_hook)?;
     stored.after(first);
-    let started_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
+    let started_at = record.as_ref().map(|record| record.head.at.clone()).unwrap_or_default();
     let others: Vec<ActiveSession> = current.active;
-    if let Some(first) = records.first() {
-        // as stored, without secrets
-        let (id, began, ai) = (who.id.clone(), first.head.id.clone(), first.head.ai.clone());
-        let external_id = match &first.body {
-            Body::SessionStart(start) => start.external_id.clone(),
-            _ => None,
-        };
-        let remembered =
-            active::begin(context, &ActiveSession { id, began, ai, external_id, by_hook: request.by_hook, task: None });
-        if let Err(error) = remembered {
-            stored.warnings.push(format!("this worktree cannot remember the session ({error}): name it, {}", who.id));
-        }
-    }
-    let task = records.iter().find_map(|record| match &record.body {
-        Body::SessionStart(start) => start.task.clone(),
+    let task = record.and_then(|record| match record.body {
+        Body::SessionStart(start) => start.task,
         _ => None,
     });
     Ok(StartOutcome { continues, others, session_id: who.id, ai_id: who.ai, started_at, task, resumed: false, stored })
@@ -191,7 +177,7 @@ fn continued(context: &CommandContext<'_>, given: &str, by: &str, stored: &mut S
     let session = &gathered.session;
     let newest = match named {
         Some(handoff) => Some(handoff),
-        None => handoff::write::of_session(context, &id)?.map(|listed| listed.head.id),
+        None => crate::context::handoffs::of_session(context, &id)?.map(|listed| listed.head.id),
     };
     let is_written = newest.is_none();
     if let Some(handoff) = &newest {
@@ -281,28 +267,6 @@ pub fn seconds_between(from: &str, to: &str) -> u64 {
         (Some(from), Some(to)) => (to - from).num_seconds().max(0) as u64,
         _ => 0,
     }
-}
-
-/// Everything a session said.
-pub fn gather(context: &CommandContext<'_>, id: &SessionId) -> Result<SessionRecords> {
-    gather_from(&context.session(id)?, id)
-}
-
-/// Everything a session said, out of what was read.
-pub fn gather_from(scan: &Scan, id: &SessionId) -> Result<SessionRecords> {
-    gathered_of(&scan.records().collect::<Vec<_>>(), id)
-}
-
-/// The same out of records, in order of id.
-pub fn gathered_of(records: &[&Record], id: &SessionId) -> Result<SessionRecords> {
-    SessionRecords::collect(records.iter().copied(), id).ok_or_else(|| nothing_of(id))
-}
-
-fn nothing_of(id: &SessionId) -> Error {
-    Error::not_found(format!("nothing is stored of the session {id}"))
-        .reason("its records are in another clone, or were removed from the notes")
-        .suggest(text!["Use a session of the list, or fetch the others with ", empirica("sync"), "."])
-        .command(empirica("session list"))
 }
 
 /// The sessions stored here, newest first.

@@ -3,18 +3,14 @@
 //! What is done is planned first, written down, and then made, so that what was interrupted is mended by doing it again
 //! or by taking it back.
 
-use crate::setup::agents;
-use crate::setup::git_hooks;
-use crate::setup::remotes;
-use crate::setup::settings;
 use std::path::PathBuf;
 
 use crate::context::CommandContext;
-use crate::setup::git_hooks::SetupWarning;
 use crate::setup::record::{HookPlacement, SetupRecord};
-use crate::setup::steps::SetupStep;
+use crate::setup::steps::{SetupStep, SetupWarning};
+use crate::setup::{agents, git_hooks, remotes, settings};
 use crate::sync;
-use crate::sync::run::RemoteSync;
+use crate::sync::exchange::RemoteSync;
 use empirica_notes::error::Result;
 use empirica_notes::git::Repository;
 use empirica_notes::model::Namespace;

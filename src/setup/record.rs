@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::setup::agents::edit::AddedEntry;
-use crate::setup::agents::files::{EditableWorkTree, LocatedFile};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
@@ -150,18 +149,6 @@ pub struct EditedFile {
 }
 
 impl EditedFile {
-    /// What is put into a file that was found.
-    pub fn at(site: &EditableWorkTree, located: &LocatedFile, put: Insertion) -> Self {
-        EditedFile {
-            worktree: site.worktree.clone(),
-            top: site.top.clone(),
-            file: located.name.clone(),
-            made: located.inode.is_none(),
-            folders: located.folders.clone(),
-            put,
-        }
-    }
-
     /// Whether it is about the same file.
     pub fn same_place(&self, other: &EditedFile) -> bool {
         (&self.worktree, &self.file) == (&other.worktree, &other.file)

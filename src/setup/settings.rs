@@ -1,11 +1,10 @@
 //! The values that `init` adds to the repository's configuration, and only where they are not there yet.
 
-use crate::setup::git_hooks::SetupWarning;
 use crate::setup::git_hooks::scripts;
 use crate::setup::record::{AddedConfig, HookPlacement, SetupRecord};
 use crate::setup::remotes;
 use crate::setup::remotes::Remote;
-use crate::setup::steps::SetupStep;
+use crate::setup::steps::{SetupStep, SetupWarning};
 use empirica_notes::error::{Result, empirica};
 use empirica_notes::git::Repository;
 use empirica_notes::git::remotes::preferred;

@@ -1,12 +1,11 @@
 //! One change of what `init` and `deinit` do, and making it.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
-use empirica_notes::error::{Error, Result};
+use empirica_notes::error::{Command, Error, Result};
 use empirica_notes::fault;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::File;
@@ -187,4 +186,13 @@ fn sweep(folder: &Path, begin: &str) {
 /// A file or folder could not be changed.
 pub fn unwritten(path: &Path, error: io::Error) -> Error {
     Error::refused(format!("{} cannot be written", path.display())).on_path(path, error)
+}
+
+/// Something that stays as it is and should be known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetupWarning {
+    /// What it is, without a final stop.
+    pub what: String,
+    /// The commands that mend it.
+    pub commands: Vec<Command>,
 }

@@ -8,7 +8,7 @@ use crate::setup::agents::entries;
 use crate::setup::init::InitOutcome;
 use crate::setup::record::HookPlacement;
 use crate::setup::steps::SetupStep;
-use crate::sync::run::RemoteSync;
+use crate::sync::exchange::RemoteSync;
 use crate::sync::view::cargo;
 use empirica_notes::error::{blank, empirica};
 use empirica_notes::git::repository::config::File;

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use crate::context::CommandContext;
+use crate::sync::exchange::RemoteSync;
+use crate::sync::policy::{SyncPolicy, destinations, is_nested};
 use crate::sync::remote::Sync;
-use crate::sync::run::{RemoteSync, SyncPolicy, destinations, is_nested};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::process::parent;
 use empirica_notes::git::remotes::RemotePlace;

@@ -1,7 +1,9 @@
 //! Notes exchanged with remotes, and kept whole: sync, redact, repair, flush.
 
 pub mod before_push;
+pub mod exchange;
 pub mod flush;
+pub mod policy;
 pub mod redact;
 pub mod remote;
 pub mod repair;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use crate::sync::run::{RefStatus, RefSync, RemoteSync, SyncPolicy, Transfer, status};
+use crate::sync::exchange::{RefStatus, RefSync, RemoteSync, Transfer, status};
+use crate::sync::policy::SyncPolicy;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::fault;
 use empirica_notes::git::Oid;
-use empirica_notes::git::remotes::transfer;
 use empirica_notes::git::remotes::transfer::{Fetched, Pushed, TransferOptions};
-use empirica_notes::git::remotes::{RemotePlace, is_partial};
+use empirica_notes::git::remotes::{RemotePlace, is_partial, transfer};
 use empirica_notes::model::Namespace;
 use empirica_notes::store::{Leak, MARKDOWN_REF, RefComparison, Store, TransferLines, data_ref, pause};
 

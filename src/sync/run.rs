@@ -1,24 +1,18 @@
 //! Sync: fetch, unite, push what may leave and differs; again while others are faster.
 
-use crate::sync::before_push;
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::CommandContext;
-use crate::render::counts;
-use crate::render::counts::KindCount;
+use crate::sync::before_push;
+use crate::sync::exchange::RemoteSync;
+use crate::sync::policy::{SyncPolicy, destinations};
 use empirica_notes::error::{Error, Result, blank, empirica, text};
-use empirica_notes::format;
-use empirica_notes::git::Repository;
-use empirica_notes::git::remotes;
 use empirica_notes::git::remotes::RemotePlace;
-use empirica_notes::git::remotes::transfer;
 use empirica_notes::git::remotes::transfer::TransferOptions;
-use empirica_notes::model::{Body, Namespace};
-use empirica_notes::store::{MARKDOWN_REF, RefComparison, TransferLines, data_ref};
+use empirica_notes::git::{Repository, remotes};
 
 pub use crate::sync::before_push::{BeforePush, before_push};
 pub(crate) use crate::sync::remote::Sync;
@@ -48,155 +42,6 @@ pub struct SyncOutcome {
     /// What the user should know.
     #[serde(skip)]
     pub warnings: Vec<String>,
-}
-
-/// What was exchanged with one remote.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct RemoteSync {
-    /// Its name or URL.
-    pub remote: String,
-    /// Whether it had no notes of this program before.
-    pub first: bool,
-    /// How often it was fetched from; 1 unless somebody else pushed meanwhile.
-    pub rounds: u32,
-    /// The four refs.
-    pub refs: Vec<RefSync>,
-    /// The records that came in.
-    pub incoming: Transfer,
-    /// The records that went out.
-    pub outgoing: Transfer,
-    /// Our refs that hold there what was redacted here.
-    #[serde(skip)]
-    pub unredacted: Vec<String>,
-}
-
-/// What became of a ref.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RefSync {
-    /// Its full name.
-    #[serde(rename = "ref")]
-    pub name: String,
-    /// What was done.
-    pub status: RefStatus,
-    /// How many records came in; of `refs/notes/empirica/handoffs`, which has the Markdown, how many notes.
-    pub incoming: usize,
-    /// How many went out.
-    pub outgoing: usize,
-}
-
-/// What became of a ref, or would.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(inline)]
-#[serde(rename_all = "snake_case")]
-pub enum RefStatus {
-    /// Nothing: both had the same.
-    Unchanged,
-    /// Something came in.
-    Received,
-    /// Something went out.
-    Sent,
-    /// Something came in, and something went out.
-    Exchanged,
-    /// Nothing went out, although something is here: `empirica.sync` keeps it, or it holds a secret.
-    Kept,
-}
-
-/// Records that travel.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "TravellingRecords")]
-pub struct Transfer {
-    /// How many, each counted once.
-    pub records: usize,
-    /// How many of each kind.
-    #[serde(serialize_with = "counts::listed")]
-    #[schemars(with = "Vec<KindCount>")]
-    pub kinds: BTreeMap<String, usize>,
-    /// The handoffs among them, oldest first.
-    pub handoffs: Vec<TransferredHandoff>,
-}
-
-/// A handoff that travels.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "TravellingHandoff")]
-pub struct TransferredHandoff {
-    /// The handoff.
-    #[serde(rename = "handoff_id")]
-    pub id: String,
-    /// Its agent.
-    #[serde(rename = "ai_id")]
-    pub ai: String,
-    /// What it is about.
-    pub task: String,
-}
-
-impl Transfer {
-    pub(crate) fn new<'t>(all: impl Iterator<Item = &'t TransferLines>) -> Self {
-        let mut lines: Vec<_> = all.flat_map(|travelling| &travelling.lines).filter(|line| line.id.is_some()).collect();
-        lines.sort();
-        lines.dedup_by(|a, b| a.id == b.id);
-        let mut cargo = Transfer { records: lines.len(), ..Default::default() };
-        for line in lines {
-            let record = format::record::decode(&line.bytes);
-            let kind = record.as_ref().map_or_else(|| kind_of(&line.bytes), |record| record.body.kind().to_owned());
-            *cargo.kinds.entry(kind).or_default() += 1;
-            if let Some(record) = record
-                && let Body::Handoff(handoff) = &record.body
-            {
-                let id = record.head.id.as_str().to_owned();
-                cargo.handoffs.push(TransferredHandoff { id, ai: record.head.ai.clone(), task: handoff.task.clone() });
-            }
-        }
-        cargo
-    }
-}
-
-/// The kind of a record that is not understood.
-fn kind_of(line: &[u8]) -> String {
-    let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
-    value.and_then(|value| value.get("kind")?.as_str().map(str::to_owned)).unwrap_or_else(|| "unknown kind".to_owned())
-}
-
-/// `empirica.sync`: what may leave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SyncPolicy {
-    /// Everything.
-    All,
-    /// Handoffs, and their Markdown.
-    Handoffs,
-    /// Nothing.
-    Nothing,
-}
-
-impl SyncPolicy {
-    /// As configured; everything when it is not.
-    pub fn configured(repo: &Repository) -> Result<Self> {
-        match repo.config("empirica.sync").as_deref() {
-            None | Some("all" | "true") => Ok(SyncPolicy::All),
-            Some("handoffs") => Ok(SyncPolicy::Handoffs),
-            Some("off" | "false") => Ok(SyncPolicy::Nothing),
-            Some(other) => Err(Error::refused(format!("empirica.sync is '{other}'"))
-                .reason("it can be all, handoffs or off")
-                .suggest("Set it to one of these.")
-                .provided(other)
-                .command("git config empirica.sync handoffs")),
-        }
-    }
-
-    /// Whether a ref may leave.
-    pub fn may(self, name: &str) -> bool {
-        match self {
-            SyncPolicy::All => true,
-            SyncPolicy::Handoffs => name == MARKDOWN_REF || name == data_ref(Namespace::Handoffs),
-            SyncPolicy::Nothing => false,
-        }
-    }
-}
-
-/// The remotes that notes go to: `empirica.remote`, else the one the current branch tracks, else `origin`, else the only
-/// one; empty when there is none.
-pub fn destinations(repo: &Repository) -> Vec<String> {
-    let configured = repo.config_all("empirica.remote");
-    if configured.is_empty() { remotes::default(repo).into_iter().collect() } else { configured }
 }
 
 /// Syncs with a remote, or with all that are configured. `say` gets what is to be known before something leaves.
@@ -286,20 +131,4 @@ fn no_remote(repo: &Repository) -> Error {
         .reason("the current branch tracks none, none is called origin, and there are several")
         .suggest("Name one, or say which one notes go to.")
         .command(format!("git config empirica.remote {}", empirica_notes::git::repository::quote(&names[0])))
-}
-
-/// The status that follows from what travelled.
-pub(crate) fn status(standing: &RefComparison, incoming: bool, outgoing: bool, leaves: SyncPolicy) -> RefStatus {
-    match (incoming, outgoing && leaves.may(&standing.name)) {
-        (true, true) => RefStatus::Exchanged,
-        (true, false) => RefStatus::Received,
-        (false, true) => RefStatus::Sent,
-        (false, false) if outgoing => RefStatus::Kept,
-        (false, false) => RefStatus::Unchanged,
-    }
-}
-
-/// Whether a process of ours was started by git that was started by us.
-pub(crate) fn is_nested(context: &CommandContext<'_>) -> bool {
-    context.env.get(transfer::GUARD).is_some()
 }

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::sync::run::{RemoteSync, SyncOutcome, Transfer};
+use crate::sync::exchange::{RemoteSync, Transfer};
+use crate::sync::run::SyncOutcome;
 
 /// The answer of `sync`.
 pub fn answer(outcome: &SyncOutcome) -> Answer {

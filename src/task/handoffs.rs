@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::fold::session_state::add_new;
+use crate::text::list::add_new;
 use empirica_notes::model::Handoff;
 
 /// How many attempts at recovery there may be when nobody says otherwise (dual-agent handoff mechanisms, "max_retries").

@@ -1,5 +1,6 @@
 //! Tasks: the handoffs of one task id, and their state.
 
+pub mod acceptance;
 pub mod handoffs;
 pub mod list;
 pub mod questions;

@@ -10,7 +10,7 @@ use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use crate::task::list::{Task, resolve_command};
 use crate::task::state::{TaskAction, TaskEvent, TaskState, TaskStatus};
-use crate::task::{handoffs, questions};
+use crate::task::{acceptance, handoffs, questions};
 use empirica_notes::model::{Id, SessionId, Verdict};
 
 /// A task.
@@ -219,7 +219,7 @@ fn name(step: &TaskEvent) -> String {
             let decided = if handoff.kind == "escalation" { String::new() } else { decided };
             format!("{}{round}{to}{decided}{aside}", safe::line(&handoff.kind).replace('_', " "))
         }
-        TaskAction::Accept(said) => format!("{}{}", said.of.short(), format::accepted(said)),
+        TaskAction::Accept(said) => format!("{}{}", said.of.short(), acceptance::accepted(said)),
         TaskAction::Answer(answer) => format!("answer to {}", questions::name(&answer.of, answer.question)),
     }
 }

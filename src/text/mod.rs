@@ -1,6 +1,7 @@
 //! Texts: their words, similarity, shortening, tokens and width.
 
 pub mod imperative;
+pub mod list;
 pub mod passage;
 pub mod query;
 pub mod shorten;

@@ -1,6 +1,9 @@
 //! The part of a text that shows why it was found.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use crate::text::query::Term;
+use crate::text::words::{each, words};
 
 /// A part of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -83,6 +86,67 @@ fn window(line: &[char], found: &[(usize, usize)], most: usize) -> (usize, usize
     (start, end)
 }
 
+/// The most words of a text that are looked at for [`places`]: those after them are found, but not shown.
+const MOST: usize = 10_000;
+
+/// Where any of the terms are in a text: begin and end in characters, the end not included, in order; what overlaps or
+/// touches is one. Empty for no terms. Of many words that the terms have, the first `MOST` are looked at.
+pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
+    let wanted: Vec<(Vec<String>, bool)> = terms.iter().map(|term| (words(&term.text), term.is_prefix)).collect();
+    let all: HashSet<&str> = wanted.iter().flat_map(|(words, _)| words).map(String::as_str).collect();
+    let beginnings = wanted.iter().filter(|(_, is_prefix)| *is_prefix).filter_map(|(words, _)| words.last());
+    let beginnings: BTreeSet<&str> = beginnings.map(String::as_str).collect();
+    // the words that may matter, with which of all they are, and where
+    let mut met: Vec<(String, usize, usize, usize)> = Vec::new();
+    let mut count = 0;
+    each(text, |word, begin, end| {
+        count += 1;
+        if met.len() < MOST && (all.contains(word) || is_begun(&beginnings, word)) {
+            met.push((word.to_owned(), count, begin, end));
+        }
+    });
+    let mut by_word: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, (word, ..)) in met.iter().enumerate() {
+        by_word.entry(word).or_default().push(at);
+    }
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for (wanted, is_prefix) in &wanted {
+        let Some((first, rest)) = wanted.split_first() else { continue };
+        let begins = by_word.range(first.as_str()..).take_while(|(word, _)| match rest.is_empty() && *is_prefix {
+            true => word.starts_with(first.as_str()),
+            false => *word == first,
+        });
+        for at in begins.flat_map(|(_, places)| places) {
+            let (number, begin) = (met[*at].1, met[*at].2);
+            let fits = |(next, wanted_word): (usize, &String)| {
+                met.get(at + next).is_some_and(|(word, other, ..)| {
+                    let is_last = next + 1 == wanted.len();
+                    let is_it = word == wanted_word || is_last && *is_prefix && word.starts_with(wanted_word.as_str());
+                    is_it && *other == number + next
+                })
+            };
+            if wanted.iter().enumerate().all(fits) {
+                found.push((begin, met[at + rest.len()].3));
+            }
+        }
+    }
+    found.sort_unstable();
+    let mut out: Vec<(usize, usize)> = Vec::new();
+    for (begin, end) in found {
+        match out.last_mut() {
+            Some(last) if begin <= last.1 => last.1 = last.1.max(end),
+            _ => out.push((begin, end)),
+        }
+    }
+    out
+}
+
+/// Whether a word begins as one of these do.
+fn is_begun(beginnings: &BTreeSet<&str>, word: &str) -> bool {
+    !beginnings.is_empty()
+        && word.char_indices().map(|(at, c)| &word[..at + c.len_utf8()]).any(|begin| beginnings.contains(begin))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,5 +199,26 @@ mod tests {
         let shown = passage(&"word ".repeat(100), &[], 50);
         assert!(shown.text.starts_with("word word") && shown.text.ends_with("word…"), "{shown:?}");
         assert_eq!(passage(&"x".repeat(60), &[], 50).text, "x".repeat(50) + "…");
+    }
+
+    fn found(text: &str, terms: &[&str]) -> Vec<String> {
+        let term = |said: &&str| Term { text: said.trim_end_matches('*').to_owned(), is_prefix: said.ends_with('*') };
+        let chars: Vec<char> = text.chars().collect();
+        let places = places(text, &terms.iter().map(term).collect::<Vec<_>>());
+        places.into_iter().map(|(begin, end)| chars[begin..end].iter().collect()).collect()
+    }
+
+    #[test]
+    fn words_are_found_in_the_text_as_it_is() {
+        assert_eq!(
+            found("Der Zähler, le cafe\u{301}: x\u{1}y", &["zahler", "CAFE", "y"]),
+            ["Zähler", "cafe\u{301}", "y"]
+        );
+        assert_eq!(found("认证令牌过期太早", &["令牌过期", "早"]), ["令牌过期", "早"]);
+        assert_eq!(found("a flaky login test", &["flaky login"]), ["flaky login"]);
+        assert_eq!(found("a flaky login test", &["flaky lo*", "login", "tes*", "test"]), ["flaky login", "test"]);
+        assert_eq!(found("see a.b-c b b", &["b c", "b b b"]), ["b-c"]);
+        assert_eq!(found(&"a b ".repeat(MOST), &["a b"]).len(), MOST / 2);
+        assert_eq!(found("one two one", &["one t", "one x*", "*", "", "-"]), [""; 0]);
     }
 }

@@ -7,13 +7,13 @@ use crate::assess::gate;
 use crate::assess::goal_suggestions::rules::{
     EarlierAttempt, EarlierSession, SuggestionInput, goals, reached as reached_by,
 };
+use crate::context::records::gather;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession};
 use crate::fold::journal;
 use crate::fold::journal::answers;
 use crate::fold::session_state::SessionRecords;
 use crate::index::RecordQuery;
-use crate::session::lifecycle::gather;
 use empirica_notes::error::{Error, Result, blank, empirica};
 use empirica_notes::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus};
 use empirica_notes::model::{Assessment, Body, Record, SessionId, Vector, Vectors};

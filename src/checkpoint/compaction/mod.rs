@@ -2,15 +2,16 @@
 
 pub mod view;
 
+use crate::checkpoint::compare::changes::HistoryBetween;
 use crate::checkpoint::compare::operand::Operand;
-use crate::checkpoint::compare::{Comparison, HistoryBetween, compare};
+use crate::checkpoint::compare::{Comparison, compare};
 use crate::checkpoint::diff;
 use crate::checkpoint::diff::compared;
 use crate::checkpoint::save::CheckpointOutcome as Taken;
 use crate::context::CommandContext;
+use crate::context::records::gather;
 use crate::fold::session_state::SessionRecords;
 use crate::session::bootstrap;
-use crate::session::lifecycle::gather;
 use empirica_notes::error::Result;
 use empirica_notes::model::assessment::Trigger;
 use empirica_notes::model::{Assessment, Body, Checkpoint, Envelope, Id};

@@ -1,8 +1,7 @@
 //! The goals of two sides: which are missing, done, taken over, and which made progress.
 
-use crate::checkpoint::compare::changes::{Changes, counted};
+use crate::checkpoint::compare::changes::{ChangeKind, Changes, HistoryBetween, counted};
 use crate::checkpoint::compare::operand::{Operand, OperandGoal, OperandGoals};
-use crate::checkpoint::compare::{ChangeKind, HistoryBetween};
 use empirica_notes::model::Id;
 
 const DIMENSION: &str = "goals";

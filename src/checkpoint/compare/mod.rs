@@ -1,49 +1,14 @@
 //! Two sides compared in all dimensions: what was lost, what was gained, what is different, and a sentence to act on.
 
-mod changes;
+pub mod changes;
 mod goals;
 pub mod operand;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
-
-use crate::checkpoint::compare::changes::Changes;
+use crate::checkpoint::compare::changes::{Change, ChangeKind, Changes, HistoryBetween};
 use crate::checkpoint::compare::operand::Operand;
 use empirica_notes::model::{Id, Vector};
-
-/// What happened to something from one side to the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum ChangeKind {
-    Lost,
-    Gained,
-    Changed,
-}
-
-impl ChangeKind {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            ChangeKind::Lost => "lost",
-            ChangeKind::Gained => "gained",
-            ChangeKind::Changed => "changed",
-        }
-    }
-}
-
-/// One difference.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Change {
-    /// One of [`DIMENSIONS`].
-    pub dimension: &'static str,
-    /// What happened.
-    pub turn: ChangeKind,
-    /// In words: "3 findings are missing".
-    pub what: String,
-    /// What it is about, as far as it is named.
-    pub items: Vec<String>,
-}
 
 /// The dimensions that are compared, in the order they are told (the seed's).
 pub const DIMENSIONS: [&str; 9] = [
@@ -57,26 +22,6 @@ pub const DIMENSIONS: [&str; 9] = [
     "reference_docs",
     "project",
 ];
-/// From this fall on a vector is told of in the sentence.
-const FELL: f64 = 0.15;
-
-/// What lies between two sides, as git and the records know.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct HistoryBetween {
-    /// Commits that only the later side's HEAD has; `None` when one of both is not here.
-    pub added: Option<u64>,
-    /// Commits that only the earlier side's HEAD has.
-    pub gone: Option<u64>,
-    /// Files that the later side's commits changed, and those that are still there though git no longer names
-    /// them; `None` when it is not known, and no file is said to have gone back.
-    pub committed: Option<BTreeSet<String>>,
-    /// Whether the sides saw different work trees: what is not committed is not compared.
-    pub elsewhere: bool,
-    /// Goals that are done or dropped by now, whoever did it.
-    pub closed: BTreeSet<Id>,
-    /// Goals that the later side's session has.
-    pub held: BTreeSet<Id>,
-}
 
 /// What the comparison came to.
 #[derive(Debug, Clone, PartialEq)]

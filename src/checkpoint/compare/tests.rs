@@ -1,5 +1,7 @@
 //! Tests the comparison: what counts as lost in each dimension, and the sentence.
 
+use std::collections::BTreeSet;
+
 use crate::checkpoint::compare::operand::{KnownItems, OperandGoal, OperandGoals};
 use crate::checkpoint::compare::*;
 use empirica_notes::model::snapshot::{GitState, Uncommitted};

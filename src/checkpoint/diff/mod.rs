@@ -2,16 +2,15 @@
 
 pub mod view;
 
+use crate::checkpoint::compare::changes::HistoryBetween;
 use crate::checkpoint::compare::operand::Operand;
-use crate::checkpoint::compare::{Comparison, HistoryBetween, compare};
+use crate::checkpoint::compare::{Comparison, compare};
 use crate::checkpoint::snapshot::{PendingGit, SnapshotRequest as Taken, take};
-use crate::context::CommandContext;
-use crate::context::names;
 use crate::context::names::NamedObject;
+use crate::context::records::gather;
+use crate::context::{CommandContext, names};
 use crate::fold::journal::{OwnedGoal, goals, sessions};
-use crate::index::Index;
-use crate::index::RecordQuery;
-use crate::session::lifecycle::gather;
+use crate::index::{Index, RecordQuery};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::between::between;
 use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, inside};

@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 use similar::TextDiff;
 
+use crate::checkpoint::compare::Comparison;
+use crate::checkpoint::compare::changes::{Change, ChangeKind};
 use crate::checkpoint::compare::operand::Operand;
-use crate::checkpoint::compare::{Change, ChangeKind, Comparison};
 use crate::checkpoint::diff::DiffOutcome;
 use crate::history::show::short_commit;
 use crate::render::answer::Answer;

@@ -12,10 +12,8 @@ use crate::checkpoint::snapshot::truncate::{MOST, bound};
 use crate::context::CommandContext;
 use crate::fold::assessment::confidence::round4;
 use crate::fold::session_state::SessionRecords;
-use crate::handoff;
 use crate::history::search;
-use crate::index::Index;
-use crate::index::{HandoffQuery, RecordQuery};
+use crate::index::{HandoffQuery, Index, RecordQuery};
 use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::git::repository::{project, status};
 use empirica_notes::git::{Oid, history, parse_oid};
@@ -24,8 +22,7 @@ use empirica_notes::model::snapshot::{
     ActiveSession, CommitMade, GitState, HandedOver, Handoffs, LearningDeltas, Uncommitted,
 };
 use empirica_notes::model::{Body, Checkpoint, Envelope, Id, Phase, Record, SessionId, Vectors};
-use empirica_notes::store::Paths;
-use empirica_notes::store::Scan;
+use empirica_notes::store::{Paths, Scan};
 
 /// What is said with a checkpoint.
 #[derive(Debug, Clone, Default)]
@@ -207,7 +204,7 @@ fn at_hand(index: &Index<'_>, session: &SessionId) -> Result<Scan> {
 
 fn totals(context: &CommandContext<'_>, index: &Index<'_>) -> Result<RecordTotals> {
     let count = |kind: &str| Ok::<u64, empirica_notes::error::Error>(index.count(kind)? as u64);
-    let newest = handoff::write::in_force(context, &HandoffQuery::default(), 1)?.pop();
+    let newest = crate::context::handoffs::in_force(context, &HandoffQuery::default(), 1)?.pop();
     let mut active = index.sessions(true)?;
     active.sort_by(|a, b| b.began.cmp(&a.began));
     let mut agents = Vec::new();

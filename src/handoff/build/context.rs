@@ -1,14 +1,14 @@
 //! The session-context document: what a session did and knows, for who continues it (agent handoff service, "HandoffContext").
 
-use empirica_notes::model::handoff::CONTEXT;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::fold::session_state::{SessionRecords, add_new};
+use crate::fold::session_state::SessionRecords;
+use crate::text::list::add_new;
 use crate::text::shorten::short;
 use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::GoalStatus;
-use empirica_notes::model::handoff::{HandoffDeadEnd, HandoffMistake, Item, Relevant};
+use empirica_notes::model::handoff::{CONTEXT, HandoffDeadEnd, HandoffMistake, Item, Relevant};
 use empirica_transcripts::model::{Role, Transcript};
 
 /// How long a message is that was shortened to fit, in characters.

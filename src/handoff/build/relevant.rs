@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::context::CommandContext;
 use crate::handoff::build::relevance::{TaskProfile, relevant};
-use crate::history::search;
+use crate::index::by_rare_words;
 use crate::task::handoffs;
 use empirica_notes::error::Result;
 use empirica_notes::model::goal::GoalStatus;
@@ -36,7 +36,7 @@ pub fn of(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<Relevan
     }
     let index = context.index()?;
     let text = [texts.join("\n"), paths.join("\n")].join("\n");
-    let (_, found) = search::by_rare_words(&index, &text, &KINDS, RECORDS)?;
+    let (_, found) = by_rare_words(&index, &text, &KINDS, RECORDS)?;
     let ids: Vec<Id> = found.hits.into_iter().map(|(id, _)| id).collect();
     if ids.is_empty() {
         return Ok(Vec::new());

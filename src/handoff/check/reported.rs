@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::context::CommandContext;
+use crate::context::handoffs::{ListedHandoff, in_force};
 use crate::handoff::check::gaps;
 use crate::handoff::check::gaps::{ReportedGap, covers_gap};
-use crate::handoff::write::{ListedHandoff, in_force};
 use crate::index::{HandoffQuery, RecordQuery};
 use empirica_notes::error::Result;
 use empirica_notes::model::{Body, Handoff, Id};

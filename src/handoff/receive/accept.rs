@@ -1,8 +1,8 @@
 //! Taking up a handoff: the receiver says what it understood, decided and misses.
 
 use crate::context::CommandContext;
+use crate::context::handoffs::of_session;
 use crate::context::stored::StoreReport;
-use crate::handoff::write::of_session;
 use crate::task;
 use crate::task::questions::{Question, questions};
 use crate::task::state;

@@ -8,8 +8,8 @@ use crate::handoff::receive::accept::{AcceptOutcome, ReceivedHandoff};
 use crate::handoff::receive::answer;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::task::questions;
 use crate::task::questions::Question;
+use crate::task::{acceptance, questions};
 use empirica_notes::model::{Accept, Envelope, Id, SessionId, Verdict};
 
 /// What the receiver of a handoff said of it.
@@ -126,7 +126,7 @@ pub fn answer(outcome: &AcceptOutcome) -> Answer {
         .say(format!(
             "Handoff {}{}, in session {}.",
             accept.of.short(),
-            format::accepted(accept),
+            acceptance::accepted(accept),
             outcome.session_id.short()
         ))
         .stored(&outcome.stored)
@@ -185,7 +185,7 @@ fn entry(head: &Envelope, accept: &Accept) -> String {
         head.id.short(),
         format::date(&head.at),
         safe::words(&head.ai),
-        format::accepted(accept)
+        acceptance::accepted(accept)
     )];
     let one = |title: &str, text: &Option<String>| text.iter().map(|text| format!("{title}: {text}")).collect();
     let each = |title: &str, list: &[String]| list.iter().map(|text| format!("{title}: {text}")).collect();

@@ -7,10 +7,10 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::history::log::{AnnotatedCommit, CommitReader, NotedCommit, RecordFilter, empty};
+use crate::history::log::reader::{AnnotatedCommit, CommitReader, NotedCommit, RecordFilter, empty};
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Oid;
-use empirica_notes::git::history::Listed;
+use empirica_notes::git::history::commit::Listed;
 use empirica_notes::git::objects::blobs::Objects;
 use empirica_notes::model::Namespace;
 use empirica_notes::store::standing_alone;

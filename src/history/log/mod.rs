@@ -1,20 +1,17 @@
 //! History with records beside the commits, streamed.
 
 mod batches;
+pub mod reader;
 pub mod view;
-
-use std::collections::BTreeSet;
 
 use crate::context::CommandContext;
 use crate::history::log::batches::Maker;
 pub use crate::history::log::batches::{Make, Sheet, Show};
+use crate::history::log::reader::{CommitReader, RecordFilter};
 use empirica_notes::error::Result;
-use empirica_notes::git::Oid;
-use empirica_notes::git::history::{Commit, Listed, Selection, select};
+use empirica_notes::git::history::{Selection, select};
 use empirica_notes::git::remotes::is_partial;
-use empirica_notes::model::superseded::superseded;
-use empirica_notes::model::{Body, Id, Namespace, Record};
-use empirica_notes::store::{Lookup, Note, Placements};
+use empirica_notes::store::Lookup;
 
 /// What to show.
 #[derive(Debug, Clone, Default)]
@@ -26,51 +23,6 @@ pub struct LogRequest {
     pub abbreviate: bool,
     /// How many annotated commits at most, or records.
     pub limit: Option<usize>,
-}
-
-/// Which records.
-#[derive(Debug, Clone, Default)]
-#[allow(missing_docs)]
-pub struct RecordFilter {
-    /// With their acknowledgements.
-    pub handoffs: bool,
-    pub digests: bool,
-    pub checkpoints: bool,
-    pub journal: bool,
-    /// Of whom; of all without.
-    pub ai: Option<String>,
-    /// Whether the limit is one of records, not of commits.
-    pub counts_records: bool,
-}
-
-impl RecordFilter {
-    fn namespaces(&self) -> impl Iterator<Item = Namespace> {
-        let namespaces = [
-            (self.handoffs || self.digests, Namespace::Handoffs),
-            (self.checkpoints, Namespace::Checkpoints),
-            (self.journal, Namespace::Journal),
-        ];
-        namespaces.into_iter().filter(|(wanted, _)| *wanted).map(|(_, namespace)| namespace)
-    }
-
-    fn has(&self, record: &Record) -> bool {
-        let is_kind = match record.body {
-            Body::Handoff(_) | Body::Accept(_) => self.handoffs,
-            Body::Digest(_) => self.digests,
-            _ => true,
-        };
-        is_kind && self.ai.as_ref().is_none_or(|ai| record.head.ai == *ai)
-    }
-}
-
-/// A commit that has records, with those at home on it, oldest first.
-#[derive(Debug)]
-#[allow(missing_docs)]
-pub struct AnnotatedCommit {
-    pub commit: Commit,
-    pub handoffs: Vec<Record>,
-    pub checkpoints: Vec<Record>,
-    pub journal: Vec<Record>,
 }
 
 /// Has `make` make each annotated commit into what is shown of it, and hands that to `show` in git's order, the first ones at
@@ -126,108 +78,4 @@ fn take_reverse(selection: &mut Selection) -> bool {
         is_path || word != "--reverse"
     });
     found
-}
-
-/// A commit with its notes, as far as one must be read after the other.
-enum NotedCommit {
-    /// The blobs of the notes.
-    Stored(Listed, Vec<(Namespace, Oid)>),
-    /// Notes for which the store was needed.
-    Settled(AnnotatedCommit),
-}
-
-/// Everything that needs the repository, which one thread has.
-struct CommitReader<'c> {
-    context: &'c CommandContext<'c>,
-    history: Box<dyn Iterator<Item = Result<Listed>> + 'c>,
-    lookups: Vec<(Namespace, Lookup<'c>)>,
-}
-
-impl CommitReader<'_> {
-    /// The next commit, `Some(None)` when it has no notes; `None` at the end.
-    fn next(&mut self) -> Result<Option<Option<NotedCommit>>> {
-        let Some(commit) = self.history.next().transpose()? else { return Ok(None) };
-        let mut notes = Vec::new();
-        for (namespace, lookup) in &mut self.lookups {
-            match lookup.note(commit.id)? {
-                Note::None => {}
-                Note::One(note) => notes.push((*namespace, note)),
-                Note::Several => return Ok(Some(Some(NotedCommit::Settled(self.settled(&commit)?)))),
-            }
-        }
-        Ok(Some((!notes.is_empty()).then_some(NotedCommit::Stored(commit, notes))))
-    }
-
-    fn settled(&mut self, commit: &Listed) -> Result<AnnotatedCommit> {
-        let mut found = empty(commit.read()?);
-        for (namespace, lookup) in &mut self.lookups {
-            let records = at_home(self.context, lookup, found.commit.id)?;
-            *found.namespace(*namespace) = records;
-        }
-        Ok(found)
-    }
-
-    fn read_into(&self, blob: Oid, note: &mut Vec<u8>) -> bool {
-        let is_here = self.context.repo.read_blob_into(blob, note).unwrap_or_default();
-        if !is_here {
-            // it is spoken of
-            self.context.repo.note(blob);
-        }
-        is_here
-    }
-}
-
-fn empty(commit: Commit) -> AnnotatedCommit {
-    AnnotatedCommit { commit, handoffs: Vec::new(), checkpoints: Vec::new(), journal: Vec::new() }
-}
-
-impl AnnotatedCommit {
-    fn namespace(&mut self, namespace: Namespace) -> &mut Vec<Record> {
-        match namespace {
-            Namespace::Handoffs => &mut self.handoffs,
-            Namespace::Checkpoints => &mut self.checkpoints,
-            Namespace::Journal => &mut self.journal,
-        }
-    }
-
-    fn namespaces(&mut self) -> [&mut Vec<Record>; 3] {
-        [&mut self.handoffs, &mut self.checkpoints, &mut self.journal]
-    }
-
-    fn is_empty(&self) -> bool {
-        self.handoffs.is_empty() && self.checkpoints.is_empty() && self.journal.is_empty()
-    }
-
-    /// How many records a limit counts: what a receiver said goes along with the handoffs.
-    fn count(&self) -> usize {
-        let said = self.handoffs.iter().filter(|record| !matches!(record.body, Body::Accept(_))).count();
-        said + self.checkpoints.len() + self.journal.len()
-    }
-
-    /// Keeps the newest of the records that a limit counts.
-    fn newest(&mut self, most: usize) {
-        let counted = |record: &Record| !matches!(record.body, Body::Accept(_));
-        let mut ids: Vec<Id> = Vec::new();
-        for namespace in self.namespaces() {
-            ids.extend(namespace.iter().filter(|record| counted(record)).map(|record| record.head.id.clone()));
-        }
-        ids.sort_unstable();
-        let kept = ids.split_off(ids.len().saturating_sub(most));
-        for namespace in self.namespaces() {
-            namespace.retain(|record| !counted(record) || kept.binary_search(&record.head.id).is_ok());
-        }
-    }
-}
-
-/// The records of a namespace that are at home on a commit and in force.
-fn at_home(context: &CommandContext<'_>, lookup: &mut Lookup<'_>, on: Oid) -> Result<Vec<Record>> {
-    let scan = lookup.scan(on)?;
-    let placements = Placements::new(&scan);
-    let aside: BTreeSet<Id> = superseded(scan.records());
-    Ok(scan
-        .entries()
-        .filter(|entry| !entry.record.body.is_meta())
-        .filter(|entry| !aside.contains(&entry.record.head.id) && placements.of(&context.store, entry) == on)
-        .map(|entry| placements.placed(&context.store, entry))
-        .collect())
 }

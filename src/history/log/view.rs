@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 use crate::fold::handoff_report::duration;
 use crate::handoff::pack::{Detail, each_text, lists};
 use crate::handoff::view::{growth, json_of};
-use crate::history::log::AnnotatedCommit;
+use crate::history::log::reader::AnnotatedCommit;
+use crate::history::record_line;
 use crate::render::color::Paint;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
+use crate::task::acceptance;
 use empirica_notes::error::Result;
 use empirica_notes::model::{Body, Record};
 
@@ -74,7 +76,7 @@ pub fn one_line(found: &AnnotatedCommit, paint: Paint, text: &mut String) -> Res
                 Some(safe::line(&digest.task))
                     .filter(|task| !task.is_empty())
                     .map_or(String::new(), |task| format!(" of {task}")),
-                crate::handoff::note::NoteLists::of(None, &[digest]).counts()
+                crate::handoff::lists::NoteLists::of(None, &[digest]).counts()
             ));
         }
         if let Body::Accept(accept) = &record.body {
@@ -83,7 +85,7 @@ pub fn one_line(found: &AnnotatedCommit, paint: Paint, text: &mut String) -> Res
                 paint.heading(record.head.id.short()),
                 safe::line(&record.head.ai),
                 accept.of.short(),
-                format::accepted(accept)
+                acceptance::accepted(accept)
             ));
         }
         if let Body::Handoff(handoff) = &record.body {
@@ -189,13 +191,13 @@ fn built_in(found: &AnnotatedCommit, out: &mut String) {
             session(record),
             task(&digest.task)
         ));
-        for entry in format::digest(digest) {
+        for entry in record_line::digest(digest) {
             out.push_str(&format!("\n      - {}", safe::line(&entry)));
         }
         out.push('\n');
     }
     for record in found.handoffs.iter().filter(|record| matches!(record.body, Body::Accept(_))) {
-        let text = safe::indented(&format::said(record), 4);
+        let text = safe::indented(&record_line::said(record), 4);
         out.push_str(&format!(
             "\nAcknowledgement {} by {}: {text}\n",
             record.head.id.short(),
@@ -206,7 +208,11 @@ fn built_in(found: &AnnotatedCommit, out: &mut String) {
         out.push_str("\nCheckpoints:");
         for record in &found.checkpoints {
             let (short, what) = (record.head.id.short(), crate::history::show::record::point_name(record));
-            out.push_str(&format!("\n    {short} {what} by {}: {}", safe::line(&record.head.ai), format::said(record)));
+            out.push_str(&format!(
+                "\n    {short} {what} by {}: {}",
+                safe::line(&record.head.ai),
+                record_line::said(record)
+            ));
         }
         out.push('\n');
     }
@@ -214,7 +220,7 @@ fn built_in(found: &AnnotatedCommit, out: &mut String) {
         out.push_str("\nJournal:");
         for record in &found.journal {
             let (short, kind) = (record.head.id.short(), record.body.kind().replace('_', " "));
-            let text = safe::indented(&format::said(record), 8);
+            let text = safe::indented(&record_line::said(record), 8);
             out.push_str(&format!("\n    {short} {kind} by {}: {text}", safe::line(&record.head.ai)));
         }
         out.push('\n');
@@ -237,14 +243,14 @@ fn templated(found: &AnnotatedCommit, terminal: &Terminal<'_>) -> Result<String>
     let digests: Vec<Value> = found.handoffs.iter().filter_map(digest_view).collect();
     let accepts = found.handoffs.iter().filter(|record| matches!(record.body, Body::Accept(_)));
     let accepts: Vec<Value> = accepts
-        .map(|record| json!({"short": record.head.id.short(), "ai": record.head.ai, "text": format::said(record)}))
+        .map(|record| json!({"short": record.head.id.short(), "ai": record.head.ai, "text": record_line::said(record)}))
         .collect();
     let checkpoints: Vec<Value> = found
         .checkpoints
         .iter()
         .map(|record| {
             let what = crate::history::show::record::point_name(record);
-            json!({"short": record.head.id.short(), "what": what, "ai": record.head.ai, "values": format::said(record)})
+            json!({"short": record.head.id.short(), "what": what, "ai": record.head.ai, "values": record_line::said(record)})
         })
         .collect();
     let journal: Vec<Value> = found
@@ -252,7 +258,7 @@ fn templated(found: &AnnotatedCommit, terminal: &Terminal<'_>) -> Result<String>
         .iter()
         .map(|record| {
             let kind = record.body.kind().replace('_', " ");
-            json!({"short": record.head.id.short(), "kind": kind, "ai": record.head.ai, "text": format::said(record)})
+            json!({"short": record.head.id.short(), "kind": kind, "ai": record.head.ai, "text": record_line::said(record)})
         })
         .collect();
     let data = json!({
@@ -271,7 +277,7 @@ fn digest_view(record: &Record) -> Option<Value> {
         "ai": record.head.ai,
         "session": record.head.session.as_ref().map(|id| id.short()),
         "task": digest.task,
-        "entries": format::digest(digest),
+        "entries": record_line::digest(digest),
     }))
 }
 
@@ -299,7 +305,7 @@ fn handoff_view(record: &Record) -> Option<Value> {
 mod tests {
     use super::*;
     use empirica_notes::format::record::decode;
-    use empirica_notes::git::history::Commit;
+    use empirica_notes::git::history::commit::Commit;
     use empirica_notes::model::Id;
 
     const WHOLE: &str = r#""kind":"handoff",@,"type":"epistemic","task":"a  b\n# c","duration_seconds":4000,"calibration_status":"well_calibrated","trajectory":[{"vector":"know","before":0.1,"after":0.5,"delta":0.4,"status":"improved"},{"vector":"do","before":0.1,"after":null,"delta":null,"status":"x"},{"vector":"overall_confidence","before":0.1,"after":0.3,"delta":-0.2,"status":"y"},{"vector":"know","before":0.1,"after":0.5,"delta":0.3,"status":"z"}],"accomplished":["done"],"findings":[{"text":"one\ntwo\n\n- three"},{"text":"<b>bold</b> `x"}],"gaps_filled":[{"gap":"g","before":"b","after":"one\ntwo\n\n- three","confidence_change":0.1},{"gap":"g","before":"b","after":"a","confidence_change":null},{"gap":"g","before":"b","after":"a","confidence_change":-0.25}],"unknowns":[{"id":"019ab000-0000-7000-8000-00000000000a","text":"why?"},{"text":" how? "}],"dead_ends":[{"approach":"a","why":"w"}],"mistakes":[{"text":"m","prevention":"p"},{"text":"1. n"}],"decisions":[{"text":"d","why":"w","alternatives":["x","y"]}],"evidence":[{"command":"cargo  test","exit":0},{"command":"false","exit":1}],"goals":[{"id":"019ab000-0000-7000-8000-00000000000a","text":"g","status":"done","priority":"low","evidence":"e"},{"id":"019ab000-0000-7000-8000-00000000000b","text":"h","status":"open","priority":"high","vector":"know"}],"context":"\ttab\r\nnext \u202e","next_steps":["  step  ","","- x"],"recommendations":["r"]"#;

@@ -7,15 +7,14 @@ pub mod view;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::CommandContext;
+use crate::context::handoffs::ListedHandoff;
+use crate::context::records::gather_from;
 use crate::fold::facts::SessionFacts;
-use crate::handoff;
 use crate::handoff::arrival;
 use crate::handoff::receive::accept;
-use crate::handoff::write::ListedHandoff;
 use crate::history::metrics::fold::{HandoffMetrics, Metrics, MetricsQuery, Period, Reception, metrics, reception};
 use crate::history::search::filter::date;
 use crate::index::Index;
-use crate::session::lifecycle::gather_from;
 use crate::session::resume::{ResumedSession, resumed};
 use crate::text::tokens;
 use empirica_notes::error::{Error, Result, empirica};
@@ -107,7 +106,7 @@ pub struct HandoffWorth {
 /// Measures the newest handoff of a session; one that wrote none is an error.
 pub fn of_session(context: &CommandContext<'_>, exact: bool) -> Result<HandoffWorth> {
     let who = context.working()?;
-    let newest = handoff::write::of_session(context, &who.id)?.ok_or_else(|| {
+    let newest = crate::context::handoffs::of_session(context, &who.id)?.ok_or_else(|| {
         Error::not_found(format!("the session {} has no handoff yet", who.id.short()))
             .reason("what handing over is worth is measured on a handoff")
             .suggest("Hand over first.")
@@ -187,7 +186,7 @@ impl<'s> AllFacts<'s> {
 
     /// Handoffs with the commits they are at home on, in the order given.
     fn listed(&self, ids: &[Id]) -> Result<Vec<ListedHandoff>> {
-        handoff::write::whole(&self.index, ids)
+        crate::context::handoffs::whole(&self.index, ids)
     }
 
     /// What `resume` has of these handoffs, in their order, and what could not be found out.

@@ -2,14 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::CommandContext;
-use crate::context::names;
+use crate::context::handoffs::ListedHandoff;
 use crate::context::names::NamedObject;
+use crate::context::{CommandContext, names};
 use crate::fold::session_state::SessionRecords;
-use crate::handoff;
-use crate::handoff::write::ListedHandoff;
-use crate::index::HandoffQuery;
-use crate::index::Index;
+use crate::index::{HandoffQuery, Index};
 use crate::text::similarity::{likeness, words};
 use empirica_notes::error::{Error, Kind, Result, blank, empirica};
 use empirica_notes::model::handoff::{HandoffDeadEnd, Item};
@@ -91,7 +88,7 @@ pub(crate) fn run(
             (None, SessionWork { handoff: None, task, findings: vec![], unknowns: vec![], dead_ends: vec![] })
         }
         LikeQuery::Session(id) => (Some(id.clone()), SessionWork::of(context, index, id)?),
-        LikeQuery::Handoff(id) => match handoff::write::whole(index, std::slice::from_ref(id))?.pop() {
+        LikeQuery::Handoff(id) => match crate::context::handoffs::whole(index, std::slice::from_ref(id))?.pop() {
             Some(listed) => (listed.head.session.clone(), SessionWork::handed_over(listed)),
             None => return Err(names::no_record(id.as_str(), "handoff", "it is not stored any more")),
         },
@@ -152,7 +149,7 @@ impl SessionWork {
 
     fn of(context: &CommandContext<'_>, index: &Index<'_>, id: &SessionId) -> Result<Self> {
         let wanted = HandoffQuery { session: Some(id.clone()), ..Default::default() };
-        if let Some(listed) = handoff::write::in_force(context, &wanted, 1)?.pop() {
+        if let Some(listed) = crate::context::handoffs::in_force(context, &wanted, 1)?.pop() {
             return Ok(SessionWork::handed_over(listed));
         }
         let scan = index.session(id)?;
@@ -206,7 +203,7 @@ fn candidates(index: &Index<'_>, text: &str, wanted: &SessionText) -> Result<Vec
             out.push(session.id.clone());
         }
     }
-    let (_, found) = crate::history::search::by_rare_words(index, text, &[], RECORDS)?;
+    let (_, found) = crate::index::by_rare_words(index, text, &[], RECORDS)?;
     let ids: Vec<Id> = found.hits.into_iter().map(|(id, _)| id).collect();
     let mut of: BTreeMap<Id, SessionId> = BTreeMap::new();
     for record in index.ids(&ids)?.records() {

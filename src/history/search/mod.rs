@@ -9,19 +9,17 @@ use std::collections::BTreeMap;
 
 use chrono::DateTime;
 
-use crate::context::CommandContext;
-use crate::context::names;
+use crate::context::handoffs::{ListedHandoff, listed};
+use crate::context::{CommandContext, names};
 use crate::fold::journal::answers;
-use crate::handoff::write::{ListedHandoff, listed};
 use crate::history::search::filter::{Filter, FilterInput};
 use crate::history::search::like::{LikeQuery, SimilarSession};
-use crate::index::Index;
-use crate::index::{HandoffQuery, HandoffRow, SearchMatch, SearchQuery, WordSet, searchable};
-use crate::text::passage::{Passage, passage};
+use crate::index::{
+    HandoffQuery, HandoffRow, Index, SearchMatch, SearchQuery, WordSet, by_rare_words, searchable, stems,
+};
+use crate::text::passage::{Passage, passage, places};
 use crate::text::query;
 use crate::text::query::{Query, Term, findable};
-use crate::text::similarity;
-use crate::text::words::places;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::snapshot::{Related, SemanticContext, Snapshot};
 use empirica_notes::model::{Body, Id, Record, SessionId};
@@ -33,9 +31,6 @@ const FAILED: &str = "dead_end";
 const HANDOFF: &str = "handoff";
 /// How many records a search adds to a snapshot.
 const RELATED: usize = 5;
-/// By how many words a text is looked for, at most, and in how many records each of them may be.
-const WORDS: usize = 12;
-const RARE: usize = 2000;
 
 /// What is asked, of the agent and the session that the context was asked for.
 #[derive(Debug, Clone, Default)]
@@ -240,26 +235,6 @@ fn wider(terms: &[Term]) -> Vec<Term> {
         out = terms.iter().map(|term| Term { is_prefix: true, ..term.clone() }).collect();
     }
     out
-}
-
-/// The records of these kinds that have the rarest words of a text, and these words; none when no record has a word of it.
-pub(crate) fn by_rare_words(
-    index: &Index<'_>,
-    text: &str,
-    kinds: &[&str],
-    most: usize,
-) -> Result<(WordSet, SearchMatch)> {
-    let words = index.rarest(stems(text), WORDS, RARE)?;
-    if words == WordSet::default() {
-        return Ok(Default::default());
-    }
-    let found = index.search(&SearchQuery { words: words.clone(), kinds, most, ..Default::default() })?;
-    Ok((words, found))
-}
-
-/// What a text is about: the stems of its words, as beginnings.
-fn stems(text: &str) -> Vec<Term> {
-    similarity::words(text).into_iter().map(|text| Term { text, is_prefix: true }).collect()
 }
 
 /// What a search adds to a snapshot. A query that is given is one of `search`; for a blank one, records are looked for that

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::context::handoffs::ListedHandoff;
 use crate::fold::assessment::trajectory::alone;
 use crate::handoff::view::growth;
-use crate::handoff::write::ListedHandoff;
 use crate::history::show::short_commit;
 use crate::render::{format, safe};
 use crate::text::width::{cut, measure};

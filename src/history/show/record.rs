@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::checkpoint;
 use crate::checkpoint::view::StoredCheckpointView;
 use crate::fold::assessment::confidence::overall;
+use crate::history::record_line;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use empirica_notes::format::record::body_to_map;
@@ -144,7 +145,7 @@ pub fn points(records: &[Record], warnings: Vec<String>) -> Answer {
             format::date(&record.head.at),
             point_name(record),
             safe::line(&record.head.ai),
-            format::said(record)
+            record_line::said(record)
         )
     };
     let checkpoints = records.iter().map(PointView::from).collect();

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::context::handoffs::ListedHandoff;
 use crate::handoff::view::{compact, json_of, markdown, template};
-use crate::handoff::write::ListedHandoff;
 use crate::handoff::{arrival, receive};
-use crate::history::show::ShowOutcome;
+use crate::history::record_line;
 use crate::history::show::record::PointView;
-use crate::history::show::{record, trust};
+use crate::history::show::{ShowOutcome, record, trust};
 use crate::render::answer::Answer;
+use crate::render::safe;
 use crate::render::template::Templates;
-use crate::render::{format, safe};
 use crate::session;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::{Body, Record};
@@ -136,7 +136,7 @@ fn commit_answer(
                 record.head.id.short(),
                 record.body.kind().replace('_', " "),
                 safe::line(&record.head.ai),
-                safe::indented(&format::said(record), 4)
+                safe::indented(&record_line::said(record), 4)
             )),
         }
     }

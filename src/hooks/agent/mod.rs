@@ -12,23 +12,20 @@ use crate::assess::drift::WINDOW;
 use crate::assess::drift::current::gate;
 use crate::assess::gate::Gate;
 use crate::checkpoint::{compaction, snapshot};
-use crate::claim;
 use crate::claim::add::ClaimInput;
-use crate::context::{CommandContext, WorkingSession};
-use crate::context::{Selection, active};
+use crate::context::handoffs::ListedHandoff;
+use crate::context::records::gather_from;
+use crate::context::{CommandContext, Selection, WorkingSession, active, records};
 use crate::fold::handoff_report::HandoffInput;
 use crate::fold::session_state::SessionRecords;
 use crate::handoff::arrival;
 use crate::handoff::arrival::fold::Arrival;
 use crate::handoff::build::Content;
-use crate::handoff::write::ListedHandoff;
 use crate::hooks::agent::event::{HookEvent, HookKind, StartSource};
-use crate::hooks::in_one_line;
+use crate::hooks::trouble::in_one_line;
 use crate::index::HandoffQuery;
-use crate::session::lifecycle;
-use crate::session::lifecycle::gather_from;
-use crate::session::{bootstrap, collect};
-use crate::{checkpoint, handoff};
+use crate::session::{bootstrap, collect, lifecycle};
+use crate::{checkpoint, claim, handoff};
 use empirica_notes::env::Env;
 use empirica_notes::error::{Kind, Result, empirica};
 use empirica_notes::git::Repository;
@@ -172,7 +169,7 @@ fn begins(context: &mut CommandContext<'_>, told: &HookEvent, source: StartSourc
     }
     let goes_on = went_on || source == StartSource::Resume;
     let project = bootstrap::run(context, &bootstrap::BootstrapRequest { own: Some(id.clone()) })?;
-    let listed = handoff::write::newest(&context.index()?, &HandoffQuery::default())?;
+    let listed = crate::context::handoffs::newest(&context.index()?, &HandoffQuery::default())?;
     let arrivals = arrival::of(context, &listed.iter().collect::<Vec<_>>())?.0;
     let scan = context.session(&id)?;
     let gate = goes_on.then(|| gate(&scan, &id, WINDOW));
@@ -284,7 +281,7 @@ fn ends(context: &mut CommandContext<'_>, told: &HookEvent, reason: &str) -> Res
     }
     let Some(id) = known(context, told)? else { return Ok(None) };
     context.selection.session = Some(id.as_str().to_owned());
-    let gathered = lifecycle::gather(context, &id)?;
+    let gathered = records::gather(context, &id)?;
     if gathered.handoffs.is_empty() && has_something(&gathered) {
         let who = WorkingSession { ai: context.author(Some(&gathered.session.ai)), id, note: None };
         let what = Content { automatic: true, ..Content::default() };

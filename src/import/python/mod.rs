@@ -12,7 +12,8 @@ use serde::Serialize;
 
 use crate::context::CommandContext;
 use crate::context::stored::StoreReport;
-use crate::import::python::convert::{ConvertedLine, Original, PREFIXES, Unreadable};
+use crate::import::python::convert::draft::{ConvertedLine, Original};
+use crate::import::python::convert::{PREFIXES, Unreadable};
 use crate::import::python::nearest::Nearest;
 use crate::import::python::originals::{NewRecord, Originals};
 use crate::render::counts;

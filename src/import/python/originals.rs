@@ -5,16 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 
 use crate::import::python::convert;
-use crate::import::python::convert::ConvertedLine;
+use crate::import::python::convert::draft::ConvertedLine;
 use empirica_notes::error::Result;
 use empirica_notes::format;
 use empirica_notes::format::lines;
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::record::Attach;
 use empirica_notes::model::{Body, Envelope, Id, Namespace, Record};
-use empirica_notes::store::Epoch;
 use empirica_notes::store::log::PendingRecord;
-use empirica_notes::store::{Lookup, Store, data_ref};
+use empirica_notes::store::{Epoch, Lookup, Store, data_ref};
 use empirica_secrets::Replaced;
 
 /// A record that is to be stored, as it is made and as it is written.

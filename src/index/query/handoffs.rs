@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use rusqlite::ToSql;
 
-use crate::index::{Index, IndexError, query, schema};
+use crate::index::connection::Index;
+use crate::index::fault::IndexError;
+use crate::index::{query, schema};
 use empirica_notes::error::Result;
 use empirica_notes::git::Oid;
 use empirica_notes::model::{Id, Record, SessionId};

@@ -1,6 +1,7 @@
 //! Questions to the index whose answer is records: which, by SQL; what they say, from their notes.
 
 pub mod handoffs;
+pub mod rare_words;
 pub mod search;
 pub mod sessions;
 pub mod totals;
@@ -9,9 +10,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use rusqlite::{Connection, ToSql, params};
 
+use crate::index::connection::Index;
+use crate::index::fault::IndexError;
 use crate::index::schema;
 use crate::index::texts::Texts;
-use crate::index::{Index, IndexError};
 use empirica_notes::error::Result;
 use empirica_notes::format;
 use empirica_notes::format::lines;

@@ -2,8 +2,10 @@
 
 use rusqlite::{Connection, params_from_iter};
 
+use crate::index::connection::Index;
+use crate::index::fault::IndexError;
 use crate::index::query::handoffs::HandoffRow;
-use crate::index::{Index, IndexError, schema, searchable};
+use crate::index::{schema, searchable};
 use crate::text::query::Term;
 use crate::text::words;
 use empirica_notes::error::Result;

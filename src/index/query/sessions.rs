@@ -3,7 +3,9 @@
 use rusqlite::{Row, ToSql};
 
 use crate::fold::session_summary::SessionSummary;
-use crate::index::{Index, IndexError, schema};
+use crate::index::connection::Index;
+use crate::index::fault::IndexError;
+use crate::index::schema;
 use empirica_notes::error::Result;
 use empirica_notes::model::session::Session;
 use empirica_notes::model::{Id, SessionId};

@@ -2,7 +2,9 @@
 
 use rusqlite::params;
 
-use crate::index::{Index, IndexError, query, schema};
+use crate::index::connection::Index;
+use crate::index::fault::IndexError;
+use crate::index::{query, schema};
 use empirica_notes::error::Result;
 use empirica_notes::model::{Id, Namespace, SessionId};
 

@@ -5,17 +5,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::fold::journal::answers;
-use crate::fold::journal::goals;
-use crate::fold::journal::sessions;
+use crate::fold::journal::{answers, goals, sessions};
 use crate::fold::session_state::SessionRecords;
 use crate::fold::session_summary::{kept, learned};
-use crate::index::IndexError;
-use crate::index::query;
+use crate::index::fault::IndexError;
+use crate::index::note::ParsedLine;
 use crate::index::query::FoundRecord;
-use crate::index::schema;
 use crate::index::texts::{NotePlace, ParsedNotes, Texts, place};
-use crate::index::update::parsed::ParsedLine;
+use crate::index::{query, schema};
 use empirica_notes::git::Repository;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::session::Session;

@@ -1,7 +1,6 @@
 //! Notes into rows: what came is put in, what went is taken out, line by line.
 
 pub mod derive;
-pub mod parsed;
 pub mod rows;
 pub mod wanted;
 
@@ -10,10 +9,10 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::index::IndexError;
+use crate::index::fault::IndexError;
+use crate::index::note::{ParsedLine, ParsedNote};
 use crate::index::schema;
 use crate::index::texts::{ParsedNotes, Texts};
-use crate::index::update::parsed::{ParsedLine, ParsedNote};
 use crate::index::update::wanted::{BesideNotes, WantedNotes};
 use empirica_notes::format;
 use empirica_notes::format::lines;
@@ -110,7 +109,7 @@ impl<'f> Filler<'f> {
         if old == repo.empty_tree() {
             let (targets, blobs): (Vec<Oid>, Vec<Oid>) = notes::entries(repo, new)?.notes.into_iter().unzip();
             self.is_worth(blobs.len())?;
-            return parsed::each(repo, &blobs, &mut |at, note| {
+            return crate::index::note::each(repo, &blobs, &mut |at, note| {
                 let n = self.note(namespace, targets[at], &Content::Blob(blobs[at]), false)?;
                 tell();
                 match note {

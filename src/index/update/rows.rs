@@ -2,9 +2,10 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use crate::index::fault::IndexError;
+use crate::index::note::ParsedLine;
 use crate::index::update::Filler;
-use crate::index::update::parsed::ParsedLine;
-use crate::index::{IndexError, schema, searchable};
+use crate::index::{schema, searchable};
 use empirica_notes::git::objects::content::inside;
 use empirica_notes::model::journal::Finding;
 use empirica_notes::model::{Body, Handoff, Id, Record, SessionId};

@@ -8,8 +8,8 @@ use crate::fold::handoff_report::duration;
 use crate::fold::session_state::SessionRecords;
 use crate::render::{format, safe};
 use crate::report::gather::SessionStory;
+use crate::report::page::entries::{NO_TASK, PageEntries, said};
 use crate::report::page::trajectory::cells;
-use crate::report::page::{PageEntries, said};
 use crate::session::lifecycle::seconds_between;
 use crate::text::shorten::short;
 use empirica_notes::model::SessionId;
@@ -18,9 +18,6 @@ use empirica_notes::model::handoff::Calibration;
 
 /// The most entries of a list.
 const ENTRIES: usize = 40;
-
-/// What stands for the task of a session that has none.
-pub const NO_TASK: &str = "no task was named";
 
 /// A session, as the template has it.
 pub fn session(told: &SessionStory, page: &PageEntries<'_>) -> Value {

@@ -7,12 +7,10 @@ pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::CommandContext;
 use crate::context::active::ActiveSessions;
-use crate::context::names;
-use crate::handoff::write::newest as newest_handoff;
-use crate::index::Index;
-use crate::index::{HandoffQuery, RecordQuery};
+use crate::context::handoffs::newest as newest_handoff;
+use crate::context::{CommandContext, names};
+use crate::index::{HandoffQuery, Index, RecordQuery};
 use crate::session::bootstrap::memory::Memory;
 use crate::session::bootstrap::overview::{Overview, overview};
 use empirica_notes::error::Result;

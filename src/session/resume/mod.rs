@@ -4,15 +4,14 @@ pub mod view;
 
 use std::borrow::Cow;
 
-use crate::context::CommandContext;
-use crate::context::names;
+use crate::context::handoffs::{ListedHandoff, of_session};
+use crate::context::records::gather_from;
+use crate::context::{CommandContext, names};
 use crate::fold::collected::CollectedTranscript;
 use crate::fold::handoff_report::{GitWork, HandoffInput, report};
 use crate::fold::session_state::SessionRecords;
 use crate::handoff::arrival;
 use crate::handoff::arrival::fold::{Arrival, remaining};
-use crate::handoff::write::{ListedHandoff, of_session};
-use crate::session::lifecycle::gather_from;
 use empirica_notes::error::Result;
 use empirica_notes::model::substance::Substance;
 use empirica_notes::model::{Envelope, Handoff, SessionId};

@@ -4,12 +4,13 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::setup::agents::edit::{EditError, FileFormat};
+use crate::setup::agents::edit::FileFormat;
+use crate::setup::agents::edit::spot::EditError;
 use crate::setup::agents::marked;
 use crate::setup::agents::marked::BrokenMarks;
-use crate::setup::git_hooks::SetupWarning;
 use crate::setup::record::{EditedFile, Insertion, hash};
 use crate::setup::steps::SetupStep;
+use crate::setup::steps::SetupWarning;
 use empirica_notes::error::{Error, Result, move_aside, quote};
 use empirica_notes::git::Repository;
 
@@ -220,6 +221,20 @@ fn rest(text: &str, edited: &EditedFile, path: &Path) -> Remainder {
             let bare = |text: &str| text.split_whitespace().collect::<String>();
             let alone = began.as_ref().is_some_and(|began| bare(began) == bare(&now));
             Remainder { text: now, alone, kept }
+        }
+    }
+}
+
+impl EditedFile {
+    /// What is put into a file that was found.
+    pub fn at(site: &EditableWorkTree, located: &LocatedFile, put: Insertion) -> Self {
+        EditedFile {
+            worktree: site.worktree.clone(),
+            top: site.top.clone(),
+            file: located.name.clone(),
+            made: located.inode.is_none(),
+            folders: located.folders.clone(),
+            put,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::context::CommandContext;
-use crate::setup::doctor::DoctorCheck;
+use crate::setup::doctor::check::DoctorCheck;
 use crate::setup::git_hooks::scripts::shell_path;
 use crate::setup::record::{HookPlacement, SetupRecord};
 use crate::setup::steps::SetupStep;

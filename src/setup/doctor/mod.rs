@@ -1,5 +1,6 @@
 //! Looking at everything that must be right for records to travel, and mending what needs no choice when that is asked.
 
+pub mod check;
 mod installation;
 mod refs;
 mod secrets;
@@ -7,45 +8,13 @@ mod settings;
 pub mod view;
 
 use crate::context::CommandContext;
+use crate::setup::doctor::check::DoctorCheck;
 use crate::setup::init;
 use crate::setup::steps::SetupStep;
 use crate::sync::{flush, repair};
-use empirica_notes::error::{Command, Error, Result};
+use empirica_notes::error::Result;
 
 pub use crate::setup::doctor::secrets::secrets;
-
-/// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DoctorCheck {
-    /// Its name, one word.
-    pub check: &'static str,
-    /// Whether it is right.
-    pub ok: bool,
-    /// What was found, without a final stop.
-    pub what: String,
-    /// The commands that mend it; where it is right, those that do what is left.
-    pub commands: Vec<Command>,
-}
-
-impl DoctorCheck {
-    fn right(check: &'static str, what: impl Into<String>) -> Self {
-        DoctorCheck { check, ok: true, what: what.into(), commands: Vec::new() }
-    }
-
-    fn wrong(check: &'static str, what: impl Into<String>) -> Self {
-        DoctorCheck { ok: false, ..DoctorCheck::right(check, what) }
-    }
-
-    fn failed(check: &'static str, error: &Error) -> Self {
-        let causes: String = error.causes().iter().map(|cause| format!(": {cause}")).collect();
-        DoctorCheck { commands: error.commands().to_vec(), ..DoctorCheck::wrong(check, format!("{error}{causes}")) }
-    }
-
-    fn command(mut self, command: impl Into<Command>) -> Self {
-        self.commands.push(command.into());
-        self
-    }
-}
 
 /// What was found.
 #[derive(Debug)]

@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::context::CommandContext;
-use crate::setup::doctor::DoctorCheck;
+use crate::setup::doctor::check::DoctorCheck;
 use crate::setup::git_hooks::scripts::shell_path;
-use crate::sync::run::{SyncPolicy, destinations};
+use crate::sync::policy::{SyncPolicy, destinations};
 use empirica_notes::error::empirica;
 use empirica_notes::git::history::reach::walked;
-use empirica_notes::git::refs::locks;
-use empirica_notes::git::refs::{damaged_packed_refs, deletion};
+use empirica_notes::git::refs::{damaged_packed_refs, deletion, locks};
 use empirica_notes::git::remotes::kept_under;
 use empirica_notes::git::repository::quote;
 use empirica_notes::git::{Oid, Repository};

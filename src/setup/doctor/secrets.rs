@@ -1,7 +1,7 @@
 //! Everything that is stored, scanned for secrets; what they are is never said.
 
 use crate::context::CommandContext;
-use crate::setup::doctor::DoctorCheck;
+use crate::setup::doctor::check::DoctorCheck;
 use empirica_notes::store::{Leak, Part};
 
 /// A check for each secret that is stored, with the command that takes it out. `told` hears how many notes are done, of how many.

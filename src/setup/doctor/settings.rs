@@ -3,16 +3,15 @@
 use std::path::Path;
 
 use crate::context::CommandContext;
-use crate::setup::doctor::DoctorCheck;
+use crate::setup::doctor::check::DoctorCheck;
 use crate::setup::remotes;
 use crate::setup::remotes::sides;
 use crate::setup::settings::{choice, matches};
-use crate::sync::run::SyncPolicy;
+use crate::sync::policy::SyncPolicy;
 use empirica_notes::git::Repository;
 use empirica_notes::git::remotes::place;
-use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::{File, Value};
-use empirica_notes::git::repository::quote;
+use empirica_notes::git::repository::{config, quote};
 use empirica_notes::store::{PREFIX, own_refs, parse_duration};
 
 /// Checks; what others' settings do to notes only where there are `ours`.

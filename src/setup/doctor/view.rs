@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use crate::setup;
-use crate::setup::doctor::{DoctorCheck, DoctorOutcome};
+use crate::setup::doctor::DoctorOutcome;
+use crate::setup::doctor::check::DoctorCheck;
 use crate::sync::repair;
 use empirica_notes::error::{Command, Error};
 

@@ -6,21 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::setup::git_hooks::scripts::{BEFORE, HookFile, found, shell_path};
 use crate::setup::record::{HookPlacement, InstalledHooks, SetupRecord, hash};
-use crate::setup::steps::SetupStep;
+use crate::setup::steps::{SetupStep, SetupWarning};
 use empirica_notes::env::is_executable;
-use empirica_notes::error::{Command, Error, Result, empirica};
+use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::{File, Value};
-
-/// Something that stays as it is and should be known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetupWarning {
-    /// What it is, without a final stop.
-    pub what: String,
-    /// The commands that mend it.
-    pub commands: Vec<Command>,
-}
 
 /// What is to be done for the hooks.
 #[derive(Debug)]

@@ -7,16 +7,14 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::CommandContext;
-use crate::context::{active, names};
+use crate::context::{CommandContext, active, names};
+use crate::sync::policy::{SyncPolicy, destinations};
 use crate::sync::remote::Sync;
-use crate::sync::run::{SyncPolicy, destinations};
 use empirica_notes::error::{Error, Kind, Result, empirica, quote};
 use empirica_notes::format::redact::By;
 use empirica_notes::git::remotes;
-use empirica_notes::git::remotes::RemotePlace;
-use empirica_notes::git::remotes::transfer;
 use empirica_notes::git::remotes::transfer::TransferOptions;
+use empirica_notes::git::remotes::{RemotePlace, transfer};
 use empirica_notes::model::{Body, Id, Namespace};
 use empirica_notes::store::{PREFIX, Redaction, Scrubbed};
 

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::agents::Reader;
+use crate::agents::reader::Reader;
 use crate::model::{Agent, Role, Tokens};
 use crate::read::call::Call;
 use crate::read::input::Input;

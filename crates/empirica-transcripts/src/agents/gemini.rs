@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use crate::agents::Reader;
+use crate::agents::reader::Reader;
 use crate::model::{Agent, Role, Tokens};
 use crate::read::call::{Call, place};
 use crate::read::input::Input;

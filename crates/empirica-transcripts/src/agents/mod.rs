@@ -6,20 +6,15 @@ pub mod copilot;
 pub mod cursor;
 pub mod gemini;
 pub mod opencode;
+pub mod reader;
 
+use std::io::BufRead;
+
+use crate::agents::reader::Reader;
 use crate::model::Agent;
 use crate::read::lenient;
-use crate::read::rows::Piece;
+use crate::read::rows::{Piece, Rows};
 use crate::summary::fold::Fold;
-
-/// Takes the rows of one agent.
-pub(crate) trait Reader {
-    /// Takes a row. `false`, and nothing taken, when it is no JSON.
-    fn row(&mut self, text: &str, fold: &mut Fold) -> bool;
-
-    /// There are no more rows.
-    fn end(&mut self, _fold: &mut Fold) {}
-}
 
 /// The reader of one agent's rows.
 pub(crate) enum Any {
@@ -62,5 +57,19 @@ impl Any {
             (false, _) => fold.out.skipped_rows += 1,
         }
         read
+    }
+}
+
+pub(crate) fn take<R: BufRead>(any: &mut Any, piece: Piece, row: &[u8], rows: &mut Rows<R>, fold: &mut Fold) {
+    if piece == Piece::Lost {
+        fold.out.skipped_rows += 1;
+        fold.out.torn = rows.is_torn();
+    } else if !row.trim_ascii().is_empty() {
+        let read = any.take(&String::from_utf8_lossy(row), piece, fold);
+        let unended = piece == (Piece::Row { whole: false });
+        if read && unended {
+            rows.keep_last();
+        }
+        fold.out.torn = !read && unended;
     }
 }

@@ -8,9 +8,8 @@ use std::time::SystemTime;
 use sha2::{Digest, Sha256};
 
 use crate::agents::Any;
-use crate::agents::opencode::{database, storage};
-use crate::error::{Error, Result};
-use crate::model::{Agent, Transcript};
+use crate::agents::opencode::storage;
+use crate::model::Agent;
 use crate::read::rows;
 use crate::summary::fold::Fold;
 
@@ -30,51 +29,11 @@ fn is_transcript(path: &Path) -> bool {
 }
 
 /// The transcripts right below a folder, newest first.
-fn newest_first(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn newest_first(folder: &Path) -> Vec<PathBuf> {
     let files = storage::entries(folder).into_iter().filter(|path| is_transcript(path));
     let mut out: Vec<(SystemTime, PathBuf)> = files.filter_map(|path| Some((modified(&path)?, path))).collect();
     out.sort_by(|a, b| b.cmp(a));
     out.into_iter().map(|(_, path)| path).collect()
-}
-
-/// The file in a folder that is its transcript.
-fn file(folder: &Path) -> Option<PathBuf> {
-    let events = folder.join("events.jsonl");
-    if events.is_file() {
-        return Some(events);
-    }
-    newest_first(folder).into_iter().find(|path| crate::reader::recognise(path).is_some())
-}
-
-/// Reads the transcript of a folder: a session of Copilot, a storage or the data of OpenCode, else the newest transcript
-/// right below it.
-pub fn read(folder: &Path, root: Option<&Path>) -> Result<Transcript> {
-    if storage::is_storage(folder) {
-        return storage::read(folder, None, root);
-    }
-    let (database, storage) = (folder.join(DATABASE), folder.join("storage"));
-    if database.is_file() {
-        let read = database::read(&database, root);
-        if read.is_ok() || !storage::is_storage(&storage) {
-            return read;
-        }
-    }
-    if storage::is_storage(&storage) {
-        return storage::read(&storage, None, root);
-    }
-    match file(folder) {
-        Some(path) => crate::reader::read(&path, root),
-        None => Err(Error::EmptyFolder { folder: folder.to_owned() }),
-    }
-}
-
-/// Whose transcript a folder is; `None` when it holds none.
-pub fn recognise(folder: &Path) -> Option<Agent> {
-    if storage::is_storage(folder) || storage::is_storage(&folder.join("storage")) {
-        return Some(Agent::OpenCode);
-    }
-    let database = folder.join(DATABASE);
-    crate::reader::recognise(&if database.is_file() { database } else { file(folder)? })
 }
 
 /// The text of a small file; `None` when there is none, or it is long.
@@ -172,7 +131,7 @@ fn subagent(any: &mut Any, fold: &mut Fold, path: &Path) -> Option<()> {
     // what cannot be read any further ends it
     while let Ok(Some(piece)) = rows.next() {
         let row = std::mem::take(&mut rows.row);
-        crate::reader::take(any, piece, &row, &mut rows, fold);
+        crate::agents::take(any, piece, &row, &mut rows, fold);
         rows.row = row;
     }
     if std::mem::replace(&mut fold.out.torn, torn) {

@@ -3,20 +3,18 @@
 pub mod folder;
 pub mod probe;
 
-use crate::agents::Any;
-use crate::agents::opencode::database;
-use crate::agents::opencode::storage;
-use crate::read::rows;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use crate::agents::opencode::{database, storage};
+use crate::agents::{Any, take};
+use crate::error::{Error, Result};
+use crate::model::{Agent, Transcript};
+use crate::read::rows;
 use crate::read::rows::{Piece, Rows, Start};
 use crate::reader::probe::Guess;
 use crate::summary::fold::Fold;
-
-use crate::error::{Error, Result};
-use crate::model::{Agent, Transcript};
 
 /// How many readable rows are looked at to find out whose a transcript is.
 const FIRST: usize = 100;
@@ -34,7 +32,7 @@ pub fn read(path: &Path, root: Option<&Path>) -> Result<Transcript> {
         _ => Error::unreadable(path, error),
     })?;
     if about.is_dir() {
-        return folder::read(path, root);
+        return read_folder(path, root);
     }
     let mut input =
         BufReader::with_capacity(64 << 10, File::open(path).map_err(|error| Error::unreadable(path, error))?);
@@ -69,7 +67,7 @@ pub fn read_from(input: impl BufRead, root: Option<&Path>) -> Result<Transcript>
 pub fn recognise(path: &Path) -> Option<Agent> {
     let about = std::fs::metadata(path).ok()?;
     if about.is_dir() {
-        return folder::recognise(path);
+        return recognise_folder(path);
     }
     // a pipe could be read only once
     if !about.is_file() {
@@ -96,6 +94,46 @@ pub fn recognise(path: &Path) -> Option<Agent> {
         }
     }
     None
+}
+
+/// Reads the transcript of a folder: a session of Copilot, a storage or the data of OpenCode, else the newest transcript
+/// right below it.
+fn read_folder(folder: &Path, root: Option<&Path>) -> Result<Transcript> {
+    if storage::is_storage(folder) {
+        return storage::read(folder, None, root);
+    }
+    let (database, storage) = (folder.join(folder::DATABASE), folder.join("storage"));
+    if database.is_file() {
+        let read = database::read(&database, root);
+        if read.is_ok() || !storage::is_storage(&storage) {
+            return read;
+        }
+    }
+    if storage::is_storage(&storage) {
+        return storage::read(&storage, None, root);
+    }
+    match file_in(folder) {
+        Some(path) => read(&path, root),
+        None => Err(Error::EmptyFolder { folder: folder.to_owned() }),
+    }
+}
+
+/// Whose transcript a folder is; `None` when it holds none.
+fn recognise_folder(folder: &Path) -> Option<Agent> {
+    if storage::is_storage(folder) || storage::is_storage(&folder.join("storage")) {
+        return Some(Agent::OpenCode);
+    }
+    let database = folder.join(folder::DATABASE);
+    recognise(&if database.is_file() { database } else { file_in(folder)? })
+}
+
+/// The file in a folder that is its transcript.
+fn file_in(folder: &Path) -> Option<PathBuf> {
+    let events = folder.join("events.jsonl");
+    if events.is_file() {
+        return Some(events);
+    }
+    folder::newest_first(folder).into_iter().find(|path| recognise(path).is_some())
 }
 
 /// Reads the rows of `input`. `hint` is asked for the folder the agent was started in, where rows do not say it.
@@ -133,20 +171,6 @@ pub(crate) fn gather(
     }
     fold.out.size = rows.size;
     Ok((any, fold))
-}
-
-pub(crate) fn take<R: BufRead>(any: &mut Any, piece: Piece, row: &[u8], rows: &mut Rows<R>, fold: &mut Fold) {
-    if piece == Piece::Lost {
-        fold.out.skipped_rows += 1;
-        fold.out.torn = rows.is_torn();
-    } else if !row.trim_ascii().is_empty() {
-        let read = any.take(&String::from_utf8_lossy(row), piece, fold);
-        let unended = piece == (Piece::Row { whole: false });
-        if read && unended {
-            rows.keep_last();
-        }
-        fold.out.torn = !read && unended;
-    }
 }
 
 /// Whose the rows are, and those that were read to find that out. `None` when nobody is recognised.

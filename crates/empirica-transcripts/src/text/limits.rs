@@ -1,7 +1,6 @@
 //! How long the texts of a transcript may be: while it is read, with a margin, and in the end.
 
 use crate::model::{MARGIN, ToolSummary, Transcript};
-use crate::text::words::clipped;
 
 /// The longest sample and name of a subagent, in characters.
 pub const SAMPLE: usize = 120;
@@ -88,6 +87,14 @@ impl Transcript {
     }
 }
 
+/// The first `most` characters of a text.
+pub fn clipped(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -161,5 +168,10 @@ mod tests {
         for held in [held(&text, SAMPLE), held_line(&text, SAMPLE).trim_end_matches('…')] {
             assert!(held.ends_with(" secret-of-some-length"), "{held}");
         }
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        assert_eq!((clipped("äöü", 2), clipped("äö", 2), clipped("", 0)), ("äö", "äö", ""));
     }
 }

@@ -12,14 +12,6 @@ static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(marks).ok()
 });
 
-/// The first `most` characters of a text.
-pub fn clipped(text: &str, most: usize) -> &str {
-    if text.len() <= most {
-        return text;
-    }
-    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
-}
-
 /// The sentences of an agent's text that state a choice, each on one line, as long as one is held; what stands between code
 /// fences does not count.
 pub fn decisions(text: &str) -> Vec<String> {
@@ -130,10 +122,5 @@ mod tests {
         ] {
             assert_eq!(of_user(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn texts_are_cut_between_characters() {
-        assert_eq!((clipped("äöü", 2), clipped("äö", 2), clipped("", 0)), ("äö", "äö", ""));
     }
 }

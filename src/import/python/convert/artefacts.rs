@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
+use crate::import::python::convert::draft::{RecordDraft, RefPayloads};
 use crate::import::python::convert::family::Family;
 use crate::import::python::convert::read::{flag, moment, share, text, texts, words};
-use crate::import::python::convert::{RecordDraft, RefPayloads};
 use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Resolve, Source, Unknown};
 use empirica_notes::model::{Body, Id};
 

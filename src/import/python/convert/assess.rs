@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::import::python::convert::draft::{RecordDraft, RefPayloads};
 use crate::import::python::convert::other::{done, gist};
 use crate::import::python::convert::read;
 use crate::import::python::convert::read::{share, text, texts, words};
-use crate::import::python::convert::{RecordDraft, RefPayloads};
 use empirica_notes::model::{Assessment, Body, Checkpoint, Phase, Trigger, Vector, Vectors};
 
 /// The key under which vectors that are none of ours are told.

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use crate::import::python::convert::artefacts::lacks;
+use crate::import::python::convert::draft::{KnownGoals, RecordDraft, RefPayloads};
+use crate::import::python::convert::other;
 use crate::import::python::convert::read::{flag, moment, text, texts, words};
-use crate::import::python::convert::{KnownGoals, RecordDraft, RefPayloads, other};
 use empirica_notes::model::Body;
 use empirica_notes::model::goal::{Goal, GoalDone, GoalDrop, Priority, Subtask};
 

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::fold::assessment::trajectory::{OVERALL, word};
+use crate::import::python::convert::draft::{ParsedPayload, RecordDraft, RefPayloads};
 use crate::import::python::convert::read::{at, flag, text, texts};
-use crate::import::python::convert::{ParsedPayload, RecordDraft, RefPayloads};
 use empirica_notes::model::handoff::{Calibration, Gap, Handoff, Item, ToolUse, Trajectory};
 use empirica_notes::model::{Body, Vector};
 

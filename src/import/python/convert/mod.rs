@@ -3,6 +3,7 @@
 mod artefacts;
 mod assess;
 mod derive;
+pub mod draft;
 mod family;
 mod goals;
 mod handoff;
@@ -10,7 +11,7 @@ mod other;
 mod read;
 mod sessions;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,36 +22,12 @@ pub use crate::import::python::convert::family::{PREFIXES, is_ours};
 pub use crate::import::python::convert::read::at;
 pub use crate::import::python::convert::sessions::{PLACE, UNKNOWN};
 
+use crate::import::python::convert::draft::{
+    ConvertedLine, KnownGoals, Original, ParsedPayload, RecordDraft, RefPayloads, TOOL, head,
+};
 use crate::import::python::convert::family::{Family, family};
 use crate::import::python::convert::sessions::Sessions;
-use empirica_notes::model::record::VERSION;
-use empirica_notes::model::{Body, Envelope, Id, SessionId};
-
-/// The word for the tool in the key `foreign`.
-pub const TOOL: &str = "empirica-python";
-
-/// One payload as it was found.
-#[derive(Debug, Clone)]
-pub struct Original {
-    /// The full name of the ref.
-    pub name: String,
-    /// The annotated object, hex.
-    pub commit: String,
-    /// When the tip of the ref was made, in seconds since 1970: for payloads that name no time.
-    pub seconds: i64,
-    /// Its bytes.
-    pub content: Vec<u8>,
-}
-
-/// A record made of an original.
-#[derive(Debug, Clone)]
-#[allow(missing_docs)]
-pub struct ConvertedLine {
-    pub head: Envelope,
-    pub body: Body,
-    /// Where it comes from, and what was said there: the key `foreign`.
-    pub foreign: Value,
-}
+use empirica_notes::model::{Body, Envelope, Id};
 
 /// Something that was not understood, and why.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -75,57 +52,6 @@ pub struct Converted {
     /// How many sessions they tell of.
     pub sessions: usize,
 }
-
-/// One payload, read.
-struct ParsedPayload<'o> {
-    original: &'o Original,
-    /// What it says; a string when it is no JSON.
-    value: Value,
-    /// As it is kept.
-    kept: Value,
-    /// When it was said, in milliseconds.
-    ms: u64,
-    /// The newest time it names.
-    newest: u64,
-    /// What the time is, when it is not said whole: `naive` or `missing`.
-    clock: Option<&'static str>,
-}
-
-/// The payloads of one ref, oldest first; at least one.
-struct RefPayloads<'o> {
-    name: &'o str,
-    family: Family<'o>,
-    entries: Vec<ParsedPayload<'o>>,
-}
-
-/// A record to be made of one of the entries of a ref.
-struct RecordDraft {
-    id: Id,
-    ms: u64,
-    entry: usize,
-    body: Body,
-    /// The session, as the tool calls it, where the entry itself does not say it.
-    session: Option<String>,
-}
-
-impl RefPayloads<'_> {
-    /// A draft; `role` tells it from the others of the same entry. Of what is one thing, however often it is written again, it does
-    /// not matter in which entry it stands: whoever imports it later makes the same.
-    fn draft(&self, entry: usize, ms: u64, role: &str, body: Body) -> RecordDraft {
-        let commit = self.entries[entry].original.commit.as_str();
-        let of_entry = if self.family.is_one_thing() { "" } else { commit };
-        RecordDraft { id: derive::id(ms, &[self.name, role, of_entry]), ms, entry, body, session: None }
-    }
-
-    /// The newest entry, with its place.
-    fn newest(&self) -> (usize, &ParsedPayload<'_>) {
-        let at = self.entries.len() - 1;
-        (at, &self.entries[at])
-    }
-}
-
-/// Goals by the id the tool has for them: their record, its time, and their session.
-type KnownGoals = HashMap<String, (Id, u64, Option<String>)>;
 
 /// Makes records of originals, in whatever order they come.
 pub fn convert(originals: &[Original]) -> Converted {
@@ -296,8 +222,4 @@ fn line(notes: &RefPayloads<'_>, draft: RecordDraft, first: bool, sessions: &Ses
         body: draft.body,
         foreign: Value::Object(foreign),
     }
-}
-
-fn head(id: Id, ms: u64, session: Option<SessionId>, ai: String, commit: &str) -> Envelope {
-    Envelope { v: VERSION, id, session, ai, at: at(ms), commit: Some(commit.to_owned()), tree: None }
 }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::import::python::convert::artefacts::lacks;
+use crate::import::python::convert::draft::{RecordDraft, RefPayloads};
 use crate::import::python::convert::read::{text, words};
-use crate::import::python::convert::{RecordDraft, RefPayloads};
 use empirica_notes::model::Body;
 use empirica_notes::model::journal::Activity;
 

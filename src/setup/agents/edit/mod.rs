@@ -1,6 +1,7 @@
 //! Entries of ours in configuration files of others: put in where they belong, taken out again to the byte.
 
 pub mod json;
+pub mod spot;
 #[cfg(test)]
 mod tests;
 pub mod toml;
@@ -8,48 +9,10 @@ pub mod toml;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::setup::agents::edit::spot::{EditError, EntryPath};
+
 /// What every command line of ours in a hook has in it.
 pub const MARK: &str = "git-empirica hook agent ";
-
-/// Why a text cannot be edited.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EditError {
-    /// It is not what it should be: what, and in which line, counted from 1.
-    Syntax {
-        /// The line; 0 when it is not known.
-        line: usize,
-        /// What is wrong there, without a final stop.
-        what: String,
-    },
-    /// Something else stands where an entry belongs.
-    Shape {
-        /// The keys that lead there, with dots between them; empty for the whole document.
-        at: String,
-        /// What it should be: `an object` or `a list`.
-        wanted: &'static str,
-    },
-}
-
-/// Where an entry is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EntryPath {
-    /// The keys that lead there. Of a list, those that lead to the list.
-    pub path: Vec<String>,
-    /// Whether it is one of a list.
-    pub list: bool,
-}
-
-impl EntryPath {
-    /// The value of a key.
-    pub fn key(path: &[&str]) -> Self {
-        EntryPath { path: path.iter().map(|key| (*key).to_owned()).collect(), list: false }
-    }
-
-    /// One of a list.
-    pub fn list(path: &[&str]) -> Self {
-        EntryPath { list: true, ..EntryPath::key(path) }
-    }
-}
 
 /// An entry that was put in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

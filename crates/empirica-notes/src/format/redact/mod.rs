@@ -9,11 +9,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::format::redact::quote::{Form, OneLine, is_long, without_one};
+use crate::format::redact::quote::{Form, MARK, OneLine, is_long, without_one};
 use crate::format::{blocks, lines, record};
 
-/// What stands in place of a text that is gone.
-pub const MARK: &str = "[redacted]";
 /// Texts with fewer characters are looked for nowhere: they stand in too many others by chance.
 const SHORTEST: usize = 6;
 

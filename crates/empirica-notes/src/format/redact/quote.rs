@@ -1,7 +1,5 @@
 //! A text found in another: whole, cut off, or a part of it; and the other without it.
 
-use crate::format::redact::MARK;
-
 /// Texts with fewer characters are replaced where they stand alone in what is put together from others, not inside of texts.
 const INSIDE: usize = 12;
 /// The most characters of the beginning of a text that are looked for before an ellipsis.
@@ -99,3 +97,6 @@ fn begins_before(before: &str, gone: &str) -> Option<usize> {
     let begins = |end: usize| before.strip_suffix(gone[..end].trim_end()).map(str::len);
     ends.into_iter().rev().find_map(begins)
 }
+
+/// What stands in place of a text that is gone.
+pub const MARK: &str = "[redacted]";

@@ -1,6 +1,7 @@
 //! Commits in git's own order and selection, streamed from `git log`.
 
 pub mod between;
+pub mod commit;
 pub mod dates;
 pub mod head_move;
 pub mod range;
@@ -10,6 +11,7 @@ pub mod walk;
 use std::io::BufRead;
 
 use crate::error::{Error, Result};
+use crate::git::history::commit::{Commit, CommitInfo, Listed};
 use crate::git::history::walk::Walk;
 use crate::git::process::{Running, git, output};
 use crate::git::repository::Repository;
@@ -102,25 +104,6 @@ pub fn selecting(option: &str) -> Option<usize> {
     }
 }
 
-/// A commit as a log shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct Commit {
-    pub id: Oid,
-    /// The abbreviated id; empty when it was not asked for.
-    pub short: String,
-    /// The ids of the parents of a merge, abbreviated.
-    pub parents: Vec<String>,
-    pub author: String,
-    pub email: String,
-    /// The author's date, strict ISO 8601.
-    pub date: String,
-    /// The author's date as the user's `log.date` wants it.
-    pub shown_date: String,
-    pub subject: String,
-    pub message: String,
-}
-
 /// What makes git's output the same whatever the user has set.
 pub(crate) const PLAIN: [&str; 8] = [
     "-c",
@@ -134,35 +117,6 @@ pub(crate) const PLAIN: [&str; 8] = [
 ];
 const FORMAT: &str = "--format=tformat:%H%x00%h%x00%p%x00%aN%x00%aE%x00%aI%x00%ad%x00%s%x00%B%x00";
 const FIELDS: usize = 9;
-
-/// A commit that a history came to.
-#[derive(Debug)]
-pub struct Listed {
-    /// Itself.
-    pub id: Oid,
-    pub(crate) what: CommitInfo,
-}
-
-/// What is known of a commit.
-#[derive(Debug)]
-pub(crate) enum CommitInfo {
-    /// All of it.
-    Told(Commit),
-    /// What the object store holds, and what only the repository knows of it: ids in short form.
-    Content { content: Vec<u8>, short: String, parents: Vec<String> },
-}
-
-impl Listed {
-    /// The commit as it is shown. No repository is needed: another thread can do it.
-    pub fn read(&self) -> Result<Commit> {
-        match &self.what {
-            CommitInfo::Told(commit) => Ok(commit.clone()),
-            CommitInfo::Content { content, short, parents } => {
-                crate::git::history::walk::read(self.id, content, short, parents)
-            }
-        }
-    }
-}
 
 /// Commits in git's order, with abbreviated ids if they are wanted: the plain history is walked in process, any other is git's own listing.
 pub fn select<'r>(

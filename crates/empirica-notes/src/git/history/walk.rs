@@ -4,13 +4,13 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
-use gix::bstr::ByteSlice;
 use gix::objs::commit::ref_iter::Token;
 
 use crate::error::Result;
 use crate::git::Oid;
-use crate::git::history::{Commit, CommitInfo, Listed};
-use crate::git::repository::{Repository, unreadable};
+use crate::git::history::commit::{CommitInfo, Listed};
+use crate::git::objects::unreadable;
+use crate::git::repository::Repository;
 
 /// Commits by committer date, newest first; of the same second, in the order they were come to, as git does.
 pub struct Walk<'r> {
@@ -88,25 +88,6 @@ impl<'r> Walk<'r> {
         }
         Ok(listed)
     }
-}
-
-/// A commit out of what the object store holds; the short ids are known.
-pub(crate) fn read(id: Oid, content: &[u8], short: &str, parents: &[String]) -> Result<Commit> {
-    let broken = |error| unreadable(id, error);
-    let commit = gix::objs::CommitRef::from_bytes(content, id.kind()).map_err(broken)?;
-    let author = commit.author().map_err(broken)?;
-    let time = author.time().map_err(broken)?;
-    Ok(Commit {
-        id,
-        short: short.to_owned(),
-        parents: parents.to_vec(),
-        author: author.name.to_str_lossy().into_owned(),
-        email: author.email.to_str_lossy().into_owned(),
-        date: time.format_or_unix(gix::date::time::format::ISO8601_STRICT),
-        shown_date: time.format_or_unix(gix::date::time::format::DEFAULT),
-        subject: commit.message().summary().to_str_lossy().into_owned(),
-        message: commit.message.to_str_lossy().into_owned(),
-    })
 }
 
 impl Iterator for Walk<'_> {

@@ -7,7 +7,8 @@ use gix::objs::tree::EntryKind;
 
 use crate::error::Result;
 use crate::git::Oid;
-use crate::git::repository::{Repository, unreadable};
+use crate::git::objects::unreadable;
+use crate::git::repository::Repository;
 
 /// An entry of a notes tree that is no note. Ordered, so that of two at one path the greater can be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

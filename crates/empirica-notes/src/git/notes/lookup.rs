@@ -4,7 +4,8 @@ use gix::objs::TreeRefIter;
 
 use crate::error::Result;
 use crate::git::notes::{Unite, normalised};
-use crate::git::repository::{Repository, unreadable};
+use crate::git::objects::unreadable;
+use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
 /// The notes of a notes commit, opened as far as they are asked for.

@@ -14,7 +14,8 @@ use gix::objs::tree::EntryKind;
 use crate::error::{Error, Result};
 use crate::git::Oid;
 use crate::git::notes::difference::Other;
-use crate::git::repository::{Repository, unreadable};
+use crate::git::objects::unreadable;
+use crate::git::repository::Repository;
 
 /// Unites two versions of one note.
 pub type Unite = fn(&[u8], &[u8]) -> Vec<u8>;

@@ -1,33 +1,16 @@
 //! Objects that a partial clone left out, fetched from the remote that promised them when they are wanted.
 
-use std::cell::{Cell, OnceCell};
-
 use crate::error::{Error, Result};
 use crate::git::Oid;
 use crate::git::process::{Running, git};
 use crate::git::remotes::{is_partial, promisor};
 use crate::git::repository::Repository;
-
-/// Whether what is not here may be asked for.
-#[derive(Debug, Default)]
-pub(crate) struct PartialClone {
-    /// Whether there is anybody to ask, once it was wanted to know: trees are read all the time.
-    is_partial: OnceCell<bool>,
-    /// A hook waits for nobody.
-    is_offline: Cell<bool>,
-    /// Trees were asked for already, all that were known to be missing.
-    asked_for_trees: Cell<bool>,
-}
+use crate::git::repository::asking::PartialClone;
 
 impl PartialClone {
     /// Whether what is not here can be had elsewhere.
     pub(crate) fn is_of_use(&self, repo: &Repository) -> bool {
         *self.is_partial.get_or_init(|| is_partial(repo))
-    }
-
-    /// From now on nothing is asked for.
-    pub(crate) fn stop(&self) {
-        self.is_offline.set(true);
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::error::{Error, Result, empirica};
 use crate::git::Oid;
+use crate::git::objects::unreadable;
 use crate::git::process::{git, output};
 use crate::git::remotes::is_partial;
-use crate::git::repository::{Repository, unreadable};
+use crate::git::repository::Repository;
 
 /// What an object says.
 #[derive(Debug)]

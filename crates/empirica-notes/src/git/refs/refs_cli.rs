@@ -101,7 +101,7 @@ impl Refs for CliRefs {
             let commit = commit.and_then(|id| parse_oid(&text(id)));
             let tree = |id| self.repo.find_commit(id).and_then(|commit| Ok(commit.tree_id()?.detach()));
             let tree =
-                commit.map(|id| tree(id).map_err(|error| crate::git::repository::unreadable(id, error))).transpose()?;
+                commit.map(|id| tree(id).map_err(|error| crate::git::objects::unreadable(id, error))).transpose()?;
             let branch = branch.map(text).and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned()));
             Ok(HeadState { branch, commit, tree })
         };

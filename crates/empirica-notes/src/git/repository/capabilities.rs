@@ -1,13 +1,10 @@
 //! What a repository asks of who writes to it that only git itself does.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use gix::bstr::ByteSlice;
-
-use crate::git::Repository;
 
 /// Why writing, or reading refs, goes through git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,14 +64,12 @@ pub struct Sharing {
     shared: Option<Shared>,
 }
 
-impl Repository {
-    /// The permissions of what this program makes in the git directory.
-    pub fn sharing(&self) -> Sharing {
-        Sharing { root: self.common_dir(), shared: self.needs.shared }
-    }
-}
-
 impl Sharing {
+    /// Those of a git directory that is shared so, or with nobody.
+    pub(crate) fn new(root: PathBuf, shared: Option<Shared>) -> Self {
+        Sharing { root, shared }
+    }
+
     /// Gives a new file or folder the permissions that `core.sharedRepository` asks for. Nothing outside of the git directory
     /// changes, and nothing where the repository is not shared.
     pub fn apply(&self, path: &Path) -> io::Result<()> {

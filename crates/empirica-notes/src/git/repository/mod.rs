@@ -1,8 +1,10 @@
 //! The repository as the rest of the program sees it: where it is, HEAD, configuration, objects.
 
+pub mod asking;
 pub mod author;
 pub mod capabilities;
 pub mod config;
+pub mod objects;
 pub mod open;
 pub mod project;
 pub mod signing;
@@ -17,15 +19,14 @@ use gix::bstr::ByteSlice;
 
 pub use crate::error::quote;
 use crate::git::Oid;
-use crate::git::objects::partial_clone::{PartialClone, fetch_trees};
 use crate::git::refs::refs_cli::CliRefs;
-use crate::git::refs::refs_gix::{GixRefs, signature};
+use crate::git::refs::refs_gix::GixRefs;
 use crate::git::refs::{HeadState, Identity, OURS, RefUpdate, ReflogLine, Refs, Update, UpdateError};
-use crate::git::remotes::is_partial;
-use crate::git::repository::capabilities::Capabilities;
+use crate::git::repository::asking::PartialClone;
+use crate::git::repository::capabilities::{Capabilities, Sharing};
 
 use crate::env::Env;
-use crate::error::{Error, Result, empirica, io_cause};
+use crate::error::{Error, Result, empirica};
 
 /// Who writes when nobody is configured: name and address.
 const FALLBACK: (&str, &str) = ("git-empirica", "git-empirica@localhost");
@@ -77,6 +78,11 @@ impl Repository {
     /// The folder the command was started in.
     pub fn cwd(&self) -> &Path {
         &self.cwd
+    }
+
+    /// The permissions of what this program makes in the git directory.
+    pub fn sharing(&self) -> Sharing {
+        Sharing::new(self.common_dir(), self.needs.shared)
     }
 
     /// The git directory that all worktrees share, absolute.
@@ -192,90 +198,9 @@ impl Repository {
         self.inner.is_shallow().unwrap_or(false)
     }
 
-    /// The content of a blob; `None` when it is not here.
-    pub fn read_blob(&self, id: Oid) -> Result<Option<Vec<u8>>> {
-        let mut content = Vec::new();
-        Ok(self.read_blob_into(id, &mut content)?.then_some(content))
-    }
-
-    /// The content of a note for who goes on without it. One that cannot be read, and was not left out, is remembered.
-    pub fn note(&self, id: Oid) -> Option<Vec<u8>> {
-        let found = self.read_blob(id);
-        if !matches!(found, Ok(Some(_))) && (found.is_err() || !is_partial(self)) {
-            self.unreadable.borrow_mut().insert(id);
-        }
-        found.ok().flatten()
-    }
-
     /// The notes that [`Self::note`] could not read.
     pub fn unreadable(&self) -> Vec<Oid> {
         self.unreadable.borrow().iter().copied().collect()
-    }
-
-    /// The same as [`Self::read_blob`], into `content`, whatever that held. Returns whether the blob is here.
-    pub fn read_blob_into(&self, id: Oid, content: &mut Vec<u8>) -> Result<bool> {
-        let found = gix::objs::Find::try_find(&self.inner, &id, content).map_err(|error| unreadable(id, error))?;
-        Ok(found.is_some_and(|object| object.kind == gix::objs::Kind::Blob))
-    }
-
-    fn store_object(&self, kind: gix::objs::Kind, bytes: &[u8]) -> gix::error::Result<Oid> {
-        crate::fault::point("object: to be written").map_err(gix::Error::from_error)?;
-        let written = gix::objs::Write::write_buf(&self.inner, kind, bytes);
-        crate::fault::step("object: written");
-        written
-    }
-
-    /// Stores a blob.
-    pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
-        self.store_object(gix::objs::Kind::Blob, bytes).map_err(|error| self.unwritable(error))
-    }
-
-    /// The tree of a commit.
-    pub fn tree_of(&self, commit: Oid) -> Result<Oid> {
-        let read = || Ok(self.inner.find_commit(commit)?.tree_id()?.detach());
-        read().map_err(|error: gix::Error| unreadable(commit, error))
-    }
-
-    /// Stores a commit of `tree` with `parents`, by `who`, now. The objects are known to exist afterwards.
-    pub fn write_commit(&self, tree: Oid, parents: Vec<Oid>, message: &str, who: &Identity) -> Result<Oid> {
-        self.write_signed(tree, parents, message, signature(who))
-    }
-
-    /// Stores a merge commit that is the same in every clone: by this program, at `seconds` since 1970, parents sorted.
-    pub fn write_merge(&self, tree: Oid, mut parents: Vec<Oid>, message: &str, seconds: i64) -> Result<Oid> {
-        parents.sort_unstable();
-        let signature = gix::actor::Signature {
-            name: FALLBACK.0.into(),
-            email: FALLBACK.1.into(),
-            time: gix::date::Time { seconds, offset: 0 },
-        };
-        self.write_signed(tree, parents, message, signature)
-    }
-
-    fn write_signed(
-        &self,
-        tree: Oid,
-        parents: Vec<Oid>,
-        message: &str,
-        signature: gix::actor::Signature,
-    ) -> Result<Oid> {
-        let commit = gix::objs::Commit {
-            tree,
-            parents: parents.into_iter().collect(),
-            author: signature.clone(),
-            committer: signature,
-            encoding: None,
-            message: message.into(),
-            extra_headers: Vec::new(),
-        };
-        let id = gix::objs::Write::write(self, &commit).map_err(|error| self.unwritable(error))?;
-        if !self.has_object(id) || !self.has_object(tree) {
-            return Err(Error::storage("a notes commit was written and is not in the object store")
-                .reason("something removes objects while they are written, or the file system loses them")
-                .suggest("Stop what prunes the repository, then write again.")
-                .command(empirica("flush")));
-        }
-        Ok(id)
     }
 
     /// The error of a ref that names a commit which is not here, or cannot be read.
@@ -289,28 +214,6 @@ impl Repository {
         }
         out.suggest("Have the notes written anew from what is left of them here, and sync to get what others have; doctor names damaged files.")
             .command(empirica("flush").flag("--without-damaged"))
-    }
-
-    /// The folder objects are written to.
-    pub fn objects(&self) -> PathBuf {
-        self.absolute(self.inner.objects.store_ref().path())
-    }
-
-    pub(crate) fn unwritable(&self, error: gix::Error) -> Error {
-        let out = Error::storage("the object store cannot be written");
-        let out = match io_cause(&error) {
-            Some(cause) => out.about_path(&self.objects(), cause),
-            None => out
-                .suggest("See whether there is room, and who may write there.")
-                .command(format!("ls -ld {}", quote(&self.objects().to_string_lossy()))),
-        };
-        out.caused_by(error)
-    }
-
-    /// When a commit was made, in seconds since 1970.
-    pub fn commit_seconds(&self, commit: Oid) -> Result<i64> {
-        let read = || Ok(self.inner.find_commit(commit)?.time()?.seconds);
-        read().map_err(|error: gix::Error| unreadable(commit, error))
     }
 
     /// From now on ends git at `deadline` where it sets refs: hooks of the user's, or the disk, can make it slow.
@@ -332,35 +235,9 @@ impl Repository {
         outcome
     }
 
-    /// Stores what is kept in memory for git to store. Whoever gives ids to another process calls it.
-    pub fn store_objects(&self) -> Result<()> {
-        let kept = self.inner.objects.reset_object_memory();
-        let outcome = kept.map_or(Ok(()), |objects| crate::git::objects::pack::store(self, &objects));
-        crate::fault::step("objects: stored by git");
-        outcome
-    }
-
     /// Forgets what is remembered of refs: another process changed them.
     pub fn refresh(&self) {
         self.refs.refresh();
-    }
-
-    /// From now on fetches nothing that a partial clone left out.
-    pub fn stay_offline(&self) {
-        self.asking.stop();
-    }
-
-    /// Fetches the trees of our notes that a partial clone left out, all at once; nothing when all are here.
-    pub fn complete_trees(&self) {
-        fetch_trees(self, &self.asking, OURS, None);
-    }
-
-    /// The content of a tree that notes are in; fetched, where a partial clone left it out.
-    pub(crate) fn tree(&self, id: Oid) -> gix::error::Result<gix::Tree<'_>> {
-        if self.asking.is_of_use(self) && !self.has_object(id) {
-            fetch_trees(self, &self.asking, OURS, Some(id));
-        }
-        self.inner.find_tree(id)
     }
 
     /// Whether what is written must have reached the disk before it counts as written (`core.fsync`).
@@ -461,47 +338,4 @@ impl Repository {
     pub(crate) fn gix(&self) -> &gix::Repository {
         &self.inner
     }
-}
-
-impl gix::objs::Find for Repository {
-    fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::error::Result<Option<gix::objs::Data<'a>>> {
-        // what is looked for so are trees of notes
-        if self.asking.is_of_use(self) && !self.has_object(id.to_owned()) {
-            fetch_trees(self, &self.asking, OURS, Some(id.to_owned()));
-        }
-        gix::objs::Find::try_find(&self.inner, id, buffer)
-    }
-}
-
-impl gix::objs::Write for Repository {
-    fn write_buf(&self, kind: gix::objs::Kind, from: &[u8]) -> gix::error::Result<Oid> {
-        self.store_object(kind, from)
-    }
-
-    fn write_buf_with_known_id(&self, kind: gix::objs::Kind, from: &[u8], _id: Oid) -> gix::error::Result<Oid> {
-        self.store_object(kind, from)
-    }
-
-    fn write_stream(&self, kind: gix::objs::Kind, _size: u64, from: &mut dyn std::io::Read) -> gix::error::Result<Oid> {
-        let mut bytes = Vec::new();
-        from.read_to_end(&mut bytes).map_err(gix::Error::from_error)?;
-        self.store_object(kind, &bytes)
-    }
-
-    fn write_stream_with_known_id(
-        &self,
-        kind: gix::objs::Kind,
-        size: u64,
-        from: &mut dyn std::io::Read,
-        _id: Oid,
-    ) -> gix::error::Result<Oid> {
-        gix::objs::Write::write_stream(self, kind, size, from)
-    }
-}
-
-pub(crate) fn unreadable(id: Oid, error: gix::Error) -> Error {
-    Error::storage(format!("the object {id} cannot be read"))
-        .suggest("See what is missing or damaged, and how it comes back: another clone may have it.")
-        .command(empirica("doctor"))
-        .caused_by(error)
 }

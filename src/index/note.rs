@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::index::{IndexError, searchable};
+use crate::index::fault::IndexError;
+use crate::index::searchable;
 use empirica_notes::format;
 use empirica_notes::format::lines;
 use empirica_notes::git::{Oid, Repository};
@@ -11,6 +12,7 @@ use empirica_notes::model::hash::fnv;
 
 /// A longer note, in bytes, is not kept in memory as lines.
 const LONG: usize = 1 << 20;
+
 /// A line of a note that is understood.
 #[derive(Debug)]
 pub struct ParsedLine {

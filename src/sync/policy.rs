@@ -1,0 +1,56 @@
+//! Which notes may leave, and for which remotes.
+
+use crate::context::CommandContext;
+use empirica_notes::error::{Error, Result};
+use empirica_notes::git::remotes::transfer;
+use empirica_notes::git::{Repository, remotes};
+use empirica_notes::model::Namespace;
+use empirica_notes::store::{MARKDOWN_REF, data_ref};
+
+/// `empirica.sync`: what may leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SyncPolicy {
+    /// Everything.
+    All,
+    /// Handoffs, and their Markdown.
+    Handoffs,
+    /// Nothing.
+    Nothing,
+}
+
+impl SyncPolicy {
+    /// As configured; everything when it is not.
+    pub fn configured(repo: &Repository) -> Result<Self> {
+        match repo.config("empirica.sync").as_deref() {
+            None | Some("all" | "true") => Ok(SyncPolicy::All),
+            Some("handoffs") => Ok(SyncPolicy::Handoffs),
+            Some("off" | "false") => Ok(SyncPolicy::Nothing),
+            Some(other) => Err(Error::refused(format!("empirica.sync is '{other}'"))
+                .reason("it can be all, handoffs or off")
+                .suggest("Set it to one of these.")
+                .provided(other)
+                .command("git config empirica.sync handoffs")),
+        }
+    }
+
+    /// Whether a ref may leave.
+    pub fn may(self, name: &str) -> bool {
+        match self {
+            SyncPolicy::All => true,
+            SyncPolicy::Handoffs => name == MARKDOWN_REF || name == data_ref(Namespace::Handoffs),
+            SyncPolicy::Nothing => false,
+        }
+    }
+}
+
+/// The remotes that notes go to: `empirica.remote`, else the one the current branch tracks, else `origin`, else the only
+/// one; empty when there is none.
+pub fn destinations(repo: &Repository) -> Vec<String> {
+    let configured = repo.config_all("empirica.remote");
+    if configured.is_empty() { remotes::default(repo).into_iter().collect() } else { configured }
+}
+
+/// Whether a process of ours was started by git that was started by us.
+pub(crate) fn is_nested(context: &CommandContext<'_>) -> bool {
+    context.env.get(transfer::GUARD).is_some()
+}

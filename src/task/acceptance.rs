@@ -1,0 +1,17 @@
+//! An acknowledgement on one line.
+
+use crate::render::format::count;
+use empirica_notes::model::Accept;
+
+/// What an acknowledgement decides and asks, after the handoff's id: " accepted, COMPLETE, 1 question".
+pub fn accepted(accept: &Accept) -> String {
+    let mut out = " accepted".to_owned();
+    out.extend(accept.decision.map(|decision| format!(", {}", decision.name())));
+    for (list, noun) in [(&accept.questions, "question"), (&accept.gaps, "gap")] {
+        if !list.is_empty() {
+            out.push_str(&format!(", {}", count(list.len(), noun)));
+        }
+    }
+    out.push_str(if accept.resolution.is_some() { ", resolved" } else { "" });
+    out
+}
