@@ -1,5 +1,6 @@
 //! The layout: what may import what, where git is touched, what every file says.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The libraries, each with the modules of its root from the lowest up; a library may name those before it.
@@ -158,13 +159,7 @@ fn a_file_says_in_its_first_line_what_it_is_for() {
 #[test]
 fn a_command_line_of_the_program_is_written_as_data() {
     // help and the pages made of it are texts about the command line
-    let about = [
-        "src/cli/args",
-        "src/cli/help.rs",
-        "src/cli/help",
-        "src/cli/manual.rs",
-        "crates/empirica-notes/src/error/remedy.rs",
-    ];
+    let about = ["src/cli/commands", "src/cli/help", "crates/empirica-notes/src/error/remedy.rs"];
     for (path, text) in sources().into_iter().filter(|(path, _)| !path.ends_with("tests.rs")) {
         let code = code(&text);
         for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
@@ -190,4 +185,32 @@ fn no_source_tells_a_debug_build_from_a_release() {
             assert!(!text.contains(forbidden), "{} names {forbidden}", path.display());
         }
     }
+}
+
+#[test]
+fn a_command_has_its_arguments_and_its_call_in_one_file() {
+    let shared = ["arguments.rs", "assess/assessment.rs", "journal/entry.rs"];
+    let commands = below("src/cli/commands");
+    for (path, text) in &commands {
+        let is_command = text.contains("fn run(self") && ["Args)]", "Subcommand)]"].iter().any(|d| text.contains(d));
+        assert!(is_command || shared.iter().any(|end| path.ends_with(end)), "{} is no command", path.display());
+    }
+    assert!(commands.len() > 42, "commands were found");
+    for (path, text) in below("src").iter().filter(|(path, _)| !path.starts_with("src/cli/commands")) {
+        assert!(!text.contains("Args)]"), "{} has arguments", path.display());
+    }
+}
+
+#[test]
+fn a_folder_of_the_interfaces_has_at_most_12_entries() {
+    let mut entries: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
+    for (path, _) in INTERFACES.iter().flat_map(|name| below(&format!("src/{name}"))) {
+        for pair in path.ancestors().collect::<Vec<_>>().windows(2) {
+            entries.entry(pair[1].to_owned()).or_default().insert(pair[0].to_owned());
+        }
+    }
+    for (folder, inside) in entries.iter().filter(|(folder, _)| folder.starts_with("src")) {
+        assert!(inside.len() <= 12, "{} has {} entries", folder.display(), inside.len());
+    }
+    assert!(entries.len() > 10, "folders were found");
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Map, Value};
+
 use crate::assess::gate::{Gate, GateDecision};
 use crate::assess::{drift, gate, goal_suggestions};
 use crate::checkpoint::compaction;
@@ -74,6 +76,23 @@ pub struct AssessOutcome {
     /// After the work: the handoff, or why there is none.
     pub handoff: Option<Result<Box<HandoffOutcome>, Error>>,
     pub stored: StoreReport,
+}
+
+/// Stores a POSTFLIGHT. The task, findings and unknowns of the handoff are its own, and are journalled with it before the handoff.
+pub fn postflight(
+    context: &CommandContext<'_>,
+    request: AssessRequest,
+    mut said: HandoffInput,
+    hand_over: bool,
+) -> Result<AssessOutcome> {
+    let request = AssessRequest {
+        findings: std::mem::take(&mut said.findings),
+        unknowns: std::mem::take(&mut said.unknowns),
+        task: said.task.clone(),
+        ..request
+    };
+    handoff::write::check(context, &said)?;
+    run(context, Phase::Postflight, request, hand_over.then_some(said))
 }
 
 /// Stores an assessment of `phase`, its findings and unknowns first. A POSTFLIGHT writes the handoff as well unless
@@ -223,14 +242,27 @@ fn next_step(phase: Phase, recommendation: Option<&str>, handed_over: bool) -> T
     }
 }
 
-/// Vectors out of names and values as they were said. A name that is none, one given twice, and a value that is no number from 0 to
-/// 1 are usage errors.
-pub fn vectors_of<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> Result<Vectors> {
+/// Vectors out of texts such as `know=0.6,uncertainty=0.4`. A name that is none, one given twice, and a value that is no number from
+/// 0 to 1 are usage errors.
+pub fn vectors_of(texts: impl IntoIterator<Item = String>) -> Result<Vectors> {
     let mut out = Vectors::default();
-    for (name, value) in pairs {
-        out.add_pairs(&format!("{name}={value}")).map_err(|error| vector_error(&error))?;
+    for pairs in texts {
+        out.add_pairs(&pairs).map_err(|error| vector_error(&error))?;
     }
     Ok(out)
+}
+
+/// The texts for [`vectors_of`] out of a document, which is a JSON object or has NAME=VALUE pairs.
+pub fn vector_pairs(document: &str) -> Result<Vec<String>> {
+    if !document.trim_start().starts_with('{') {
+        return Ok(vec![document.split_whitespace().collect::<Vec<_>>().join(",")]);
+    }
+    let map: Map<String, Value> = serde_json::from_str(document).map_err(|error| {
+        Error::usage("the vectors are not valid JSON")
+            .suggest("Write them as {\"know\": 0.6, \"uncertainty\": 0.4}.")
+            .caused_by(error)
+    })?;
+    Ok(map.into_iter().map(|(name, value)| format!("{name}={value}")).collect())
 }
 
 fn no_vectors() -> Error {
@@ -245,7 +277,7 @@ fn ended(gathered: &SessionRecords) -> Error {
 }
 
 /// A wrong vector argument as an error for the user.
-pub fn vector_error(error: &VectorError) -> Error {
+fn vector_error(error: &VectorError) -> Error {
     let names: Vec<&str> = Vector::ALL.iter().map(|vector| vector.name()).collect();
     let base = Error::usage(error.to_string());
     match error {

@@ -58,6 +58,15 @@ pub fn log(context: &CommandContext<'_>, entry: ClaimInput, led_from: Option<&st
     Ok(AddedClaim { id: record.head.id, kind, session_id: who.id, stored })
 }
 
+/// Stores findings and open questions; none of them when one is blank.
+pub fn log_each(context: &CommandContext<'_>, findings: Vec<String>, unknowns: Vec<String>) -> Result<()> {
+    findings.iter().try_for_each(|text| context.text("finding", text).map(drop))?;
+    unknowns.iter().try_for_each(|text| context.text("unknown", text).map(drop))?;
+    let findings = findings.into_iter().map(|text| ClaimInput::Finding { text, impact: None, memory: None });
+    let mut entries = findings.chain(unknowns.into_iter().map(|text| ClaimInput::Unknown { text }));
+    entries.try_for_each(|entry| log(context, entry, None).map(drop))
+}
+
 /// Refuses a second answer: an unknown is resolved once, unless another answer is wanted.
 fn refuse_resolved(context: &CommandContext<'_>, resolve: &Resolve) -> Result<()> {
     let answers = context.index()?.naming([&resolve.of], &["resolve"])?;

@@ -2,17 +2,20 @@
 
 use std::path::Path;
 
-use empirica_notes::error::{Error, Result, empirica, quote};
+use crate::handoff::build::draft;
+use empirica_notes::error::{Error, Kind, Result, empirica, quote};
 use empirica_notes::git::Repository;
 use empirica_notes::git::process::{shell, variable};
+use empirica_notes::store::unique;
+use empirica_secrets::redact_text;
 
 /// Opens the editor on `text` and returns what was left. The file lies in the git directory and stays there when the
 /// editor fails.
 pub fn edit(repo: &Repository, text: &str, out_is_terminal: bool) -> Result<Option<String>> {
     // a draft that is kept after a failure keeps no secret
-    let clean = empirica_secrets::redact_text(text).map(|(clean, _)| clean);
+    let clean = redact_text(text).map(|(clean, _)| clean);
     let text = clean.as_deref().unwrap_or(text);
-    let path = repo.git_dir().join(format!("EMPIRICA_EDITMSG.{}", empirica_notes::store::unique()));
+    let path = repo.git_dir().join(format!("EMPIRICA_EDITMSG.{}", unique()));
     let line = variable(repo.cwd(), "GIT_EDITOR").ok_or_else(|| {
         Error::refused("there is no editor to open")
             .reason("the terminal is dumb, and neither GIT_EDITOR, core.editor, VISUAL nor EDITOR is set")
@@ -44,8 +47,8 @@ pub fn edit(repo: &Repository, text: &str, out_is_terminal: bool) -> Result<Opti
     }
     let edited = std::fs::read_to_string(&path)
         .map_err(|error| kept("the draft cannot be read back", &path).caused_by(error))?;
-    if let Err(error) = crate::handoff::build::draft::read(&edited)
-        && error.kind() == empirica_notes::error::Kind::Usage
+    if let Err(error) = draft::read(&edited)
+        && error.kind() == Kind::Usage
     {
         return Err(error.suggest(format!("The draft is kept in {}.", path.display())));
     }

@@ -1,34 +1,29 @@
 //! The command line: arguments in, one use case, one answer out. No logic of its own.
 
-mod agents;
-pub mod args;
-mod ask;
-mod care;
-mod dispatch;
+pub mod aliases;
+mod commands;
+mod context;
 mod editor;
-pub mod forms;
-mod handoffs;
-mod help;
-mod hooks;
+mod error;
+pub mod help;
 mod input;
-pub mod manual;
 mod output;
-mod pages;
-mod portable;
 mod progress;
 pub mod reference;
-mod requests;
-mod usage;
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::io::{Read, Write};
 
 use clap::Parser;
 
 use crate::render::answer::{failure, failure_text};
-use args::Cli;
+use crate::render::color::Paint;
+use crate::render::safe;
+pub use commands::Cli;
+use context::Invocation;
 use empirica_notes::env::Env;
-use empirica_notes::error::{Kind, Shell};
+use empirica_notes::error::{Error, Kind, Shell};
 use output::{Output, is_broken_pipe};
 
 /// The process's streams.
@@ -64,9 +59,9 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: Opt
     }
     let is_bare = arguments.len() <= 1;
     let wanted = help::asked(&arguments);
-    let arguments = if wanted.is_some() { arguments } else { forms::understood(arguments) };
-    let as_json = usage::wants_json(&arguments);
-    let wants_quiet = usage::wants_quiet(&arguments);
+    let arguments = if wanted.is_some() { arguments } else { aliases::expand(arguments) };
+    let as_json = error::wants_json(&arguments);
+    let wants_quiet = error::wants_quiet(&arguments);
     if let Some(words) = wanted {
         let mut output = Output::new(streams, as_json, wants_quiet);
         output.pages = !words.is_empty() && arguments.get(1).is_some_and(|word| word != "--no-pager");
@@ -88,17 +83,13 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: Opt
             let _ = output.write(&error.render().to_string()).and_then(|()| output.flush());
             return 0;
         }
-        Err(error) => return report(&usage::error(&error, &arguments), as_json, &mut streams),
+        Err(error) => return report(&error::of_parser(&error, &arguments), as_json, &mut streams),
     };
-    if let args::Command::Mcp(given) = &cli.command {
-        return match serve {
-            Some(serve) => serve(given.tools == args::ToolsWord::All),
-            None => report(&without_mcp(), as_json, &mut streams),
-        };
-    }
     let mut output = Output::new(streams, as_json, wants_quiet);
     output.pages = !cli.no_pager;
-    match dispatch::run(cli.command, env, &mut output) {
+    let repo = OnceCell::new();
+    let mut context = Invocation { env, repo: &repo, output: &mut output, serve };
+    match cli.command.run(&mut context) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) if is_bare && error.kind() == Kind::NoRepository => {
@@ -109,32 +100,23 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: Opt
         Err(error) => {
             // what is wrong with an argument is explained by the help of its command
             let bare = error.kind() == Kind::Usage && error.commands().is_empty();
-            let error = if bare { error.command(usage::help_command(&arguments)) } else { error };
+            let error = if bare { error.command(error::help_command(&arguments)) } else { error };
             report(&error, as_json, &mut output.into_streams())
         }
     }
 }
 
-fn without_mcp() -> empirica_notes::error::Error {
-    empirica_notes::error::Error::refused("cannot serve MCP clients: this program was built without the feature mcp")
-        .suggest("Build the program with its default features, where its source is.")
-        .command("cargo install --locked --path .")
-}
-
 /// The one place where an error becomes output and an exit code.
-fn report(error: &empirica_notes::error::Error, as_json: bool, streams: &mut Streams) -> u8 {
+fn report(error: &Error, as_json: bool, streams: &mut Streams) -> u8 {
     // when even this cannot be written, the exit code still says it
     let _ = if as_json {
-        writeln!(streams.out, "{}", crate::render::safe::json(&failure(error, &Shell).into()))
-            .and_then(|()| streams.out.flush())
+        writeln!(streams.out, "{}", safe::json(&failure(error, &Shell).into())).and_then(|()| streams.out.flush())
     } else {
         let text = failure_text(error);
-        let paint = crate::render::color::Paint { on: streams.err_is_terminal };
+        let paint = Paint { on: streams.err_is_terminal };
         text.lines().try_for_each(|line| writeln!(streams.err, "{}", output::painted(line, paint)))
     };
-    match error.kind() {
-        kind @ (Kind::NotFound | Kind::Refused | Kind::Usage | Kind::NoRepository | Kind::Storage) => kind.exit_code(),
-    }
+    error.kind().exit_code()
 }
 
 #[cfg(test)]

@@ -4,14 +4,24 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::{Child, Stdio};
 
+use clap::ValueEnum;
+
 use super::Streams;
-use super::args::ColorWord;
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
+use crate::render::safe;
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Result, Shell};
 use empirica_notes::git::Repository;
 use empirica_notes::git::process::{shell, variable};
+
+/// When there are colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorWord {
+    Always,
+    Auto,
+    Never,
+}
 
 /// The output of one command.
 pub struct Output {
@@ -179,7 +189,7 @@ impl Output {
     /// Writes a whole answer in the wanted form.
     pub fn answer(&mut self, answer: &Answer, env: &Env, repo: Option<&Repository>) -> Result<()> {
         if self.as_json {
-            self.write(&format!("{}\n", crate::render::safe::json(&answer.document(&Shell).into())))?;
+            self.write(&format!("{}\n", safe::json(&answer.document(&Shell).into())))?;
             return self.flush();
         }
         let paint = if answer.is_data { Paint::default() } else { self.paint(env, repo) };
@@ -205,10 +215,10 @@ impl Output {
     pub fn aside(&mut self, warnings: &[impl Display], hints: &[String]) -> Result<()> {
         self.close();
         for warning in warnings {
-            self.say(&format!("warning: {}", crate::render::safe::lines(&warning.to_string())))?;
+            self.say(&format!("warning: {}", safe::lines(&warning.to_string())))?;
         }
         for hint in hints {
-            self.say(&format!("hint: {}", crate::render::safe::lines(hint)))?;
+            self.say(&format!("hint: {}", safe::lines(hint)))?;
         }
         Ok(())
     }

@@ -66,7 +66,9 @@ impl<'a> CommandContext<'a> {
     }
 
     fn named_session(&self) -> Result<Option<WorkingSession>> {
-        let Some(given) = self.selection.session.as_deref().or(self.env.get("EMPIRICA_SESSION")) else { return Ok(None) };
+        let Some(given) = self.selection.session.as_deref().or(self.env.get("EMPIRICA_SESSION")) else {
+            return Ok(None);
+        };
         let session = names::session(self, given)?;
         Ok(Some(WorkingSession { ai: self.author(Some(&session.ai)), id: session.id, note: None }))
     }

@@ -10,7 +10,7 @@ use crate::context::{CommandContext, Selection};
 use crate::hooks::trouble::in_one_line;
 use crate::sync;
 use empirica_notes::env::Env;
-use empirica_notes::error::Result;
+use empirica_notes::error::{Kind, Result};
 use empirica_notes::git::Repository;
 use empirica_notes::store::Render;
 
@@ -66,9 +66,18 @@ pub struct HookOutcome {
 }
 
 /// Does what a hook is for. Whatever goes wrong is written down; the records are safe in any case.
-pub fn run(env: &Env, repo: &Repository, render: &dyn Render, called: &HookCall) -> HookOutcome {
+pub fn run(env: &Env, render: &dyn Render, called: &HookCall) -> HookOutcome {
     let mut outcome = HookOutcome::default();
-    let mut context = match CommandContext::new(env, repo, render, Selection::default()) {
+    let repo = match Repository::discover(env) {
+        Ok(repo) => repo,
+        // what git itself would refuse is nothing to talk about at every commit; the commands do
+        Err(error) if error.kind() == Kind::NoRepository => return outcome,
+        Err(error) => {
+            outcome.warnings.push(error.to_string());
+            return outcome;
+        }
+    };
+    let mut context = match CommandContext::new(env, &repo, render, Selection::default()) {
         Ok(context) => context,
         Err(error) => {
             outcome.warnings.push(in_one_line(&error));

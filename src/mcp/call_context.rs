@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::context::{CommandContext, Selection, active};
+use crate::context::{CommandContext, Selection};
 use crate::handoff::note::BuiltIn;
+use crate::mcp::tools::schema::Alias;
 use crate::render::template::Templates;
 use crate::session::lifecycle;
 use empirica_notes::env::Env;
@@ -35,7 +36,7 @@ pub struct CallInput {
 }
 
 /// A repository, opened for one call.
-pub struct Here<'a> {
+pub struct CallContext<'a> {
     /// What the process was given.
     pub env: &'a Env,
     /// The repository.
@@ -46,18 +47,19 @@ pub struct Here<'a> {
     pub remembered: &'a mut ConversationState,
 }
 
-impl<'a> Here<'a> {
+impl<'a> CallContext<'a> {
     /// A context that reads: it filters by what is named, and by nothing else.
-    pub fn reading(&self, ai: Option<String>, session: Option<String>) -> Result<CommandContext<'a>> {
+    pub fn reading(&self, ai: Option<String>, session: Option<Alias>) -> Result<CommandContext<'a>> {
+        let session = session.map(|alias| alias.0);
         CommandContext::new(self.env, self.repo, &BuiltIn, Selection { ai, session, ..Default::default() })
     }
 
-    /// A context that works in a session: as named, else this client's own, else the one at work here, of the client's agent when it
+    /// A context that works in a session: as named, else this client's own, else the one at work call, of the client's agent when it
     /// has one.
-    pub fn working(&self, ai: Option<String>, session: Option<String>) -> Result<CommandContext<'a>> {
+    pub fn working(&self, ai: Option<String>, session: Option<Alias>) -> Result<CommandContext<'a>> {
         let session = match (session, &self.remembered.session) {
             (None, Some(own)) if ai.is_none() => Some(self.own(own)?),
-            (session, _) => session,
+            (session, _) => session.map(|alias| alias.0),
         };
         let is_named = session.is_some();
         let asked = Selection { ai, session, client: self.client(), ..Default::default() };
@@ -71,10 +73,7 @@ impl<'a> Here<'a> {
 
     /// The session this client began; one that has ended meanwhile is an error: what is said in it now, nobody would see.
     fn own(&self, id: &str) -> Result<String> {
-        let context = self.reading(None, None)?;
-        let is_at_work = active::anywhere(&context, id).is_some();
-        match is_at_work || lifecycle::show(&context, Some(id)).is_ok_and(|(gathered, _)| gathered.session.is_active())
-        {
+        match lifecycle::goes_on(&self.reading(None, None)?, id) {
             true => Ok(id.to_owned()),
             false => Err(Error::refused("the session you began has ended")
                 .provided(id)

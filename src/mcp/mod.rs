@@ -1,11 +1,8 @@
 //! The MCP server: tools, resources and prompts over the same use cases as the command line. No logic of its own.
 
 mod call_context;
-mod frames;
 mod prompts;
 mod resources;
-#[doc(hidden)]
-pub mod scan;
 mod server;
 mod tools;
 
@@ -14,8 +11,10 @@ use std::io::{Read, Write};
 use rmcp::ServiceExt;
 
 use empirica_notes::env::Env;
-use frames::Frames;
 use server::Server;
+use server::frames::Frames;
+#[doc(hidden)]
+pub use server::scan;
 pub use tools::{Offered, commands};
 
 /// Serves one client on these streams until its input ends, and what it asked for is answered. With `all`, every tool is listed;

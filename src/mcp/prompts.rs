@@ -7,10 +7,10 @@ use crate::fold::handoff_report::HandoffInput;
 use crate::handoff;
 use crate::handoff::managed;
 use crate::handoff::pack::Detail;
-use crate::mcp::call_context::Here;
+use crate::mcp::call_context::CallContext;
+use crate::mcp::tools::schema::Alias;
 use crate::render::budget::OutputForm;
 use crate::session::resume;
-use crate::session::resume::view::ResumeForm;
 use empirica_notes::error::{Error, Result};
 
 const HAND_OVER: &str = "hand-over";
@@ -55,12 +55,12 @@ fn only(name: &str, given: &JsonObject, known: [&str; 2]) -> Result<()> {
 }
 
 /// A prompt, made of what is stored now.
-pub fn get(here: &mut Here<'_>, name: &str, given: &JsonObject) -> Result<GetPromptResult> {
+pub fn get(call: &mut CallContext<'_>, name: &str, given: &JsonObject) -> Result<GetPromptResult> {
     let (session, data) = match name {
         HAND_OVER => {
             only(name, given, ["to", "session_id"])?;
             let to = text(given, "to")?;
-            let context = here.working(None, text(given, "session_id")?)?;
+            let context = call.working(None, text(given, "session_id")?.map(Alias))?;
             let request = handoff::write::HandoffRequest {
                 said: HandoffInput::default(),
                 managed: managed::ManagedInput { to: to.clone(), ..managed::ManagedInput::default() },
@@ -71,18 +71,18 @@ pub fn get(here: &mut Here<'_>, name: &str, given: &JsonObject) -> Result<GetPro
             let outcome = handoff::write::run(&context, request, nobody)?;
             let missing: Vec<&str> = outcome.missing.iter().map(|(what, _)| *what).collect();
             let session = outcome.record.head.session.clone();
-            let answer = crate::handoff::view::answer(&outcome, &mut here.templates)?;
+            let answer = handoff::view::answer(&outcome, &mut call.templates)?;
             (session, json!({"to": to, "missing": missing, "draft": answer.text}))
         }
         RESUME => {
             only(name, given, ["ai_id", "session_id"])?;
-            let context = here.reading(text(given, "ai_id")?, text(given, "session_id")?)?;
+            let context = call.reading(text(given, "ai_id")?, text(given, "session_id")?.map(Alias))?;
             let outcome = resume::run(&context, &resume::ResumeRequest { last: 1 })?;
             let session = outcome.sessions.first().map(|resumed| resumed.session_id.clone());
             let handoff =
                 outcome.sessions.first().and_then(|resumed| resumed.head.as_ref()).map(|head| head.id.clone());
-            let wanted = ResumeForm { detail: Detail::Full, budget: None, form: OutputForm::Text };
-            let answer = crate::session::resume::view::answer(&outcome, wanted, &mut here.templates)?;
+            let wanted = resume::view::ResumeForm { detail: Detail::Full, budget: None, form: OutputForm::Text };
+            let answer = resume::view::answer(&outcome, wanted, &mut call.templates)?;
             (session, json!({"handoff_id": handoff, "text": answer.text}))
         }
         _ => {
@@ -94,6 +94,6 @@ pub fn get(here: &mut Here<'_>, name: &str, given: &JsonObject) -> Result<GetPro
     };
     let mut data = data;
     data["session_id"] = json!(session);
-    let text = here.templates.render(&format!("prompt-{name}.md"), data)?;
+    let text = call.templates.render(&format!("prompt-{name}.md"), data)?;
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
 }

@@ -4,11 +4,13 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
 
-use crate::context::handoffs::{ListedHandoff, listed};
-use crate::history::search::filter::Filter;
-use crate::history::show;
+use crate::context::handoffs::ListedHandoff;
+use crate::handoff::receive::accept;
+use crate::history::search::{self, SearchResults};
 use crate::history::show::view::Format;
-use crate::mcp::call_context::Here;
+use crate::history::show::{self, view};
+use crate::mcp::call_context::CallContext;
+use crate::render::{format, safe};
 use empirica_notes::error::{Error, Result};
 
 /// What every name begins with.
@@ -18,7 +20,7 @@ const PAGE: usize = 100;
 const MARKDOWN: &str = "text/markdown";
 
 /// The handoffs in force, newest first, from where the last page ended.
-pub fn list(here: &mut Here<'_>, cursor: Option<&str>) -> Result<ListResourcesResult> {
+pub fn list(call: &mut CallContext<'_>, cursor: Option<&str>) -> Result<ListResourcesResult> {
     let from = match cursor.map(str::parse::<usize>) {
         None => 0,
         Some(Ok(from)) => from,
@@ -30,17 +32,15 @@ pub fn list(here: &mut Here<'_>, cursor: Option<&str>) -> Result<ListResourcesRe
         }
     };
     let until = from.saturating_add(PAGE);
-    let context = here.reading(None, None)?;
-    context.store.reconcile();
-    let index = context.index()?;
-    let (rows, total_found) = Filter::default().handoffs(&context, &index, until)?;
+    let request = search::SearchRequest { handoffs: true, limit: until, ..Default::default() };
+    let outcome = search::run(&call.reading(None, None)?, &request)?;
+    let handoffs = match outcome.found {
+        SearchResults::Handoffs(handoffs) => handoffs,
+        _ => Vec::new(),
+    };
     let resource = |listed: &ListedHandoff| {
-        let task = crate::render::safe::line(&listed.handoff.task);
-        let of = format!(
-            "Handoff by {} of {}",
-            crate::render::safe::line(&listed.head.ai),
-            crate::render::format::date(&listed.head.at)
-        );
+        let task = safe::line(&listed.handoff.task);
+        let of = format!("Handoff by {} of {}", safe::line(&listed.head.ai), format::date(&listed.head.at));
         let mut out =
             Resource::new(format!("{PREFIX}{}", listed.head.id), format!("handoff {}", listed.head.id.short()));
         out.title = Some(if task.is_empty() { of.clone() } else { task });
@@ -48,8 +48,8 @@ pub fn list(here: &mut Here<'_>, cursor: Option<&str>) -> Result<ListResourcesRe
         out.mime_type = Some(MARKDOWN.to_owned());
         out
     };
-    let mut out = ListResourcesResult::with_all_items(listed(&index, &rows)?.iter().skip(from).map(resource).collect());
-    out.next_cursor = (total_found > until).then(|| until.to_string());
+    let mut out = ListResourcesResult::with_all_items(handoffs.iter().skip(from).map(resource).collect());
+    out.next_cursor = (outcome.total_found > until).then(|| until.to_string());
     Ok(out)
 }
 
@@ -63,17 +63,17 @@ pub fn templates() -> ListResourceTemplatesResult {
 }
 
 /// A handoff.
-pub fn read(here: &mut Here<'_>, uri: &str) -> Result<ReadResourceResult> {
+pub fn read(call: &mut CallContext<'_>, uri: &str) -> Result<ReadResourceResult> {
     let id = uri.strip_prefix(PREFIX).ok_or_else(|| {
         Error::not_found(format!("there is no resource '{uri}'"))
             .provided(uri)
             .reason(format!("the resources are named {PREFIX}<id>"))
             .suggest("Use a name of the list.")
     })?;
-    let context = here.reading(None, None)?;
-    let record = crate::handoff::receive::accept::named(&context, id)?;
+    let context = call.reading(None, None)?;
+    let record = accept::named(&context, id)?;
     let (shown, warnings) = show::run(&context, Some(record.head.id.as_str()), false)?;
-    let answer = crate::history::show::view::shown(&shown, Format::Markdown, warnings, &mut here.templates)?;
+    let answer = view::shown(&shown, Format::Markdown, warnings, &mut call.templates)?;
     let contents = ResourceContents::TextResourceContents {
         uri: uri.to_owned(),
         mime_type: Some(MARKDOWN.to_owned()),

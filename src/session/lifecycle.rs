@@ -286,6 +286,12 @@ pub fn list(context: &CommandContext<'_>, active_only: bool) -> Result<ListedSes
     Ok(ListedSession { sessions, warnings })
 }
 
+/// Whether a session goes on, in this worktree or another.
+pub fn goes_on(context: &CommandContext<'_>, id: &str) -> bool {
+    let is_stored = || show(context, Some(id)).is_ok_and(|(gathered, _)| gathered.session.is_active());
+    active::anywhere(context, id).is_some() || is_stored()
+}
+
 /// One session, whole. Without a name, the one the command works in.
 pub fn show(context: &CommandContext<'_>, given: Option<&str>) -> Result<(SessionRecords, Vec<String>)> {
     let warnings = context.store.reconcile();

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use clap::CommandFactory;
-use git_empirica::cli::args::Cli;
+use git_empirica::cli::Cli;
 use git_empirica::setup::agents::marked::{BEGIN, END};
 use git_empirica::text::tokens::CAN_COUNT;
 use serde_json::Value;

@@ -5,8 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::sync::OnceLock;
 
 use clap::{Command, CommandFactory};
-use git_empirica::cli::args::Cli;
-use git_empirica::cli::forms::understood;
+use git_empirica::cli::Cli;
+use git_empirica::cli::aliases::expand;
 use git_empirica::cli::reference::DOCUMENTS;
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ fn command(arguments: &[&OsStr]) -> String {
     static CLI: OnceLock<Command> = OnceLock::new();
     let mut command = CLI.get_or_init(Cli::command);
     let given = std::iter::once(OsString::from("git-empirica")).chain(arguments.iter().map(OsString::from));
-    let arguments = understood(given.collect());
+    let arguments = expand(given.collect());
     let mut names: Vec<&str> = Vec::new();
     for word in arguments.iter().skip(1) {
         match word.to_str().and_then(|word| command.find_subcommand(word)) {

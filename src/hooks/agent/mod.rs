@@ -1,6 +1,7 @@
 //! What the hooks of agents are for: a session under the agent's own id, snapshots around a compaction, the transcript collected, a
 //! handoff at the end. They never fail, and they keep no agent waiting.
 
+pub mod call;
 pub mod event;
 pub mod view;
 

@@ -57,7 +57,7 @@ fn nearest(wanted: &str, schema: &Map<String, Value>) -> Option<String> {
 /// The vectors of an argument.
 pub fn vectors(given: &Values) -> Result<Vectors> {
     let value = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    vectors_of(given.0.iter().map(|(name, number)| (name.as_str(), value(number))))
+    vectors_of(given.0.iter().map(|(name, number)| format!("{name}={}", value(number))))
 }
 
 /// A number from 0 to 1.

@@ -5,39 +5,22 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Call, Commands, Effect};
-use crate::checkpoint;
-use crate::checkpoint::diff;
 use crate::checkpoint::snapshot::SnapshotRequest;
-use crate::mcp::call_context::Here;
+use crate::checkpoint::{diff, save, view};
+use crate::history::show::record;
+use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments::vectors;
-use crate::mcp::tools::schema::{Alias, Values};
+use crate::mcp::tools::schema::{Alias, Values, Word, Words};
 use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;
 use empirica_notes::model::assessment::Trigger;
 
-// The phases, in the words of the seeds.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum PhaseWord {
-    #[serde(alias = "preflight")]
-    Preflight,
-    #[serde(alias = "check")]
-    Check,
-    #[serde(alias = "act")]
-    Act,
-    #[serde(alias = "postflight")]
-    Postflight,
-}
+impl Words for Phase {
+    const ALL: &'static [Self] = &[Phase::Preflight, Phase::Check, Phase::Act, Phase::Postflight];
 
-impl From<PhaseWord> for Phase {
-    fn from(word: PhaseWord) -> Self {
-        match word {
-            PhaseWord::Preflight => Phase::Preflight,
-            PhaseWord::Check => Phase::Check,
-            PhaseWord::Act => Phase::Act,
-            PhaseWord::Postflight => Phase::Postflight,
-        }
+    fn word(self) -> &'static str {
+        self.name()
     }
 }
 
@@ -46,7 +29,7 @@ impl From<PhaseWord> for Phase {
 #[serde(deny_unknown_fields)]
 pub struct Create {
     session_id: Option<Alias>,
-    phase: Option<PhaseWord>,
+    phase: Option<Word<Phase>>,
     round_num: Option<u32>,
     /// default: those of the last assessment
     #[serde(default)]
@@ -62,10 +45,10 @@ impl Call for Create {
     const COMMANDS: Commands = (&["checkpoint"], &[], &[]);
     const RETURNS: &'static str = "session_id checkpoint_id degraded_mode:boolean token_count:integer";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let request = SnapshotRequest {
-            phase: self.phase.map(Phase::from),
+            phase: self.phase.map(|word| word.0),
             round: self.round_num,
             trigger: Trigger::Manual,
             vectors: vectors(&self.vectors)?,
@@ -73,8 +56,8 @@ impl Call for Create {
             metadata: self.metadata.into_iter().map(|(key, value)| (key, text(value))).collect(),
             ..SnapshotRequest::default()
         };
-        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        Ok(crate::checkpoint::view::done(&checkpoint::save::run(&context, request)?))
+        let context = call.working(None, self.session_id)?;
+        Ok(view::done(&save::run(&context, request)?))
     }
 }
 
@@ -83,7 +66,7 @@ impl Call for Create {
 #[serde(deny_unknown_fields)]
 pub struct Load {
     session_id: Option<Alias>,
-    phase: Option<PhaseWord>,
+    phase: Option<Word<Phase>>,
     max_age_hours: Option<u32>,
 }
 
@@ -91,11 +74,11 @@ impl Call for Load {
     const NAME: &'static str = "load_git_checkpoint";
     const RETURNS: &'static str = "checkpoint_id session_id vectors:object";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let context = here.reading(None, self.session_id.map(|alias| alias.0))?;
-        let (newest, warnings) = checkpoint::save::newest(&context, self.phase.map(Phase::from), self.max_age_hours)?;
-        let record = newest.ok_or_else(checkpoint::save::none_stored)?;
-        Ok(crate::history::show::record::shown(&record, warnings))
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let context = call.reading(None, self.session_id)?;
+        let (newest, warnings) = save::newest(&context, self.phase.map(|word| word.0), self.max_age_hours)?;
+        let record = newest.ok_or_else(save::none_stored)?;
+        Ok(record::shown(&record, warnings))
     }
 }
 
@@ -117,14 +100,9 @@ impl Call for Diff {
     const COMMANDS: Commands = (&["diff"], &["from", "to"], &[]);
     const RETURNS: &'static str = "a:object b:object vector_deltas:object?";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let present = vectors(&self.current_vectors)?;
-        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        Ok(crate::checkpoint::diff::view::answer(&diff::run(
-            &context,
-            self.from.as_deref(),
-            self.to.as_deref(),
-            present,
-        )?))
+        let context = call.working(None, self.session_id)?;
+        Ok(diff::view::answer(&diff::run(&context, self.from.as_deref(), self.to.as_deref(), present)?))
     }
 }

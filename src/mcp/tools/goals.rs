@@ -5,35 +5,24 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Call, Commands, Effect, also};
-use crate::assess::goal_suggestions;
-use crate::claim::goal;
-use crate::mcp::call_context::Here;
-use crate::mcp::tools::schema::Alias;
+use crate::assess::{self, goal_suggestions};
+use crate::claim::goal::{self, view};
+use crate::mcp::call_context::CallContext;
+use crate::mcp::tools::schema::{Alias, Word, Words};
 use crate::render::answer::Answer;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::model::goal::Priority;
 
-fn change(here: &Here<'_>, session: Option<Alias>, request: goal::GoalRequest) -> Result<Answer> {
-    let context = here.working(None, session.map(|alias| alias.0))?;
-    Ok(crate::claim::goal::view::changed(&goal::run(&context, request)?))
+fn change(call: &CallContext<'_>, session: Option<Alias>, request: goal::GoalRequest) -> Result<Answer> {
+    let context = call.working(None, session)?;
+    Ok(view::changed(&goal::run(&context, request)?))
 }
 
-// The priorities.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PriorityWord {
-    High,
-    Medium,
-    Low,
-}
+impl Words for Priority {
+    const ALL: &'static [Self] = &[Priority::High, Priority::Medium, Priority::Low];
 
-impl From<PriorityWord> for Priority {
-    fn from(word: PriorityWord) -> Self {
-        match word {
-            PriorityWord::High => Priority::High,
-            PriorityWord::Medium => Priority::Medium,
-            PriorityWord::Low => Priority::Low,
-        }
+    fn word(self) -> &'static str {
+        self.name()
     }
 }
 
@@ -50,9 +39,9 @@ impl Call for Cascade {
     const EFFECT: Effect = Effect::Adds;
     const RETURNS: &'static str = "cascade_id session_id";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let request = goal::GoalRequest::Add { text: self.task, criteria: Vec::new(), priority: Priority::Medium };
-        Ok(also(change(here, self.session_id, request)?, "cascade_id", "id"))
+        Ok(also(change(call, self.session_id, request)?, "cascade_id", "id"))
     }
 }
 
@@ -77,15 +66,15 @@ impl Call for Generate {
     const EFFECT: Effect = Effect::Settles;
     const RETURNS: &'static str = "session_id goals:array";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         if !self.use_epistemic_state {
             return Err(Error::usage("goals are proposed from the epistemic state alone")
                 .provided("use_epistemic_state=false")
                 .reason("they are for the vectors that are weak; without them there is nothing to propose")
                 .suggest("Leave use_epistemic_state out, or set a goal of your own with create_goal."));
         }
-        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        Ok(crate::assess::view::proposed(&goal_suggestions::anew(&context, self.conversation_context)?))
+        let context = call.working(None, self.session_id)?;
+        Ok(assess::view::proposed(&goal_suggestions::anew(&context, self.conversation_context)?))
     }
 }
 
@@ -105,10 +94,10 @@ impl Call for Query {
     const COMMANDS: Commands = (&["goal list"], &[], &[]);
     const RETURNS: &'static str = "goals:array total_found:integer";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let context = here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?;
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let context = call.reading(self.ai_id, self.session_id)?;
         let (goals, warnings) = goal::list(&context, self.open)?;
-        Ok(crate::claim::goal::view::list(&goals, warnings))
+        Ok(view::list(&goals, warnings))
     }
 }
 
@@ -121,7 +110,7 @@ pub struct Create {
     /// texts, or objects with a description
     #[serde(default)]
     success_criteria: Vec<Criterion>,
-    priority: Option<PriorityWord>,
+    priority: Option<Word<Priority>>,
 }
 
 // What shows that a goal is reached.
@@ -175,13 +164,13 @@ impl Call for Create {
     const COMMANDS: Commands = (&["goal add"], &["objective"], &[]);
     const RETURNS: &'static str = "goal_id session_id";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let request = goal::GoalRequest::Add {
             text: self.objective,
             criteria: self.success_criteria.into_iter().map(criterion).collect::<Result<_>>()?,
-            priority: self.priority.map_or(Priority::Medium, Priority::from),
+            priority: self.priority.map_or(Priority::Medium, |word| word.0),
         };
-        Ok(also(change(here, self.session_id, request)?, "goal_id", "id"))
+        Ok(also(change(call, self.session_id, request)?, "goal_id", "id"))
     }
 }
 
@@ -200,9 +189,9 @@ impl Call for AddSubtask {
     const COMMANDS: Commands = (&["goal sub"], &["goal_id", "description"], &[]);
     const RETURNS: &'static str = "subtask_id session_id";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let request = goal::GoalRequest::Sub { goal: self.goal_id, text: self.description };
-        Ok(also(change(here, self.session_id, request)?, "subtask_id", "id"))
+        Ok(also(change(call, self.session_id, request)?, "subtask_id", "id"))
     }
 }
 
@@ -223,8 +212,8 @@ impl Call for CompleteSubtask {
     const COMMANDS: Commands = (&["goal done"], &["subtask_id"], &[]);
     const RETURNS: &'static str = "id session_id goals:array";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        change(here, self.session_id, goal::GoalRequest::Done { id: self.subtask_id, evidence: self.evidence })
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        change(call, self.session_id, goal::GoalRequest::Done { id: self.subtask_id, evidence: self.evidence })
     }
 }
 
@@ -240,8 +229,8 @@ impl Call for Progress {
     const COMMANDS: Commands = (&["goal show"], &["goal_id"], &[]);
     const RETURNS: &'static str = "goal:object";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let (owned, warnings) = goal::show(&here.reading(None, None)?, &self.goal_id)?;
-        Ok(crate::claim::goal::view::shown(&owned, warnings))
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let (owned, warnings) = goal::show(&call.reading(None, None)?, &self.goal_id)?;
+        Ok(view::shown(&owned, warnings))
     }
 }

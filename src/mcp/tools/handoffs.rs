@@ -6,16 +6,15 @@ use serde_json::{Map, Value};
 
 use super::{Call, Commands, Effect};
 use crate::fold::handoff_report::HandoffInput;
-use crate::handoff;
-use crate::handoff::managed;
 use crate::handoff::pack::Detail;
 use crate::handoff::receive::accept;
+use crate::handoff::{self, managed, receive};
 use crate::history::search;
 use crate::history::search::filter::FilterInput;
 use crate::history::search::reports::Format;
-use crate::mcp::call_context::Here;
+use crate::mcp::call_context::CallContext;
 use crate::mcp::resources::PREFIX;
-use crate::mcp::tools::schema::Alias;
+use crate::mcp::tools::schema::{Alias, Word, Words};
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
 use crate::render::color::Paint;
@@ -24,27 +23,21 @@ use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::model::Verdict;
 
 // The types of handoffs.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Type {
-    Epistemic,
-    Context,
-    Initialization,
-    Progress,
-    ErrorRecovery,
-    Escalation,
-}
+#[derive(Clone, Copy)]
+pub struct Type(&'static str);
 
-impl Type {
-    fn name(self) -> &'static str {
-        match self {
-            Type::Epistemic => "epistemic",
-            Type::Context => "context",
-            Type::Initialization => "initialization",
-            Type::Progress => "progress",
-            Type::ErrorRecovery => "error_recovery",
-            Type::Escalation => "escalation",
-        }
+impl Words for Type {
+    const ALL: &'static [Self] = &[
+        Type("epistemic"),
+        Type("context"),
+        Type("initialization"),
+        Type("progress"),
+        Type("error_recovery"),
+        Type("escalation"),
+    ];
+
+    fn word(self) -> &'static str {
+        self.0
     }
 }
 
@@ -64,7 +57,7 @@ pub struct Generate {
     artifacts_created: Vec<String>,
     #[serde(default)]
     next_steps: Vec<String>,
-    handoff_type: Option<Type>,
+    handoff_type: Option<Word<Type>>,
     /// receiver
     to: Option<String>,
     task_id: Option<String>,
@@ -94,8 +87,8 @@ impl Call for Generate {
     );
     const RETURNS: &'static str = "session_id report_id markdown storage_location:string? token_count:integer";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let kind = self.handoff_type.map(Type::name);
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let kind = self.handoff_type.map(|word| word.0.word());
         let request = handoff::write::HandoffRequest {
             said: HandoffInput {
                 task: self.task_summary,
@@ -117,16 +110,16 @@ impl Call for Generate {
             validate: self.validate,
             ..handoff::write::HandoffRequest::default()
         };
-        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+        let context = call.working(None, self.session_id)?;
         let nobody = &|_: &str| Err(Error::refused("there is no editor here"));
         let done = handoff::write::run(&context, request, nobody).map_err(|error| {
-            match kind.map(crate::handoff::managed::view::example) {
+            match kind.map(managed::view::example) {
                 // what a payload looks like is seen nowhere else
                 Some(Ok(example)) if error.kind() == Kind::Usage => error.alternative(example.text.trim()),
                 _ => error,
             }
         })?;
-        crate::handoff::view::answer(&done, &mut here.templates)
+        handoff::view::answer(&done, &mut call.templates)
     }
 }
 
@@ -139,22 +132,11 @@ pub enum Mode {
     SessionId,
 }
 
-// How much of each.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DetailWord {
-    Summary,
-    Detailed,
-    Full,
-}
+impl Words for Detail {
+    const ALL: &'static [Self] = &[Detail::Summary, Detail::Detailed, Detail::Full];
 
-impl From<DetailWord> for Detail {
-    fn from(word: DetailWord) -> Self {
-        match word {
-            DetailWord::Summary => Detail::Summary,
-            DetailWord::Detailed => Detail::Detailed,
-            DetailWord::Full => Detail::Full,
-        }
+    fn word(self) -> &'static str {
+        self.name()
     }
 }
 
@@ -168,18 +150,18 @@ pub struct Resume {
     /// for last_n, 1 to 5
     count: Option<u8>,
     /// about 400, 800, 1250 tokens
-    detail_level: Option<DetailWord>,
+    detail_level: Option<Word<Detail>>,
 }
 
 impl Resume {
     /// Which sessions are meant: how many of the newest, and of which name.
-    fn chosen(&self) -> Result<(usize, Option<String>)> {
+    fn chosen(&self) -> Result<(usize, Option<Alias>)> {
         let contradiction = |what: &str| {
             Err(Error::usage(format!("resume_mode and {what} contradict each other"))
                 .reason("last takes the newest session, last_n as many as count says, session_id the one of session_id")
                 .suggest("Leave resume_mode out, or give what it asks for."))
         };
-        let session = self.session_id.as_ref().map(|alias| alias.0.clone());
+        let session = self.session_id.clone();
         let mode = self.resume_mode.unwrap_or(match (&session, self.count) {
             (Some(_), _) => Mode::SessionId,
             (None, Some(_)) => Mode::LastN,
@@ -208,12 +190,12 @@ impl Call for Resume {
     const COMMANDS: Commands = (&["resume"], &[], &[("--last", "count")]);
     const RETURNS: &'static str = "sessions:array total_sessions:integer token_estimate:integer";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let (last, session) = self.chosen()?;
-        let detail = self.detail_level.map_or(Detail::Summary, Detail::from);
-        let outcome = resume::run(&here.reading(self.ai_id, session)?, &resume::ResumeRequest { last })?;
-        let wanted = crate::session::resume::view::ResumeForm { detail, budget: None, form: OutputForm::Json };
-        let mut answer = crate::session::resume::view::answer(&outcome, wanted, &mut here.templates)?;
+        let detail = self.detail_level.map_or(Detail::Summary, |word| word.0);
+        let outcome = resume::run(&call.reading(self.ai_id, session)?, &resume::ResumeRequest { last })?;
+        let wanted = resume::view::ResumeForm { detail, budget: None, form: OutputForm::Json };
+        let mut answer = resume::view::answer(&outcome, wanted, &mut call.templates)?;
         let sessions = answer.json.get_mut("sessions").and_then(Value::as_array_mut).into_iter().flatten();
         for (session, resumed) in sessions.zip(&outcome.sessions) {
             // a handoff is a resource
@@ -247,34 +229,21 @@ impl Call for Query {
     const COMMANDS: Commands = (&["handoff list"], &[], &[("--task", "task_pattern")]);
     const RETURNS: &'static str = "reports:array total_found:integer";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let filter =
             FilterInput { since: self.since, until: self.until, task: self.task_pattern, ..FilterInput::default() };
         let limit = self.limit.map_or(10, |limit| limit as usize);
         let request = search::SearchRequest { filter, handoffs: true, limit, ..Default::default() };
-        let outcome = search::run(&here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?, &request)?;
-        Ok(crate::history::search::view::answer(&outcome, Format::Table, Paint::default(), None))
+        let outcome = search::run(&call.reading(self.ai_id, self.session_id)?, &request)?;
+        Ok(search::view::answer(&outcome, Format::Table, Paint::default(), None))
     }
 }
 
-// What the receiver decides.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum VerdictWord {
-    Complete,
-    Continue,
-    Escalate,
-    Refine,
-}
+impl Words for Verdict {
+    const ALL: &'static [Self] = &[Verdict::Complete, Verdict::Continue, Verdict::Escalate, Verdict::Refine];
 
-impl From<VerdictWord> for Verdict {
-    fn from(word: VerdictWord) -> Self {
-        match word {
-            VerdictWord::Complete => Verdict::Complete,
-            VerdictWord::Continue => Verdict::Continue,
-            VerdictWord::Escalate => Verdict::Escalate,
-            VerdictWord::Refine => Verdict::Refine,
-        }
+    fn word(self) -> &'static str {
+        self.name()
     }
 }
 
@@ -286,7 +255,7 @@ pub struct Accept {
     #[serde(alias = "report_id")]
     handoff_id: String,
     understanding: Option<String>,
-    decision: Option<VerdictWord>,
+    decision: Option<Word<Verdict>>,
     instructions: Option<String>,
     #[serde(default)]
     questions: Vec<String>,
@@ -302,17 +271,17 @@ impl Call for Accept {
     const COMMANDS: Commands = (&["accept"], &["handoff_id"], &[("--question", "questions"), ("--gap", "gaps")]);
     const RETURNS: &'static str = "id session_id";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let request = accept::AcceptRequest {
             handoff: self.handoff_id,
             understanding: self.understanding,
-            decision: self.decision.map(Verdict::from),
+            decision: self.decision.map(|word| word.0),
             instructions: self.instructions,
             questions: self.questions,
             gaps: self.gaps,
             resolution: self.resolution,
         };
-        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        Ok(crate::handoff::receive::view::answer(&accept::run(&context, request)?))
+        let context = call.working(None, self.session_id)?;
+        Ok(receive::view::answer(&accept::run(&context, request)?))
     }
 }

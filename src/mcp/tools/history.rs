@@ -8,35 +8,23 @@ use super::{Call, Commands, Effect};
 use crate::assess::calibration;
 use crate::history::metrics::fold::Period;
 use crate::history::{metrics, search};
-use crate::mcp::call_context::Here;
-use crate::mcp::tools::schema::Alias;
+use crate::mcp::call_context::CallContext;
+use crate::mcp::tools::schema::{Alias, Word, Words};
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
 use crate::sync;
-use empirica_notes::error::Result;
+use empirica_notes::error::{Error, Result};
 
 // The kinds that are searched.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    Finding,
-    Unknown,
-    DeadEnd,
-    Decision,
-    Mistake,
-    Handoff,
-}
+#[derive(Clone, Copy)]
+pub struct Kind(&'static str);
 
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Finding => "finding",
-            Kind::Unknown => "unknown",
-            Kind::DeadEnd => "dead_end",
-            Kind::Decision => "decision",
-            Kind::Mistake => "mistake",
-            Kind::Handoff => "handoff",
-        }
+impl Words for Kind {
+    const ALL: &'static [Self] =
+        &[Kind("finding"), Kind("unknown"), Kind("dead_end"), Kind("decision"), Kind("mistake"), Kind("handoff")];
+
+    fn word(self) -> &'static str {
+        self.0
     }
 }
 
@@ -47,7 +35,7 @@ pub struct Search {
     /// words, "phrases", tok*, -without, ai:NAME, session:ALIAS
     query: String,
     #[serde(default)]
-    kinds: Vec<Kind>,
+    kinds: Vec<Word<Kind>>,
     ai_id: Option<String>,
     /// the query is a plan: what failed comes first
     #[serde(default)]
@@ -62,16 +50,16 @@ impl Call for Search {
     const COMMANDS: Commands = (&["search"], &["query"], &[]);
     const RETURNS: &'static str = "hits:array total_found:integer";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let request = search::SearchRequest {
             words: vec![self.query],
             plan: self.plan,
-            kinds: self.kinds.into_iter().map(Kind::name).collect(),
+            kinds: self.kinds.into_iter().map(|word| word.0.word()).collect(),
             limit: self.limit.map_or(10, |limit| limit as usize),
             ..Default::default()
         };
-        let outcome = search::run(&here.reading(self.ai_id, None)?, &request)?;
-        Ok(crate::history::search::view::answer(&outcome, Default::default(), Paint::default(), None))
+        let outcome = search::run(&call.reading(self.ai_id, None)?, &request)?;
+        Ok(search::view::answer(&outcome, Default::default(), Paint::default(), None))
     }
 }
 
@@ -88,9 +76,9 @@ impl Call for CalibrationReport {
     const COMMANDS: Commands = (&["calibration"], &[], &[]);
     const RETURNS: &'static str = "sessions:array overall:object? agents:array";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let context = here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?;
-        Ok(crate::assess::calibration::view::answer(&calibration::run(&context)?))
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let context = call.reading(self.ai_id, self.session_id)?;
+        Ok(calibration::view::answer(&calibration::run(&context)?))
     }
 }
 
@@ -106,9 +94,9 @@ impl Call for Beliefs {
     const NAME: &'static str = "query_bayesian_beliefs";
     const RETURNS: &'static str = "overall:object? agents:array";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let context = here.reading(self.ai_id, self.session_id.map(|alias| alias.0))?;
-        Ok(crate::assess::calibration::view::beliefs(&calibration::run(&context)?))
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let context = call.reading(self.ai_id, self.session_id)?;
+        Ok(calibration::view::beliefs(&calibration::run(&context)?))
     }
 }
 
@@ -122,20 +110,20 @@ pub struct Measure {
 }
 
 /// Measures a handoff, or the newest of a session.
-fn measured(here: &mut Here<'_>, session: Option<Alias>, handoff: Option<String>) -> Result<Answer> {
+fn measured(call: &mut CallContext<'_>, session: Option<Alias>, handoff: Option<String>) -> Result<Answer> {
     let one = match handoff {
-        Some(handoff) => metrics::one(&here.reading(None, None)?, &handoff, false)?,
-        None => metrics::of_session(&here.working(None, session.map(|alias| alias.0))?, false)?,
+        Some(handoff) => metrics::one(&call.reading(None, None)?, &handoff, false)?,
+        None => metrics::of_session(&call.working(None, session)?, false)?,
     };
-    crate::history::metrics::view::of_handoff(&one, &mut here.templates)
+    metrics::view::of_handoff(&one, &mut call.templates)
 }
 
 impl Call for Measure {
     const NAME: &'static str = "measure_token_efficiency";
     const RETURNS: &'static str = "handoff_id session_id tokens:object? transcript_tokens:integer?";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        measured(here, self.session_id, self.handoff_id)
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        measured(call, self.session_id, self.handoff_id)
     }
 }
 
@@ -163,15 +151,15 @@ impl Call for Report {
     const COMMANDS: Commands = (&["metrics"], &[], &[]);
     const RETURNS: &'static str = "report:string?";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let of_all = self.ai_id.is_some() || self.since.is_some() || self.until.is_some();
         if self.session_id.is_some() && of_all {
-            return Err(empirica_notes::error::Error::usage("one session is measured, or those of an agent or a time")
+            return Err(Error::usage("one session is measured, or those of an agent or a time")
                 .reason("session_id names one session, and ai_id, since and until choose among all")
                 .suggest("Leave session_id out, or the others."));
         }
         let mut answer = match self.session_id {
-            Some(session) => measured(here, Some(session), None)?,
+            Some(session) => measured(call, Some(session), None)?,
             None => {
                 let request = metrics::MetricsRequest {
                     since: self.since,
@@ -180,8 +168,8 @@ impl Call for Report {
                     limit: 10,
                     exact: false,
                 };
-                let outcome = metrics::run(&here.reading(self.ai_id, None)?, &request)?;
-                crate::history::metrics::view::answer(&outcome, &mut here.templates)?
+                let outcome = metrics::run(&call.reading(self.ai_id, None)?, &request)?;
+                metrics::view::answer(&outcome, &mut call.templates)?
             }
         };
         if self.format == Some(ReportForm::Text) {
@@ -207,7 +195,7 @@ impl Call for Sync {
     const COMMANDS: Commands = (&["sync"], &["remote"], &[]);
     const RETURNS: &'static str = "remotes:array dry_run:boolean";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let request = sync::run::SyncRequest {
             remote: self.remote,
             dry_run: self.dry_run,
@@ -215,7 +203,7 @@ impl Call for Sync {
             ..Default::default()
         };
         let mut said = Vec::new();
-        let outcome = sync::run::run(&here.reading(None, None)?, &request, &mut |line| said.push(line.to_owned()))?;
-        Ok(crate::sync::view::answer(&outcome).warn(said))
+        let outcome = sync::run::run(&call.reading(None, None)?, &request, &mut |line| said.push(line.to_owned()))?;
+        Ok(sync::view::answer(&outcome).warn(said))
     }
 }

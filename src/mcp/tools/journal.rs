@@ -4,9 +4,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
 use super::{Call, Commands, Effect};
-use crate::claim;
-use crate::claim::add::ClaimInput;
-use crate::mcp::call_context::Here;
+use crate::claim::add::{self, ClaimInput};
+use crate::claim::view;
+use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments::unit;
 use crate::mcp::tools::schema::Alias;
 use crate::render::answer::Answer;
@@ -15,9 +15,9 @@ use empirica_notes::model::journal::MEMORY;
 
 const RETURNS: &str = "id kind session_id";
 
-fn log(here: &Here<'_>, session: Option<Alias>, entry: ClaimInput) -> Result<Answer> {
-    let context = here.working(None, session.map(|alias| alias.0))?;
-    Ok(crate::claim::view::logged(&claim::add::log(&context, entry, None)?))
+fn log(call: &CallContext<'_>, session: Option<Alias>, entry: ClaimInput) -> Result<Answer> {
+    let context = call.working(None, session)?;
+    Ok(view::logged(&add::log(&context, entry, None)?))
 }
 
 // What is kept in mind, in a word.
@@ -58,10 +58,10 @@ impl Call for LogFinding {
     const COMMANDS: Commands = (&["finding"], &["finding"], &[]);
     const RETURNS: &'static str = RETURNS;
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let impact = unit("impact", self.impact)?;
         log(
-            here,
+            call,
             self.session_id,
             ClaimInput::Finding { text: self.finding, impact, memory: self.r#as.map(|word| word.0) },
         )
@@ -83,8 +83,8 @@ impl Call for LogUnknown {
     const COMMANDS: Commands = (&["unknown"], &["unknown"], &[]);
     const RETURNS: &'static str = RETURNS;
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        log(here, self.session_id, ClaimInput::Unknown { text: self.unknown })
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        log(call, self.session_id, ClaimInput::Unknown { text: self.unknown })
     }
 }
 
@@ -107,8 +107,8 @@ impl Call for ResolveUnknown {
     const COMMANDS: Commands = (&["resolve"], &["unknown_id", "answer"], &[]);
     const RETURNS: &'static str = RETURNS;
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        log(here, self.session_id, ClaimInput::Resolve { of: self.unknown_id, text: self.answer, again: self.again })
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        log(call, self.session_id, ClaimInput::Resolve { of: self.unknown_id, text: self.answer, again: self.again })
     }
 }
 
@@ -129,8 +129,8 @@ impl Call for LogDeadEnd {
     const COMMANDS: Commands = (&["deadend"], &["approach"], &[]);
     const RETURNS: &'static str = RETURNS;
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        log(here, self.session_id, ClaimInput::DeadEnd { approach: self.approach, why: self.why })
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        log(call, self.session_id, ClaimInput::DeadEnd { approach: self.approach, why: self.why })
     }
 }
 
@@ -149,9 +149,9 @@ impl Call for LogMistake {
     const COMMANDS: Commands = (&["mistake"], &["mistake"], &[]);
     const RETURNS: &'static str = RETURNS;
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let entry = ClaimInput::Mistake { text: self.mistake, prevention: self.prevention };
-        log(here, self.session_id, entry)
+        log(call, self.session_id, entry)
     }
 }
 
@@ -174,9 +174,9 @@ impl Call for LogDecision {
     const COMMANDS: Commands = (&["decision"], &["decision"], &[("--alternative", "alternatives")]);
     const RETURNS: &'static str = RETURNS;
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let entry = ClaimInput::Decision { text: self.decision, why: self.why, alternatives: self.alternatives };
-        log(here, self.session_id, entry)
+        log(call, self.session_id, entry)
     }
 }
 
@@ -199,8 +199,8 @@ impl Call for LogEvidence {
     const COMMANDS: Commands = (&["evidence"], &["command"], &[("--exit", "exit_code"), ("--file", "files")]);
     const RETURNS: &'static str = RETURNS;
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let entry = ClaimInput::Evidence { command: self.command, exit: self.exit_code, files: self.files };
-        log(here, self.session_id, entry)
+        log(call, self.session_id, entry)
     }
 }

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::mcp::call_context::Here;
+use crate::mcp::call_context::CallContext;
 use crate::render::answer::Answer;
 use empirica_notes::error::{self, Argument, Command, Error, Result, Terms};
 
@@ -50,7 +50,7 @@ pub trait Call: DeserializeOwned + JsonSchema {
     const RETURNS: &'static str;
 
     /// Does it.
-    fn call(self, here: &mut Here<'_>) -> Result<Answer>;
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer>;
 }
 
 /// A tool.
@@ -58,7 +58,7 @@ pub struct Tool {
     /// Its name.
     pub name: &'static str,
     /// Does it.
-    pub run: fn(&mut Here<'_>, Map<String, Value>) -> Result<Answer>,
+    pub run: fn(&mut CallContext<'_>, Map<String, Value>) -> Result<Answer>,
     effect: Effect,
     core: bool,
     commands: Commands,
@@ -69,7 +69,7 @@ pub struct Tool {
 const fn tool<C: Call>() -> Tool {
     Tool {
         name: C::NAME,
-        run: |here, given| arguments::read::<C>(C::NAME, given)?.call(here),
+        run: |call, given| arguments::read::<C>(C::NAME, given)?.call(call),
         effect: C::EFFECT,
         core: C::CORE,
         commands: C::COMMANDS,

@@ -3,7 +3,8 @@
 use rmcp::model::JsonObject;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 /// The schema of the arguments of a tool, and its description: the words of the type.
@@ -109,6 +110,45 @@ impl JsonSchema for Alias {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         schemars::json_schema!({"type": "string", "description": "id or alias"})
+    }
+}
+
+/// Values that calls give by words.
+pub trait Words: Copy + 'static {
+    /// All of them.
+    const ALL: &'static [Self];
+
+    /// The word; a call can write it in capitals or not.
+    fn word(self) -> &'static str;
+}
+
+/// A value that is given by its word.
+#[derive(Clone, Copy)]
+pub struct Word<T>(pub T);
+
+impl<'de, T: Words> Deserialize<'de> for Word<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let given = String::deserialize(deserializer)?;
+        let meant = T::ALL.iter().find(|value| value.word().eq_ignore_ascii_case(&given));
+        meant.map(|value| Word(*value)).ok_or_else(|| {
+            let words: Vec<String> = T::ALL.iter().map(|value| format!("`{}`", value.word())).collect();
+            D::Error::custom(format!("unknown variant `{given}`, expected one of {}", words.join(", ")))
+        })
+    }
+}
+
+impl<T: Words> JsonSchema for Word<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Word".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let words: Vec<&str> = T::ALL.iter().map(|value| value.word()).collect();
+        schemars::json_schema!({"type": "string", "enum": words})
     }
 }
 

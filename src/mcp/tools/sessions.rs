@@ -4,12 +4,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Call, Commands, Effect};
-use crate::history::show::committer;
-use crate::mcp::call_context::Here;
+use crate::history::show::{committer, trust};
+use crate::mcp::call_context::CallContext;
+use crate::mcp::tools::arguments::least;
 use crate::mcp::tools::schema::Alias;
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
-use crate::session::{bootstrap, lifecycle};
+use crate::session::{bootstrap, lifecycle, view};
 use empirica_notes::error::Result;
 
 /// Begin a session: first call of new work.
@@ -34,19 +35,19 @@ impl Call for BootstrapSession {
     const COMMANDS: Commands = (&["session start"], &[], &[("--task", "")]);
     const RETURNS: &'static str = "session_id ai_id started_at";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let ai = self.ai_id.or_else(|| here.client());
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let ai = self.ai_id.or_else(|| call.client());
         let request = lifecycle::StartRequest {
             task: self.task,
             kind: self.session_type,
             external_id: self.external_id,
             by_hook: false,
-            since_ms: Some(here.remembered.began_ms),
+            since_ms: Some(call.remembered.began_ms),
             from: self.from,
         };
-        let started = lifecycle::start(&here.reading(ai, None)?, request)?;
-        here.remembered.session = Some(started.session_id.as_str().to_owned());
-        Ok(crate::session::view::started(&started))
+        let started = lifecycle::start(&call.reading(ai, None)?, request)?;
+        call.remembered.session = Some(started.session_id.as_str().to_owned());
+        Ok(view::started(&started))
     }
 }
 
@@ -65,10 +66,10 @@ impl Call for EndSession {
     const COMMANDS: Commands = (&["session end"], &[], &[]);
     const RETURNS: &'static str = "session_id ended_at handoff:boolean";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let ended = lifecycle::end(&here.working(self.ai_id, self.session_id.map(|alias| alias.0))?, self.reason)?;
-        here.remembered.session.take_if(|own| *own == ended.session_id.as_str());
-        Ok(crate::session::view::ended(&ended))
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let ended = lifecycle::end(&call.working(self.ai_id, self.session_id)?, self.reason)?;
+        call.remembered.session.take_if(|own| *own == ended.session_id.as_str());
+        Ok(view::ended(&ended))
     }
 }
 
@@ -87,8 +88,8 @@ impl Call for ListSessions {
     const COMMANDS: Commands = (&["session list"], &[], &[]);
     const RETURNS: &'static str = "sessions:array total_sessions:integer";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        Ok(crate::session::view::list(&lifecycle::list(&here.reading(self.ai_id, None)?, self.active)?))
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        Ok(view::list(&lifecycle::list(&call.reading(self.ai_id, None)?, self.active)?))
     }
 }
 
@@ -104,14 +105,11 @@ impl Call for Summary {
     const COMMANDS: Commands = (&["session show", "checkpoint list"], &["session_id"], &[]);
     const RETURNS: &'static str = "session_id ai_id assessments:array findings:array";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let context = call.working(None, self.session_id)?;
         let (gathered, warnings) = lifecycle::show(&context, context.selection.session.as_deref())?;
         let committers = committer::of_session(&context, &gathered.session.id)?;
-        Ok(crate::history::show::trust::session(
-            crate::session::view::show(&gathered, warnings, &mut here.templates)?,
-            &committers,
-        ))
+        Ok(trust::session(view::show(&gathered, warnings, &mut call.templates)?, &committers))
     }
 }
 
@@ -131,10 +129,10 @@ impl Call for BootstrapProject {
     const COMMANDS: Commands = (&["status"], &[], &[]);
     const RETURNS: &'static str = "token_count:integer";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let budget = crate::mcp::tools::arguments::least("budget", self.budget.unwrap_or(1000), 100)?;
-        let context = here.working(self.ai_id, self.session_id.map(|alias| alias.0))?;
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let budget = least("budget", self.budget.unwrap_or(1000), 100)?;
+        let context = call.working(self.ai_id, self.session_id)?;
         let outcome = bootstrap::run(&context, &bootstrap::BootstrapRequest::default())?;
-        crate::session::bootstrap::view::answer(&outcome, budget, OutputForm::Json, &mut here.templates)
+        bootstrap::view::answer(&outcome, budget, OutputForm::Json, &mut call.templates)
     }
 }

@@ -5,17 +5,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Call, Commands, Effect};
-use crate::assess;
-use crate::assess::drift::WINDOW;
-use crate::assess::drift::current;
-use crate::assess::guide;
-use crate::assess::submit::AssessRequest;
-use crate::claim;
-use crate::claim::add::ClaimInput;
+use crate::assess::drift::{WINDOW, current};
+use crate::assess::submit::{self, AssessRequest};
+use crate::assess::{guide, view};
+use crate::claim::add;
 use crate::context::CommandContext;
 use crate::fold::handoff_report::HandoffInput as HandedOver;
-use crate::handoff;
-use crate::mcp::call_context::{CallInput, Here};
+use crate::mcp::call_context::{CallContext, CallInput};
 use crate::mcp::tools::arguments::{least, unit, vectors};
 use crate::mcp::tools::schema::{Alias, Values};
 use crate::render::answer::Answer;
@@ -32,16 +28,16 @@ pub struct ExecutePreflight {
 }
 
 /// Asks, and keeps what was said for the assessment that follows.
-fn ask(here: &mut Here<'_>, context: &CommandContext<'_>, phase: Phase, said: CallInput) -> Result<Answer> {
+fn ask(call: &mut CallContext<'_>, context: &CommandContext<'_>, phase: Phase, said: CallInput) -> Result<Answer> {
     let outcome = guide::run(context, Some(phase), said.task.clone())?;
-    here.keep(outcome.gathered.session.id.as_str(), phase, said);
-    Ok(crate::assess::guide::view::to_assess(&outcome, phase))
+    call.keep(outcome.gathered.session.id.as_str(), phase, said);
+    Ok(guide::view::to_assess(&outcome, phase))
 }
 
 /// The answer of an assessment that is stored.
-fn submitted(here: &mut Here<'_>, outcome: assess::submit::AssessOutcome) -> Result<Answer> {
-    here.assessed(outcome.session_id.as_str(), outcome.phase);
-    crate::assess::view::assessed(&outcome)
+fn submitted(call: &mut CallContext<'_>, outcome: submit::AssessOutcome) -> Result<Answer> {
+    call.assessed(outcome.session_id.as_str(), outcome.phase);
+    view::assessed(&outcome)
 }
 
 impl Call for ExecutePreflight {
@@ -49,9 +45,9 @@ impl Call for ExecutePreflight {
     const COMMANDS: Commands = (&["preflight"], &[], &[]);
     const RETURNS: &'static str = "session_id vectors:array task:string?";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        ask(here, &context, Phase::Preflight, CallInput { task: self.prompt, confidence: None })
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let context = call.working(None, self.session_id)?;
+        ask(call, &context, Phase::Preflight, CallInput { task: self.prompt, confidence: None })
     }
 }
 
@@ -72,17 +68,17 @@ impl Call for SubmitPreflight {
     const EFFECT: Effect = Effect::Adds;
     const RETURNS: &'static str = "session_id checkpoint_id recommendation next_step auto_generated_goals:array";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let context = call.working(None, self.session_id)?;
         let vectors = vectors(&self.vectors)?;
-        let said = here.said(context.writing()?.id.as_str(), Phase::Preflight);
+        let said = call.said(context.writing()?.id.as_str(), Phase::Preflight);
         let request = AssessRequest {
             vectors,
             reasoning: self.reasoning,
             task: self.task.or(said.task),
             ..AssessRequest::default()
         };
-        submitted(here, assess::submit::run(&context, Phase::Preflight, request, None)?)
+        submitted(call, submit::run(&context, Phase::Preflight, request, None)?)
     }
 }
 
@@ -104,18 +100,11 @@ impl Call for ExecuteCheck {
     const COMMANDS: Commands = (&["check"], &[], &[]);
     const RETURNS: &'static str = "session_id vectors:array drift_analysis:object safe_to_proceed:boolean";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let confidence = unit("confidence_to_proceed", self.confidence_to_proceed)?;
-        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        self.findings.iter().try_for_each(|text| context.text("finding", text).map(drop))?;
-        self.remaining_unknowns.iter().try_for_each(|text| context.text("unknown", text).map(drop))?;
-        for text in self.findings {
-            claim::add::log(&context, ClaimInput::Finding { text, impact: None, memory: None }, None)?;
-        }
-        for text in self.remaining_unknowns {
-            claim::add::log(&context, ClaimInput::Unknown { text }, None)?;
-        }
-        ask(here, &context, Phase::Check, CallInput { task: None, confidence })
+        let context = call.working(None, self.session_id)?;
+        add::log_each(&context, self.findings, self.remaining_unknowns)?;
+        ask(call, &context, Phase::Check, CallInput { task: None, confidence })
     }
 }
 
@@ -137,11 +126,11 @@ impl Call for SubmitCheck {
     const EFFECT: Effect = Effect::Adds;
     const RETURNS: &'static str = "session_id checkpoint_id decision safe_to_proceed:boolean next_step";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let context = call.working(None, self.session_id)?;
         let vectors = vectors(&self.vectors)?;
         let confidence = unit("confidence_to_proceed", self.confidence_to_proceed)?;
-        let said = here.said(context.writing()?.id.as_str(), Phase::Check);
+        let said = call.said(context.writing()?.id.as_str(), Phase::Check);
         let request = AssessRequest {
             vectors,
             confidence: confidence.or(said.confidence),
@@ -151,7 +140,7 @@ impl Call for SubmitCheck {
             meta: self.decision.map(|decision| ("decision".to_owned(), decision)).into_iter().collect(),
             ..AssessRequest::default()
         };
-        submitted(here, assess::submit::run(&context, Phase::Check, request, None)?)
+        submitted(call, submit::run(&context, Phase::Check, request, None)?)
     }
 }
 
@@ -169,9 +158,9 @@ impl Call for ExecutePostflight {
     const COMMANDS: Commands = (&["postflight"], &[], &[]);
     const RETURNS: &'static str = "session_id vectors:array task:string?";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        ask(here, &context, Phase::Postflight, CallInput { task: self.task_summary, confidence: None })
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let context = call.working(None, self.session_id)?;
+        ask(call, &context, Phase::Postflight, CallInput { task: self.task_summary, confidence: None })
     }
 }
 
@@ -192,15 +181,14 @@ impl Call for SubmitPostflight {
     const EFFECT: Effect = Effect::Adds;
     const RETURNS: &'static str = "session_id checkpoint_id deltas:object calibration_status handoff:object?";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let context = call.working(None, self.session_id)?;
         let vectors = vectors(&self.vectors)?;
-        let kept = here.said(context.writing()?.id.as_str(), Phase::Postflight);
+        let kept = call.said(context.writing()?.id.as_str(), Phase::Postflight);
         let task = self.task_summary.or(kept.task);
-        let said = HandedOver { task: task.clone(), ..HandedOver::default() };
-        handoff::write::check(&context, &said)?;
-        let request = AssessRequest { vectors, reasoning: self.reasoning, task, ..AssessRequest::default() };
-        let mut answer = submitted(here, assess::submit::run(&context, Phase::Postflight, request, Some(said))?)?;
+        let said = HandedOver { task, ..HandedOver::default() };
+        let request = AssessRequest { vectors, reasoning: self.reasoning, ..AssessRequest::default() };
+        let mut answer = submitted(call, submit::postflight(&context, request, said, true)?)?;
         if let Some(handoff) = answer.json.get_mut("handoff").and_then(Value::as_object_mut) {
             // its text is read by who continues, and comes again with generate_handoff_report
             handoff.shift_remove("markdown");
@@ -220,9 +208,9 @@ impl Call for State {
     const NAME: &'static str = "get_epistemic_state";
     const RETURNS: &'static str = "session_id vectors:object overall_confidence:number? safe_to_proceed:boolean";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
-        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
-        Ok(crate::assess::guide::view::stands(&guide::run(&context, None, None)?))
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let context = call.working(None, self.session_id)?;
+        Ok(guide::view::stands(&guide::run(&context, None, None)?))
     }
 }
 
@@ -240,11 +228,11 @@ impl Call for Drift {
     const NAME: &'static str = "check_drift_monitor";
     const RETURNS: &'static str = "session_id drift_detected:boolean drift_analysis:object safe_to_proceed:boolean";
 
-    fn call(self, here: &mut Here<'_>) -> Result<Answer> {
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let window = self.window_size.map_or(Ok(WINDOW), |window| least("window_size", window, 2))?;
-        let context = here.working(None, self.session_id.map(|alias| alias.0))?;
+        let context = call.working(None, self.session_id)?;
         let outcome = current::run(&context, window)?;
-        let mut answer = crate::assess::view::drifted(&outcome);
+        let mut answer = view::drifted(&outcome);
         answer.json.insert("drift_detected".to_owned(), outcome.gate.drift.detected.into());
         Ok(answer)
     }

@@ -51,6 +51,19 @@ pub enum Reader {
 }
 
 impl Reader {
+    /// All of them.
+    pub const ALL: [Reader; 9] = [
+        Reader::ClaudeCode,
+        Reader::Codex,
+        Reader::Gemini,
+        Reader::Cursor,
+        Reader::OpenCode,
+        Reader::Copilot,
+        Reader::Qwen,
+        Reader::Minimax,
+        Reader::RovoDev,
+    ];
+
     /// The word for it.
     pub fn name(self) -> &'static str {
         match self {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use git_empirica::cli::manual;
+use git_empirica::cli::help::manual;
 
 use crate::support::harness::{Place, Repo};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use clap::CommandFactory;
-use git_empirica::cli::args::Cli;
+use git_empirica::cli::Cli;
 use serde_json::Value;
 
 use crate::commands::output::json_keys::{

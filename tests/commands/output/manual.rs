@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use git_empirica::cli::manual;
+use git_empirica::cli::help::manual;
 
 #[test]
 fn the_manual_pages_are_current() {

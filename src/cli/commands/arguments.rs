@@ -1,0 +1,130 @@
+//! Arguments that commands share, and the parsers of their values.
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use crate::context::Selection;
+use crate::handoff::pack::Detail;
+
+/// The form of the answer.
+#[derive(Debug, Clone, Args)]
+pub struct Form {
+    /// Answer with exactly one JSON document on standard output, also on failure
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing beside the answer and warnings
+    #[arg(short, long, hide = true)]
+    pub quiet: bool,
+}
+
+/// Who speaks, in which session, and the form of the answer.
+#[derive(Debug, Clone, Args)]
+pub struct Who {
+    /// The agent that speaks [default: EMPIRICA_AI, else the session's agent, else the agent that runs
+    /// the command, else empirica.ai, else user.name]
+    #[arg(long, value_name = "ID", hide_short_help = true)]
+    pub ai: Option<String>,
+    /// The session: an id, 4 or more characters of one, latest, latest:active, latest:<ai>, latest:active:<ai>, or the
+    /// agent's own session id [default: EMPIRICA_SESSION, else the active session of this worktree]
+    #[arg(long, alias = "session-id", value_name = "ALIAS", hide_short_help = true)]
+    pub session: Option<String>,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// The same for a command that stores texts.
+#[derive(Debug, Clone, Args)]
+pub struct Speaker {
+    /// The agent that speaks [default: EMPIRICA_AI, else the session's agent, else the agent that runs
+    /// the command, else empirica.ai, else user.name]
+    #[arg(long, value_name = "ID", hide_short_help = true)]
+    pub ai: Option<String>,
+    /// The session: an id, 4 or more characters of one, latest, latest:active, latest:<ai>, latest:active:<ai>, or the
+    /// agent's own session id [default: EMPIRICA_SESSION, else the active session of this worktree]
+    #[arg(long, alias = "session-id", value_name = "ALIAS", hide_short_help = true)]
+    pub session: Option<String>,
+    /// Store what looks like a secret as it is, and let it leave
+    #[arg(long, hide_short_help = true)]
+    pub allow_secret: bool,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Which records to show, and the form of the answer.
+#[derive(Debug, Clone, Args)]
+pub struct Filter {
+    /// Only those of this agent
+    #[arg(long, value_name = "ID")]
+    pub ai: Option<String>,
+    /// Only those of this session
+    #[arg(long, alias = "session-id", value_name = "ALIAS")]
+    pub session: Option<String>,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+impl From<Who> for Selection {
+    fn from(who: Who) -> Self {
+        Selection { ai: who.ai, session: who.session, ..Default::default() }
+    }
+}
+
+impl From<Speaker> for Selection {
+    fn from(speaker: Speaker) -> Self {
+        let Speaker { ai, session, allow_secret, .. } = speaker;
+        Selection { ai, session, allow_secret, ..Default::default() }
+    }
+}
+
+impl From<Filter> for Selection {
+    fn from(filter: Filter) -> Self {
+        Selection { ai: filter.ai, session: filter.session, ..Default::default() }
+    }
+}
+
+/// A number from 0 to 1.
+pub fn unit(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if (0.0..=1.0).contains(&number) => Ok(number),
+        _ => Err("it must be a number from 0 to 1".to_owned()),
+    }
+}
+
+/// The parser of words that stand for values; `word|alias` is a word with another name.
+pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
+    words: [(&'static str, T); N],
+) -> impl TypedValueParser<Value = T> {
+    let words = words.map(|(names, value)| {
+        let mut names = names.split('|');
+        (PossibleValue::new(names.next().unwrap_or_default()).aliases(names), value)
+    });
+    PossibleValuesParser::new(words.clone().map(|(word, _)| word)).try_map(move |given| {
+        let meant = words.iter().find(|(word, _)| word.matches(&given, true));
+        meant.map(|(_, value)| value.clone()).ok_or("it is none of the words")
+    })
+}
+
+/// The parser of the names of values.
+pub fn named<T: Copy + Send + Sync + 'static, const N: usize>(
+    values: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    one_of(values.map(|value| (name(value), value)))
+}
+
+/// The levels of detail.
+pub fn details() -> impl TypedValueParser<Value = Detail> {
+    named([Detail::Summary, Detail::Detailed, Detail::Full], Detail::name)
+}
+
+/// The types of handoffs, by their names in records.
+pub fn handoff_types() -> impl TypedValueParser<Value = &'static str> {
+    one_of([
+        ("epistemic", "epistemic"),
+        ("initialization", "initialization"),
+        ("progress", "progress"),
+        ("error_recovery|error-recovery", "error_recovery"),
+        ("escalation", "escalation"),
+        ("context", "context"),
+    ])
+}

@@ -1,0 +1,22 @@
+//! `checkpoint show`.
+
+use crate::checkpoint::save;
+use crate::cli::commands::prelude::*;
+use crate::history::show::record;
+
+/// Show one checkpoint or assessment
+#[derive(Debug, Args)]
+pub struct Show {
+    /// Its id [default: the newest]
+    #[arg(value_name = "ID")]
+    pub id: Option<String>,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+impl Show {
+    pub fn run(self, context: &mut Invocation) -> Result<Answer> {
+        let (shown, warnings) = save::show(&context.open(Selection::default())?, self.id.as_deref())?;
+        Ok(record::shown(&shown, warnings))
+    }
+}

@@ -1,0 +1,24 @@
+//! `handoff sign`.
+
+use crate::cli::commands::prelude::*;
+use crate::handoff::sign;
+use crate::history::show::trust;
+
+/// Sign a handoff that is stored with your git signing key; show --verify checks it
+#[derive(Debug, Args)]
+pub struct Sign {
+    /// The handoff's id
+    pub handoff: String,
+    /// Who signs it for you [default: EMPIRICA_AI, empirica.ai, user.name]
+    #[arg(long, value_name = "AI")]
+    pub ai: Option<String>,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+impl Sign {
+    pub fn run(self, context: &mut Invocation) -> Result<Answer> {
+        let context = context.open(Selection { ai: self.ai, ..Default::default() })?;
+        Ok(trust::signed(&sign::run(&context, &self.handoff)?))
+    }
+}

@@ -1,0 +1,18 @@
+//! `demo`.
+
+use crate::cli::commands::prelude::*;
+use crate::render::template::Templates;
+use crate::setup::demo::{self, view};
+
+/// Do the main job in a throwaway repository: two agents, a handoff, git log, a resume
+#[derive(Debug, Args)]
+pub struct Demo {
+    #[command(flatten)]
+    pub form: Form,
+}
+
+impl Demo {
+    pub fn run(self, context: &mut Invocation) -> Result<Answer> {
+        view::answer(&demo::run(context.env)?, &mut Templates::built_in())
+    }
+}

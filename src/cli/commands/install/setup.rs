@@ -1,0 +1,30 @@
+//! `setup`.
+
+use clap_complete::Shell;
+
+use crate::claim::view;
+use crate::cli::commands::prelude::*;
+use crate::cli::help::manual;
+use crate::setup::user;
+
+/// Install the manual pages and shell completions for you
+#[derive(Debug, Args)]
+pub struct Setup {
+    /// Print the completions of a shell, and install nothing
+    #[arg(long, value_name = "SHELL", conflicts_with_all = ["dry_run", "json"])]
+    pub completions: Option<Shell>,
+    /// List the files and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+impl Setup {
+    pub fn run(self, context: &mut Invocation) -> Result<Answer> {
+        if let Some(shell) = self.completions {
+            return Ok(Answer::default().text(String::from_utf8_lossy(&manual::completions(shell))).data());
+        }
+        Ok(view::set_up(&user::run(context.env, &manual::files(), self.dry_run)?))
+    }
+}

@@ -1,0 +1,28 @@
+//! `diff`.
+
+use crate::checkpoint::diff::{self, view};
+use crate::cli::commands::prelude::*;
+
+/// Compare two checkpoints or handoffs, and say what was lost
+///
+/// A name is that of a checkpoint, assessment or handoff, or of a session, of which the newest of these is meant. What is
+/// not named is the present state; without any name the newest checkpoint of the active session is compared with it.
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// The earlier one: a checkpoint, an assessment or a handoff by its id, or a session for its newest one [default: the
+    /// session's newest checkpoint]
+    #[arg(value_name = "A")]
+    pub a: Option<String>,
+    /// The later one, likewise [default: the present state]
+    #[arg(value_name = "B")]
+    pub b: Option<String>,
+    #[command(flatten)]
+    pub who: Who,
+}
+
+impl Diff {
+    pub fn run(self, context: &mut Invocation) -> Result<Answer> {
+        let (a, b) = (self.a.as_deref(), self.b.as_deref());
+        Ok(view::answer(&diff::run(&context.open(self.who)?, a, b, Default::default())?))
+    }
+}

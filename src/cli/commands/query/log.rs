@@ -1,0 +1,97 @@
+//! `log`, which writes each commit as soon as it is found.
+
+use crate::cli::commands::prelude::*;
+use crate::cli::output::ColorWord;
+use crate::history::log::reader::{AnnotatedCommit, RecordFilter};
+use crate::history::log::{self, view};
+use serde_json::{Value, json};
+
+/// Show history with the records beside the commits
+///
+/// Lists the commits that have records as git log does, as soon as they are found. It takes what selects commits for git log: revisions
+/// and ranges, paths, --since, --until, --author, --committer, --grep, -S, -G, --merges, --no-merges, --first-parent, --all,
+/// --branches, --tags, --remotes, --not, --reverse, --topo-order and more of the kind. What shapes a diff is git log's own:
+/// git log --notes=empirica/handoffs.
+#[derive(Debug, Args)]
+#[command(override_usage = "git empirica log [OPTIONS] [SELECTION OF GIT LOG]... [REVISION]... [-- PATH...]")]
+pub struct Log {
+    /// Handoffs and what their receivers said
+    #[arg(long)]
+    pub handoffs: bool,
+    /// Digests: what a session said before a commit, where it has not handed over [default: handoffs and digests]
+    #[arg(long)]
+    pub digests: bool,
+    /// Checkpoints and assessments
+    #[arg(long)]
+    pub checkpoints: bool,
+    /// Journal entries
+    #[arg(long)]
+    pub journal: bool,
+    /// At most so many commits that have records, also as -N; with one of the four above, at most so many of those
+    #[arg(short = 'n', long = "max-count", value_name = "N")]
+    pub limit: Option<usize>,
+    /// Only records of this agent
+    #[arg(long, value_name = "ID")]
+    pub ai: Option<String>,
+    /// A line for each commit and handoff
+    #[arg(long)]
+    pub oneline: bool,
+    /// Colours; --no-color is never [default: as git's configuration says]
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always", conflicts_with = "json")]
+    pub color: Option<ColorWord>,
+    /// What selects commits for git log
+    #[arg(last = true, hide = true)]
+    pub selection: Vec<String>,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+impl Log {
+    pub fn run(self, context: &mut Invocation) -> Result<Answer> {
+        context.output.color = self.color;
+        let any = self.handoffs || self.digests || self.checkpoints || self.journal;
+        let request = log::LogRequest {
+            wanted: RecordFilter {
+                handoffs: self.handoffs || !any,
+                digests: self.digests || !any,
+                checkpoints: self.checkpoints,
+                journal: self.journal,
+                ai: self.ai,
+                counts_records: any,
+            },
+            limit: self.limit,
+            abbreviate: self.oneline,
+            selection: self.selection,
+        };
+        let opened = context.open(Selection::default())?;
+        if context.output.as_json {
+            let mut commits = Vec::new();
+            let make =
+                |found: &AnnotatedCommit, out: &mut Vec<_>| view::json_line(found, self.checkpoints, self.journal, out);
+            let warnings = log::run(&opened, &request, &make, &mut |made| {
+                commits.extend(made.into_iter().flat_map(|(sheet, at)| sheet[at].iter_mut().map(Value::take)));
+                Ok(())
+            })?;
+            return Ok(Answer::new(json!({"commits": commits, "total_found": commits.len()})).warn(warnings));
+        }
+        let (paint, mut templates) = (context.paint()?, context.templates()?);
+        context.output.page(context.env);
+        let terminal = view::Terminal::new(&mut templates);
+        let mut any = false;
+        let make = |found: &AnnotatedCommit, out: &mut String| match self.oneline {
+            true => view::one_line(found, paint, out),
+            false => view::entry(found, paint, &terminal, out),
+        };
+        let warnings = log::run(&opened, &request, &make, &mut |made| {
+            any |= made.is_some();
+            match made {
+                Some((sheet, at)) => context.output.write(&sheet[at]),
+                None => context.output.flush(),
+            }
+        })?;
+        if !any {
+            context.output.say("No commit here has such records.")?;
+        }
+        Ok(Answer::default().warn(warnings))
+    }
+}

@@ -1,0 +1,36 @@
+//! `resume`.
+
+use crate::cli::commands::arguments::details;
+use crate::cli::commands::prelude::*;
+use crate::handoff::pack::Detail;
+use crate::session::resume::{self, view};
+
+/// Show what earlier sessions hand over, and what changed since
+///
+/// Each session is packed into a budget of tokens: summary 400, detailed 800, full 1,250. Next steps, open unknowns and
+/// failed evidence always stay; what does not fit is named with the command that shows it. A session without a handoff
+/// gets a summary of its journal. Of a handoff it says what became of it since: commits, artifacts that changed or are
+/// missing, questions that were answered, evidence older than the code.
+#[derive(Debug, Args)]
+pub struct Resume {
+    /// How many sessions, the newest first, 1 to 5
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=5), conflicts_with = "session")]
+    pub last: u8,
+    /// How much of each
+    #[arg(long, value_name = "LEVEL", default_value = "summary", value_parser = details())]
+    pub detail: Detail,
+    /// The most tokens of the whole answer, 50 or more
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(50..))]
+    pub budget: Option<u32>,
+    #[command(flatten)]
+    pub filter: Filter,
+}
+
+impl Resume {
+    pub fn run(self, context: &mut Invocation) -> Result<Answer> {
+        let budget = self.budget.map(|budget| budget as usize);
+        let wanted = view::ResumeForm { detail: self.detail, budget, form: context.form() };
+        let outcome = resume::run(&context.open(self.filter)?, &resume::ResumeRequest { last: self.last as usize })?;
+        view::answer(&outcome, wanted, &mut context.templates()?)
+    }
+}

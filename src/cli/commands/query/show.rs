@@ -1,0 +1,33 @@
+//! `show`.
+
+use crate::cli::commands::prelude::*;
+use crate::history::show::view::Format;
+use crate::history::show::{self, view};
+
+/// Show a handoff, another record, a session or a commit's records, whole
+#[derive(Debug, Args)]
+pub struct Show {
+    /// A handoff's or other record's id, a session, or a revision [default: the newest handoff]
+    #[arg(value_name = "HANDOFF|SESSION|COMMIT")]
+    pub name: Option<String>,
+    /// The form; compact has short keys and short texts
+    #[arg(long, value_name = "FORMAT", default_value = "markdown")]
+    #[arg(value_parser = one_of([
+        ("markdown", Format::Markdown),
+        ("json", Format::Json),
+        ("compact", Format::Compact),
+    ]))]
+    pub format: Format,
+    /// Check the signatures of the handoff: it exits with 1 unless one of them is good
+    #[arg(long, conflicts_with = "format")]
+    pub verify: bool,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+impl Show {
+    pub fn run(self, context: &mut Invocation) -> Result<Answer> {
+        let (shown, warnings) = show::run(&context.open(Selection::default())?, self.name.as_deref(), self.verify)?;
+        view::shown(&shown, self.format, warnings, &mut context.templates()?)
+    }
+}

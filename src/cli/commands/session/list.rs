@@ -1,0 +1,24 @@
+//! `session list`.
+
+use crate::cli::commands::prelude::*;
+use crate::session::{lifecycle, view};
+
+/// List sessions, newest first
+#[derive(Debug, Args)]
+pub struct List {
+    /// Only active ones
+    #[arg(long)]
+    pub active: bool,
+    /// Only those of this agent
+    #[arg(long, value_name = "ID")]
+    pub ai: Option<String>,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+impl List {
+    pub fn run(self, context: &mut Invocation) -> Result<Answer> {
+        let context = context.open(Selection { ai: self.ai, ..Default::default() })?;
+        Ok(view::list(&lifecycle::list(&context, self.active)?))
+    }
+}

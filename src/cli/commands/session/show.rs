@@ -1,0 +1,24 @@
+//! `session show`.
+
+use crate::cli::commands::prelude::*;
+use crate::history::show::{committer, trust};
+use crate::session::{lifecycle, view};
+
+/// Show everything a session said
+#[derive(Debug, Args)]
+pub struct Show {
+    /// The session [default: the active one of this worktree]
+    #[arg(value_name = "SESSION")]
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+impl Show {
+    pub fn run(self, context: &mut Invocation) -> Result<Answer> {
+        let opened = context.open(Selection::default())?;
+        let (gathered, warnings) = lifecycle::show(&opened, self.name.as_deref())?;
+        let committers = committer::of_session(&opened, &gathered.session.id)?;
+        Ok(trust::session(view::show(&gathered, warnings, &mut context.templates()?)?, &committers))
+    }
+}

@@ -1,0 +1,150 @@
+//! `-h`, `help` and the pages of commands: the names in groups, the topics, and what clap knows of one command.
+
+pub mod manual;
+
+use std::ffi::OsString;
+
+use clap::{Command, CommandFactory};
+use serde_json::json;
+
+use crate::cli::aliases;
+use crate::cli::commands::Cli;
+use crate::render::answer::Answer;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::Vector;
+
+/// A heading, and the commands below it.
+type Group = (&'static str, &'static [&'static str]);
+
+/// The commands of `-h`: at most 24.
+const EVERYDAY: &[Group] = &[
+    ("begin, share, mend", &["init", "demo", "session", "sync", "doctor"]),
+    ("log as you go", &["finding", "unknown", "resolve", "deadend", "decision", "mistake", "evidence", "undo"]),
+    ("hand over, take up", &["handoff", "resume", "log", "show"]),
+    ("ask", &["status", "search", "report"]),
+    ("say how sure you are", &["preflight", "check", "postflight", "goal"]),
+];
+
+/// The commands of `help -a`: all others.
+const REST: &[Group] = &[
+    ("more to log", &["source", "activity", "collect"]),
+    ("state of the work, and how it was judged", &["checkpoint", "diff", "calibration", "metrics"]),
+    ("the receiver's side of managed tasks", &["accept", "answer", "task"]),
+    ("remove, copy, move", &["redact", "export", "import"]),
+    ("set-up of parts", &["deinit", "instructions", "setup"]),
+    ("plumbing", &["flush", "hook", "mcp"]),
+];
+
+/// The topics that are no command, and what each is about.
+const TOPICS: &[(&str, &str)] = &[
+    ("vectors", "What the 13 vectors mean, and what follows from them"),
+    ("tasks", "Managed handoffs: types, fields, the receiver's side"),
+    ("config", "Configuration, environment, files, exit status"),
+];
+
+/// The longest line of a command that is not cut at its colon.
+const LINE: usize = 78;
+
+/// What the arguments ask the help for: the words behind `help`, or none for `-h`; `None` when they ask for no help.
+pub fn asked(arguments: &[OsString]) -> Option<Vec<String>> {
+    let mut words = arguments.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
+    match words.find(|word| word != "--no-pager")?.as_str() {
+        "-h" => Some(Vec::new()),
+        "--help" => Some(vec!["--help".to_owned()]),
+        "help" => Some(words.filter(|word| !matches!(word.as_str(), "--json" | "-q" | "--quiet")).collect()),
+        _ => None,
+    }
+}
+
+/// The answer of `help WORDS`.
+pub fn answer(words: &[String]) -> Result<Answer> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let text = match words.as_slice() {
+        [] | ["-h"] => screen(),
+        ["-a" | "--all"] => all(),
+        ["--help"] => format!("{}\n{}", screen(), manual::sections()),
+        ["vectors"] => vectors(),
+        ["tasks" | "handoffs"] => include_str!("tasks.txt").to_owned(),
+        ["config"] => manual::sections(),
+        names => page(names)?,
+    };
+    Ok(Answer::new(json!({"help": text})).text(text).paged())
+}
+
+fn listed(command: &Command, groups: &[Group]) -> String {
+    let mut out = String::new();
+    for (heading, names) in groups {
+        out.push_str(&format!("\n{heading}\n"));
+        for sub in names.iter().filter_map(|name| command.find_subcommand(name)) {
+            let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+            let line = if about.len() > LINE { about.split([':', ';']).next().unwrap_or_default() } else { &about };
+            out.push_str(&format!("  {:<13} {line}\n", sub.get_name()));
+        }
+    }
+    out
+}
+
+/// What `-h` prints: one screen.
+pub fn screen() -> String {
+    let listed = listed(&Cli::command(), EVERYDAY);
+    format!(
+        "usage: git empirica [--no-pager] <command> [--json] [-q] [<args>]\n{listed}\n\
+         'git empirica help -a' lists the rest and the topics, 'git empirica help <name>' shows one.\n"
+    )
+}
+
+fn all() -> String {
+    let mut out =
+        format!("The commands that 'git empirica -h' does not list:\n{}\ntopics\n", listed(&Cli::command(), REST));
+    for (name, about) in TOPICS {
+        out.push_str(&format!("  {name:<13} {about}\n"));
+    }
+    out
+}
+
+fn vectors() -> String {
+    let mut out = String::from("Each vector is a number from 0 to 1. Give those that you can tell; 1 means:\n\n");
+    for vector in Vector::ALL {
+        out.push_str(&format!("  {:<12} {}\n", vector.name(), vector.meaning()));
+    }
+    out.push_str(include_str!("vectors.txt"));
+    out
+}
+
+/// The page of a command, as the manual has it.
+fn page(names: &[&str]) -> Result<String> {
+    let mut known = Cli::command();
+    known.build();
+    let meant = aliases::meant(names[0]);
+    let words = meant.unwrap_or(&names[..1]).iter().chain(&names[1..]);
+    let words: Vec<&str> = words.copied().filter(|name| !name.starts_with('-')).collect();
+    let mut found = &known;
+    for name in &words {
+        found = found.find_subcommand(name).ok_or_else(|| unknown(found, name))?;
+    }
+    let asked = ["git-empirica"].into_iter().chain(words).chain(["--help"]);
+    let page = Cli::command().try_get_matches_from(asked).err().map(|page| page.to_string()).unwrap_or_default();
+    Ok(match meant {
+        Some(meant) => {
+            format!("'git empirica {}' is an alias of 'git empirica {}'.\n\n{page}", names[0], meant.join(" "))
+        }
+        None => page,
+    })
+}
+
+fn unknown(command: &Command, name: &str) -> Error {
+    let is_top = command.get_name() == "git-empirica";
+    let mut names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+    if is_top {
+        names.extend(TOPICS.iter().map(|(topic, _)| *topic));
+        names.extend(aliases::names());
+    }
+    let above = if is_top { "git empirica" } else { command.get_bin_name().unwrap_or("git empirica") };
+    let out = Error::usage(format!("'{name}' is no command of '{above}' and no topic")).provided(name);
+    let near = similar::get_close_matches(name, &names, 1, 0.5);
+    match near.first() {
+        Some(near) => out.suggest(format!("Did you mean '{near}'?")).alternative(*near),
+        None => out.suggest("See which there are."),
+    }
+    .command(empirica("help").flag("-a"))
+}

@@ -1,0 +1,236 @@
+//! Frames on standard input and output: a JSON-RPC message a line. What cannot be read is answered, never fatal.
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::sync::{Arc, Mutex, PoisonError, mpsc as blocking};
+use std::thread::JoinHandle;
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::sync::{Notify, mpsc};
+
+use super::scan::Scan;
+
+/// The longest frame that is read, in bytes; a longer one is answered with an error. As much as the SDK takes.
+pub const LONGEST: usize = 16 << 20;
+/// How many frames are read ahead of what is at work.
+const AHEAD: usize = 64;
+const PARSE_ERROR: i32 = -32700;
+const INVALID_REQUEST: i32 = -32600;
+
+type Received = RxJsonRpcMessage<RoleServer>;
+
+/// A line as it was read.
+enum Frame {
+    Line(Vec<u8>),
+    /// One that is longer than [`LONGEST`]; the id of the request, when it was seen.
+    TooLong(Option<Value>),
+}
+
+/// The requests that are not answered yet: the end of the input waits for them.
+#[derive(Default)]
+struct Open {
+    ids: Mutex<HashSet<RequestId>>,
+    changed: Notify,
+}
+
+impl Open {
+    fn with<T>(&self, change: impl FnOnce(&mut HashSet<RequestId>) -> T) -> T {
+        let out = change(&mut self.ids.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_waiters();
+        out
+    }
+
+    async fn none(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if self.ids.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+/// The transport: a thread reads, a thread writes, so that neither waits for the other.
+pub struct Frames {
+    frames: mpsc::Receiver<Frame>,
+    out: Option<blocking::Sender<Vec<u8>>>,
+    writer: Option<JoinHandle<()>>,
+    open: Arc<Open>,
+    /// Whether a request that can begin a conversation was seen.
+    begun: bool,
+}
+
+impl Frames {
+    /// Frames over these streams. The reading thread ends with its stream, or with the process.
+    pub fn new(input: impl Read + Send + 'static, mut output: impl Write + Send + 'static) -> Self {
+        let (to_frames, frames) = mpsc::channel(AHEAD);
+        std::thread::spawn(move || read(BufReader::with_capacity(1 << 16, input), &to_frames));
+        let (out, lines) = blocking::channel::<Vec<u8>>();
+        let writer = std::thread::spawn(move || {
+            for line in lines {
+                // the client has gone: the end of its input ends the server
+                if output.write_all(&line).and_then(|()| output.flush()).is_err() {
+                    return;
+                }
+            }
+        });
+        Frames { frames, out: Some(out), writer: Some(writer), open: Arc::default(), begun: false }
+    }
+
+    fn say(&self, mut line: Vec<u8>) -> std::io::Result<()> {
+        line.push(b'\n');
+        let gone = || std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+        self.out.as_ref().ok_or_else(gone)?.send(line).map_err(|_| gone())
+    }
+
+    /// Answers what is no message. When even that cannot be said, the end of the input is near.
+    fn refuse(&self, id: Option<Value>, code: i32, message: &str) {
+        let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}});
+        let _ = self.say(error.to_string().into_bytes());
+    }
+
+    /// The message of a line; `None` for one that is left out or was answered call.
+    fn message(&mut self, line: &[u8]) -> Option<Received> {
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+        if line.is_empty() {
+            return None;
+        }
+        let message = match serde_json::from_slice::<Received>(line) {
+            Ok(message) => message,
+            Err(error) => {
+                self.unreadable(line, &error);
+                return None;
+            }
+        };
+        match &message {
+            JsonRpcMessage::Request(request) => {
+                self.begun |= !matches!(request.request, ClientRequest::PingRequest(_));
+                self.open.with(|ids| ids.insert(request.id.clone()));
+            }
+            // before a conversation there is nothing to be told of
+            _ if !self.begun => return None,
+            JsonRpcMessage::Notification(told) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &told.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.open.with(|ids| ids.remove(id));
+                }
+            }
+            _ => {}
+        }
+        Some(message)
+    }
+
+    fn unreadable(&self, line: &[u8], error: &serde_json::Error) {
+        match serde_json::from_slice::<Value>(line) {
+            // a notification that nobody knows has no answer
+            Ok(Value::Object(map)) if map.contains_key("method") && !map.contains_key("id") => {}
+            Ok(Value::Object(map)) => {
+                self.refuse(
+                    map.get("id").filter(|id| is_id(id)).cloned(),
+                    INVALID_REQUEST,
+                    "this is no request of the protocol",
+                );
+            }
+            Ok(_) => self.refuse(None, INVALID_REQUEST, "a frame is one JSON object; batches are not taken"),
+            Err(_) => {
+                let mut scan = Scan::default();
+                scan.feed(line);
+                self.refuse(scan.id(), PARSE_ERROR, &format!("the frame is not valid JSON: {error}"));
+            }
+        }
+    }
+}
+
+/// Whether a request can have this id.
+fn is_id(id: &Value) -> bool {
+    id.is_string() || id.is_number()
+}
+
+/// Reads lines until the stream ends, or nobody wants them.
+fn read(mut input: BufReader<impl Read>, to: &mpsc::Sender<Frame>) {
+    let (mut line, mut too_long) = (Vec::new(), None::<Scan>);
+    loop {
+        let (used, ends) = match input.fill_buf() {
+            Ok([]) => break,
+            Ok(bytes) => {
+                let end = memchr::memchr(b'\n', bytes);
+                let part = &bytes[..end.unwrap_or(bytes.len())];
+                match &mut too_long {
+                    Some(scan) => scan.feed(part),
+                    None if line.len() + part.len() > LONGEST => {
+                        let mut scan = Scan::default();
+                        scan.feed(&line);
+                        scan.feed(part);
+                        (line, too_long) = (Vec::new(), Some(scan));
+                    }
+                    None => line.extend_from_slice(part),
+                }
+                (part.len() + usize::from(end.is_some()), end.is_some())
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        input.consume(used);
+        if ends {
+            let frame = match too_long.take() {
+                Some(scan) => Frame::TooLong(scan.id()),
+                None => Frame::Line(std::mem::take(&mut line)),
+            };
+            if to.blocking_send(frame).is_err() {
+                return;
+            }
+        }
+    }
+    // a last line without its end was cut off: what it asks for is not known whole
+}
+
+impl Transport<RoleServer> for Frames {
+    type Error = std::io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let said = serde_json::to_vec(&item).map_err(std::io::Error::other).and_then(|line| self.say(line));
+        match &item {
+            JsonRpcMessage::Response(response) => self.open.with(|ids| ids.remove(&response.id)),
+            JsonRpcMessage::Error(error) => error.id.as_ref().is_some_and(|id| self.open.with(|ids| ids.remove(id))),
+            _ => false,
+        };
+        std::future::ready(said)
+    }
+
+    async fn receive(&mut self) -> Option<Received> {
+        loop {
+            match self.frames.recv().await {
+                Some(Frame::Line(line)) => {
+                    if let Some(message) = self.message(&line) {
+                        return Some(message);
+                    }
+                }
+                Some(Frame::TooLong(id)) => {
+                    self.refuse(id, INVALID_REQUEST, &format!("a frame can have {LONGEST} bytes at most"));
+                }
+                None => {
+                    self.open.none().await;
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        drop(self.out.take());
+        if let Some(writer) = self.writer.take() {
+            // what was said is written before the process ends
+            let _ = writer.join();
+        }
+        Ok(())
+    }
+}

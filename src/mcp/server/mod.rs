@@ -1,0 +1,199 @@
+//! The server as the protocol sees it: one call at a time, each against the repository as it is then.
+
+pub mod frames;
+pub mod scan;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::{Map, Value, json};
+
+use crate::mcp::call_context::{CallContext, ConversationState};
+use crate::mcp::tools::Offered;
+use crate::mcp::{prompts, resources, tools};
+use crate::render::answer::{count, failure, told};
+use crate::render::template::Templates;
+use empirica_notes::env::Env;
+use empirica_notes::error::{Error, Kind, Result, empirica};
+use empirica_notes::git::Repository;
+
+/// What the client's model is told once.
+const INSTRUCTIONS: &str = "Keeps what you learn, doubt, try and decide in this repository's git notes. \
+    resume_previous_session says what came before. Log as you go: log_finding, log_unknown, log_dead_end, log_decision, \
+    log_evidence; the first record begins a session, bootstrap_session names its task. Before you stop: \
+    generate_handoff_report. session_id takes an id, 4 or more of its first characters, latest, latest:active, \
+    latest:<ai>, latest:active:<ai>, or your own session id; left out, it is the session you began. A failure has \
+    ok: false with what to do.";
+/// What is said besides where all tools are listed.
+const ASSESSING: &str = " To say how sure you are: submit_preflight_assessment before the work, \
+    submit_check_assessment before acting, submit_postflight_assessment after it.";
+
+/// The server of one client.
+#[derive(Clone)]
+pub struct Server {
+    env: Arc<Env>,
+    all: bool,
+    remembered: Arc<Mutex<ConversationState>>,
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Server {
+    /// A server that lists all tools, or the few that a day's work needs.
+    pub fn new(env: Env, all: bool) -> Self {
+        let began_ms = env.now().timestamp_millis().max(0) as u64;
+        let remembered = ConversationState { began_ms, ..ConversationState::default() };
+        Server { env: Arc::new(env), all, remembered: Arc::new(Mutex::new(remembered)), turn: Arc::default() }
+    }
+
+    /// Does something with the repository, away from the frames; one at a time, in the order they came.
+    async fn work<T: Send + 'static>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&mut CallContext<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let _turn = self.turn.lock().await;
+        if context.ct.is_cancelled() {
+            // nobody waits for the answer
+            return Err(Error::refused("the call was cancelled before it began"));
+        }
+        let (env, remembered) = (self.env.clone(), self.remembered.clone());
+        let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
+        let done = tokio::task::spawn_blocking(move || {
+            let repo = Repository::discover(&env)?;
+            let mut known = remembered.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            known.client = client;
+            let templates = Templates::for_terminal(repo.config_path("empirica.templateDir"));
+            let out = work(&mut CallContext { env: &env, repo: &repo, templates, remembered: &mut known });
+            *remembered.lock().unwrap_or_else(PoisonError::into_inner) = known;
+            out
+        });
+        done.await.unwrap_or_else(|fault| {
+            Err(Error::storage("the program failed at this call")
+                .reason("internal error; please report it; what was stored is stored")
+                .suggest("See what is stored, then call again if it is not there.")
+                .command(empirica("session list"))
+                .caused_by(fault))
+        })
+    }
+}
+
+/// Adds to a document how the call ended. Whether it failed.
+fn ended(document: &mut Map<String, Value>) -> bool {
+    let failed = document.get("ok") == Some(&json!(false));
+    document.entry("status").or_insert(json!(if failed { "error" } else { "success" }));
+    count(document);
+    failed
+}
+
+/// An error as the protocol's own, where it has no other.
+fn refused(error: &Error) -> ErrorData {
+    let mut document = failure(error, &Offered { all: true, called: None });
+    ended(&mut document);
+    let data = Some(document.into());
+    let message = told(&error.in_one_line());
+    match error.kind() {
+        Kind::NotFound => ErrorData::resource_not_found(message, data),
+        Kind::Usage => ErrorData::invalid_params(message, data),
+        _ => ErrorData::internal_error(message, data),
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("git-empirica", env!("CARGO_PKG_VERSION")).with_title("git empirica"))
+            .with_instructions(format!("{INSTRUCTIONS}{}", if self.all { ASSESSING } else { "" }))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::listed(self.all)))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tools::find(name, self.all).ok().map(|tool| tool.listed())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let given = request.arguments.unwrap_or_default();
+        let tool = tools::find(&request.name, self.all);
+        let terms = Offered { all: self.all, called: tool.as_ref().ok().copied() };
+        let done = match tool {
+            Ok(tool) => self.work(&context, move |call| (tool.run)(call, given)).await,
+            Err(error) => Err(error),
+        };
+        let mut document = match done {
+            Ok(answer) => answer.document(&terms),
+            Err(error) => {
+                let mut document = failure(&error, &terms);
+                let is_bare = error.kind() == Kind::Usage && document["recovery_commands"] == json!([]);
+                if let Some(tool) = terms.called.filter(|_| is_bare) {
+                    document["recovery_commands"] = json!([tool.example()]);
+                }
+                document
+            }
+        };
+        let failed = ended(&mut document);
+        let mut out = CallToolResult::structured(document.into());
+        out.is_error = Some(failed);
+        Ok(out.into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        self.work(&context, move |call| resources::list(call, cursor.as_deref())).await.map_err(|error| refused(&error))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(resources::templates())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = self.work(&context, move |call| resources::read(call, &request.uri)).await;
+        read.map(ReadResourceResponse::from).map_err(|error| refused(&error))
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(prompts::list())
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let (name, given) = (request.name, request.arguments.unwrap_or_default());
+        let made = self.work(&context, move |call| prompts::get(call, &name, &given)).await;
+        made.map(GetPromptResponse::from).map_err(|error| refused(&error))
+    }
+}
