@@ -1,5 +1,8 @@
 //! The journal: one entry said along the way.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::CommandContext;
 use crate::context::paths;
 use crate::context::stored::StoreReport;
@@ -28,12 +31,16 @@ pub enum ClaimInput {
 }
 
 /// An entry that was stored.
-#[derive(Debug)]
-#[allow(missing_docs)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct AddedClaim {
+    /// The record.
     pub id: Id,
+    /// Its kind.
     pub kind: &'static str,
+    /// Its session.
     pub session_id: SessionId,
+    /// What storing left to say.
+    #[serde(skip)]
     pub stored: StoreReport,
 }
 

@@ -1,6 +1,7 @@
 //! The answers of commands that say one thing: journal, flush, setup.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::claim;
 use crate::claim::undo;
@@ -9,13 +10,12 @@ use crate::render::answer::Answer;
 use crate::render::format;
 use crate::setup::user;
 use crate::sync::flush;
-use empirica_notes::model::Body;
+use empirica_notes::model::{Body, Id, SessionId};
 use empirica_notes::store::Rescued;
 
 /// The answer of a journal command.
 pub fn logged(outcome: &claim::add::AddedClaim) -> Answer {
-    let json = json!({"id": outcome.id, "kind": outcome.kind, "session_id": outcome.session_id});
-    Answer::new(json)
+    Answer::new(outcome)
         .text(format!("{}\n", outcome.id.short()))
         .say(format!(
             "Logged {} {} in session {}.",
@@ -24,6 +24,21 @@ pub fn logged(outcome: &claim::add::AddedClaim) -> Answer {
             outcome.session_id.short()
         ))
         .stored(&outcome.stored)
+}
+
+/// The record that was taken back. With an assessment go the goals that a rule suggested or closed after it.
+#[derive(Serialize, JsonSchema)]
+pub struct UndoneView<'a> {
+    /// The record.
+    id: &'a Id,
+    /// Its kind.
+    kind: &'a str,
+    /// Its session.
+    session_id: &'a SessionId,
+    /// What it says.
+    text: &'a str,
+    /// Whether it waited in the log and is gone; else a record says that it does not count.
+    dropped: bool,
 }
 
 /// The answer of `undo`.
@@ -41,21 +56,60 @@ pub fn undone(outcome: &undo::UndoOutcome) -> Answer {
         (_, 1..) if kind == "assessment" => format!("So {} that it suggested.", format::count(*goals, "goal")),
         _ => String::new(),
     };
-    Answer::new(json!({"id": id, "kind": kind, "session_id": session_id, "text": said, "dropped": dropped}))
+    Answer::new(UndoneView { id, kind, session_id, text: &said, dropped: *dropped })
         .text(format!("Took back {what} {short}: {said}\n{also}{}", if also.is_empty() { "" } else { "\n" }))
         .stored(stored)
 }
 
+/// The records that were written to the notes.
+#[derive(Serialize, JsonSchema)]
+pub struct FlushedView<'a> {
+    /// How many left the logs.
+    flushed: usize,
+    /// How many still wait.
+    waiting: usize,
+    /// Whether the notes could not be written.
+    degraded_mode: bool,
+    /// With `--without-damaged`: the refs that led to objects that are damaged or not here, and were written again without these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rescued: Option<Vec<RescuedView<'a>>>,
+    /// With `degraded_mode` true: the commands that mend that, or show more.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    recovery_commands: &'a [String],
+}
+
+/// A ref that was written again without what is damaged.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "RescuedRefView")]
+struct RescuedView<'a> {
+    /// The ref.
+    #[serde(rename = "ref")]
+    name: &'a str,
+    /// The tip it had.
+    from: String,
+    /// How many notes are an older version now, or gone.
+    damaged: usize,
+    /// Whether every note is as it was, so that only what came before is damaged.
+    whole: bool,
+}
+
+impl<'a> From<&'a Rescued> for RescuedView<'a> {
+    fn from(Rescued { name, from, notes, is_whole }: &'a Rescued) -> Self {
+        RescuedView { name, from: from.to_string(), damaged: *notes, whole: *is_whole }
+    }
+}
+
 /// The answer of `flush`.
 pub fn flushed(outcome: &flush::FlushOutcome) -> Answer {
-    let mut json = json!({
-        "flushed": outcome.flushed,
-        "waiting": outcome.waiting,
-        "degraded_mode": outcome.degraded.is_some(),
-    });
+    let view = FlushedView {
+        flushed: outcome.flushed,
+        waiting: outcome.waiting,
+        degraded_mode: outcome.degraded.is_some(),
+        rescued: outcome.rescued.as_ref().map(|rescued| rescued.iter().map(RescuedView::from).collect()),
+        recovery_commands: &[],
+    };
     let mut text = String::new();
     if let Some(rescued) = &outcome.rescued {
-        json["rescued"] = rescued.iter().map(rescued_json).collect();
         rescued.iter().for_each(|rescued| text += &rescued_words(rescued));
         if rescued.is_empty() {
             text += "Nothing that the notes lead to is damaged.\n";
@@ -63,16 +117,12 @@ pub fn flushed(outcome: &flush::FlushOutcome) -> Answer {
     }
     text +=
         &format!("{} written to the notes, {} waiting.\n", format::count(outcome.flushed, "record"), outcome.waiting);
-    let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    let mut answer = Answer::new(view).text(text).warn(outcome.warnings.clone());
     if let Some(error) = &outcome.degraded {
         answer.warnings.push(format!("the notes could not be written: {}", error.in_one_line()).into());
         answer.advise(&[(error.suggestion_text(), error.commands().to_vec())]);
     }
     answer
-}
-
-fn rescued_json(rescued: &Rescued) -> serde_json::Value {
-    json!({"ref": rescued.name, "from": rescued.from.to_string(), "damaged": rescued.notes, "whole": rescued.is_whole})
 }
 
 fn rescued_words(rescued: &Rescued) -> String {
@@ -86,12 +136,23 @@ fn rescued_words(rescued: &Rescued) -> String {
     format!("{name} written anew ({what}); it was {from}.\n")
 }
 
+/// The files for the user.
+#[derive(Serialize, JsonSchema)]
+pub struct SetUpView<'a> {
+    /// The files that were installed, or would be.
+    files: &'a [String],
+    /// Whether nothing was written.
+    dry_run: bool,
+    /// What is left to the user.
+    hints: &'a [String],
+}
+
 /// The answer of `setup`.
 pub fn set_up(outcome: &user::UserSetupOutcome) -> Answer {
     let files: Vec<String> = outcome.files.iter().map(|file| file.display().to_string()).collect();
     let text: String = files.iter().map(|file| format!("{file}\n")).collect();
     let word = if outcome.dry_run { "Would install" } else { "Installed" };
-    let answer = Answer::new(json!({"files": files, "dry_run": outcome.dry_run, "hints": outcome.hints}))
+    let answer = Answer::new(SetUpView { files: &files, dry_run: outcome.dry_run, hints: &outcome.hints })
         .text(text)
         .say(format!("{word} {}.", format::count(files.len(), "file")));
     outcome.hints.iter().fold(answer, |answer, hint| answer.hint(hint.clone()))

@@ -11,7 +11,7 @@ use crate::import::python;
 use crate::render::answer::{FailureView, StoredView};
 use crate::session::{resume, status};
 use crate::sync::{redact, repair};
-use crate::{checkpoint, session, task};
+use crate::{checkpoint, claim, report, session, task};
 
 /// The schema of a type.
 pub type Part = fn(&mut SchemaGenerator) -> Schema;
@@ -39,6 +39,11 @@ pub const DOCUMENTS: &[Document] = documents! {
     ["session list"], "": session::view::ListView;
     ["session show"], "": session::view::ShownView, trust::CommittersView;
     ["status"], "": status::view::StatusView;
+    ["finding", "unknown", "resolve", "deadend", "mistake", "decision", "source", "evidence", "activity"], "": crate::claim::add::AddedClaim, StoredView;
+    ["undo"], "": claim::view::UndoneView, StoredView;
+    ["flush"], "": claim::view::FlushedView;
+    ["report"], "": report::view::ReportView;
+    ["setup"], "": claim::view::SetUpView;
     ["checkpoint"], "": checkpoint::view::StoredCheckpointView, StoredView, CountedView;
     ["checkpoint"], "with `--trigger post_compact`": checkpoint::view::StoredCheckpointView, StoredView, CountedView, AfterCompactionView;
     ["checkpoint list"], "": record::PointsView;

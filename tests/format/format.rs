@@ -340,10 +340,11 @@ fn a_dry_run_of_setup_makes_no_folder() {
 fn the_examples_of_the_workflow_have_every_key_that_is_answered() {
     let place = Place::new();
     let repo = place.repo("project");
-    let page = page("format.md");
+    let page = page("format.md") + &page("reference/json.md");
     let first_keys = |json: &Value| json.as_object().expect("keys").keys().cloned().collect::<BTreeSet<String>>();
     let examples = |section: &str| -> Vec<BTreeSet<String>> {
-        let section = page.split(&format!("\n### {section}\n")).nth(1).expect("a section");
+        let headings = [format!("\n## `{section}`\n"), format!("\n### {section}\n")];
+        let section = headings.iter().find_map(|heading| page.split(heading).nth(1)).expect("a section");
         let body = section.split("```json\n").nth(1).and_then(|rest| rest.split("\n```").next()).expect("examples");
         body.lines().map(|line| first_keys(&serde_json::from_str(line).expect("a document"))).collect()
     };

@@ -11,7 +11,7 @@ use git_empirica::cli::reference::DOCUMENTS;
 use serde_json::Value;
 
 /// Options with which a command answers otherwise, and its name in the reference then.
-const FORMS: &[(&str, &str, &str)] = &[
+pub const FORMS: &[(&str, &str, &str)] = &[
     ("status", "--all", "status --all"),
     ("status", "--budget", "status --all"),
     ("check", "--drift", "check --drift"),

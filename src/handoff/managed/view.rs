@@ -1,5 +1,7 @@
 //! Managed handoffs as they are shown: their fields as sections and as lines, and the example of a type.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::handoff::managed::formats::named;
@@ -94,6 +96,16 @@ pub fn keys(handoff: &Handoff, at: &str) -> Map<String, Value> {
     all.as_object().cloned().unwrap_or_default()
 }
 
+/// An example of a type of handoffs.
+#[derive(Serialize, JsonSchema)]
+pub struct ExampleView<'a> {
+    /// The type.
+    #[serde(rename = "type")]
+    kind: &'a str,
+    /// A document of its format.
+    example: Value,
+}
+
 /// The answer of `handoff --example`.
 pub fn example(kind: &str) -> Result<Answer> {
     let Some(format) = named(kind) else {
@@ -105,5 +117,5 @@ pub fn example(kind: &str) -> Result<Answer> {
     };
     let example = payload::example(format);
     let text = format!("{example:#}\n");
-    Ok(Answer::new(json!({"type": kind, "example": example})).text(text))
+    Ok(Answer::new(ExampleView { kind, example }).text(text))
 }

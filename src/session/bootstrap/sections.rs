@@ -1,6 +1,8 @@
 //! The lists of a project for `bootstrap`, each entry as text and as JSON, with their order of importance.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::history::show::short_commit;
 use crate::render::budget;
@@ -11,8 +13,10 @@ use crate::session::bootstrap::overview::{
     AgentWork, DatedClaim, HandoffLine, LearnedItem, OpenGoal, Overview, RecentSession,
 };
 use crate::text::tokens;
-use empirica_notes::model::Envelope;
+use empirica_notes::model::goal::Priority;
+use empirica_notes::model::handoff::Calibration;
 use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknown};
+use empirica_notes::model::{Id, Phase, SessionId};
 
 /// What matters most, first: in every round so many entries of each list. Those of the first round that are marked stay
 /// longest.
@@ -123,46 +127,87 @@ fn long_term(memory: &Memory) -> Vec<BudgetEntry> {
     .concat()
 }
 
+/// What bears on the work now. Each list has the newest 10 texts, each once.
+#[derive(Serialize, JsonSchema)]
+pub struct WorkingMemoryView {
+    /// The task of the session that asks, else of the active one that was seen last.
+    current_task: Option<String>,
+    /// The last 5 decisions, with their reasons.
+    recent_decisions: Vec<String>,
+    /// From resolutions and `finding --as pattern`.
+    established_patterns: Vec<String>,
+    /// From `finding --as constraint`.
+    known_constraints: Vec<String>,
+    /// From `finding --as standard`.
+    quality_standards: Vec<String>,
+}
+
+/// What is true of the project for long. Several texts of one key are joined by `; `.
+#[derive(Serialize, JsonSchema)]
+pub struct LongTermMemoryView {
+    /// From `finding --as architecture`.
+    project_architecture: Option<String>,
+    /// From `finding --as stack`.
+    technology_stack: Option<String>,
+    /// From `finding --as preference`.
+    team_preferences: Option<String>,
+    /// From `finding --as strategy`.
+    successful_strategies: Vec<String>,
+    /// From `finding --as trouble`.
+    problematic_areas: Vec<String>,
+}
+
 /// The entries of a memory as the specification has them: by their keys, single texts and lists.
 pub fn memory_json(list: &BudgetList) -> Value {
-    const SINGLE: [&str; 4] = ["current_task", "project_architecture", "technology_stack", "team_preferences"];
-    let keys: &[&str] = match list.key {
-        "working_memory" => {
-            &["current_task", "recent_decisions", "established_patterns", "known_constraints", "quality_standards"]
-        }
-        _ => &SINGLE[1..],
-    };
-    let lists: &[&str] =
-        if list.key == "working_memory" { &[] } else { &["successful_strategies", "problematic_areas"] };
-    let of = |key: &str| -> Vec<&str> {
+    let all = |key: &str| -> Vec<String> {
         let same = list.entries.iter().filter(|entry| entry.json["key"] == key);
-        same.filter_map(|entry| entry.json["text"].as_str()).collect()
+        same.filter_map(|entry| entry.json["text"].as_str().map(str::to_owned)).collect()
     };
-    let value = |key: &&str| {
-        let texts = of(key);
-        let value = match SINGLE.contains(key) {
-            true if texts.is_empty() => Value::Null,
-            true => json!(texts.join("; ")),
-            false => json!(texts),
-        };
-        ((*key).to_owned(), value)
-    };
-    keys.iter().chain(lists).map(value).collect()
-}
-
-fn insert(json: &mut Value, key: &str, value: Value) {
-    if let Value::Object(map) = json {
-        map.insert(key.to_owned(), value);
+    let one = |key: &str| Some(all(key).join("; ")).filter(|text| !text.is_empty());
+    match list.key {
+        "working_memory" => json!(WorkingMemoryView {
+            current_task: one("current_task"),
+            recent_decisions: all("recent_decisions"),
+            established_patterns: all("established_patterns"),
+            known_constraints: all("known_constraints"),
+            quality_standards: all("quality_standards"),
+        }),
+        _ => json!(LongTermMemoryView {
+            project_architecture: one("project_architecture"),
+            technology_stack: one("technology_stack"),
+            team_preferences: one("team_preferences"),
+            successful_strategies: all("successful_strategies"),
+            problematic_areas: all("problematic_areas"),
+        }),
     }
 }
 
-/// An entry with its whole and its brief JSON, which both say whether it is the own session's.
-fn both(text: String, mut whole: Value, mut short: Value, own: bool) -> BudgetEntry {
-    insert(&mut whole, "own", json!(own));
-    if own {
-        insert(&mut short, "own", json!(true));
-    }
-    brief(entry(text, whole), short)
+/// Never: a whole entry has the key, a shortened one has not.
+fn never<T>(_: &T) -> bool {
+    false
+}
+
+/// An entry of a list.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "{T}Entry")]
+pub struct EntryView<T> {
+    /// Of a shortened entry: the short form of the id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    short_id: Option<String>,
+    #[serde(flatten)]
+    keys: T,
+    /// Whether the session that asks said it; of a shortened entry only where it is true.
+    #[serde(skip_serializing_if = "never")]
+    own: bool,
+}
+
+/// An entry with its whole and its brief JSON, which has these keys only.
+fn both(text: String, short_id: Option<&str>, keys: impl Serialize, brief_keys: &[&str], own: bool) -> BudgetEntry {
+    let whole = json!(EntryView { short_id: None, keys, own });
+    let mut short: Map<String, Value> = short_id.map(|id| ("short_id".to_owned(), json!(id))).into_iter().collect();
+    let brief_keys = brief_keys.iter().copied().chain(own.then_some("own"));
+    short.extend(brief_keys.map(|key| (key.to_owned(), whole[key].clone())));
+    brief(entry(text, whole), Value::Object(short))
 }
 
 /// The most tokens of an agent's name in a text: a longer one would leave no room for what the agent said.
@@ -180,15 +225,27 @@ fn agent(ai: &str, own: bool) -> String {
     format!("{}{}", if own { "own, " } else { "" }, name(ai))
 }
 
-/// What every entry of the journal carries.
-fn envelope(head: &Envelope, count: usize) -> Value {
-    json!({
-        "id": head.id,
-        "ai_id": head.ai,
-        "session_id": head.session,
-        "timestamp": head.at,
-        "count": count,
-    })
+/// An entry of the journal.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "{T}")]
+pub struct NotedView<'a, T> {
+    /// The record.
+    #[serde(skip_serializing_if = "never")]
+    id: &'a Id,
+    /// Its agent.
+    #[serde(skip_serializing_if = "never")]
+    ai_id: &'a str,
+    /// Its session.
+    #[serde(skip_serializing_if = "never")]
+    session_id: Option<&'a SessionId>,
+    /// When.
+    #[serde(skip_serializing_if = "never")]
+    timestamp: &'a str,
+    /// How many records say the same but for case and outer white space; this is the first.
+    #[serde(skip_serializing_if = "never")]
+    count: usize,
+    #[serde(flatten)]
+    keys: T,
 }
 
 /// What stands in parentheses after a text; nothing when there is nothing.
@@ -211,18 +268,57 @@ fn on(commit: Option<&str>) -> Option<String> {
 
 /// An entry of the journal: its id, who said it, its text, and what else is to be known of it, which goes first when it
 /// is cut.
-fn said<T>(noted: &DatedClaim<T>, text: &str, more: [Option<String>; 2], keys: Value, short: Value) -> BudgetEntry {
-    let mut whole = envelope(&noted.head, noted.count);
-    let mut less = json!({"short_id": noted.head.id.short()});
-    for (json, keys) in [(&mut whole, keys), (&mut less, short)] {
-        if let (Value::Object(json), Value::Object(keys)) = (json, keys) {
-            json.extend(keys);
-        }
-    }
-    let aside = aside([times(noted.count)].into_iter().chain(more));
-    let who = if noted.own { "own".to_owned() } else { name(&noted.head.ai) };
-    let text = format!("{} {who}: {}{aside}", noted.head.id.short(), safe::words(text));
-    both(text, whole, less, noted.own)
+fn said<T>(
+    noted: &DatedClaim<T>,
+    text: &str,
+    more: [Option<String>; 2],
+    keys: impl Serialize,
+    brief_keys: &[&str],
+) -> BudgetEntry {
+    let DatedClaim { head, own, count, .. } = noted;
+    let aside = aside([times(*count)].into_iter().chain(more));
+    let who = if *own { "own".to_owned() } else { name(&head.ai) };
+    let text = format!("{} {who}: {}{aside}", head.id.short(), safe::words(text));
+    let view = NotedView {
+        id: &head.id,
+        ai_id: &head.ai,
+        session_id: head.session.as_ref(),
+        timestamp: &head.at,
+        count: *count,
+        keys,
+    };
+    both(text, Some(head.id.short()), view, brief_keys, *own)
+}
+
+/// A session that has not ended.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ActiveSession")]
+pub struct ActiveView<'a> {
+    /// The session.
+    #[serde(skip_serializing_if = "never")]
+    session_id: &'a SessionId,
+    /// Its agent.
+    ai_id: &'a str,
+    /// What it set out to do.
+    task: Option<&'a str>,
+    /// Of its last assessment; so are the next two.
+    #[serde(skip_serializing_if = "never")]
+    phase: Option<Phase>,
+    /// Which one of its phase, from 1.
+    #[serde(skip_serializing_if = "never")]
+    round: Option<u32>,
+    /// From 0 to 1.
+    #[serde(skip_serializing_if = "never")]
+    overall_confidence: Option<f64>,
+    /// When it began.
+    #[serde(skip_serializing_if = "never")]
+    started_at: &'a str,
+    /// The worktree it began in.
+    #[serde(skip_serializing_if = "never")]
+    worktree: Option<&'a str>,
+    /// When its last record was made.
+    #[serde(skip_serializing_if = "never")]
+    last_seen: &'a str,
 }
 
 fn active(active: &RecentSession) -> BudgetEntry {
@@ -241,19 +337,18 @@ fn active(active: &RecentSession) -> BudgetEntry {
             Some(format!("last seen {}", format::date(&active.last_seen))),
         ]),
     );
-    let whole = json!({
-        "session_id": session.id,
-        "ai_id": session.ai,
-        "task": session.task,
-        "phase": active.phase.map(|(phase, _)| phase),
-        "round": active.phase.map(|(_, round)| round),
-        "overall_confidence": active.overall_confidence,
-        "started_at": session.started_at,
-        "worktree": session.worktree,
-        "last_seen": active.last_seen,
-    });
-    let short = json!({"short_id": session.id.short(), "ai_id": session.ai, "task": session.task});
-    both(text, whole, short, active.own)
+    let view = ActiveView {
+        session_id: &session.id,
+        ai_id: &session.ai,
+        task: session.task.as_deref(),
+        phase: active.phase.map(|(phase, _)| phase),
+        round: active.phase.map(|(_, round)| round),
+        overall_confidence: active.overall_confidence,
+        started_at: &session.started_at,
+        worktree: session.worktree.as_deref(),
+        last_seen: &active.last_seen,
+    };
+    both(text, Some(session.id.short()), view, &["ai_id", "task"], active.own)
 }
 
 fn status(active: bool) -> &'static str {
@@ -262,6 +357,31 @@ fn status(active: bool) -> &'static str {
 
 fn task(task: Option<&str>) -> String {
     task.map_or("no task named".to_owned(), safe::words)
+}
+
+/// An agent, as its newest session shows it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "TeamMember")]
+pub struct MemberView<'a> {
+    /// The agent.
+    ai_id: &'a str,
+    /// Its newest session.
+    #[serde(skip_serializing_if = "never")]
+    session_id: &'a SessionId,
+    /// What that set out to do.
+    task: Option<&'a str>,
+    /// Whether that has not ended.
+    active: bool,
+    /// The self-assessment, of the first PREFLIGHT against a POSTFLIGHT that nothing followed.
+    calibration_status: Calibration,
+    /// Of its last assessment, from 0 to 1.
+    #[serde(skip_serializing_if = "never")]
+    overall_confidence: Option<f64>,
+    /// The first next step of its handoff in force, else its first open goal.
+    next_step: Option<&'a str>,
+    /// When its last record was made.
+    #[serde(skip_serializing_if = "never")]
+    last_seen: &'a str,
 }
 
 fn member(member: &AgentWork) -> BudgetEntry {
@@ -278,24 +398,48 @@ fn member(member: &AgentWork) -> BudgetEntry {
             Some(format!("last seen {}", format::date(&member.last_seen))),
         ]),
     );
-    let whole = json!({
-        "ai_id": session.ai,
-        "session_id": session.id,
-        "task": session.task,
-        "active": session.is_active(),
-        "calibration_status": member.calibration_status,
-        "overall_confidence": member.overall_confidence,
-        "next_step": member.next_step,
-        "last_seen": member.last_seen,
-    });
-    let short = json!({
-        "ai_id": session.ai,
-        "task": session.task,
-        "active": session.is_active(),
-        "calibration_status": member.calibration_status,
-        "next_step": member.next_step,
-    });
-    both(text, whole, short, member.own)
+    let view = MemberView {
+        ai_id: &session.ai,
+        session_id: &session.id,
+        task: session.task.as_deref(),
+        active: session.is_active(),
+        calibration_status: member.calibration_status,
+        overall_confidence: member.overall_confidence,
+        next_step: member.next_step.as_deref(),
+        last_seen: &member.last_seen,
+    };
+    both(text, None, view, &["ai_id", "task", "active", "calibration_status", "next_step"], member.own)
+}
+
+/// A goal that is open.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OpenGoal")]
+pub struct GoalView<'a> {
+    /// The goal.
+    #[serde(skip_serializing_if = "never")]
+    id: &'a Id,
+    /// What is to be reached.
+    text: &'a str,
+    /// How urgent it is.
+    priority: Priority,
+    /// "2/4 subtasks"; null without subtasks.
+    #[serde(skip_serializing_if = "never")]
+    progress: Option<&'a str>,
+    /// How one knows that it is reached.
+    #[serde(skip_serializing_if = "never")]
+    criteria: &'a [String],
+    /// The session that has it now.
+    #[serde(skip_serializing_if = "never")]
+    session_id: Option<&'a SessionId>,
+    /// The agent of that session.
+    #[serde(skip_serializing_if = "never")]
+    ai_id: Option<&'a str>,
+    /// active or ended.
+    #[serde(skip_serializing_if = "never")]
+    session_status: Option<&'static str>,
+    /// How many goals say the same but for case and outer white space; this is the first.
+    #[serde(skip_serializing_if = "never")]
+    count: usize,
 }
 
 fn goal(open: &OpenGoal) -> BudgetEntry {
@@ -314,56 +458,134 @@ fn goal(open: &OpenGoal) -> BudgetEntry {
         safe::words(&goal.text),
         aside([times(open.count), progress.clone(), of.filter(|_| !open.own)]),
     );
-    let whole = json!({
-        "id": goal.id,
-        "text": goal.text,
-        "priority": goal.priority,
-        "progress": progress,
-        "criteria": goal.criteria,
-        "session_id": open.session,
-        "ai_id": open.ai,
-        "session_status": open.session.as_ref().map(|_| status(open.active)),
-        "count": open.count,
-    });
-    let short = json!({"short_id": goal.id.short(), "text": goal.text, "priority": goal.priority});
-    both(text, whole, short, open.own)
+    let view = GoalView {
+        id: &goal.id,
+        text: &goal.text,
+        priority: goal.priority,
+        progress: progress.as_deref(),
+        criteria: &goal.criteria,
+        session_id: open.session.as_ref(),
+        ai_id: open.ai.as_deref(),
+        session_status: open.session.as_ref().map(|_| status(open.active)),
+        count: open.count,
+    };
+    both(text, Some(goal.id.short()), view, &["text", "priority"], open.own)
+}
+
+/// The text of an entry.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OpenQuestion")]
+pub struct TextView<'a> {
+    /// Its text.
+    text: &'a str,
 }
 
 fn unknown(noted: &DatedClaim<Unknown>) -> BudgetEntry {
     let text = &noted.body.text;
-    said(noted, text, [None, None], json!({"text": text}), json!({"text": text}))
+    said(noted, text, [None, None], TextView { text }, &["text"])
+}
+
+/// What was learned.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Finding")]
+pub struct LearnedView<'a> {
+    /// Its text.
+    text: &'a str,
+    /// How much it matters, from 0 to 1, as the agent gave it.
+    #[serde(skip_serializing_if = "never")]
+    impact: Option<f64>,
+    /// The impact (0.5 when none was given) / (1 + newer / 50), with the number of newer findings, 4 decimals.
+    #[serde(skip_serializing_if = "never")]
+    importance: f64,
+    /// HEAD when it was logged.
+    #[serde(skip_serializing_if = "never")]
+    commit: Option<&'a str>,
 }
 
 fn finding(learned: &LearnedItem) -> BudgetEntry {
     let (noted, body) = (&learned.noted, &learned.noted.body);
     let impact = body.impact.map(|impact| format!("impact {impact:.2}"));
-    let whole = json!({
-        "text": body.text,
-        "impact": body.impact,
-        "importance": learned.importance,
-        "commit": noted.head.commit,
-    });
-    said(noted, &body.text, [impact, on(noted.head.commit.as_deref())], whole, json!({"text": body.text}))
+    let commit = noted.head.commit.as_deref();
+    let view = LearnedView { text: &body.text, impact: body.impact, importance: learned.importance, commit };
+    said(noted, &body.text, [impact, on(commit)], view, &["text"])
+}
+
+/// What was tried and failed.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DeadEnd")]
+pub struct FailedView<'a> {
+    /// What was tried.
+    approach: &'a str,
+    /// Why it failed.
+    why: &'a str,
 }
 
 fn dead_end(noted: &DatedClaim<DeadEnd>) -> BudgetEntry {
     let DeadEnd { approach, why, .. } = &noted.body;
-    let keys = json!({"approach": approach, "why": why});
-    said(noted, &format!("{approach} — {why}"), [None, None], keys.clone(), keys)
+    said(noted, &format!("{approach} — {why}"), [None, None], FailedView { approach, why }, &["approach", "why"])
+}
+
+/// What was done wrong.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Mistake")]
+pub struct MistakeView<'a> {
+    /// What was done wrong.
+    text: &'a str,
+    /// What prevents it.
+    #[serde(skip_serializing_if = "never")]
+    prevention: Option<&'a str>,
 }
 
 fn mistake(noted: &DatedClaim<Mistake>) -> BudgetEntry {
     let Mistake { text, prevention, .. } = &noted.body;
     let shown = prevention.as_ref().map(|prevention| format!("{text} — prevention: {prevention}"));
-    let keys = json!({"text": text, "prevention": prevention});
-    let short = if prevention.is_some() { keys.clone() } else { json!({"text": text}) };
-    said(noted, shown.as_ref().unwrap_or(text), [None, None], keys, short)
+    let brief_keys = if prevention.is_some() { &["text", "prevention"][..] } else { &["text"] };
+    let view = MistakeView { text, prevention: prevention.as_deref() };
+    said(noted, shown.as_ref().unwrap_or(text), [None, None], view, brief_keys)
+}
+
+/// What was decided.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Decision")]
+pub struct DecidedView<'a> {
+    /// What was decided.
+    text: &'a str,
+    /// Why.
+    why: &'a str,
+    /// What it was chosen over.
+    #[serde(skip_serializing_if = "never")]
+    alternatives: &'a [String],
 }
 
 fn decision(noted: &DatedClaim<Decision>) -> BudgetEntry {
     let Decision { text, why, alternatives, .. } = &noted.body;
-    let whole = json!({"text": text, "why": why, "alternatives": alternatives});
-    said(noted, &format::decision(text, why, alternatives), [None, None], whole, json!({"text": text, "why": why}))
+    let view = DecidedView { text, why, alternatives };
+    said(noted, &format::decision(text, why, alternatives), [None, None], view, &["text", "why"])
+}
+
+/// The last handoff in force of an agent.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LastHandoff")]
+pub struct HandoffView<'a> {
+    /// The handoff.
+    #[serde(skip_serializing_if = "never")]
+    handoff_id: &'a Id,
+    /// Its session.
+    #[serde(skip_serializing_if = "never")]
+    session_id: Option<&'a SessionId>,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it was written.
+    #[serde(skip_serializing_if = "never")]
+    timestamp: &'a str,
+    /// The commit it is at home on.
+    #[serde(skip_serializing_if = "never")]
+    commit: Option<&'a str>,
+    /// What it is about.
+    task: &'a str,
+    /// The self-assessment.
+    #[serde(skip_serializing_if = "never")]
+    calibration_status: Calibration,
 }
 
 fn handoff(handed: &HandoffLine) -> BudgetEntry {
@@ -375,15 +597,14 @@ fn handoff(handed: &HandoffLine) -> BudgetEntry {
         task(Some(handed.task.as_str()).filter(|task| !task.is_empty())),
         aside([Some(format::date(&head.at)), on(head.commit.as_deref()), Some(handed.calibration_status.phrase()),]),
     );
-    let whole = json!({
-        "handoff_id": head.id,
-        "session_id": head.session,
-        "ai_id": head.ai,
-        "timestamp": head.at,
-        "commit": head.commit,
-        "task": handed.task,
-        "calibration_status": handed.calibration_status,
-    });
-    let short = json!({"short_id": head.id.short(), "ai_id": head.ai, "task": handed.task});
-    both(text, whole, short, handed.own)
+    let view = HandoffView {
+        handoff_id: &head.id,
+        session_id: head.session.as_ref(),
+        ai_id: &head.ai,
+        timestamp: &head.at,
+        commit: head.commit.as_deref(),
+        task: &handed.task,
+        calibration_status: handed.calibration_status,
+    };
+    both(text, Some(head.id.short()), view, &["ai_id", "task"], handed.own)
 }

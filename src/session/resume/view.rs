@@ -137,11 +137,11 @@ struct ResumedView<'a> {
     full_markdown: Option<Option<String>>,
 }
 
-/// What is not there of a session.
+/// What is not there of a session: by key, how many entries; by `derived` how many of `epistemic_deltas`, `accomplished`,
+/// `knowledge_gaps_filled`, `artifacts_created`, `investigation_tools` and `assessments` together. Of `arrival` the entries are counted
+/// under their own keys, `stale_evidence` with the files of its entries.
 #[derive(Default, Serialize, JsonSchema)]
 struct OmittedView {
-    /// By key, how many entries; by `derived` how many of `epistemic_deltas`, `accomplished`, `knowledge_gaps_filled`,
-    /// `artifacts_created`, `investigation_tools` and `assessments` together; of `stale_evidence` also the files of its entries.
     #[serde(flatten)]
     counts: Pairs<&'static str, usize>,
     /// Whether texts were cut, with `…`, or entries have their texts only; absent when not.

@@ -87,7 +87,7 @@ pub struct Gap {
     pub before: String,
     /// What is known now.
     pub after: String,
-    /// By how much; `None` when it is not a matter of a vector.
+    /// By how much; null when it is not a matter of a vector.
     pub confidence_change: Option<f64>,
 }
 
