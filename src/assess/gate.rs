@@ -1,5 +1,8 @@
 //! The gates: may one go on without investigating, may one act?
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::assess::drift::{Drift, EvidenceGained, Severity, of_session};
 use crate::fold::assessment::confidence::{overall, round4};
 use empirica_notes::model::{Assessment, Envelope, Vector, Vectors};
@@ -33,7 +36,9 @@ pub fn triggers(vectors: &Vectors) -> Vec<Vector> {
 }
 
 /// What a check decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 #[allow(missing_docs)]
 pub enum GateDecision {
     Proceed,
@@ -56,16 +61,22 @@ pub fn confidence(assessment: &Assessment) -> Option<f64> {
     assessment.confidence.or_else(|| overall(&assessment.vectors))
 }
 
-/// What the last assessment of a session means for acting.
-#[derive(Debug, Clone, PartialEq)]
+/// Whether to act, by the last assessment.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Gate {
     /// How confidence moved.
+    #[serde(rename = "drift_analysis")]
     pub drift: Drift,
-    /// Whether to act; `None` without an assessment.
+    /// Whether the drift is not severe; if it is, the exit code is 3.
+    pub safe_to_proceed: bool,
+    /// `proceed` if `confidence` (else `overall_confidence`) is 0.70 or more, the drift is not severe and the newest uncertainty
+    /// that the session gave is 0.6 or less; null without an assessment.
     pub decision: Option<GateDecision>,
-    /// Why, naming what decided, without a final stop; empty without an assessment.
-    pub reason: String,
+    /// What decided, with its value: `uncertainty 0.99 is above 0.60`; null without an assessment.
+    #[serde(rename = "decision_reason")]
+    pub reason: Option<String>,
     /// proceed, investigate, recalibrate_before_acting or stop; `None` without an assessment.
+    #[serde(skip)]
     pub recommendation: Option<&'static str>,
 }
 
@@ -73,12 +84,14 @@ pub struct Gate {
 /// leaves it out takes no doubt back.
 pub fn gate(steps: &[(&Envelope, &Assessment, EvidenceGained)], window: usize) -> Gate {
     let drift = of_session(steps, window);
+    let safe_to_proceed = drift.is_safe();
     let Some((_, last, _)) = steps.last() else {
-        return Gate { drift, decision: None, reason: String::new(), recommendation: None };
+        return Gate { drift, safe_to_proceed, decision: None, reason: None, recommendation: None };
     };
     let doubt = steps.iter().rev().find_map(|(_, a, _)| Some((a.vectors.get(Vector::Uncertainty)?, *a)));
     let (decision, reason) = decide(last, doubt, &drift);
-    Gate { decision: Some(decision), reason, recommendation: Some(recommend(decision, &drift)), drift }
+    let recommendation = Some(recommend(decision, &drift));
+    Gate { drift, safe_to_proceed, decision: Some(decision), reason: Some(reason), recommendation }
 }
 
 /// Proceed from a confidence of 0.70, unless the drift is severe or the uncertainty above 0.6. Without any confidence
@@ -174,7 +187,7 @@ mod tests {
         let all: Vec<Assessment> = given.iter().map(|(text, confidence)| check(text, *confidence)).collect();
         let steps: Vec<_> = all.iter().map(|a| (&head, a, EvidenceGained::default())).collect();
         let gate = gate(&steps, 3);
-        (gate.decision.unwrap(), gate.reason)
+        (gate.decision.unwrap(), gate.reason.unwrap())
     }
 
     #[test]

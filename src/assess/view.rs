@@ -1,34 +1,43 @@
 //! The answers of the workflow: assessments with their goals and gates, and drift.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::assess;
-use crate::assess::drift;
 use crate::assess::drift::Drift;
 use crate::assess::drift::current as drifts;
 use crate::assess::gate::Gate;
 use crate::assess::goal_suggestions;
-use crate::checkpoint::diff::view::deltas_json;
-use crate::fold::assessment::trajectory;
-use crate::handoff::view::{hint_missing, markdown, outcome_json};
+use crate::checkpoint::compaction::SinceSnapshot;
+use crate::handoff::view::{WrittenView, delta_map, hint_missing, outcome_json};
 use crate::render::answer::Answer;
-use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
-use empirica_notes::error::Result;
-use empirica_notes::model::goal::{GoalDone, GoalState};
-use empirica_notes::model::{Phase, Vector};
+use empirica_notes::error::{Result, Text};
+use empirica_notes::model::goal::{GoalState, Priority};
+use empirica_notes::model::handoff::Calibration;
+use empirica_notes::model::{Id, Phase, SessionId, Vector, Vectors};
 
-/// A goal that a PREFLIGHT proposed, as JSON.
-fn goal_json(goal: &GoalState) -> Value {
-    json!({
-        "id": goal.id,
-        "description": goal.text,
-        "priority": goal.priority,
-        "rationale": goal.rationale,
-    })
+/// A goal that was suggested for a weak vector.
+#[derive(Serialize, JsonSchema)]
+struct SuggestedGoalView<'a> {
+    /// The goal.
+    id: &'a Id,
+    /// What is to be reached.
+    description: &'a str,
+    /// Of know, uncertainty and state high where they recommend to investigate; of other vectors high below 0.50, medium below 0.60.
+    priority: Priority,
+    /// Why it was suggested.
+    rationale: Option<&'a str>,
+}
+
+impl<'a> From<&'a GoalState> for SuggestedGoalView<'a> {
+    fn from(GoalState { id, text, priority, rationale, .. }: &'a GoalState) -> Self {
+        SuggestedGoalView { id, description: text, priority: *priority, rationale: rationale.as_deref() }
+    }
 }
 
 fn goal_lines(goals: &[GoalState]) -> String {
@@ -40,53 +49,22 @@ fn goal_lines(goals: &[GoalState]) -> String {
     if list.is_empty() { list } else { format!("Suggested goals:\n{list}") }
 }
 
-/// How confidence moved: the newest assessment of the window against the mean of those before it. Counted are engagement, know, do,
-/// context, clarity, coherence, signal and uncertainty. A fall counts; a gain counts as far as it goes beyond the assessments since
-/// which nothing was learned (no finding, answer, decision or source with a new text, and no evidence that passed). Where
-/// something was learned, a gain above 0.30 counts unless evidence passed or three such claims were logged since.
-#[derive(Serialize, JsonSchema)]
-pub struct DriftView {
-    /// Whether a counted move is 0.05 or more.
-    detected: bool,
-    /// The sort of move.
-    #[serde(rename = "type")]
-    kind: drift::Kind,
-    /// The sort of move, a sentence.
-    pattern: &'static str,
-    /// By the largest counted move: minor below 0.15, moderate to 0.30, severe above.
-    severity: drift::Severity,
-    /// How many assessments were to be compared.
-    window_size: usize,
-    /// How many were there.
-    assessments_analyzed: usize,
-    /// The moves of the counted vectors that are given on both sides.
-    vector_deltas: Pairs<Vector, f64>,
-}
-
-impl From<&Drift> for DriftView {
-    fn from(drift: &Drift) -> Self {
-        DriftView {
-            detected: drift.detected,
-            kind: drift.kind,
-            pattern: drift.pattern(),
-            severity: drift.severity,
-            window_size: drift.window,
-            assessments_analyzed: drift.analyzed,
-            vector_deltas: Pairs(drift.deltas.clone()),
-        }
-    }
-}
-
 /// Drift in a line.
 pub fn drift_line(drift: &Drift) -> String {
     match (drift.analyzed, drift.detected) {
         (0 | 1, _) => "Drift: none yet; it takes two assessments".to_owned(),
-        (_, false) => format!("Drift: none: {}", drift.pattern()),
+        (_, false) => format!("Drift: none: {}", drift.pattern),
         (_, true) => {
             let kind = drift.kind.name().replace('_', " ");
-            format!("Drift: {}, {kind}: {}", drift.severity.name(), drift.pattern())
+            format!("Drift: {}, {kind}: {}", drift.severity.name(), drift.pattern)
         }
     }
+}
+
+/// The moves of vectors in a line.
+pub fn moves(deltas: &BTreeMap<Vector, f64>) -> String {
+    let move_of = |(vector, delta): (&Vector, &f64)| format!("{vector} {}", format::signed(Some(*delta)));
+    deltas.iter().map(move_of).collect::<Vec<_>>().join(", ")
 }
 
 /// Drift with what it was seen from.
@@ -95,68 +73,164 @@ fn drift_lines(drift: &Drift) -> String {
     if drift.analyzed < 2 {
         return line + "\n";
     }
-    let deltas: Vec<String> =
-        drift.deltas.iter().map(|(vector, delta)| format!("{vector} {}", format::signed(Some(*delta)))).collect();
     let learned = match (drift.is_undersupported && drift.is_safe(), drift.learned.is_nothing()) {
         (true, _) => "; a gain above 0.30 needs evidence that passed or 3 claims",
         (false, true) => "; nothing was learned since the last one",
         (false, false) => "",
     };
-    if deltas.is_empty() {
+    if drift.deltas.is_empty() {
         return format!("{line}: no vector that counts is in the newest assessment and in one before it\n");
     }
-    format!("{line}\n  over {} assessments: {}{learned}\n", drift.analyzed, deltas.join(", "))
+    format!("{line}\n  over {} assessments: {}{learned}\n", drift.analyzed, moves(&drift.deltas))
 }
 
-fn add_gate(json: &mut Value, gate: &Gate) {
-    json["drift_analysis"] = json!(DriftView::from(&gate.drift));
-    json["safe_to_proceed"] = json!(gate.drift.is_safe());
-    json["decision"] = json!(gate.decision.map(|decision| decision.name()));
-    json["decision_reason"] = json!(gate.decision.map(|_| &gate.reason));
+/// Goals that were suggested outside a PREFLIGHT.
+#[derive(Serialize)]
+struct ProposedView<'a> {
+    session_id: &'a SessionId,
+    goals: Vec<SuggestedGoalView<'a>>,
+    vectors: &'a Vectors,
 }
 
 /// Goals that were proposed for the weak vectors, weakest first.
 pub fn proposed(outcome: &goal_suggestions::GoalSuggestions) -> Answer {
-    let json = json!({
-        "session_id": outcome.session_id,
-        "goals": outcome.goals.iter().map(goal_json).collect::<Vec<_>>(),
-        "vectors": outcome.vectors,
-    });
-    let answer = Answer::new(json).text(goal_lines(&outcome.goals)).stored(&outcome.stored);
+    let goal_suggestions::GoalSuggestions { session_id, goals, vectors, .. } = outcome;
+    let answer = Answer::new(ProposedView { session_id, goals: goals.iter().map(Into::into).collect(), vectors })
+        .text(goal_lines(&outcome.goals))
+        .stored(&outcome.stored);
     match outcome.goals.is_empty() {
         true => answer.say("No vector is weak enough for a goal."),
         false => answer,
     }
 }
 
+/// How the confidence of a session moved over its last `--window` assessments (3): the newest against the mean of those before
+/// it. Nothing is recorded.
+#[derive(Serialize, JsonSchema)]
+pub struct DriftedView<'a> {
+    /// The session.
+    session_id: &'a SessionId,
+    /// Its agent.
+    ai_id: &'a str,
+    #[serde(flatten)]
+    gate: &'a Gate,
+    /// `proceed`, `investigate`, `recalibrate_before_acting` or `stop`; null without an assessment.
+    recommendation: Option<&'a str>,
+}
+
 /// The answer of `check --drift`.
 pub fn drifted(outcome: &drifts::DriftOutcome) -> Answer {
     let gate = &outcome.gate;
-    let mut json = json!({"session_id": outcome.session_id, "ai_id": outcome.ai_id});
-    add_gate(&mut json, gate);
-    json["recommendation"] = json!(gate.recommendation);
+    let view = DriftedView {
+        session_id: &outcome.session_id,
+        ai_id: &outcome.ai_id,
+        gate,
+        recommendation: gate.recommendation,
+    };
     let mut text = drift_lines(&gate.drift);
     if let Some(recommendation) = gate.recommendation {
         text.push_str(&format!("Recommendation: {}\n", recommendation.replace('_', " ")));
     }
-    let mut answer = Answer::new(json).text(text).warn(outcome.warnings.clone());
+    let mut answer = Answer::new(view).text(text).warn(outcome.warnings.clone());
     answer.stops = !gate.drift.is_safe();
     answer
 }
 
+/// A goal of a PREFLIGHT that is done.
+#[derive(Serialize, JsonSchema)]
+struct GoalReachedView<'a> {
+    /// The goal.
+    id: &'a Id,
+    /// The assessment that ended it.
+    evidence: Option<&'a str>,
+}
+
+/// An assessment that was stored.
+#[derive(Serialize, JsonSchema)]
+pub struct AssessedView<'a> {
+    /// The session.
+    session_id: &'a SessionId,
+    /// The assessment.
+    checkpoint_id: &'a Id,
+    /// When in the workflow.
+    phase: Phase,
+    /// Which one of its phase, from 1.
+    round: u32,
+    /// Its values.
+    vectors: &'a Vectors,
+    /// From 0 to 1, 4 decimals; null when only uncertainty was given.
+    overall_confidence: Option<f64>,
+    /// Whether uncertainty is above 0.6.
+    uncertainty_detected: bool,
+    /// Uncertainty, from 0 to 1; null when it was not given.
+    uncertainty_score: Option<f64>,
+    /// What to do next, a sentence.
+    #[schemars(with = "String")]
+    next_step: &'a Text,
+    /// Preflight: `investigate` or `proceed`; check: also `recalibrate_before_acting` or `stop`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recommendation: Option<&'a str>,
+    /// Preflight: the goals that were suggested, or that an earlier one suggested alike, at most 5; empty with `proceed`. First of
+    /// know, uncertainty and state where they recommend to investigate; then of other vectors under 0.70 but completion, change
+    /// and impact, weakest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auto_generated_goals: Option<Vec<SuggestedGoalView<'a>>>,
+    /// Check, postflight: open goals of a PREFLIGHT that are done now: their vector is 0.70 or more (uncertainty, density: 0.30 or
+    /// less), something was learned since they were set, no step of theirs is open, and there is no overconfidence of 0.15 or
+    /// more; that of uncertainty not while the session has an open question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    goals_reached: Option<Vec<GoalReachedView<'a>>>,
+    /// The first assessment after a compaction: what became of the vectors; absent when the checkpoint after it had its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since_compaction: Option<&'a SinceSnapshot>,
+    // of a check
+    #[serde(flatten)]
+    gate: Option<&'a Gate>,
+    /// Check, postflight: the confidence that it claims to act with, from 0 to 1; null when none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<Option<f64>>,
+    /// Check, postflight: against the first PREFLIGHT, of the vectors both give; `overall_confidence` last, over these alone, and
+    /// absent when they have none in common but uncertainty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, f64>>")]
+    deltas: Option<Map<String, Value>>,
+    /// Postflight: whether knowing and doubting moved together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calibration_status: Option<Calibration>,
+}
+
+/// The handoff of a POSTFLIGHT.
+#[derive(Serialize, JsonSchema)]
+pub struct HandedOverView {
+    /// The handoff; null with `--no-handoff`, or with a warning when it failed.
+    #[schemars(with = "Option<WrittenView<'_>>")]
+    handoff: Option<Map<String, Value>>,
+}
+
 /// The answer of `preflight`, `check`, `postflight`.
 pub fn assessed(outcome: &assess::submit::AssessOutcome) -> Result<Answer> {
-    let mut json = json!({
-        "session_id": outcome.session_id,
-        "checkpoint_id": outcome.checkpoint_id,
-        "phase": outcome.phase,
-        "round": outcome.round,
-        "vectors": outcome.vectors,
-        "overall_confidence": outcome.overall_confidence,
-        "uncertainty_detected": outcome.uncertainty_detected,
-        "uncertainty_score": outcome.uncertainty_score,
-        "next_step": outcome.next_step,
-    });
+    let (is_first, is_last) = (outcome.phase == Phase::Preflight, outcome.phase == Phase::Postflight);
+    let reached = outcome.goals_reached.iter();
+    let reached = reached.map(|done| GoalReachedView { id: &done.of, evidence: done.evidence.as_deref() });
+    let view = AssessedView {
+        session_id: &outcome.session_id,
+        checkpoint_id: &outcome.checkpoint_id,
+        phase: outcome.phase,
+        round: outcome.round,
+        vectors: &outcome.vectors,
+        overall_confidence: outcome.overall_confidence,
+        uncertainty_detected: outcome.uncertainty_detected,
+        uncertainty_score: outcome.uncertainty_score,
+        next_step: &outcome.next_step,
+        recommendation: outcome.recommendation,
+        auto_generated_goals: is_first.then(|| outcome.goals.iter().map(Into::into).collect()),
+        goals_reached: (!is_first).then(|| reached.collect()),
+        since_compaction: outcome.compaction.as_ref(),
+        gate: outcome.gate.as_ref(),
+        confidence: (!is_first).then_some(outcome.confidence),
+        deltas: (!is_first).then(|| delta_map(&outcome.since)),
+        calibration_status: outcome.calibration_status,
+    };
     let mut text = format!(
         "{} {} of session {}: overall confidence {}\n{}\n",
         outcome.phase.name(),
@@ -166,74 +240,50 @@ pub fn assessed(outcome: &assess::submit::AssessOutcome) -> Result<Answer> {
         format::vectors(&outcome.vectors)
     );
     if let Some(recommendation) = outcome.recommendation {
-        json["recommendation"] = json!(recommendation);
         text.push_str(&format!("Recommendation: {}\n", recommendation.replace('_', " ")));
     }
-    if outcome.phase == Phase::Preflight {
-        json["auto_generated_goals"] = outcome.goals.iter().map(goal_json).collect();
+    if is_first {
         text.push_str(&goal_lines(&outcome.goals));
     }
-    if outcome.phase != Phase::Preflight {
-        let ended = |done: &GoalDone| json!({"id": done.of, "evidence": done.evidence});
-        json["goals_reached"] = outcome.goals_reached.iter().map(ended).collect();
-        for done in &outcome.goals_reached {
-            let evidence = done.evidence.as_deref().unwrap_or_default();
-            text.push_str(&format!("Goal reached: {} ({})\n", done.of.short(), safe::line(evidence)));
-        }
+    for done in view.goals_reached.iter().flatten() {
+        let evidence = done.evidence.unwrap_or_default();
+        text.push_str(&format!("Goal reached: {} ({})\n", done.id.short(), safe::line(evidence)));
     }
-    if let Some(since) = &outcome.compaction {
-        json["since_compaction"] = json!({
-            "pre_checkpoint_id": since.pre_checkpoint,
-            "post_checkpoint_id": since.post_checkpoint,
-            "summary": since.comparison.summary,
-            "vector_deltas": deltas_json(&since.comparison),
-        });
-        let shown = since.comparison.vector_deltas.iter().flatten();
-        let shown: Vec<String> =
-            shown.map(|(vector, delta)| format!("{vector} {}", format::signed(Some(*delta)))).collect();
+    if let Some(since) = &view.since_compaction {
         text.push_str(&format!(
             "Since checkpoint {}, before the compaction: {}\n",
-            since.pre_checkpoint.short(),
-            shown.join(", ")
+            since.pre_checkpoint_id.short(),
+            since.vector_deltas.as_ref().map(moves).unwrap_or_default()
         ));
     }
     if let Some(gate) = &outcome.gate {
-        add_gate(&mut json, gate);
         if let Some(decision) = gate.decision {
-            text.push_str(&format!("Decision: {} ({})\n", decision.name(), gate.reason));
+            text.push_str(&format!("Decision: {} ({})\n", decision.name(), gate.reason.as_deref().unwrap_or_default()));
         }
         text.push_str(&drift_lines(&gate.drift));
     }
-    if outcome.phase != Phase::Preflight {
-        json["confidence"] = json!(outcome.confidence);
-        let shown = format::deltas(&outcome.since);
-        if !shown.is_empty() {
-            text.push_str(&format!("Since PREFLIGHT: {shown}\n"));
-        }
-        let deltas = trajectory::deltas(&outcome.since);
-        json["deltas"] = deltas.into_iter().map(|(name, delta)| (name, json!(delta))).collect::<Map<_, _>>().into();
+    let since = format::deltas(&outcome.since);
+    if !is_first && !since.is_empty() {
+        text.push_str(&format!("Since PREFLIGHT: {since}\n"));
     }
     if let Some(calibration) = outcome.calibration_status {
-        json["calibration_status"] = json!(calibration);
         text.push_str(&format!("Self-assessment: {}\n", calibration.word()));
     }
     // the handoff is stored after the assessment: it says where both are
-    let mut answer = Answer::new(json).stored(&outcome.stored);
+    let mut answer = Answer::new(view).stored(&outcome.stored);
     answer.stops = outcome.gate.as_ref().is_some_and(|gate| !gate.drift.is_safe());
+    if is_last {
+        let written = outcome.handoff.as_ref().and_then(|handoff| handoff.as_ref().ok());
+        let whole = |handoff: &Box<_>| outcome_json(handoff, &mut Templates::built_in()).map(|(json, _)| json);
+        answer = answer.with(HandedOverView { handoff: written.map(whole).transpose()? });
+    }
     match &outcome.handoff {
-        None if outcome.phase == Phase::Postflight => {
-            answer.json.insert("handoff".to_owned(), Value::Null);
-        }
         None => {}
         Some(Ok(handoff)) => {
-            let built_in = markdown(&mut Templates::built_in(), &handoff.record)?;
-            answer.json.insert("handoff".to_owned(), outcome_json(handoff, &built_in).into());
             text.push_str(&format!("Handoff: {}\n", handoff.record.head.id.short()));
-            answer = answer.stored(&handoff.stored);
-            answer = hint_missing(answer, handoff, "/handoff");
+            answer = hint_missing(answer.stored(&handoff.stored), handoff, "/handoff");
         }
         Some(Err(error)) => {
-            answer.json.insert("handoff".to_owned(), Value::Null);
             let causes = error.causes().iter().map(|cause| format!(": {cause}")).collect::<String>();
             answer =
                 answer.warn([format!("the assessment is stored, but the handoff was not written: {error}{causes}")]);

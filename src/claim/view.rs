@@ -10,6 +10,7 @@ use crate::render::answer::Answer;
 use crate::render::format;
 use crate::setup::user;
 use crate::sync::flush;
+use empirica_notes::error::Command;
 use empirica_notes::model::{Body, Id, SessionId};
 use empirica_notes::store::Rescued;
 
@@ -26,18 +27,18 @@ pub fn logged(outcome: &claim::add::AddedClaim) -> Answer {
         .stored(&outcome.stored)
 }
 
-/// The record that was taken back. With an assessment go the goals that a rule suggested or closed after it.
+/// The record that was taken back.
 #[derive(Serialize, JsonSchema)]
 pub struct UndoneView<'a> {
-    /// The record.
+    /// The record. With an assessment go the goals that a rule suggested or closed after it.
     id: &'a Id,
     /// Its kind.
     kind: &'a str,
-    /// Its session.
+    /// The session that had logged it.
     session_id: &'a SessionId,
-    /// What it says.
+    /// Its text.
     text: &'a str,
-    /// Whether it waited in the log and is gone; else a record says that it does not count.
+    /// Whether it was pending and is deleted; else a `retract` record says that it does not count.
     dropped: bool,
 }
 
@@ -61,42 +62,22 @@ pub fn undone(outcome: &undo::UndoOutcome) -> Answer {
         .stored(stored)
 }
 
-/// The records that were written to the notes.
+/// How many pending records were written to the notes.
 #[derive(Serialize, JsonSchema)]
 pub struct FlushedView<'a> {
-    /// How many left the logs.
+    /// How many records were written.
     flushed: usize,
-    /// How many still wait.
+    /// How many are still pending.
     waiting: usize,
-    /// Whether the notes could not be written.
+    /// Whether pending records could not be written.
     degraded_mode: bool,
-    /// With `--without-damaged`: the refs that led to objects that are damaged or not here, and were written again without these.
+    /// With `--without-damaged`: the refs that were rewritten.
     #[serde(skip_serializing_if = "Option::is_none")]
-    rescued: Option<Vec<RescuedView<'a>>>,
+    rescued: Option<&'a [Rescued]>,
     /// With `degraded_mode` true: the commands that mend that, or show more.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    recovery_commands: &'a [String],
-}
-
-/// A ref that was written again without what is damaged.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "RescuedRefView")]
-struct RescuedView<'a> {
-    /// The ref.
-    #[serde(rename = "ref")]
-    name: &'a str,
-    /// The tip it had.
-    from: String,
-    /// How many notes are an older version now, or gone.
-    damaged: usize,
-    /// Whether every note is as it was, so that only what came before is damaged.
-    whole: bool,
-}
-
-impl<'a> From<&'a Rescued> for RescuedView<'a> {
-    fn from(Rescued { name, from, notes, is_whole }: &'a Rescued) -> Self {
-        RescuedView { name, from: from.to_string(), damaged: *notes, whole: *is_whole }
-    }
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<String>>")]
+    recovery_commands: Option<&'a [Command]>,
 }
 
 /// The answer of `flush`.
@@ -105,11 +86,11 @@ pub fn flushed(outcome: &flush::FlushOutcome) -> Answer {
         flushed: outcome.flushed,
         waiting: outcome.waiting,
         degraded_mode: outcome.degraded.is_some(),
-        rescued: outcome.rescued.as_ref().map(|rescued| rescued.iter().map(RescuedView::from).collect()),
-        recovery_commands: &[],
+        rescued: outcome.rescued.as_deref(),
+        recovery_commands: outcome.degraded.as_ref().map(|error| error.commands()),
     };
     let mut text = String::new();
-    if let Some(rescued) = &outcome.rescued {
+    if let Some(rescued) = view.rescued {
         rescued.iter().for_each(|rescued| text += &rescued_words(rescued));
         if rescued.is_empty() {
             text += "Nothing that the notes lead to is damaged.\n";
@@ -136,10 +117,10 @@ fn rescued_words(rescued: &Rescued) -> String {
     format!("{name} written anew ({what}); it was {from}.\n")
 }
 
-/// The files for the user.
+/// The files that `setup` installed.
 #[derive(Serialize, JsonSchema)]
 pub struct SetUpView<'a> {
-    /// The files that were installed, or would be.
+    /// The paths, absolute.
     files: &'a [String],
     /// Whether nothing was written.
     dry_run: bool,

@@ -3,15 +3,20 @@
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use crate::assess::calibration;
+use crate::checkpoint::{compaction, diff};
+use crate::claim::goal;
+use crate::handoff::{arrival, managed, receive};
 use crate::history::show::{record, trust};
-use crate::history::{metrics, search};
+use crate::history::{log, metrics, search, show};
 use crate::import::python;
 use crate::render::answer::{FailureView, StoredView};
-use crate::session::{resume, status};
+use crate::session::{bootstrap, collect, resume, status};
+use crate::setup::{agents, doctor};
 use crate::sync::{redact, repair};
-use crate::{checkpoint, claim, report, session, task};
+use crate::{assess, checkpoint, claim, handoff, report, session, setup, task};
 
 /// The schema of a type.
 pub type Part = fn(&mut SchemaGenerator) -> Schema;
@@ -39,23 +44,52 @@ pub const DOCUMENTS: &[Document] = documents! {
     ["session list"], "": session::view::ListView;
     ["session show"], "": session::view::ShownView, trust::CommittersView;
     ["status"], "": status::view::StatusView;
+    ["status --all"], "": bootstrap::view::ProjectView, bootstrap::view::ProjectListsView, CountedView;
+    ["preflight", "check"], "": assess::view::AssessedView, StoredView;
+    ["postflight"], "": assess::view::AssessedView, assess::view::HandedOverView, StoredView;
+    ["check --drift"], "": assess::view::DriftedView;
     ["finding", "unknown", "resolve", "deadend", "mistake", "decision", "source", "evidence", "activity"], "": crate::claim::add::AddedClaim, StoredView;
     ["undo"], "": claim::view::UndoneView, StoredView;
-    ["flush"], "": claim::view::FlushedView;
-    ["report"], "": report::view::ReportView;
-    ["setup"], "": claim::view::SetUpView;
+    ["goal add", "goal sub", "goal done", "goal drop", "goal take"], "": goal::view::ChangedView, StoredView;
+    ["goal list"], "": goal::view::ListView;
+    ["goal show"], "": goal::view::ShownView;
+    ["collect"], "": collect::view::CollectedView, StoredView;
     ["checkpoint"], "": checkpoint::view::StoredCheckpointView, StoredView, CountedView;
-    ["checkpoint"], "with `--trigger post_compact`": checkpoint::view::StoredCheckpointView, StoredView, CountedView, AfterCompactionView;
+    ["checkpoint"], "with `--trigger post_compact`": checkpoint::view::StoredCheckpointView, StoredView, CountedView, compaction::view::CompactionView;
     ["checkpoint list"], "": record::PointsView;
     ["checkpoint show"], "of a checkpoint": checkpoint::view::StoredCheckpointView;
     ["checkpoint show"], "of an assessment": record::StoredAssessmentView;
+    ["handoff"], "": handoff::view::WrittenView, StoredView;
+    ["handoff"], "with `--example`": managed::view::ExampleView;
     ["handoff sign"], "": crate::handoff::sign::SignOutcome, StoredView;
+    ["handoff list"], "": handoff::view::ListView;
+    ["show"], "of a handoff": handoff::view::HandoffView, arrival::view::ArrivalView, receive::view::ReceivedView, trust::CommittedView, trust::VerifiedView;
+    ["show"], "of a handoff, with `--format compact`": handoff::view::CompactView;
+    ["show"], "of a session": session::view::ShownView, trust::CommittersView;
+    ["show"], "of a checkpoint": checkpoint::view::StoredCheckpointView, trust::CommittedView, show::view::RetractedView;
+    ["show"], "of an assessment": record::StoredAssessmentView, trust::CommittedView, show::view::RetractedView;
+    ["show"], "of another record": record::StoredRecordView, trust::CommittedView, show::view::RetractedView;
+    ["show"], "of a commit": show::view::CommitView;
+    ["accept"], "": receive::view::AcceptedView, StoredView;
+    ["answer"], "": receive::view::AnsweredView, StoredView;
     ["resume"], "": resume::view::ResumeView;
+    ["log"], "": log::view::LogView;
+    ["diff"], "": diff::view::DiffView;
     ["search", "search --handoffs"], "for records": search::view::HitsView;
     ["search", "search --handoffs"], "for handoffs": search::reports::ReportsView;
     ["search --like"], "": search::view::AlikesView;
+    ["calibration"], "": calibration::view::CalibrationView;
     ["metrics"], "": metrics::view::MetricsView;
     ["metrics"], "with a handoff": metrics::view::HandedOverView;
+    ["report"], "": report::view::ReportView;
+    ["init"], "": setup::view::InitView;
+    ["deinit"], "": setup::view::DeinitView;
+    ["instructions"], "": agents::view::ShownView;
+    ["instructions"], "with `--write`": agents::view::WrittenView;
+    ["setup"], "": claim::view::SetUpView;
+    ["demo"], "": crate::setup::demo::DemoOutcome;
+    ["flush"], "": claim::view::FlushedView;
+    ["doctor"], "": doctor::view::DoctorView;
     ["doctor --repairs"], "": repair::view::RepairsView, StoredView;
     ["redact"], "": redact::view::RedactView;
     ["redact"], "with `--secrets`": crate::sync::redact::ScrubOutcome;
@@ -89,19 +123,6 @@ struct CountedView {
     token_count: usize,
 }
 
-/// What a checkpoint after a compaction adds to its keys.
-#[derive(JsonSchema)]
-#[allow(dead_code)]
-struct AfterCompactionView {
-    /// What was lost: the keys of `diff`, and `pre_checkpoint_id`, the newest checkpoint of the session that was taken before a
-    /// compaction, else the newest such of an agent of that name in this worktree. Null without one.
-    compaction: Option<Map<String, Value>>,
-    /// The keys of `status --all` but `token_count`.
-    bootstrap: Map<String, Value>,
-    /// The block that is printed as text: `--budget` tokens at most, 1,500 by default.
-    context: String,
-}
-
 /// The schema of a type, of which no object has other keys than those it names.
 fn schema_of(schema: Part) -> Value {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
@@ -109,6 +130,9 @@ fn schema_of(schema: Part) -> Value {
     let mut close = RecursiveTransform(|schema: &mut Schema| {
         if schema.get("properties").is_some() && schema.get("additionalProperties").is_none() {
             schema.insert("additionalProperties".to_owned(), json!(false));
+        }
+        if let Some(Value::String(text)) = schema.get_mut("description") {
+            *text = text.replace("`None`", "null");
         }
         // widths of numbers, which JSON does not have
         schema.remove("format");

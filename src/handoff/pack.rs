@@ -210,7 +210,7 @@ fn goal_json(goal: &GoalState) -> Value {
 }
 
 fn delta_entries(handoff: &Handoff) -> Vec<BudgetEntry> {
-    delta_text(handoff).map(|text| entry(text, Value::Object(delta_map(handoff)))).into_iter().collect()
+    delta_text(handoff).map(|text| entry(text, Value::Object(delta_map(&handoff.trajectory)))).into_iter().collect()
 }
 
 fn gap_entries(handoff: &Handoff) -> Vec<BudgetEntry> {

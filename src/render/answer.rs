@@ -72,7 +72,7 @@ fn commands(remedies: &[(Text, Vec<Command>)]) -> Vec<&Command> {
 }
 
 /// The keys of a view.
-fn keys(view: impl Serialize) -> Map<String, Value> {
+pub(crate) fn keys(view: impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(view) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),

@@ -1,5 +1,6 @@
 //! What `init` did, written down so that `deinit` takes back exactly that: `$GIT_COMMON_DIR/empirica/init.json`.
 
+use schemars::JsonSchema;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,8 +14,9 @@ use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::{File, Value};
 
 /// Where the hooks are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum HookPlacement {
     /// Named by git's configuration: `hook.<name>.command`.
     Config,

@@ -1,48 +1,76 @@
 //! The answers of `init` and `deinit`: what was set up and what came; every change on a line for a dry run.
 
-use serde_json::{Value, json};
+use crate::sync::exchange::Transfer;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
+use std::path::Path;
+
 use crate::setup::agents::entries;
 use crate::setup::init::InitOutcome;
 use crate::setup::record::HookPlacement;
 use crate::setup::steps::SetupStep;
 use crate::sync::exchange::RemoteSync;
-use crate::sync::view::cargo;
-use empirica_notes::error::{blank, empirica};
+use empirica_notes::error::Command;
+use empirica_notes::error::blank;
+use empirica_notes::error::empirica;
 use empirica_notes::git::repository::config::File;
 use empirica_transcripts::model::Agent;
 
-/// A change as JSON: what is done, to which file or key, and to what.
-fn step_json(step: &SetupStep) -> Value {
-    let file = |change: &str, path: &std::path::Path| json!({"change": change, "file": path.display().to_string()});
-    let key = |change: &str, key: &str, value: Value| json!({"change": change, "key": key, "value": value});
-    match step {
-        SetupStep::Folder(path) => file("make_folder", path),
-        SetupStep::Write { path, .. } | SetupStep::Put { path, new: true, .. } => file("write", path),
-        SetupStep::Put { path, .. } => file("edit", path),
-        SetupStep::Aside { from, to } | SetupStep::Back { from, to } => {
-            let mut json = file("rename", from);
-            json["to"] = json!(to.display().to_string());
-            json
-        }
-        SetupStep::Remove(path) => file("remove", path),
-        SetupStep::RemoveFolder(path) => file("remove_folder", path),
-        SetupStep::Add { key: name, value } => key("add", name, json!(value)),
-        SetupStep::Unset { key: name, value } => key("unset", name, json!(value)),
-        SetupStep::Set { key: name, former, values, .. } => {
-            let mut json = key("set", name, json!(values.last()));
-            json["former"] = json!(former.last());
-            json
+/// A change to a file, which has `file`, or to git's configuration, which has `key` and `value`.
+#[derive(Default, Serialize, JsonSchema)]
+#[schemars(rename = "SetUpChangeView")]
+pub struct ChangeView<'a> {
+    /// Of a file: make_folder, write, edit (a file of the work tree that is there), rename, remove or remove_folder. Of a key: add or
+    /// unset one value beside others, or set its only value.
+    change: &'static str,
+    /// The file, absolute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    /// Of rename: the new name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
+    /// The key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    /// Its value; null when the key is removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Option<&'a str>>,
+    /// Of set: its value before; null when it was not set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    former: Option<Option<&'a str>>,
+}
+
+impl<'a> From<&'a SetupStep> for ChangeView<'a> {
+    fn from(step: &'a SetupStep) -> Self {
+        let file =
+            |change, path: &Path| ChangeView { change, file: Some(path.display().to_string()), ..Self::default() };
+        let key = |change, key, value| ChangeView { change, key: Some(key), value: Some(value), ..Self::default() };
+        match step {
+            SetupStep::Folder(path) => file("make_folder", path),
+            SetupStep::Write { path, .. } | SetupStep::Put { path, new: true, .. } => file("write", path),
+            SetupStep::Put { path, .. } => file("edit", path),
+            SetupStep::Aside { from, to } | SetupStep::Back { from, to } => {
+                ChangeView { to: Some(to.display().to_string()), ..file("rename", from) }
+            }
+            SetupStep::Remove(path) => file("remove", path),
+            SetupStep::RemoveFolder(path) => file("remove_folder", path),
+            SetupStep::Add { key: name, value } => key("add", name, Some(value)),
+            SetupStep::Unset { key: name, value } => key("unset", name, Some(value)),
+            SetupStep::Set { key: name, former, values, .. } => ChangeView {
+                former: Some(former.last().map(String::as_str)),
+                ..key("set", name, values.last().map(String::as_str))
+            },
         }
     }
 }
 
 /// A change on one line: a verb in the present, or in the conditional when nothing is done.
 fn step_line(step: &SetupStep, dry_run: bool) -> String {
-    let json = step_json(step);
-    let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
+    let ChangeView { change, file, to, .. } = ChangeView::from(step);
+    let (file, to) = (file.unwrap_or_default(), to.unwrap_or_default());
     let (verb, what) = match step {
         SetupStep::Set { file, key, former, values } => {
             let was = former.last().map_or_else(|| "not set".to_owned(), |value| format!("'{value}'"));
@@ -51,24 +79,22 @@ fn step_line(step: &SetupStep, dry_run: bool) -> String {
                 File::At(path) => format!(", in {}", path.display()),
             };
             match values.last() {
-                Some(value) => ("set".to_owned(), format!("{key} = {value} (was {was}{at})")),
-                None => ("unset".to_owned(), format!("{key} (was {was}{at})")),
+                Some(value) => ("set", format!("{key} = {value} (was {was}{at})")),
+                None => ("unset", format!("{key} (was {was}{at})")),
             }
         }
-        SetupStep::Add { key, value } | SetupStep::Unset { key, value } => (text("change"), format!("{key} = {value}")),
-        SetupStep::Aside { .. } | SetupStep::Back { .. } => {
-            (text("change"), format!("{} to {}", text("file"), text("to")))
-        }
-        _ => (text("change").replace("_folder", ""), text("file")),
+        SetupStep::Add { key, value } | SetupStep::Unset { key, value } => (change, format!("{key} = {value}")),
+        SetupStep::Aside { .. } | SetupStep::Back { .. } => (change, format!("{file} to {to}")),
+        _ => (change.trim_end_matches("_folder"), file),
     };
     let would = if dry_run { "would " } else { "" };
     format!("{would}{verb} {}\n", safe::line(&what))
 }
 
-/// The changes as JSON and as text, a line each.
-pub fn changes(steps: &[SetupStep], dry_run: bool) -> (Vec<Value>, String) {
+/// The changes, and as text, a line each.
+pub fn changes(steps: &[SetupStep], dry_run: bool) -> (Vec<ChangeView<'_>>, String) {
     let text = steps.iter().map(|step| step_line(step, dry_run)).collect();
-    (steps.iter().map(step_json).collect(), text)
+    (steps.iter().map(ChangeView::from).collect(), text)
 }
 
 fn with_troubles(outcome: &InitOutcome, mut answer: Answer) -> Answer {
@@ -81,33 +107,70 @@ fn with_troubles(outcome: &InitOutcome, mut answer: Answer) -> Answer {
     answer
 }
 
+/// A remote that was fetched from.
+#[derive(Serialize, JsonSchema)]
+struct FetchedView<'a> {
+    /// The remote.
+    remote: &'a str,
+    /// The records that came, as of `sync`; null with `--dry-run`, and when nothing was fetched.
+    incoming: Option<&'a Transfer>,
+    /// Why nothing was fetched.
+    error: Option<&'a str>,
+}
+
+/// What `init` set up.
+#[derive(Serialize, JsonSchema)]
+pub struct InitView<'a> {
+    /// Where the hooks are.
+    hooks: Option<HookPlacement>,
+    /// The folder they are in; null when the configuration names them.
+    hooks_folder: Option<String>,
+    /// Where records go to; null when there is no remote.
+    remote: Option<&'a str>,
+    /// The agents whose files have entries.
+    agents: &'a [Agent],
+    /// The agents used here, by their files and programs.
+    agents_found: &'a [Agent],
+    /// The remotes that were fetched from, the one that records go to first.
+    fetched: Vec<FetchedView<'a>>,
+    /// The command that makes sense next; null with `--dry-run`.
+    #[schemars(with = "Option<String>")]
+    next_command: Option<&'a Command>,
+    /// Whether nothing was changed.
+    dry_run: bool,
+    /// The changes made, or to be made, in their order; empty when nothing is left to do.
+    changes: Vec<ChangeView<'a>>,
+}
+
 /// The answer of `init`.
 pub fn set_up(outcome: &InitOutcome) -> Answer {
     let (changes, listed) = changes(&outcome.steps, outcome.dry_run);
-    let names = |agents: &[Agent]| agents.iter().map(|agent| agent.name()).collect::<Vec<_>>();
     let fetched = outcome.fetched.iter().map(|(remote, received)| {
-        let came = received.as_ref().and_then(|received| received.as_ref().ok());
-        let error = received.as_ref().and_then(|received| received.as_ref().err());
-        json!({"remote": remote, "incoming": came.map(|synced| cargo(&synced.incoming)), "error": error})
+        let received = received.as_ref();
+        FetchedView {
+            remote,
+            incoming: received.and_then(|received| Some(&received.as_ref().ok()?.incoming)),
+            error: received.and_then(|received| received.as_ref().err()).map(String::as_str),
+        }
     });
     let next = match outcome.has_handoffs {
         _ if outcome.dry_run => None,
         true => Some(empirica("resume")),
         false => Some(empirica("finding").arg(blank("<what you learned>"))),
     };
-    let json = json!({
-        "hooks": outcome.how.map(HookPlacement::name),
-        "hooks_folder": outcome.folder.as_ref().map(|path| path.display().to_string()),
-        "remote": outcome.remote,
-        "agents": names(&outcome.agents),
-        "agents_found": names(&outcome.agents_found),
-        "fetched": fetched.collect::<Vec<_>>(),
-        "next_command": next,
-        "dry_run": outcome.dry_run,
-        "changes": changes,
-    });
+    let view = InitView {
+        hooks: outcome.how,
+        hooks_folder: outcome.folder.as_ref().map(|path| path.display().to_string()),
+        remote: outcome.remote.as_deref(),
+        agents: &outcome.agents,
+        agents_found: &outcome.agents_found,
+        fetched: fetched.collect(),
+        next_command: next.as_ref(),
+        dry_run: outcome.dry_run,
+        changes,
+    };
     let text = if outcome.dry_run { listed } else { summary(outcome) };
-    let mut answer = Answer::new(json).text(text + &outcome.fetched.iter().map(source).collect::<String>());
+    let mut answer = Answer::new(view).text(text + &outcome.fetched.iter().map(source).collect::<String>());
     let count = outcome.steps.len();
     answer = match (count, outcome.dry_run) {
         (0, _) => answer,
@@ -119,7 +182,7 @@ pub fn set_up(outcome: &InitOutcome) -> Answer {
         answer = answer.hint(entries::files(*agent).then);
     }
     if !outcome.undecided.is_empty() {
-        let used = names(&outcome.undecided).join(", ");
+        let used = outcome.undecided.iter().map(|agent| agent.name()).collect::<Vec<_>>().join(", ");
         answer = answer.hint(format!(
             "used here: {used}; to enter hooks and MCP tools: {}",
             empirica("init").option("--agents", "auto")
@@ -160,6 +223,15 @@ fn source((remote, received): &(String, Option<Result<RemoteSync, String>>)) -> 
     }
 }
 
+/// The changes of `deinit`.
+#[derive(Serialize, JsonSchema)]
+pub struct DeinitView<'a> {
+    /// Whether nothing was changed.
+    dry_run: bool,
+    /// The changes made, or to be made, in their order.
+    changes: Vec<ChangeView<'a>>,
+}
+
 /// The answer of `deinit`.
 pub fn taken_back(outcome: &InitOutcome) -> Answer {
     let (changes, mut text) = changes(&outcome.steps, outcome.dry_run);
@@ -171,5 +243,5 @@ pub fn taken_back(outcome: &InitOutcome) -> Answer {
     if text.is_empty() {
         text = "not set up\n".to_owned();
     }
-    with_troubles(outcome, Answer::new(json!({"dry_run": outcome.dry_run, "changes": changes})).text(text).say(said))
+    with_troubles(outcome, Answer::new(DeinitView { dry_run: outcome.dry_run, changes }).text(text).say(said))
 }

@@ -1,7 +1,5 @@
 //! The answer of `sync`.
 
-use serde_json::{Value, json};
-
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use crate::sync::exchange::{RemoteSync, Transfer};
@@ -15,11 +13,6 @@ pub fn answer(outcome: &SyncOutcome) -> Answer {
         answer = answer.say("This is a dry run: only the tracking refs were fetched.");
     }
     answer
-}
-
-/// Records that travel, as JSON.
-pub fn cargo(cargo: &Transfer) -> Value {
-    json!(cargo)
 }
 
 fn text(synced: &RemoteSync, dry_run: bool) -> String {

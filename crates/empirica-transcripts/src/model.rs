@@ -61,7 +61,7 @@ impl Agent {
 /// The use of tools of one category.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolSummary {
-    /// One of [`CATEGORIES`].
+    /// The category.
     pub category: String,
     /// How many calls there were, those that failed among them.
     pub count: u64,
@@ -139,9 +139,9 @@ pub struct Subagent {
     pub name: Option<String>,
     /// Its id in the transcript: data, never a name of a file. `None` where it has none.
     pub id: Option<String>,
-    /// As in [`Transcript`].
+    /// The tools it used, most used first.
     pub tools: Vec<ToolSummary>,
-    /// As in [`Transcript`].
+    /// The files it modified, relative to the root of the repository.
     pub files_modified: Vec<String>,
     /// What it alone used.
     pub tokens: Tokens,

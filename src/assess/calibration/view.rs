@@ -1,12 +1,15 @@
 //! The answer of `calibration`: whose confidence was justified, with a small plot that needs neither colour nor width.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::assess::calibration::{CalibrationOutcome, CalibrationSummary, SessionCalibration};
 use crate::fold::assessment::belief::{Belief, FEWEST, Tendency};
 use crate::fold::assessment::track_record::{BINS, ExclusionReason, ForecastSource, ReliabilityBin, Score, ScoreTrend};
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
+use empirica_notes::model::SessionId;
+use empirica_notes::model::handoff::Calibration;
 
 /// The last mark of the plot: a forecast of 1.
 const WIDTH: usize = 40;
@@ -30,59 +33,179 @@ fn note(score: &Score) -> Option<String> {
     }
 }
 
-fn bin_json((at, bin): (usize, &ReliabilityBin)) -> Value {
-    let (from, to) = edges(at);
-    json!({"from": from, "to": to, "n": bin.n, "mean_forecast": bin.mean_forecast, "observed": bin.observed})
+/// The judged sessions whose forecast is in `[from, to)`; 1 is in the last bin.
+#[derive(Serialize, JsonSchema)]
+struct ReliabilityBinView<'a> {
+    /// Its least forecast.
+    from: f64,
+    /// Its end.
+    to: f64,
+    #[serde(flatten)]
+    bin: &'a ReliabilityBin,
 }
 
-fn belief_json(belief: &Belief) -> Value {
-    json!({
-        "vector": belief.vector.name(),
-        "n": belief.n,
-        "bias": belief.bias,
-        "mean": belief.mean,
-        "sd": belief.sd,
-        "tendency": belief.tendency.name(),
-    })
+/// How many sessions count in no score, by the first reason that holds.
+#[derive(Serialize, JsonSchema)]
+struct UnjudgedView {
+    /// Still going on: active, and the last assessment is no POSTFLIGHT.
+    active: usize,
+    /// With neither goals nor evidence.
+    no_outcome: usize,
+    /// Without a forecast.
+    no_forecast: usize,
 }
 
-fn summary_json(summary: &CalibrationSummary) -> Value {
-    let score = &summary.score;
-    json!({
-        "sessions": summary.sessions,
-        "judged": score.judged,
-        "left_out": {"active": score.active, "no_outcome": score.no_outcome, "no_forecast": score.no_forecast},
-        "brier_score": score.brier,
-        "mean_forecast": score.mean_forecast,
-        "mean_outcome": score.mean_outcome,
-        "bias": score.bias,
-        "reliability": score.reliability.iter().enumerate().map(bin_json).collect::<Vec<_>>(),
-        "trend": {"direction": score.direction.name(), "earlier": score.earlier, "later": score.later},
-        "vectors": summary.beliefs.iter().map(belief_json).collect::<Vec<_>>(),
-        "small_sample": score.small_sample(),
-        "note": note(score),
-    })
+/// The judged sessions in order of their end, in two halves; the middle one of an odd number is in the later half.
+#[derive(Serialize, JsonSchema)]
+struct TrendView {
+    /// Where the Brier score is going.
+    direction: ScoreTrend,
+    /// The Brier score of the earlier half; null with fewer than 4 sessions.
+    earlier: Option<f64>,
+    /// The Brier score of the later half; null with fewer than 4 sessions.
+    later: Option<f64>,
 }
 
-fn one_json(one: &SessionCalibration) -> Value {
-    let (session, entry) = (&one.session, &one.entry);
-    json!({
-        "session_id": session.id,
-        "ai_id": session.ai,
-        "started_at": session.started_at,
-        "ended_at": session.ended_at,
-        "active": session.is_active(),
-        "task": session.task,
-        "calibration_status": one.calibration.status,
-        "why": one.calibration.why,
-        "know_delta": one.calibration.know,
-        "uncertainty_drop": one.calibration.uncertainty,
-        "forecast": entry.forecast.map(|forecast| forecast.value),
-        "forecast_from": entry.forecast.map(|forecast| forecast.source.name()),
-        "outcome": entry.ending.outcome().map(u8::from),
-        "outcome_why": entry.ending.why(),
-        "left_out": entry.left_out().map(ExclusionReason::name),
-    })
+/// How well the forecasts of sessions came true. Numbers have 4 decimals.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CalibrationSummaryView")]
+struct SummaryView<'a> {
+    /// How many sessions, judged or left out.
+    sessions: usize,
+    /// How many have a forecast and an outcome.
+    judged: usize,
+    /// How many are left out.
+    left_out: UnjudgedView,
+    /// The mean of (forecast − outcome)², from 0, which is perfect, to 1; null if none is judged.
+    brier_score: Option<f64>,
+    /// The mean forecast; null if none is judged.
+    mean_forecast: Option<f64>,
+    /// The share of outcomes that were 1; null if none is judged.
+    mean_outcome: Option<f64>,
+    /// The mean of forecast − outcome, from -1 to 1; null if none is judged.
+    bias: Option<f64>,
+    /// Five bins of forecasts, each 0.2 wide.
+    reliability: Vec<ReliabilityBinView<'a>>,
+    /// Whether the score gets better.
+    trend: TrendView,
+    /// The bias of each vector with an observation, also of sessions that are left out.
+    vectors: &'a [Belief],
+    /// Whether fewer than 10 are judged.
+    small_sample: bool,
+    /// How little follows from so few, a sentence; null from 10 on.
+    note: Option<String>,
+}
+
+impl<'a> From<&'a CalibrationSummary> for SummaryView<'a> {
+    fn from(summary: &'a CalibrationSummary) -> Self {
+        let score = &summary.score;
+        let bins = score.reliability.iter().enumerate();
+        let bins = bins.map(|(at, bin)| (edges(at), bin));
+        SummaryView {
+            sessions: summary.sessions,
+            judged: score.judged,
+            left_out: UnjudgedView {
+                active: score.active,
+                no_outcome: score.no_outcome,
+                no_forecast: score.no_forecast,
+            },
+            brier_score: score.brier,
+            mean_forecast: score.mean_forecast,
+            mean_outcome: score.mean_outcome,
+            bias: score.bias,
+            reliability: bins.map(|((from, to), bin)| ReliabilityBinView { from, to, bin }).collect(),
+            trend: TrendView { direction: score.direction, earlier: score.earlier, later: score.later },
+            vectors: &summary.beliefs,
+            small_sample: score.small_sample(),
+            note: note(score),
+        }
+    }
+}
+
+/// How well the forecasts of an agent's sessions came true.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AgentCalibrationView")]
+struct AgentView<'a> {
+    #[serde(flatten)]
+    summary: SummaryView<'a>,
+    /// The agent.
+    ai_id: &'a str,
+}
+
+/// A session with its forecast and its outcome.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CalibratedSessionView")]
+struct OneView<'a> {
+    /// The session.
+    session_id: &'a SessionId,
+    /// The agent that began it.
+    ai_id: &'a str,
+    /// When it began.
+    started_at: &'a str,
+    /// When it ended; null while it is active.
+    ended_at: Option<&'a str>,
+    /// Whether it has not ended.
+    active: bool,
+    /// What it set out to do.
+    task: Option<&'a str>,
+    /// The self-assessment, from the first PREFLIGHT to the POSTFLIGHT that ended the work (the last assessment).
+    calibration_status: Calibration,
+    /// Both moves and how far they are apart, or what is missing, a sentence.
+    why: &'a str,
+    /// Δknow; null unless given on both sides.
+    know_delta: Option<f64>,
+    /// −Δuncertainty; null unless given on both sides.
+    uncertainty_drop: Option<f64>,
+    /// From 0 to 1: `--confidence` of the last CHECK, else the overall confidence of that CHECK; without any CHECK that of the last
+    /// PREFLIGHT.
+    forecast: Option<f64>,
+    /// `check_confidence`, `check_vectors` or `preflight_vectors`.
+    forecast_from: Option<&'a str>,
+    /// 1 if all its goals are done (dropped and suggested ones do not count) and the last run of each evidence command passed,
+    /// else 0; null if it is not known.
+    outcome: Option<u8>,
+    /// Why it is so, a sentence.
+    outcome_why: String,
+    /// Why it counts in no score, the first reason that holds.
+    left_out: Option<ExclusionReason>,
+}
+
+impl<'a> From<&'a SessionCalibration> for OneView<'a> {
+    fn from(SessionCalibration { session, calibration, entry, .. }: &'a SessionCalibration) -> Self {
+        OneView {
+            session_id: &session.id,
+            ai_id: &session.ai,
+            started_at: &session.started_at,
+            ended_at: session.ended_at.as_deref(),
+            active: session.is_active(),
+            task: session.task.as_deref(),
+            calibration_status: calibration.status,
+            why: &calibration.why,
+            know_delta: calibration.know,
+            uncertainty_drop: calibration.uncertainty,
+            forecast: entry.forecast.map(|forecast| forecast.value),
+            forecast_from: entry.forecast.map(|forecast| forecast.source.name()),
+            outcome: entry.ending.outcome().map(u8::from),
+            outcome_why: entry.ending.why(),
+            left_out: entry.left_out(),
+        }
+    }
+}
+
+/// The sessions' forecasts beside their outcomes.
+#[derive(Serialize, JsonSchema)]
+pub struct CalibrationView<'a> {
+    /// The sessions, newest first.
+    sessions: Vec<OneView<'a>>,
+    /// How many they are.
+    total_sessions: usize,
+    /// All of them; null with `--session`.
+    overall: Option<SummaryView<'a>>,
+    /// By agent, in order of their names; empty with `--session`.
+    agents: Vec<AgentView<'a>>,
+    /// Without any session: that there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
 }
 
 /// A number with up to four decimals; `–` for none.
@@ -204,47 +327,53 @@ fn one_text(one: &SessionCalibration) -> String {
     )
 }
 
+/// The bias per vector of an agent's sessions, or of all.
+#[derive(Serialize)]
+struct BeliefsView<'a> {
+    sessions: usize,
+    vectors: &'a [Belief],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ai_id: Option<&'a str>,
+}
+
+/// The bias per vector over all and by agent.
+#[derive(Serialize)]
+struct AllBeliefsView<'a> {
+    overall: Option<BeliefsView<'a>>,
+    agents: Vec<BeliefsView<'a>>,
+    total_sessions: usize,
+}
+
 /// What the vectors of all agents, and of each, were found to be off by: the bias per vector alone.
 pub fn beliefs(outcome: &CalibrationOutcome) -> Answer {
-    let of = |summary: &CalibrationSummary| {
-        json!({
-            "sessions": summary.sessions, "vectors": summary.beliefs.iter().map(belief_json).collect::<Vec<_>>(),
-        })
+    fn of<'a>(summary: &'a CalibrationSummary, ai_id: Option<&'a str>) -> BeliefsView<'a> {
+        BeliefsView { sessions: summary.sessions, vectors: &summary.beliefs, ai_id }
+    }
+    let view = AllBeliefsView {
+        overall: outcome.overall.as_ref().map(|summary| of(summary, None)),
+        agents: outcome.agents.iter().map(|(ai, summary)| of(summary, Some(ai))).collect(),
+        total_sessions: outcome.sessions.len(),
     };
-    let agent = |(ai, summary): &(String, CalibrationSummary)| {
-        let mut json = of(summary);
-        json["ai_id"] = json!(ai);
-        json
-    };
-    let json = json!({
-        "overall": outcome.overall.as_ref().map(of),
-        "agents": outcome.agents.iter().map(agent).collect::<Vec<_>>(),
-        "total_sessions": outcome.sessions.len(),
-    });
-    Answer::new(json).warn(outcome.warnings.clone())
+    Answer::new(view).warn(outcome.warnings.clone())
 }
 
 /// Answers.
 pub fn answer(outcome: &CalibrationOutcome) -> Answer {
-    let agent = |(ai, summary): &(String, CalibrationSummary)| {
-        let mut json = summary_json(summary);
-        json["ai_id"] = json!(ai);
-        json
+    let message = match (outcome.sessions.is_empty(), outcome.any) {
+        (false, _) => None,
+        (true, true) => Some("No session that is stored here fits."),
+        (true, false) => Some("Nothing is stored here yet: there is no session to be judged."),
     };
-    let mut json = json!({
-        "sessions": outcome.sessions.iter().map(one_json).collect::<Vec<_>>(),
-        "total_sessions": outcome.sessions.len(),
-        "overall": outcome.overall.as_ref().map(summary_json),
-        "agents": outcome.agents.iter().map(agent).collect::<Vec<_>>(),
+    let answer = Answer::new(CalibrationView {
+        sessions: outcome.sessions.iter().map(OneView::from).collect(),
+        total_sessions: outcome.sessions.len(),
+        overall: outcome.overall.as_ref().map(SummaryView::from),
+        agents: outcome.agents.iter().map(|(ai_id, of)| AgentView { summary: of.into(), ai_id }).collect(),
+        message,
     });
-    if outcome.sessions.is_empty() {
-        let message = if outcome.any {
-            "No session that is stored here fits."
-        } else {
-            "Nothing is stored here yet: there is no session to be judged."
-        };
-        json["message"] = json!(message);
-        return Answer::new(json).text(format!("{message}\n")).warn(outcome.warnings.clone());
+    let answer = answer.warn(outcome.warnings.clone());
+    if let Some(message) = message {
+        return answer.text(format!("{message}\n"));
     }
     let mut parts: Vec<String> = Vec::new();
     match (&outcome.overall, outcome.agents.as_slice()) {
@@ -256,5 +385,5 @@ pub fn answer(outcome: &CalibrationOutcome) -> Answer {
         }
     }
     parts.extend(outcome.sessions.iter().map(one_text));
-    Answer::new(json).text(parts.join("\n")).warn(outcome.warnings.clone()).paged()
+    answer.text(parts.join("\n")).paged()
 }

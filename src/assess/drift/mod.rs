@@ -4,7 +4,7 @@ pub mod current;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -154,33 +154,42 @@ pub struct AssessmentStep<'a> {
     pub learned: EvidenceGained,
 }
 
-/// What the newest assessments show.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// How confidence moved: the newest assessment of the window against the mean of those before it. Counted are engagement, know, do,
+/// context, clarity, coherence, signal and uncertainty. A fall counts; a gain counts as far as it goes beyond the assessments since
+/// which nothing was learned (no finding, answer, decision or source with a new text, and no evidence that passed). Where
+/// something was learned, a gain above 0.30 counts unless evidence passed or three such claims were logged since.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Drift {
-    /// Whether a counted move reaches 0.05.
+    /// Whether a counted move is 0.05 or more.
     pub detected: bool,
-    /// What sort.
+    /// The sort of move.
+    #[serde(rename = "type")]
     pub kind: Kind,
-    /// How much.
+    /// The sort of move, a sentence.
+    pub pattern: &'static str,
+    /// By the largest counted move: minor below 0.15, moderate to 0.30, severe above.
     pub severity: Severity,
-    /// How many assessments were to be looked at.
+    /// How many assessments were to be compared.
+    #[serde(rename = "window_size")]
     pub window: usize,
-    /// How many there were.
+    /// How many were there.
+    #[serde(rename = "assessments_analyzed")]
     pub analyzed: usize,
-    /// Newest value − mean of the earlier ones in the window, of the counted vectors given on both sides, 4 decimals.
-    pub deltas: Vec<(Vector, f64)>,
+    /// The moves of the counted vectors that are given on both sides, 4 decimals.
+    #[serde(rename = "vector_deltas")]
+    pub deltas: BTreeMap<Vector, f64>,
     /// What was learned since the assessment before the newest.
+    #[serde(skip)]
     pub learned: EvidenceGained,
     /// Whether a gain above 0.30 has too little behind it.
+    #[serde(skip)]
     pub is_undersupported: bool,
 }
 
-impl Drift {
-    /// The pattern, a sentence. Where nothing could be compared, nothing is said of confidence.
-    pub fn pattern(&self) -> &'static str {
-        if self.deltas.is_empty() { "There is nothing to compare yet" } else { self.kind.pattern() }
-    }
+/// The pattern where nothing could be compared.
+const NOTHING: &str = "There is nothing to compare yet";
 
+impl Drift {
     /// Whether one may act: not on severe drift.
     pub fn is_safe(&self) -> bool {
         self.severity != Severity::Severe
@@ -198,14 +207,14 @@ impl Drift {
 /// show nothing.
 pub fn analyse(steps: &[AssessmentStep<'_>], window: usize) -> Drift {
     let steps = &steps[steps.len().saturating_sub(window.max(2))..];
-    let mut drift = Drift { window, analyzed: steps.len(), ..Drift::default() };
+    let mut drift = Drift { window, analyzed: steps.len(), pattern: NOTHING, ..Drift::default() };
     let Some((now, earlier)) = steps.split_last().filter(|(_, earlier)| !earlier.is_empty()) else { return drift };
     drift.learned = now.learned;
     let (mut fall, mut gain) = (0.0_f64, 0.0_f64);
     for vector in COUNTED {
         let moved = |from: &[AssessmentStep<'_>]| Some(now.vectors.get(vector)? - mean(from, vector)?);
         let Some(delta) = moved(earlier) else { continue };
-        drift.deltas.push((vector, round4(delta) + 0.0));
+        drift.deltas.insert(vector, round4(delta) + 0.0);
         let better = |delta: f64| if vector.less_is_better() { -delta } else { delta };
         fall = fall.max(-better(delta));
         for from in 0..earlier.len() {
@@ -226,11 +235,14 @@ pub fn analyse(steps: &[AssessmentStep<'_>], window: usize) -> Drift {
     drift.kind = match drift.detected {
         true if round4(gain) > round4(fall) => Kind::Overconfidence,
         true => falling(&drift.deltas),
-        false if !now.learned.is_nothing() && drift.deltas.iter().any(|(_, delta)| delta.abs() >= DETECTED) => {
+        false if !now.learned.is_nothing() && drift.deltas.values().any(|delta| delta.abs() >= DETECTED) => {
             Kind::Learning
         }
         false => Kind::None,
     };
+    if !drift.deltas.is_empty() {
+        drift.pattern = drift.kind.pattern();
+    }
     drift
 }
 
@@ -240,8 +252,8 @@ fn mean(steps: &[AssessmentStep<'_>], vector: Vector) -> Option<f64> {
 }
 
 /// What sort of fall it is, by the patterns of the Python tool's monitor.
-fn falling(deltas: &[(Vector, f64)]) -> Kind {
-    let delta = |vector| deltas.iter().find(|(v, _)| *v == vector).map_or(0.0, |(_, delta)| *delta);
+fn falling(deltas: &BTreeMap<Vector, f64>) -> Kind {
+    let delta = |vector| deltas.get(&vector).copied().unwrap_or_default();
     let fell = |vector| delta(vector) < FALLEN;
     if fell(Vector::Know) && fell(Vector::Clarity) && fell(Vector::Context) {
         Kind::TrueDrift

@@ -1,14 +1,16 @@
 //! What is to be assessed, and how a session stands.
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
+use crate::assess::drift::Drift;
+use crate::assess::gate::GateDecision;
 use crate::assess::guide::GuideOutcome;
-use crate::assess::view::DriftView;
 use crate::fold::assessment::confidence::overall;
 use crate::render::answer::Answer;
 use crate::render::safe;
-use empirica_notes::model::handoff::Item;
-use empirica_notes::model::{Phase, Vector};
+use empirica_notes::model::goal::{GoalState, Priority};
+use empirica_notes::model::handoff::{HandoffDeadEnd, Item};
+use empirica_notes::model::{Id, Phase, SessionId, Vector, Vectors};
 
 /// What a phase asks, in a sentence.
 fn question(phase: Phase) -> &'static str {
@@ -25,65 +27,127 @@ fn question(phase: Phase) -> &'static str {
     }
 }
 
-fn items(items: &[Item]) -> Vec<Value> {
-    items.iter().map(|item| json!({"id": item.id, "text": item.text})).collect()
+/// A goal that is open.
+#[derive(Serialize)]
+struct OpenGoalView<'a> {
+    id: &'a Id,
+    description: &'a str,
+    priority: Priority,
+    progress: Option<String>,
+}
+
+impl<'a> From<&'a GoalState> for OpenGoalView<'a> {
+    fn from(goal: &'a GoalState) -> Self {
+        OpenGoalView { id: &goal.id, description: &goal.text, priority: goal.priority, progress: goal.progress() }
+    }
 }
 
 /// What is the same for both: session, task, what is open, and how confidence moved.
-fn state(outcome: &GuideOutcome) -> Map<String, Value> {
-    let (gathered, gate) = (&outcome.gathered, &outcome.gate);
-    let goal = |goal: &empirica_notes::model::goal::GoalState| json!({"id": goal.id, "description": goal.text, "priority": goal.priority, "progress": goal.progress()});
-    let json = json!({
-        "session_id": gathered.session.id,
-        "ai_id": gathered.session.ai,
-        "active": gathered.session.is_active(),
-        "task": outcome.task,
-        "open_goals": outcome.goals().map(goal).collect::<Vec<_>>(),
-        "remaining_unknowns": items(outcome.unknowns()),
-        "key_findings": items(&gathered.findings),
-        "dead_ends": gathered.dead_ends,
-        "drift_analysis": DriftView::from(&gate.drift),
-        "safe_to_proceed": gate.drift.is_safe(),
-    });
-    match json {
-        Value::Object(map) => map,
-        _ => Map::new(),
+#[derive(Serialize)]
+struct StateView<'a> {
+    session_id: &'a SessionId,
+    ai_id: &'a str,
+    active: bool,
+    task: Option<&'a str>,
+    open_goals: Vec<OpenGoalView<'a>>,
+    remaining_unknowns: &'a [Item],
+    key_findings: &'a [Item],
+    dead_ends: &'a [HandoffDeadEnd],
+    drift_analysis: &'a Drift,
+    safe_to_proceed: bool,
+}
+
+impl<'a> From<&'a GuideOutcome> for StateView<'a> {
+    fn from(outcome: &'a GuideOutcome) -> Self {
+        let GuideOutcome { gathered, gate, .. } = outcome;
+        StateView {
+            session_id: &gathered.session.id,
+            ai_id: &gathered.session.ai,
+            active: gathered.session.is_active(),
+            task: outcome.task.as_deref(),
+            open_goals: outcome.goals().map(OpenGoalView::from).collect(),
+            remaining_unknowns: outcome.unknowns(),
+            key_findings: &gathered.findings,
+            dead_ends: &gathered.dead_ends,
+            drift_analysis: &gate.drift,
+            safe_to_proceed: gate.drift.is_safe(),
+        }
     }
+}
+
+/// A vector to be rated.
+#[derive(Serialize)]
+struct VectorView {
+    name: &'static str,
+    at_1: &'static str,
+    better: &'static str,
+}
+
+/// What is to be assessed.
+#[derive(Serialize)]
+struct GuideView<'a> {
+    #[serde(flatten)]
+    state: StateView<'a>,
+    phase: Phase,
+    round: u32,
+    question: &'a str,
+    /// Of a CHECK.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recommendation: Option<Option<&'a str>>,
+    vectors: [VectorView; 13],
 }
 
 /// What is to be assessed in a phase: each vector with its meaning, the task, and what is open.
 pub fn to_assess(outcome: &GuideOutcome, phase: Phase) -> Answer {
     let vector = |vector: Vector| {
         let better = if vector.less_is_better() { "lower" } else { "higher" };
-        json!({"name": vector.name(), "at_1": vector.meaning(), "better": better})
+        VectorView { name: vector.name(), at_1: vector.meaning(), better }
     };
-    let mut json = state(outcome);
-    json.insert("phase".to_owned(), json!(phase));
-    json.insert("round".to_owned(), json!(outcome.gathered.next_round(phase)));
-    json.insert("question".to_owned(), json!(question(phase)));
-    if phase == Phase::Check {
-        json.insert("recommendation".to_owned(), json!(outcome.gate.recommendation));
-    }
-    json.insert("vectors".to_owned(), json!(Vector::ALL.map(vector)));
-    // the earlier values would be an anchor: whoever wants them asks for the state
-    Answer::new(Value::Object(json)).text(text(outcome)).warn(outcome.warnings.clone())
+    let view = GuideView {
+        state: StateView::from(outcome),
+        phase,
+        round: outcome.gathered.next_round(phase),
+        question: question(phase),
+        recommendation: (phase == Phase::Check).then_some(outcome.gate.recommendation),
+        // the earlier values would be an anchor: whoever wants them asks for the state
+        vectors: Vector::ALL.map(vector),
+    };
+    Answer::new(view).text(text(outcome)).warn(outcome.warnings.clone())
+}
+
+/// How a session stands.
+#[derive(Serialize)]
+struct StandingView<'a> {
+    #[serde(flatten)]
+    state: StateView<'a>,
+    vectors: &'a Vectors,
+    overall_confidence: Option<f64>,
+    recommendation: Option<&'a str>,
+    decision: Option<GateDecision>,
+    phase: Option<Phase>,
+    round: Option<u32>,
+    checkpoint_id: Option<&'a Id>,
+    timestamp: Option<&'a str>,
+    assessments: usize,
 }
 
 /// How a session stands: its last vectors, what is open, and whether it is safe to act.
 pub fn stands(outcome: &GuideOutcome) -> Answer {
-    let mut json = state(outcome);
     let vectors = outcome.vectors();
-    json.insert("vectors".to_owned(), json!(vectors));
-    json.insert("overall_confidence".to_owned(), json!(overall(&vectors)));
-    json.insert("recommendation".to_owned(), json!(outcome.gate.recommendation));
-    json.insert("decision".to_owned(), json!(outcome.gate.decision.map(|decision| decision.name())));
-    let last = outcome.last();
-    json.insert("phase".to_owned(), json!(last.map(|(_, assessment)| assessment.phase)));
-    json.insert("round".to_owned(), json!(last.map(|(_, assessment)| assessment.round)));
-    json.insert("checkpoint_id".to_owned(), json!(last.map(|(head, _)| &head.id)));
-    json.insert("timestamp".to_owned(), json!(last.map(|(head, _)| &head.at)));
-    json.insert("assessments".to_owned(), json!(outcome.gathered.assessments.len()));
-    Answer::new(Value::Object(json)).text(text(outcome)).warn(outcome.warnings.clone())
+    let (head, last) = outcome.last().map(|(head, assessment)| (head, assessment)).unzip();
+    let view = StandingView {
+        state: StateView::from(outcome),
+        overall_confidence: overall(&vectors),
+        vectors: &vectors,
+        recommendation: outcome.gate.recommendation,
+        decision: outcome.gate.decision,
+        phase: last.map(|assessment| assessment.phase),
+        round: last.map(|assessment| assessment.round),
+        checkpoint_id: head.map(|head| &head.id),
+        timestamp: head.map(|head| head.at.as_str()),
+        assessments: outcome.gathered.assessments.len(),
+    };
+    Answer::new(view).text(text(outcome)).warn(outcome.warnings.clone())
 }
 
 fn text(outcome: &GuideOutcome) -> String {

@@ -14,7 +14,10 @@ use crate::fold::session_state::SessionRecords;
 use crate::session::bootstrap;
 use empirica_notes::error::Result;
 use empirica_notes::model::assessment::Trigger;
-use empirica_notes::model::{Assessment, Body, Checkpoint, Envelope, Id};
+use empirica_notes::model::{Assessment, Body, Checkpoint, Envelope, Id, Vector};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What a new context is told.
 #[derive(Debug)]
@@ -41,13 +44,18 @@ pub fn run(context: &CommandContext<'_>, taken: &Taken) -> Result<CompactionOutc
     Ok(CompactionOutcome { compared: Some(diff::DiffOutcome { a, b, comparison, warnings: Vec::new() }), bootstrap })
 }
 
-/// The vectors of the first assessment after a compaction, beside those of the snapshot before it.
-#[derive(Debug)]
-#[allow(missing_docs)]
+/// The vectors of the first assessment after a compaction beside those before it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SinceCompaction")]
 pub struct SinceSnapshot {
-    pub pre_checkpoint: Id,
-    pub post_checkpoint: Id,
-    pub comparison: Comparison,
+    /// The checkpoint before the compaction.
+    pub pre_checkpoint_id: Id,
+    /// The checkpoint after it.
+    pub post_checkpoint_id: Id,
+    /// A sentence, as of `diff`.
+    pub summary: String,
+    /// How far each vector moved; null when none was assessed on both sides.
+    pub vector_deltas: Option<BTreeMap<Vector, f64>>,
 }
 
 /// Compares an assessment that is the session's first one after a compaction with the snapshot before that, when it had
@@ -77,6 +85,6 @@ pub(crate) fn since(
     // only the vectors: everything else was compared at once
     let a = Operand { vectors, session: head.session.clone(), ..Operand::default() };
     let b = Operand { vectors: assessment.vectors.clone(), session: head.session.clone(), ..Operand::default() };
-    let comparison = compare(&a, &b, &HistoryBetween::default(), &|_| true);
-    Ok(Some(SinceSnapshot { pre_checkpoint: pre, post_checkpoint: post.id.clone(), comparison }))
+    let Comparison { summary, vector_deltas, .. } = compare(&a, &b, &HistoryBetween::default(), &|_| true);
+    Ok(Some(SinceSnapshot { pre_checkpoint_id: pre, post_checkpoint_id: post.id.clone(), summary, vector_deltas }))
 }

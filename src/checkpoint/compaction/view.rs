@@ -1,11 +1,13 @@
 //! The answer of a checkpoint after a compaction: one block of context, ready to be injected.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::checkpoint;
 use crate::checkpoint::compaction::CompactionOutcome;
 use crate::checkpoint::compare::operand::Operand;
-use crate::checkpoint::diff::view::{details, json_of, sentence};
+use crate::checkpoint::diff::view::{DiffView, details, sentence};
 use crate::checkpoint::save::CheckpointOutcome as Taken;
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
@@ -15,6 +17,7 @@ use crate::session::bootstrap;
 use crate::text::shorten::short;
 use crate::text::tokens;
 use empirica_notes::error::{Result, empirica};
+use empirica_notes::model::Id;
 
 /// What the block may take when nothing else is said, in tokens.
 pub const BUDGET: usize = 1500;
@@ -22,6 +25,27 @@ pub const BUDGET: usize = 1500;
 const QUOTED: usize = 300;
 /// The least that is left to the project, in tokens.
 const LEAST: usize = 60;
+
+/// What a compaction lost.
+#[derive(Serialize, JsonSchema)]
+struct LostView<'a> {
+    #[serde(flatten)]
+    diff: DiffView<'a>,
+    /// The checkpoint before the compaction.
+    pre_checkpoint_id: Option<&'a Id>,
+}
+
+/// What `checkpoint --trigger post_compact` answers beside the checkpoint.
+#[derive(Serialize, JsonSchema)]
+pub struct CompactionView<'a> {
+    /// What was lost since the session's newest checkpoint with `--trigger pre_compact`, else since the newest such of an agent
+    /// of that name in this worktree; null without one.
+    compaction: Option<LostView<'a>>,
+    /// The project, with the keys of `status --all` but `token_count`.
+    bootstrap: Map<String, Value>,
+    /// The block that is printed as text, at most `--budget` tokens (1,500).
+    context: &'a str,
+}
 
 /// The block as text, and in JSON beside the checkpoint's keys. It takes `budget` tokens at most; what was lost comes
 /// first, the project gets the rest.
@@ -41,14 +65,10 @@ pub fn answer(
     answer = answer.text(block.clone()).warn(outcome.bootstrap.warnings.clone());
     if form == OutputForm::Json {
         let project = bootstrap::view::fitted(&outcome.bootstrap, room, OutputForm::Json, terminal)?.json;
-        let compaction = outcome.compared.as_ref().map(|compared| {
-            let mut json = json_of(compared);
-            json.insert("pre_checkpoint_id".to_owned(), json!(compared.a.id));
-            json
-        });
-        answer.json.insert("compaction".to_owned(), json!(compaction));
-        answer.json.insert("bootstrap".to_owned(), Value::Object(project));
-        answer.json.insert("context".to_owned(), json!(block));
+        let compared = outcome.compared.as_ref();
+        let compaction =
+            compared.map(|compared| LostView { diff: compared.into(), pre_checkpoint_id: compared.a.id.as_ref() });
+        answer = answer.with(CompactionView { compaction, bootstrap: project, context: &block });
     }
     Ok(answer)
 }

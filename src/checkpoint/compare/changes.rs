@@ -1,6 +1,9 @@
 //! The differences of two sides, dimension by dimension.
 
-use std::collections::BTreeSet;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::checkpoint::compare::operand::{KnownItems, Operand};
 use crate::fold::assessment::confidence::round4;
@@ -202,7 +205,7 @@ impl Changes {
         }
     }
 
-    pub fn vectors(&mut self, a: &Operand, b: &Operand) -> Option<Vec<(Vector, f64)>> {
+    pub fn vectors(&mut self, a: &Operand, b: &Operand) -> Option<BTreeMap<Vector, f64>> {
         if a.vectors.is_empty() || b.vectors.is_empty() {
             return None;
         }
@@ -218,7 +221,7 @@ impl Changes {
         self.compared.push(dimension);
         let both =
             a.vectors.iter().filter_map(|(vector, was)| Some((vector, round4(b.vectors.get(vector)? - was) + 0.0)));
-        let deltas: Vec<(Vector, f64)> = both.filter(|(vector, _)| is_new(*vector)).collect();
+        let deltas: BTreeMap<Vector, f64> = both.filter(|(vector, _)| is_new(*vector)).collect();
         for (vector, delta) in &deltas {
             let better = if vector.less_is_better() { -delta } else { *delta };
             let way = if *delta < 0.0 { "fell" } else { "rose" };
@@ -309,14 +312,16 @@ impl ChangeKind {
     }
 }
 
-/// One difference.
-#[derive(Debug, Clone, PartialEq)]
+/// A difference.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Difference")]
 pub struct Change {
-    /// One of [`DIMENSIONS`].
+    /// The dimension it is in, as in `compared`.
     pub dimension: &'static str,
     /// What happened.
+    #[serde(skip)]
     pub turn: ChangeKind,
-    /// In words: "3 findings are missing".
+    /// In words: `3 findings are missing`.
     pub what: String,
     /// What it is about, as far as it is named.
     pub items: Vec<String>,

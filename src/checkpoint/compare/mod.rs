@@ -6,6 +6,8 @@ pub mod operand;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use crate::checkpoint::compare::changes::{Change, ChangeKind, Changes, HistoryBetween};
 use crate::checkpoint::compare::operand::Operand;
 use empirica_notes::model::{Id, Vector};
@@ -34,7 +36,7 @@ pub struct Comparison {
     pub compared: Vec<&'static str>,
     /// Later value − earlier value of the vectors given on both sides, 4 decimals; `None` when the later side has no
     /// assessment of its own, or one of both has none.
-    pub vector_deltas: Option<Vec<(Vector, f64)>>,
+    pub vector_deltas: Option<BTreeMap<Vector, f64>>,
 }
 
 impl Comparison {

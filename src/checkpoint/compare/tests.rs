@@ -103,7 +103,7 @@ fn a_side_beside_itself_has_changed_in_nothing() {
     let comparison = of(&full, &full, &here());
     assert_eq!((comparison.summary.as_str(), comparison.changes.len()), ("Nothing changed", 0));
     assert_eq!(comparison.compared, DIMENSIONS);
-    assert_eq!(comparison.vector_deltas, Some(vec![(Vector::Know, 0.0)]));
+    assert_eq!(comparison.vector_deltas, Some([(Vector::Know, 0.0)].into()));
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn vectors_are_told_from_fifteen_hundredths_on_and_only_when_assessed_anew() {
     assert_eq!(of("know=0.8,do=0.5", "know=0.6501,do=0.9", Some(2)).summary, "Nothing was lost; do rose by 0.40");
     assert_eq!(of("know=0.8", "know=0.65", Some(2)).summary, "Know fell by 0.15");
     assert_eq!(of("uncertainty=0.3", "uncertainty=0.5", None).summary, "Uncertainty rose by 0.20");
-    assert_eq!(of("know=0.8", "do=0.1", Some(2)).vector_deltas, Some(Vec::new()));
+    assert_eq!(of("know=0.8", "do=0.1", Some(2)).vector_deltas, Some(BTreeMap::new()));
     let same = of("know=0.8", "know=0.8", Some(1));
     assert_eq!((same.vector_deltas, same.summary.as_str()), (None, "Nothing changed"));
     // work goes on from it: an assessment can follow

@@ -1,15 +1,20 @@
 //! The answer of `diff`: a sentence, the differences dimension by dimension, and the texts side by side.
 
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use similar::TextDiff;
 
+use crate::assess::view::moves;
 use crate::checkpoint::compare::Comparison;
-use crate::checkpoint::compare::changes::{Change, ChangeKind};
+use crate::checkpoint::compare::changes::Change;
+use crate::checkpoint::compare::changes::ChangeKind;
 use crate::checkpoint::compare::operand::Operand;
 use crate::checkpoint::diff::DiffOutcome;
 use crate::history::show::short_commit;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
+use empirica_notes::model::{Id, SessionId, Vector, Vectors};
+use std::collections::BTreeMap;
 
 /// How many lines around a difference are shown.
 const AROUND: usize = 2;
@@ -20,57 +25,92 @@ const NAMED: usize = 5;
 pub fn answer(outcome: &DiffOutcome) -> Answer {
     let mut text = format!("{} → {}\n{}.\n", name(&outcome.a), name(&outcome.b), sentence(&outcome.comparison));
     text.push_str(&details(&outcome.comparison));
-    let texts = text_diff(&outcome.a, &outcome.b);
-    if !texts.is_empty() {
-        text.push_str(&format!("\n{texts}"));
+    let view = DiffView::from(outcome);
+    if !view.text_diff.is_empty() {
+        text.push_str(&format!("\n{}", view.text_diff));
     }
-    Answer::new(Value::Object(json_of(outcome))).text(text).warn(outcome.warnings.clone()).paged()
+    Answer::new(view).text(text).warn(outcome.warnings.clone()).paged()
 }
 
-/// The comparison as JSON.
-pub fn json_of(outcome: &DiffOutcome) -> Map<String, Value> {
-    let comparison = &outcome.comparison;
-    let json = json!({
-        "a": side_json(&outcome.a),
-        "b": side_json(&outcome.b),
-        "summary": comparison.summary,
-        "lost": changes_json(comparison, ChangeKind::Lost),
-        "gained": changes_json(comparison, ChangeKind::Gained),
-        "changed": changes_json(comparison, ChangeKind::Changed),
-        "compared": comparison.compared,
-        "vector_deltas": deltas_json(comparison),
-        "text_diff": text_diff(&outcome.a, &outcome.b),
-    });
-    match json {
-        Value::Object(map) => map,
-        _ => Map::new(),
+/// One side of a comparison.
+#[derive(Serialize, JsonSchema)]
+struct SideView<'a> {
+    /// `checkpoint`, `assessment`, `handoff` or `now`.
+    kind: &'a str,
+    /// The record; null for now.
+    id: Option<&'a Id>,
+    /// Its session.
+    session_id: Option<&'a SessionId>,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When.
+    timestamp: &'a str,
+    /// HEAD then; null when it was unborn.
+    commit: Option<&'a str>,
+    /// Its values.
+    vectors: &'a Vectors,
+    /// The assessment that they are from; null when they were given with it.
+    vectors_from: Option<&'a Id>,
+}
+
+impl<'a> From<&'a Operand> for SideView<'a> {
+    fn from(side: &'a Operand) -> Self {
+        SideView {
+            kind: side.kind,
+            id: side.id.as_ref(),
+            session_id: side.session.as_ref(),
+            ai_id: &side.ai,
+            timestamp: &side.at,
+            commit: side.commit.as_deref(),
+            vectors: &side.vectors,
+            vectors_from: side.vectors_from.as_ref(),
+        }
     }
 }
 
-fn side_json(side: &Operand) -> Value {
-    json!({
-        "kind": side.kind,
-        "id": side.id,
-        "session_id": side.session,
-        "ai_id": side.ai,
-        "timestamp": side.at,
-        "commit": side.commit,
-        "vectors": side.vectors,
-        "vectors_from": side.vectors_from,
-    })
+/// A comparison of two states of the work.
+#[derive(Serialize, JsonSchema)]
+pub struct DiffView<'a> {
+    /// The earlier side.
+    a: SideView<'a>,
+    /// The later side.
+    b: SideView<'a>,
+    /// What was lost, a sentence; when nothing was, what was gained or changed.
+    summary: &'a str,
+    /// What b no longer has: findings, questions, answers, dead ends, mistakes, decisions, goals, documents, handoffs, sessions and
+    /// agents that it counts less of, or that a names and no record here has; open goals that no other session took over and
+    /// nobody ended; commits that its HEAD does not have; files that were not committed at a and are neither uncommitted,
+    /// committed nor ignored at b, with the number of their lines where it is known; progress of goals; reasoning that it does
+    /// not go on from; a vector that got worse by 0.15 or more. Between work trees uncommitted files are not compared; in a
+    /// shallow clone no commit counts as lost.
+    lost: Vec<&'a Change>,
+    /// What only b has.
+    gained: Vec<&'a Change>,
+    /// What is different.
+    changed: Vec<&'a Change>,
+    /// The dimensions that both sides know: breadcrumbs, git_state, goals, reasoning, vectors, session, investigation,
+    /// reference_docs, project.
+    compared: &'a [&'static str],
+    /// b − a, 4 decimals; null when b has the vectors of no newer assessment than a, or either has none.
+    vector_deltas: Option<&'a BTreeMap<Vector, f64>>,
+    /// Reasoning and context of both as a unified diff; empty when they are the same.
+    text_diff: String,
 }
 
-fn changes_json(comparison: &Comparison, turn: ChangeKind) -> Value {
-    let row = |change: &Change| json!({"dimension": change.dimension, "what": change.what, "items": change.items});
-    comparison.of(turn).map(row).collect()
-}
-
-/// Deltas as JSON; null when nothing was assessed in between.
-pub fn deltas_json(comparison: &Comparison) -> Value {
-    let object = |deltas: &Vec<(empirica_notes::model::Vector, f64)>| {
-        Value::Object(deltas.iter().map(|(vector, delta)| (vector.name().to_owned(), json!(delta))).collect())
-    };
-    comparison.vector_deltas.as_ref().map_or(Value::Null, object)
+impl<'a> From<&'a DiffOutcome> for DiffView<'a> {
+    fn from(DiffOutcome { a, b, comparison, .. }: &'a DiffOutcome) -> Self {
+        DiffView {
+            a: SideView::from(a),
+            b: SideView::from(b),
+            summary: &comparison.summary,
+            lost: comparison.of(ChangeKind::Lost).collect(),
+            gained: comparison.of(ChangeKind::Gained).collect(),
+            changed: comparison.of(ChangeKind::Changed).collect(),
+            compared: &comparison.compared,
+            vector_deltas: comparison.vector_deltas.as_ref(),
+            text_diff: text_diff(a, b),
+        }
+    }
 }
 
 /// The sentence, safe to show.
@@ -98,9 +138,7 @@ pub fn details(comparison: &Comparison) -> String {
         }
     }
     if let Some(deltas) = comparison.vector_deltas.as_ref().filter(|deltas| !deltas.is_empty()) {
-        let deltas: Vec<String> =
-            deltas.iter().map(|(vector, delta)| format!("{vector} {}", format::signed(Some(*delta)))).collect();
-        text.push_str(&format!("\nvectors  {}", deltas.join(", ")));
+        text.push_str(&format!("\nvectors  {}", moves(deltas)));
     }
     if text.is_empty() { text } else { text + "\n" }
 }

@@ -1,18 +1,61 @@
 //! The answers about goals.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::claim::goal;
 use crate::fold::journal::OwnedGoal;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use empirica_notes::model::goal::{GoalStatus, completion_rate, reached};
+use empirica_notes::model::goal::{GoalState, GoalStatus, completion_rate, reached};
+use empirica_notes::model::{Id, SessionId};
 
-fn goal_json(owned: &OwnedGoal) -> Value {
-    let mut json = json!(owned.goal);
-    json["session_id"] = json!(owned.session);
-    json["progress"] = json!(owned.goal.progress());
-    json
+/// A goal.
+#[derive(Serialize, JsonSchema)]
+struct GoalView<'a> {
+    #[serde(flatten)]
+    goal: &'a GoalState,
+    /// The session that has it now.
+    session_id: Option<&'a SessionId>,
+    /// Its steps, such as `1/2 subtasks`; null without steps.
+    progress: Option<String>,
+}
+
+impl<'a> From<&'a OwnedGoal> for GoalView<'a> {
+    fn from(owned: &'a OwnedGoal) -> Self {
+        GoalView { goal: &owned.goal, session_id: owned.session.as_ref(), progress: owned.goal.progress() }
+    }
+}
+
+/// A change to goals.
+#[derive(Serialize, JsonSchema)]
+pub struct ChangedView<'a> {
+    /// The new record.
+    id: &'a Id,
+    /// Its kind: goal, subtask, goal_done, goal_drop or goal_take.
+    kind: &'a str,
+    /// The session that made it.
+    session_id: &'a SessionId,
+    /// The goals concerned, as they stand now.
+    goals: Vec<GoalView<'a>>,
+}
+
+/// The goals that fit.
+#[derive(Serialize, JsonSchema)]
+pub struct ListView<'a> {
+    /// The goals, oldest first.
+    goals: Vec<GoalView<'a>>,
+    /// How many they are.
+    total_found: usize,
+    /// The share of those not dropped that is done, from 0 to 1, 2 decimals; null when there is none.
+    completion_rate: Option<f64>,
+}
+
+/// One goal.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownView<'a> {
+    /// The goal.
+    goal: GoalView<'a>,
 }
 
 /// A goal and its steps; with `proof` what shows that the steps are done, too.
@@ -48,25 +91,21 @@ fn evidence_line(status: GoalStatus, evidence: &str, indent: usize) -> String {
 
 /// The answer of `goal add|sub|done|drop|take`.
 pub fn changed(outcome: &goal::GoalOutcome) -> Answer {
-    let json = json!({
-        "id": outcome.id,
-        "kind": outcome.kind,
-        "session_id": outcome.session_id,
-        "goals": outcome.goals.iter().map(goal_json).collect::<Vec<_>>(),
-    });
+    let goals = outcome.goals.iter().map(GoalView::from).collect();
+    let view = ChangedView { id: &outcome.id, kind: outcome.kind, session_id: &outcome.session_id, goals };
     let said: String = outcome.goals.iter().map(|goal| goal_lines(goal, false)).collect();
-    Answer::new(json).text(format!("{}\n", outcome.id.short())).say(said.trim_end().to_owned()).stored(&outcome.stored)
+    Answer::new(view).text(format!("{}\n", outcome.id.short())).say(said.trim_end().to_owned()).stored(&outcome.stored)
 }
 
 /// The answer of `goal list`.
 pub fn list(goals: &[OwnedGoal], warnings: Vec<String>) -> Answer {
     let (done, counted) = reached(goals.iter().map(|owned| &owned.goal));
-    let json = json!({
-        "goals": goals.iter().map(goal_json).collect::<Vec<_>>(),
-        "total_found": goals.len(),
-        "completion_rate": completion_rate(goals.iter().map(|owned| &owned.goal)),
-    });
-    let answer = Answer::new(json)
+    let view = ListView {
+        goals: goals.iter().map(GoalView::from).collect(),
+        total_found: goals.len(),
+        completion_rate: completion_rate(goals.iter().map(|owned| &owned.goal)),
+    };
+    let answer = Answer::new(view)
         .text(goals.iter().map(|goal| goal_lines(goal, false)).collect::<String>())
         .warn(warnings)
         .paged();
@@ -89,5 +128,5 @@ pub fn shown(owned: &OwnedGoal, warnings: Vec<String>) -> Answer {
     if let Some(evidence) = &owned.goal.evidence {
         text.push_str(&evidence_line(owned.goal.status, evidence, 2));
     }
-    Answer::new(json!({"goal": goal_json(owned)})).text(text).warn(warnings)
+    Answer::new(ShownView { goal: owned.into() }).text(text).warn(warnings)
 }

@@ -1,5 +1,8 @@
 //! Belief: by how much an agent takes itself for better than it turns out, per vector.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::fold::assessment::confidence::round4;
 use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::{Phase, Vector};
@@ -11,15 +14,17 @@ const PRIOR_SD: f64 = 0.2;
 pub const FEWEST: usize = 3;
 
 /// What can be said of a bias.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Tendency {
-    /// It took itself for better than it found afterwards.
+    /// The mean is more than 2 sd above 0.
     Overestimates,
-    /// It took itself for worse.
+    /// The mean is more than 2 sd below 0.
     Underestimates,
-    /// Zero is not out of the question.
+    /// The mean is nearer to 0.
     NoClearBias,
-    /// Fewer than [`FEWEST`] observations.
+    /// Fewer than 3 observations.
     TooFew,
 }
 
@@ -35,20 +40,23 @@ impl Tendency {
     }
 }
 
-/// What is believed of the bias of one vector. All numbers are rounded to 4 decimals.
-#[derive(Debug, Clone, PartialEq)]
+/// The bias of a vector. An observation is the value before acting (of the last CHECK that gave it, else of the last PREFLIGHT that
+/// did) minus that of the POSTFLIGHT that ended the work, the sign turned for uncertainty and density: positive where the agent
+/// rated itself better before than after. Numbers have 4 decimals.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "VectorBias")]
 pub struct Belief {
     /// The vector.
     pub vector: Vector,
-    /// How many sessions gave it before and after, at least 1.
+    /// How many observations, at least 1.
     pub n: usize,
-    /// The bias that was observed: the mean difference, in [-1, 1]; positive: better before than after.
+    /// Their mean, from -1 to 1.
     pub bias: f64,
-    /// The mean of the belief: the bias drawn towards 0, the more so the fewer sessions there are.
+    /// The mean of the belief, a normal update with prior mean 0 and sd 0.2, sd of an observation 0.2: Σx / (n + 1).
     pub mean: f64,
-    /// The standard deviation of the belief.
+    /// Its standard deviation: 0.2 / √(n + 1).
     pub sd: f64,
-    /// What that amounts to.
+    /// What follows.
     pub tendency: Tendency,
 }
 

@@ -1,5 +1,6 @@
 //! Track record: what sessions forecast of themselves, what came of it, and how well both agree.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fold::assessment::confidence::{overall, round4};
@@ -62,7 +63,9 @@ pub fn forecast(session: &SessionRecords) -> Option<Forecast> {
 }
 
 /// Why a session counts in no score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum ExclusionReason {
     /// It is still going on: active, and its last assessment is no POSTFLIGHT.
     Active,
@@ -70,17 +73,6 @@ pub enum ExclusionReason {
     NoOutcome,
     /// It made no forecast.
     NoForecast,
-}
-
-impl ExclusionReason {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            ExclusionReason::Active => "active",
-            ExclusionReason::NoOutcome => "no_outcome",
-            ExclusionReason::NoForecast => "no_forecast",
-        }
-    }
 }
 
 /// What came of a session: its goals and its evidence as they stand now.
@@ -170,18 +162,20 @@ impl TrackEntry {
 }
 
 /// A row of the reliability table.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ReliabilityBin {
     /// How many judged sessions forecast a value in it.
     pub n: usize,
-    /// The mean of their forecasts, 4 decimals; `None` when n is 0.
+    /// The mean of their forecasts, 4 decimals; null if n is 0.
     pub mean_forecast: Option<f64>,
-    /// The share of them whose outcome was 1, 4 decimals; `None` when n is 0.
+    /// The share of them whose outcome was 1, 4 decimals; null if n is 0.
     pub observed: Option<f64>,
 }
 
 /// Where the Brier score is going.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum ScoreTrend {
     /// The later half has the lower score by 0.05 or more.
     Improving,

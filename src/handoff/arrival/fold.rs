@@ -22,6 +22,7 @@ pub enum FileState {
 
 /// An open question of the handoff that has been answered since.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ResolvedUnknown")]
 pub struct AnsweredQuestion {
     /// The unknown.
     pub id: Id,
@@ -35,6 +36,7 @@ pub struct AnsweredQuestion {
 
 /// A check that passed, before files it vouches for became others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "StaleEvidence")]
 pub struct StaleCheck {
     /// The command line.
     pub command: String,
@@ -53,22 +55,24 @@ pub struct CommitState {
     pub here: Option<bool>,
 }
 
-/// What became of a handoff. The keys are those of the JSON answers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// What became of a handoff since.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Arrival {
-    /// Commits on the way to HEAD; `None` when the handoff's commit is not known here.
+    /// How many commits HEAD has and the handoff's commit has not; null when either is not here, and when the history of a shallow
+    /// clone ends before.
     pub commits_since: Option<usize>,
-    /// Whether its commit is in HEAD's history; `None` when that cannot be known.
+    /// Whether that commit is HEAD or in its history; null for a handoff on no commit, and when the history of a shallow clone ends
+    /// before.
     pub reachable: Option<bool>,
-    /// Artifacts with another content; `None` when nothing is known of any.
+    /// Artifacts with another content; null when none of several could be judged.
     pub changed_artifacts: Option<Vec<String>>,
-    /// Artifacts that are gone; `None` likewise.
+    /// Artifacts that are gone; null when none of several could be judged.
     pub missing_artifacts: Option<Vec<String>>,
     /// How many artifacts could not be judged.
     pub unjudged_artifacts: usize,
-    /// Questions that were answered, in the order of the handoff.
+    /// Questions of the handoff that are answered now.
     pub resolved_unknowns: Vec<AnsweredQuestion>,
-    /// Passed evidence that is older than the code it vouches for; `None` when nothing is known of any.
+    /// Passed evidence of which files, else artifacts, changed or are missing; null when none of its files could be judged.
     pub stale_evidence: Option<Vec<StaleCheck>>,
     /// Whether its commit is in this clone; `None` for a handoff that is on no commit.
     #[serde(skip)]

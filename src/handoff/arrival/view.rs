@@ -1,5 +1,7 @@
 //! What became of a handoff since: a passage of `resume` that is packed, a section of `show` that is whole.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::handoff::arrival::fold::Arrival;
@@ -96,8 +98,8 @@ fn cut_files(entry: &mut Value, most: usize) -> usize {
 }
 
 /// A name on one line, as a shell takes it where it is not plain.
-fn name(value: &Value) -> String {
-    safe::words(&quote(&safe::line(value.as_str().unwrap_or_default())))
+fn name(file: &str) -> String {
+    safe::words(&quote(&safe::line(file)))
 }
 
 /// The passage: `kept` is what is shown of `whole`.
@@ -122,9 +124,10 @@ fn text(kept: &Value, whole: &Value, arrival: &Arrival) -> String {
         format!("{} → {} ({})", text("question"), text("answer"), text("ai_id"))
     };
     let command = |entry: &Value| safe::words(entry["command"].as_str().unwrap_or_default());
+    let file = |entry: &Value| name(entry.as_str().unwrap_or_default());
     let lists = [
-        listed("changed_artifacts", "changed", "changed", &name),
-        listed("missing_artifacts", "missing", "missing", &name),
+        listed("changed_artifacts", "changed", "changed", &file),
+        listed("missing_artifacts", "missing", "missing", &file),
         listed("resolved_unknowns", "answered", "answered", &answered),
         listed("stale_evidence", "evidence older than the code", "older than the code", &command),
         (arrival.unjudged_artifacts > 0)
@@ -177,9 +180,16 @@ fn lost(arrival: &Arrival) -> Option<String> {
     })
 }
 
+/// A handoff's arrival.
+#[derive(Serialize, JsonSchema)]
+pub struct ArrivalView<'a> {
+    /// What became of it since.
+    arrival: &'a Arrival,
+}
+
 /// Adds it to the answer of `show`, whole: under `arrival`, and `in_text` as the last section of the Markdown.
-pub fn added(mut answer: Answer, arrival: &Arrival, in_text: bool) -> Answer {
-    answer.json.insert("arrival".to_owned(), json!(arrival));
+pub fn added(answer: Answer, arrival: &Arrival, in_text: bool) -> Answer {
+    let mut answer = answer.with(ArrivalView { arrival });
     if in_text {
         answer.text = format!("{}\n{}", answer.text, section(arrival));
     }
@@ -189,7 +199,7 @@ pub fn added(mut answer: Answer, arrival: &Arrival, in_text: bool) -> Answer {
 fn section(arrival: &Arrival) -> String {
     let mut lines: Vec<String> = commits(arrival).into_iter().collect();
     let named = |title: &str, files: &Option<Vec<String>>| -> Vec<String> {
-        files.iter().flatten().map(|file| format!("{title}: {}", name(&json!(file)))).collect()
+        files.iter().flatten().map(|file| format!("{title}: {}", name(file))).collect()
     };
     lines.extend(named("changed", &arrival.changed_artifacts));
     lines.extend(named("missing", &arrival.missing_artifacts));
@@ -197,7 +207,7 @@ fn section(arrival: &Arrival) -> String {
     lines.extend(answered.map(|r| safe::item_of(format!("answered: {} → {} ({})", r.question, r.answer, r.ai_id))));
     let stale = arrival.stale_evidence.iter().flatten();
     lines.extend(stale.map(|stale| {
-        let files: Vec<String> = stale.files.iter().map(|file| name(&json!(file))).collect();
+        let files: Vec<String> = stale.files.iter().map(|file| name(file)).collect();
         format!("evidence older than the code: {} ({})", safe::words(&stale.command), files.join(", "))
     }));
     if arrival.unjudged_artifacts > 0 {

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::handoff::managed::formats::named;
 use crate::handoff::managed::payload;
@@ -85,24 +85,14 @@ pub fn lines(handoff: &Handoff) -> Vec<String> {
     out
 }
 
-/// What the type adds to the JSON of a handoff: whom it is for, its task and round, and the document of its format.
-pub fn keys(handoff: &Handoff, at: &str) -> Map<String, Value> {
-    let all = json!({
-        "to": handoff.to,
-        "task_id": handoff.task_id,
-        "iteration": handoff.iteration,
-        "payload": payload::document(handoff, at),
-    });
-    all.as_object().cloned().unwrap_or_default()
-}
-
-/// An example of a type of handoffs.
+/// The example of a type.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "HandoffExampleView")]
 pub struct ExampleView<'a> {
     /// The type.
     #[serde(rename = "type")]
     kind: &'a str,
-    /// A document of its format.
+    /// A document of it that can be handed over as it is.
     example: Value,
 }
 

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::handoff::receive::accept::{AcceptOutcome, ReceivedHandoff};
 use crate::handoff::receive::answer;
@@ -107,21 +106,37 @@ pub fn question_lines(question: &Question) -> String {
     }
 }
 
+/// An acknowledgement that was stored.
+#[derive(Serialize, JsonSchema)]
+pub struct AcceptedView<'a> {
+    /// The acknowledgement, as `accept_id`.
+    id: &'a Id,
+    /// `accept`.
+    kind: &'static str,
+    #[serde(flatten)]
+    accept: AcceptView<'a>,
+    /// The names of its questions, which `answer` takes.
+    question_ids: Vec<String>,
+    /// The decision that keeps its resolution; null without one.
+    decision_id: Option<&'a Id>,
+    /// The finding that keeps its resolution as a pattern; null without one.
+    pattern_id: Option<&'a Id>,
+}
+
 /// The answer of `accept`.
 pub fn answer(outcome: &AcceptOutcome) -> Answer {
     let (head, accept) = (&outcome.head, &outcome.accept);
-    let mut json = json!({"id": head.id, "kind": "accept"});
-    if let (Value::Object(json), Value::Object(said)) = (&mut json, json!(AcceptView::of(head, accept))) {
-        json.extend(said);
-    }
-    let asked: Vec<String> = (1..).zip(&accept.questions).map(|(n, _)| questions::name(&head.id, n)).collect();
-    json["question_ids"] = json!(asked);
-    let learned = |kind: &str| {
-        outcome.learned.iter().find(|record| record.body.kind() == kind).map(|record| record.head.id.clone())
+    let learned =
+        |kind: &str| outcome.learned.iter().find(|record| record.body.kind() == kind).map(|record| &record.head.id);
+    let view = AcceptedView {
+        id: &head.id,
+        kind: "accept",
+        accept: AcceptView::of(head, accept),
+        question_ids: (1..).zip(&accept.questions).map(|(n, _)| questions::name(&head.id, n)).collect(),
+        decision_id: learned("decision"),
+        pattern_id: learned("finding"),
     };
-    json["decision_id"] = json!(learned("decision"));
-    json["pattern_id"] = json!(learned("finding"));
-    Answer::new(json)
+    Answer::new(view)
         .text(format!("{}\n", head.id.short()))
         .say(format!(
             "Handoff {}{}, in session {}.",
@@ -132,26 +147,53 @@ pub fn answer(outcome: &AcceptOutcome) -> Answer {
         .stored(&outcome.stored)
 }
 
+/// An answer that was stored.
+#[derive(Serialize, JsonSchema)]
+pub struct AnsweredView<'a> {
+    /// The answer.
+    id: &'a Id,
+    /// `answer`.
+    kind: &'static str,
+    /// The session that answered.
+    session_id: &'a SessionId,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When.
+    timestamp: &'a str,
+    /// The handoff that the question is about.
+    handoff_id: &'a Id,
+    /// The acknowledgement that asked.
+    accept_id: &'a Id,
+    /// The name of the question.
+    question_id: String,
+    /// The question.
+    question: &'a str,
+    /// The answer.
+    answer: &'a str,
+    /// The questions about that handoff that nobody has answered.
+    open_questions: Vec<QuestionView<'a>>,
+}
+
 /// The answer of `answer`.
 pub fn answered(outcome: &answer::AnswerOutcome) -> Answer {
-    let json = json!({
-        "id": outcome.head.id,
-        "kind": "answer",
-        "session_id": outcome.session_id,
-        "ai_id": outcome.head.ai,
-        "timestamp": outcome.head.at,
-        "handoff_id": outcome.question.handoff,
-        "accept_id": outcome.answer.of,
-        "question_id": outcome.question.name(),
-        "question": outcome.question.text,
-        "answer": outcome.answer.text,
-        "open_questions": outcome.open.iter().map(QuestionView::from).collect::<Vec<_>>(),
-    });
+    let view = AnsweredView {
+        id: &outcome.head.id,
+        kind: "answer",
+        session_id: &outcome.session_id,
+        ai_id: &outcome.head.ai,
+        timestamp: &outcome.head.at,
+        handoff_id: &outcome.question.handoff,
+        accept_id: &outcome.answer.of,
+        question_id: outcome.question.name(),
+        question: &outcome.question.text,
+        answer: &outcome.answer.text,
+        open_questions: outcome.open.iter().map(QuestionView::from).collect(),
+    };
     let rest = match outcome.open.len() {
         0 => "nothing else is asked of that handoff".to_owned(),
         open => format!("{} still open", format::count(open, "question")),
     };
-    let mut answer = Answer::new(json)
+    let mut answer = Answer::new(view)
         .text(format!("{}\n", outcome.head.id.short()))
         .say(format!("Answered {} of handoff {}; {rest}.", outcome.question.name(), outcome.question.handoff.short()))
         .stored(&outcome.stored);
@@ -161,13 +203,22 @@ pub fn answered(outcome: &answer::AnswerOutcome) -> Answer {
     answer
 }
 
-/// Adds what receivers said to the answer of `show`: under `acknowledgements` and `questions`, and `in_text` as sections,
-/// when there is any.
-pub fn added(mut answer: Answer, received: &ReceivedHandoff, in_text: bool) -> Answer {
+/// What receivers of a handoff said.
+#[derive(Serialize, JsonSchema)]
+pub struct ReceivedView<'a> {
+    /// The acknowledgements, oldest first.
+    acknowledgements: Vec<AcceptView<'a>>,
+    /// Their questions.
+    questions: Vec<QuestionView<'a>>,
+}
+
+/// Adds what receivers said to the answer of `show`; `in_text` as sections, when there is any.
+pub fn added(answer: Answer, received: &ReceivedHandoff, in_text: bool) -> Answer {
     let ReceivedHandoff { accepts, questions } = received;
-    let list: Vec<Value> = accepts.iter().map(|(head, accept)| json!(AcceptView::of(head, accept))).collect();
-    answer.json.insert("acknowledgements".to_owned(), Value::Array(list));
-    answer.json.insert("questions".to_owned(), json!(questions.iter().map(QuestionView::from).collect::<Vec<_>>()));
+    let mut answer = answer.with(ReceivedView {
+        acknowledgements: accepts.iter().map(|(head, accept)| AcceptView::of(head, accept)).collect(),
+        questions: questions.iter().map(QuestionView::from).collect(),
+    });
     if in_text && !accepts.is_empty() {
         let entries: String = accepts.iter().map(|(head, accept)| entry(head, accept)).collect();
         answer.text = format!("{}\n## Acknowledgements\n\n{entries}", answer.text);

@@ -2,29 +2,94 @@
 
 use std::sync::Mutex;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::fold::handoff_report::duration;
 use crate::handoff::pack::{Detail, each_text, lists};
-use crate::handoff::view::{growth, json_of};
+use crate::handoff::view::HandoffView;
+use crate::handoff::view::growth;
 use crate::history::log::reader::AnnotatedCommit;
 use crate::history::record_line;
+use crate::render::answer::Answer;
 use crate::render::color::Paint;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::task::acceptance;
 use empirica_notes::error::Result;
-use empirica_notes::model::{Body, Record};
+use empirica_notes::model::{Body, Id, Record, SessionId};
 
-fn point_json(record: &Record) -> Value {
-    let mut json = json!({
-        "id": record.head.id, "kind": record.body.kind(), "session_id": record.head.session, "ai_id": record.head.ai,
-        "timestamp": record.head.at,
-    });
-    if let Value::Object(map) = &mut json {
-        map.extend(crate::checkpoint::view::brief_keys(&record.body));
+/// A record on a commit, with the keys of its [kind](../format.md#kinds); of a checkpoint without `git_state` and `snapshot`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LoggedRecordView")]
+struct PointView<'a> {
+    /// The record.
+    id: &'a Id,
+    /// Its kind.
+    kind: &'a str,
+    /// Its session.
+    session_id: Option<&'a SessionId>,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When.
+    timestamp: &'a str,
+    #[serde(flatten)]
+    keys: Map<String, Value>,
+}
+
+impl<'a> From<&'a Record> for PointView<'a> {
+    fn from(Record { head, body }: &'a Record) -> Self {
+        PointView {
+            id: &head.id,
+            kind: body.kind(),
+            session_id: head.session.as_ref(),
+            ai_id: &head.ai,
+            timestamp: &head.at,
+            keys: crate::checkpoint::view::brief_keys(body),
+        }
     }
-    json
+}
+
+/// A commit with the records on it. With `--checkpoints` or `--journal` alone, `handoffs`, `digests` and `acknowledgements` are empty.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LoggedCommitView")]
+struct CommitView<'a> {
+    /// The commit.
+    commit: String,
+    /// The first line of its message.
+    subject: &'a str,
+    /// Its author: `Name <address>`.
+    author: String,
+    /// When it was written, strict ISO 8601.
+    date: &'a str,
+    /// The handoffs in force.
+    handoffs: Vec<HandoffView<'a>>,
+    /// The digests.
+    digests: Vec<PointView<'a>>,
+    /// The acknowledgements.
+    acknowledgements: Vec<PointView<'a>>,
+    /// With `--checkpoints`: the checkpoints and assessments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoints: Option<Vec<PointView<'a>>>,
+    /// With `--journal`: the entries of the journal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    journal: Option<Vec<PointView<'a>>>,
+}
+
+/// The commits with records.
+#[derive(Serialize, JsonSchema)]
+pub struct LogView {
+    /// The commits, in git's order.
+    #[schemars(with = "Vec<CommitView<'_>>")]
+    commits: Vec<Value>,
+    /// How many they are.
+    total_found: usize,
+}
+
+/// The answer of `log --json`: the commits that [`json_line`] made.
+pub fn answer(commits: Vec<Value>) -> Answer {
+    Answer::new(LogView { total_found: commits.len(), commits })
 }
 
 /// Adds the commit as JSON; `checkpoints` and `journal` only when they were asked for.
@@ -34,33 +99,27 @@ pub fn json_line(
     with_journal: bool,
     out: &mut Vec<Value>,
 ) -> Result<()> {
-    let handoffs: Vec<Value> = found
-        .handoffs
-        .iter()
-        .filter_map(|record| match &record.body {
-            Body::Handoff(handoff) => Some(json_of(&record.head, handoff)),
-            _ => None,
-        })
-        .collect();
-    let of_kind = |fits: fn(&Body) -> bool| -> Vec<Value> {
-        found.handoffs.iter().filter(|record| fits(&record.body)).map(point_json).collect()
+    let commit = &found.commit;
+    let mut view = CommitView {
+        commit: commit.id.to_string(),
+        subject: &commit.subject,
+        author: format!("{} <{}>", commit.author, commit.email),
+        date: &commit.date,
+        handoffs: Vec::new(),
+        digests: Vec::new(),
+        acknowledgements: Vec::new(),
+        checkpoints: with_checkpoints.then(|| found.checkpoints.iter().map(PointView::from).collect()),
+        journal: with_journal.then(|| found.journal.iter().map(PointView::from).collect()),
     };
-    let mut json = json!({
-        "commit": found.commit.id.to_string(),
-        "subject": found.commit.subject,
-        "author": format!("{} <{}>", found.commit.author, found.commit.email),
-        "date": found.commit.date,
-        "handoffs": handoffs,
-        "digests": of_kind(|body| matches!(body, Body::Digest(_))),
-        "acknowledgements": of_kind(|body| matches!(body, Body::Accept(_))),
-    });
-    if with_checkpoints {
-        json["checkpoints"] = found.checkpoints.iter().map(point_json).collect();
+    for record in &found.handoffs {
+        match &record.body {
+            Body::Handoff(handoff) => view.handoffs.push(HandoffView::of(&record.head, handoff)),
+            Body::Digest(_) => view.digests.push(record.into()),
+            Body::Accept(_) => view.acknowledgements.push(record.into()),
+            _ => {}
+        }
     }
-    if with_journal {
-        json["journal"] = found.journal.iter().map(point_json).collect();
-    }
-    out.push(json);
+    out.push(json!(view));
     Ok(())
 }
 
@@ -306,7 +365,6 @@ mod tests {
     use super::*;
     use empirica_notes::format::record::decode;
     use empirica_notes::git::history::commit::Commit;
-    use empirica_notes::model::Id;
 
     const WHOLE: &str = r#""kind":"handoff",@,"type":"epistemic","task":"a  b\n# c","duration_seconds":4000,"calibration_status":"well_calibrated","trajectory":[{"vector":"know","before":0.1,"after":0.5,"delta":0.4,"status":"improved"},{"vector":"do","before":0.1,"after":null,"delta":null,"status":"x"},{"vector":"overall_confidence","before":0.1,"after":0.3,"delta":-0.2,"status":"y"},{"vector":"know","before":0.1,"after":0.5,"delta":0.3,"status":"z"}],"accomplished":["done"],"findings":[{"text":"one\ntwo\n\n- three"},{"text":"<b>bold</b> `x"}],"gaps_filled":[{"gap":"g","before":"b","after":"one\ntwo\n\n- three","confidence_change":0.1},{"gap":"g","before":"b","after":"a","confidence_change":null},{"gap":"g","before":"b","after":"a","confidence_change":-0.25}],"unknowns":[{"id":"019ab000-0000-7000-8000-00000000000a","text":"why?"},{"text":" how? "}],"dead_ends":[{"approach":"a","why":"w"}],"mistakes":[{"text":"m","prevention":"p"},{"text":"1. n"}],"decisions":[{"text":"d","why":"w","alternatives":["x","y"]}],"evidence":[{"command":"cargo  test","exit":0},{"command":"false","exit":1}],"goals":[{"id":"019ab000-0000-7000-8000-00000000000a","text":"g","status":"done","priority":"low","evidence":"e"},{"id":"019ab000-0000-7000-8000-00000000000b","text":"h","status":"open","priority":"high","vector":"know"}],"context":"\ttab\r\nnext \u202e","next_steps":["  step  ","","- x"],"recommendations":["r"]"#;
 

@@ -5,7 +5,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::context::handoffs::ListedHandoff;
-use crate::handoff::view::{compact, json_of, markdown, template};
+use crate::handoff::view::HandoffView;
+use crate::handoff::view::compact;
+use crate::handoff::view::json_of;
+use crate::handoff::view::markdown;
+use crate::handoff::view::template;
 use crate::handoff::{arrival, receive};
 use crate::history::record_line;
 use crate::history::show::record::PointView;
@@ -33,7 +37,7 @@ pub struct CommitView<'a> {
     /// Its subject.
     subject: &'a str,
     /// Its handoffs.
-    handoffs: Vec<Value>,
+    handoffs: Vec<HandoffView<'a>>,
     /// Its other records.
     records: Vec<PointView<'a>>,
 }
@@ -140,10 +144,10 @@ fn commit_answer(
             )),
         }
     }
-    let handoffs: Vec<Value> = records
+    let handoffs = records
         .iter()
         .filter_map(|record| match &record.body {
-            Body::Handoff(handoff) => Some(json_of(&record.head, handoff)),
+            Body::Handoff(handoff) => Some(HandoffView::of(&record.head, handoff)),
             _ => None,
         })
         .collect();

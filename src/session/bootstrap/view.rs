@@ -1,16 +1,25 @@
 //! The answer of `bootstrap`: the project within a budget of tokens.
 
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::render::answer::Answer;
+use crate::render::answer::keys;
 use crate::render::budget::{BudgetEntry, BudgetList, LEAST, Order, OutputForm, Press, keep, most, ordered, press};
 use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::session::bootstrap::BootstrapOutcome;
 use crate::session::bootstrap::sections;
-use crate::session::bootstrap::sections::lists;
+use crate::session::bootstrap::sections::{
+    ActiveView, DecidedView, EntryView, FailedView, GoalView, HandoffView, LearnedView, LongTermMemoryView, MemberView,
+    MistakeView, NotedView, TextView, WorkingMemoryView, lists,
+};
 use crate::text::tokens;
 use empirica_notes::error::{Command, Result, Shell, Text, blank, empirica, text};
+use empirica_notes::model::SessionId;
 
 /// The tokens of the answer where nothing else is said.
 pub const BUDGET: u32 = 1000;
@@ -33,6 +42,99 @@ pub struct FittedProject {
     pub json: Map<String, Value>,
     /// The command that shows all of it.
     pub command: Command,
+}
+
+/// How much is stored.
+#[derive(Serialize, JsonSchema)]
+struct StoredCountsView {
+    /// How many sessions.
+    sessions: usize,
+    /// How many of them have not ended.
+    active_sessions: usize,
+    /// How many agents began them.
+    agents: usize,
+}
+
+/// What was left out to fit `--budget`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LeftOutOfProjectView")]
+struct OmittedView<'a> {
+    /// How many entries, by list; under `entries` those of all lists, where there is no room for that.
+    #[serde(flatten)]
+    #[schemars(with = "BTreeMap<String, usize>")]
+    counts: Map<String, Value>,
+    /// Whether entries are not whole.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    shortened: bool,
+    /// The command that shows all of it.
+    #[schemars(with = "String")]
+    command: &'a Command,
+}
+
+/// The project within `--budget` tokens (1,000; 100 or more). Warnings count; the document is larger only if they alone take more.
+///
+/// Every entry has `own`: whether the session that asks logged it (in `team`: whether it is that session's agent); these come first
+/// in every list. In goals and in what stands in the journal, texts that are the same but for case and outer white space are one
+/// entry, the first; `count` says how many there are.
+///
+/// What is too much goes in this order: first entries give up everything but their texts (`short_id`, the short form of the id,
+/// instead of the ids; no `own_session_id`; `own` only where it is true), then long texts are cut with `…`, then entries go. Entries
+/// stay in rounds, in each so many of a list: goals 3, unknowns 3, mistakes 2, team 3, findings 4, dead ends 2, working memory 4,
+/// handoffs 2, long-term memory 3, decisions 1, active sessions 2; in a round the first of each list, in this order, before the
+/// second of any. Goals, unknowns and mistakes of the first round stay longest.
+#[derive(Serialize, JsonSchema)]
+pub struct ProjectView<'a> {
+    /// How much is stored.
+    project: StoredCountsView,
+    /// The session that asks; null when it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own_session_id: Option<Option<&'a SessionId>>,
+    /// When nothing is stored: how to begin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    message: Option<&'a Text>,
+}
+
+/// The lists of a project; one that is absent is empty or named by `omitted`.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+pub struct ProjectListsView<'a> {
+    /// What decisions and `finding --as` say of the work in hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    working_memory: Option<WorkingMemoryView>,
+    /// What they say of the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    long_term_memory: Option<LongTermMemoryView>,
+    /// Sessions that have not ended, last seen first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    active_sessions: Option<Vec<EntryView<ActiveView<'a>>>>,
+    /// The agents, each by its newest session, active ones first, then last seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    team: Option<Vec<EntryView<MemberView<'a>>>>,
+    /// Open goals of all sessions, by priority, those of active sessions first, newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    goals: Option<Vec<EntryView<GoalView<'a>>>>,
+    /// Open questions, newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknowns: Option<Vec<EntryView<NotedView<'a, TextView<'a>>>>>,
+    /// Findings, by importance, then newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    findings: Option<Vec<EntryView<NotedView<'a, LearnedView<'a>>>>>,
+    /// Dead ends, newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dead_ends: Option<Vec<EntryView<NotedView<'a, FailedView<'a>>>>>,
+    /// Mistakes, newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mistakes: Option<Vec<EntryView<NotedView<'a, MistakeView<'a>>>>>,
+    /// Decisions, newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decisions: Option<Vec<EntryView<NotedView<'a, DecidedView<'a>>>>>,
+    /// The last handoff in force of each agent, newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handoffs: Option<Vec<EntryView<HandoffView<'a>>>>,
+    /// What was left out; absent when all is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted: Option<OmittedView<'a>>,
 }
 
 /// Fits the project into a budget and answers: for text the text, for JSON the whole document.
@@ -188,18 +290,16 @@ impl Fit<'_> {
         terminal: &mut Templates,
     ) -> Result<FittedProject> {
         let overview = &self.outcome.overview;
-        let mut json = Map::new();
-        let project = json!({
-            "sessions": overview.sessions,
-            "active_sessions": overview.active_sessions.len(),
-            "agents": overview.agents,
-        });
-        json.insert("project".to_owned(), project);
-        if !brief {
-            json.insert("own_session_id".to_owned(), json!(overview.own.as_ref().map(|(id, _)| id)));
-        }
         let message = (overview.sessions == 0).then(nothing);
-        json.extend(message.as_ref().map(|message| ("message".to_owned(), json!(message))));
+        let mut json = keys(ProjectView {
+            project: StoredCountsView {
+                sessions: overview.sessions,
+                active_sessions: overview.active_sessions.len(),
+                agents: overview.agents,
+            },
+            own_session_id: (!brief).then(|| overview.own.as_ref().map(|(id, _)| id)),
+            message: message.as_ref(),
+        });
         // an empty list says that there is nothing; one that is left out is named below
         let is_told = |list: &&BudgetList| !list.entries.is_empty() || (list.omitted == 0 && told == TokenCount::Lists);
         for list in lists.iter().filter(is_told) {
@@ -225,29 +325,28 @@ impl Fit<'_> {
         told: TokenCount,
         json: &mut Map<String, Value>,
     ) -> String {
-        let (mut omitted, mut left) = (Map::new(), Vec::new());
+        let (mut counts, mut left) = (Map::new(), Vec::new());
         match told {
             TokenCount::Lists => {
                 for list in lists.iter().filter(|list| list.omitted > 0) {
-                    omitted.insert(list.key.to_owned(), json!(list.omitted));
+                    counts.insert(list.key.to_owned(), json!(list.omitted));
                     left.push(format!("{} ({})", list.title.to_lowercase(), list.omitted));
                 }
             }
             TokenCount::Sum => {
                 let sum: usize = lists.iter().map(|list| list.omitted).sum();
-                omitted.insert("entries".to_owned(), json!(sum));
+                counts.insert("entries".to_owned(), json!(sum));
                 left.push(if sum == 1 { "1 entry".to_owned() } else { format!("{sum} entries") });
             }
         }
         if shortened {
-            omitted.insert("shortened".to_owned(), json!(true));
             left.extend((told == TokenCount::Lists).then(|| "the rest of shortened texts".to_owned()));
         }
         if left.is_empty() {
             return String::new();
         }
-        omitted.insert("command".to_owned(), json!(self.command));
-        json.insert("omitted".to_owned(), Value::Object(omitted));
+        let omitted = OmittedView { counts, shortened, command: &self.command };
+        json.insert("omitted".to_owned(), json!(omitted));
         format!("Left out: {}. All of it: {}", left.join(", "), self.command)
     }
 

@@ -4,7 +4,8 @@ use minijinja::{Value, context};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::assess::view::{DriftView, drift_line};
+use crate::assess::drift::Drift;
+use crate::assess::view::drift_line;
 use crate::fold::assessment::confidence::overall;
 use crate::fold::handoff_report::duration;
 use crate::history::show::short_commit;
@@ -70,7 +71,7 @@ struct AtWorkView<'a> {
     /// Of the last assessment; null when it gave only uncertainty.
     overall_confidence: Option<f64>,
     /// How confidence moved over the last assessments.
-    drift_analysis: DriftView,
+    drift_analysis: &'a Drift,
     /// Whether the drift is not severe.
     safe_to_proceed: bool,
     /// How many findings it logged.
@@ -101,7 +102,7 @@ impl<'a> From<&'a WorkingState> for AtWorkView<'a> {
             round: last.map(|last| last.round),
             vectors: last.map(|last| &last.vectors),
             overall_confidence: last.and_then(|last| overall(&last.vectors)),
-            drift_analysis: DriftView::from(&gate.drift),
+            drift_analysis: &gate.drift,
             safe_to_proceed: gate.drift.is_safe(),
             findings: gathered.findings.len(),
             unknowns: gathered.unknowns.len(),

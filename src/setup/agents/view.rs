@@ -1,6 +1,8 @@
 //! The instructions for agents, and the answer of `instructions`.
 
-use serde_json::json;
+use minijinja::context;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::format;
@@ -8,19 +10,44 @@ use crate::render::template::Templates;
 use crate::setup;
 use crate::setup::agents::instructions::InstructionsOutcome;
 use crate::setup::agents::readers::{InstructionFile, Reader};
+use crate::setup::view::ChangeView;
 use empirica_notes::error::{Result, empirica};
 
 /// What agents are told in a file: Markdown, from the template `instructions.md`; in general words without a file.
 pub fn text(file: Option<InstructionFile>, templates: &mut Templates) -> Result<String> {
     let (ai, prefix) = file.map_or((None, ""), |file| (file.ai, file.prefix));
-    let text = templates.render("instructions.md", json!({"ai": ai, "prefix": prefix}))?;
+    let text = templates.render("instructions.md", context! { ai, prefix })?;
     Ok(text.trim_end().to_owned() + "\n")
+}
+
+/// The instructions for an agent.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownView<'a> {
+    /// The agent, as `--agent` names it; null for any.
+    agent: Option<&'a str>,
+    /// The file that it reads, from the root of the work tree; null for any.
+    file: Option<&'a str>,
+    /// The instructions, Markdown.
+    text: &'a str,
+}
+
+/// The instructions in the files of agents.
+#[derive(Serialize, JsonSchema)]
+pub struct WrittenView<'a> {
+    /// The agent, as `--agent` names it; null for any.
+    agent: Option<&'a str>,
+    /// Whether nothing was changed.
+    dry_run: bool,
+    /// The changes made, or to be made.
+    changes: Vec<ChangeView<'a>>,
+    /// The files that are up to date, absolute.
+    unchanged: &'a [String],
 }
 
 /// The answer that shows the text.
 pub fn shown(reader: Option<Reader>, text: String) -> Answer {
     let file = reader.map(|reader| reader.file().path);
-    Answer::new(json!({"agent": reader.map(Reader::name), "file": file, "text": text})).text(text).paged()
+    Answer::new(ShownView { agent: reader.map(Reader::name), file, text: &text }).text(text).paged()
 }
 
 /// The answer of `--write`.
@@ -36,6 +63,6 @@ pub fn written(reader: Option<Reader>, outcome: &InstructionsOutcome) -> Answer 
         text.push_str(&format!("current {}\n", crate::render::safe::line(path)));
     }
     let agent = reader.map(Reader::name);
-    let json = json!({"agent": agent, "dry_run": outcome.dry_run, "changes": changes, "unchanged": unchanged});
-    Answer::new(json).text(text).say(said)
+    let view = WrittenView { agent, dry_run: outcome.dry_run, changes, unchanged: &unchanged };
+    Answer::new(view).text(text).say(said)
 }

@@ -2,6 +2,9 @@
 
 pub mod view;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,19 +13,22 @@ use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::process::git;
 use empirica_notes::git::repository::quote;
 
-/// One step of it.
-#[derive(Debug)]
-#[allow(missing_docs)]
+/// A step of the demonstration.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DemoStep")]
 pub struct DemoStep {
+    /// What happens.
     pub title: String,
+    /// The command.
     pub command: String,
+    /// What it printed.
     pub output: String,
 }
 
-/// All of it.
-#[derive(Debug)]
-#[allow(missing_docs)]
+/// The main job, done in a throwaway repository.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct DemoOutcome {
+    /// The steps.
     pub steps: Vec<DemoStep>,
 }
 

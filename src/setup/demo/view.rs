@@ -1,6 +1,6 @@
 //! The answer of `demo`: each step with its command and what it printed.
 
-use serde_json::{Value, json};
+use minijinja::{Value, context};
 
 use crate::render::answer::Answer;
 use crate::render::safe;
@@ -15,15 +15,10 @@ pub fn answer(outcome: &DemoOutcome, terminal: &mut Templates) -> Result<Answer>
         .iter()
         .map(|step| {
             let lines: Vec<String> = safe::clean(step.output.trim_end()).split('\n').map(str::to_owned).collect();
-            json!({"title": step.title, "command": step.command, "output": lines})
+            context! { title => &step.title, command => &step.command, output => lines }
         })
         .collect();
     let closing = format!("That was the main job. In a repository of your own: {}", empirica("init"));
-    let text = terminal.render("demo.txt", json!({"steps": steps, "closing": closing}))?;
-    let rows: Vec<Value> = outcome
-        .steps
-        .iter()
-        .map(|step| json!({"title": step.title, "command": step.command, "output": step.output}))
-        .collect();
-    Ok(Answer::new(json!({"steps": rows})).text(text.trim_end().to_owned() + "\n").paged())
+    let text = terminal.render("demo.txt", context! { steps, closing })?;
+    Ok(Answer::new(outcome).text(text.trim_end().to_owned() + "\n").paged())
 }

@@ -1,17 +1,23 @@
-//! One thing that was looked at.
+//! A check of the doctor.
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use empirica_notes::error::{Command, Error};
 
-/// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A check of the set-up or the records.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "DoctorCheck")]
 pub struct DoctorCheck {
-    /// Its name, one word.
+    /// git, program, setup, hooks, display, fetch, remote, refspecs, rewrite, config, identity, refs, locks, log, sync, store, troubles
+    /// or secrets (only while `empirica.redact` is off, and with `--secrets`).
     pub check: &'static str,
-    /// Whether it is right.
+    /// Whether nothing is wrong.
     pub ok: bool,
-    /// What was found, without a final stop.
+    /// What was found, without a final stop. Of a secret: the record, the object whose note it is in, the field and the rule.
     pub what: String,
-    /// The commands that mend it; where it is right, those that do what is left.
+    /// The commands that mend it; where nothing is wrong, those that do what is left to do.
+    #[schemars(with = "Vec<String>")]
     pub commands: Vec<Command>,
 }
 

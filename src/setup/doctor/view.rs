@@ -1,17 +1,34 @@
 //! The answer of `doctor`: a line a check, and below it the commands that mend it.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use crate::setup;
 use crate::setup::doctor::DoctorOutcome;
 use crate::setup::doctor::check::DoctorCheck;
+use crate::setup::view::ChangeView;
 use crate::sync::repair;
+use crate::sync::repair::view::RepairView;
 use empirica_notes::error::{Command, Error};
 
-fn check_json(check: &DoctorCheck) -> Value {
-    json!({"check": check.check, "ok": check.ok, "what": check.what, "commands": check.commands})
+/// The state of the set-up and the records. If something is wrong, the exit code is 1 and the document is a failure that has these
+/// keys, too.
+#[derive(Serialize, JsonSchema)]
+pub struct DoctorView<'a> {
+    /// Whether `init` set this clone up.
+    set_up: bool,
+    /// How many checks found something wrong.
+    wrong: usize,
+    /// The checks; one that found several things comes several times.
+    checks: &'a [DoctorCheck],
+    /// Handoffs whose commits vanished, as of `doctor --repairs`.
+    repairs: Vec<RepairView<'a>>,
+    /// With `--fix`: the changes that were made.
+    changes: Vec<ChangeView<'a>>,
+    /// With `--fix`: how many records were written to the notes.
+    flushed: usize,
 }
 
 fn check_text(check: &DoctorCheck) -> String {
@@ -34,15 +51,15 @@ pub fn answer(outcome: &DoctorOutcome) -> Answer {
     let (changes, made) = setup::view::changes(&outcome.steps, false);
     let checks: String = outcome.checks.iter().map(check_text).collect();
     let text = [made, checks, listed].concat();
-    let json = json!({
-        "set_up": outcome.set_up,
-        "wrong": wrong.len(),
-        "checks": outcome.checks.iter().map(check_json).collect::<Vec<_>>(),
-        "repairs": repairs,
-        "changes": changes,
-        "flushed": outcome.flushed,
-    });
-    let mut answer = Answer::new(json).text(text).warn(outcome.repairs.stored.warnings.clone());
+    let view = DoctorView {
+        set_up: outcome.set_up,
+        wrong: wrong.len(),
+        checks: &outcome.checks,
+        repairs,
+        changes,
+        flushed: outcome.flushed,
+    };
+    let mut answer = Answer::new(view).text(text).warn(outcome.repairs.stored.warnings.clone());
     if outcome.flushed > 0 {
         answer = answer.say(format!("{} written to the notes.", format::count(outcome.flushed, "record")));
     }

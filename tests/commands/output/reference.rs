@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
-use git_empirica::cli::args::Cli;
+use git_empirica::cli::commands::Cli;
 use git_empirica::cli::reference::{DOCUMENTS, Document, common};
 use serde_json::Value;
 
@@ -290,36 +290,6 @@ fn every_example_is_a_document_of_its_command() {
     assert!(examples > 5, "examples were found");
 }
 
-/// The commands whose documents have no view yet.
-const WITHOUT: &[&str] = &[
-    "accept",
-    "answer",
-    "calibration",
-    "check",
-    "check --drift",
-    "collect",
-    "deinit",
-    "demo",
-    "diff",
-    "doctor",
-    "goal add",
-    "goal done",
-    "goal drop",
-    "goal list",
-    "goal show",
-    "goal sub",
-    "goal take",
-    "handoff",
-    "handoff list",
-    "init",
-    "instructions",
-    "log",
-    "postflight",
-    "preflight",
-    "show",
-    "status --all",
-];
-
 /// The commands that take `--json`.
 fn answering(command: &Command, path: &str, out: &mut BTreeSet<String>) {
     if command.get_arguments().any(|argument| argument.get_id() == "json") {
@@ -337,5 +307,5 @@ fn every_command_that_takes_json_has_a_document() {
     let known: BTreeSet<String> =
         DOCUMENTS.iter().flat_map(|document| document.commands).map(|command| (*command).to_owned()).collect();
     assert_eq!(known.difference(&all).collect::<Vec<_>>(), Vec::<&String>::new(), "no command is called so");
-    assert_eq!(all.difference(&known).collect::<Vec<_>>(), WITHOUT);
+    assert_eq!(all.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new(), "a command has no document");
 }

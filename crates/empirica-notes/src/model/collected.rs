@@ -12,7 +12,7 @@ fn is_none(count: &u64) -> bool {
 /// What was new in a transcript when it was collected. All of a transcript's collections together tell what it tells.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Collected {
-    /// The agent that wrote the transcript, in the word of [`Agent::name`](empirica_transcripts::model::Agent::name).
+    /// The agent that wrote the transcript.
     pub agent: String,
     /// The transcript: the agent's own id of its session, or what stands for it.
     pub transcript: String,

@@ -3,6 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::error::Result;
 use crate::format::{blocks, lines, record};
 use crate::git::notes::difference::Other;
@@ -16,16 +19,19 @@ use crate::store::write::tips::Tips;
 use crate::store::write::touched;
 use crate::store::{PREFIX, Store, data_ref, our_refs};
 
-/// What writing a ref anew came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A ref that led to damaged or missing objects and was rewritten without them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Rescued {
     /// The ref.
+    #[serde(rename = "ref")]
     pub name: String,
     /// The tip it had.
-    pub from: Oid,
-    /// How many notes are an older version now, or none, as far as is known: of a tree that cannot be read nobody knows what it held.
+    pub from: String,
+    /// How many notes are an older version now, or gone, as far as is known; notes of a tree that cannot be read do not count.
+    #[serde(rename = "damaged")]
     pub notes: usize,
-    /// Whether only what came before is damaged: no note is another one now.
+    /// Whether only its history is damaged: every note is as it was.
+    #[serde(rename = "whole")]
     pub is_whole: bool,
 }
 
@@ -87,7 +93,7 @@ impl Store<'_> {
                     tips.refs.remove(&name);
                 }
             }
-            out.push(Rescued { name, from: tip, notes, is_whole });
+            out.push(Rescued { name, from: tip.to_string(), notes, is_whole });
         }
         let broken: Vec<(String, Oid)> =
             self.tracking().into_iter().filter(|(_, tip)| !sound.has_whole_history(*tip)).collect();
