@@ -2,6 +2,7 @@
 
 pub mod aliases;
 mod commands;
+
 mod context;
 mod editor;
 mod error;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
-use git_empirica::cli::commands::Cli;
+use git_empirica::cli::Cli;
 use git_empirica::cli::reference::{DOCUMENTS, Document, common};
 use serde_json::Value;
 
