@@ -1,17 +1,17 @@
-//! The texts of records that can be searched.
+//! Searchable texts of records.
 
 use crate::text::words;
 use empirica_notes::model::Body;
 
-/// The kinds of records that can be searched, in the words of the `kind` key.
+/// Kinds that can be searched, by `kind` key.
 pub const KINDS: [&str; 6] = ["finding", "unknown", "dead_end", "decision", "mistake", "handoff"];
 
-/// The text of a record that is searched, its parts on lines of their own; `None` for a kind that is not.
+/// Searchable text of a record, a line per part; `None` for other kinds.
 pub fn of(body: &Body) -> Option<String> {
     Some(parts(body)?.join("\n"))
 }
 
-/// The words of that text as they are compared, each with a space behind it.
+/// Normalised words of that text, each followed by a space.
 pub fn compared(body: &Body) -> Option<String> {
     let mut out = String::new();
     for part in parts(body)? {
@@ -23,8 +23,8 @@ pub fn compared(body: &Body) -> Option<String> {
     Some(out)
 }
 
-/// The parts of a record's text, the most telling first, none empty; `None` for a kind that is not searched. What a handoff
-/// quotes of the journal belongs to it: it stands alone.
+/// Parts of a record's text, most significant first, none empty; `None` for kinds not searched. Journal entries
+/// quoted in a handoff are part of its text.
 pub fn parts(body: &Body) -> Option<Vec<&str>> {
     let mut out: Vec<&str> = Vec::new();
     match body {

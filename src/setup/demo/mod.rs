@@ -1,4 +1,4 @@
-//! The demonstration: the main job, really done, in a throwaway repository.
+//! The demonstration: runs the main workflow in a temporary repository.
 
 pub mod view;
 
@@ -10,7 +10,7 @@ use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::process::git;
 use empirica_notes::git::repository::quote;
 
-/// One step of it.
+/// A command and its output.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub struct DemoStep {
@@ -19,14 +19,14 @@ pub struct DemoStep {
     pub output: String,
 }
 
-/// All of it.
+/// All steps, in order.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub struct DemoOutcome {
     pub steps: Vec<DemoStep>,
 }
 
-/// A folder that is removed at the end.
+/// A folder removed on drop.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
@@ -35,7 +35,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Plays two agents: the first works and hands over, a reviewer reads it in `git log`, the second resumes in a clone.
+/// Simulates two agents: the first works and hands off, a reviewer reads the handoff in `git log`, the second resumes
+/// in a clone.
 pub fn run(env: &Env) -> Result<DemoOutcome> {
     let unusable = |error: std::io::Error| {
         Error::refused("the demonstration needs a temporary folder that can be written")
@@ -85,7 +86,7 @@ struct Play<'a> {
 }
 
 impl Play<'_> {
-    /// A command that knows nothing of the user's own repository, configuration or session.
+    /// A command isolated from the user's repository, configuration and session.
     fn prepared(&self, folder: &Path, program: &Path) -> Command {
         let mut command = if program == Path::new("git") { git(folder) } else { Command::new(program) };
         command
