@@ -31,7 +31,7 @@ pub fn git(name: hooks::GitHook, arguments: Vec<String>, env: &Env, output: &mut
         Err(error) => hooks::HookOutcome { warnings: vec![error.to_string()], ..Default::default() },
     };
     // nobody may be there to read it
-    let _ = outcome.said.iter().try_for_each(|text| output.say(&crate::render::safe::lines(text)));
+    let _ = outcome.messages.iter().try_for_each(|text| output.say(&crate::render::safe::lines(text)));
     let _ = output.aside(&outcome.warnings, &[]);
     !outcome.stops
 }

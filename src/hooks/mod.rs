@@ -57,7 +57,7 @@ pub struct HookCall {
 #[derive(Debug, Default)]
 pub struct HookOutcome {
     /// For the user, a sentence each; usually nothing.
-    pub said: Vec<String>,
+    pub messages: Vec<String>,
     /// What went wrong, likewise.
     pub warnings: Vec<String>,
     /// Whether git shall not go on: only before a push, and only when `empirica.strict` says so.
@@ -98,7 +98,7 @@ fn before_push(context: &CommandContext<'_>, called: &HookCall, outcome: &mut Ho
     let input = String::from_utf8_lossy(&called.input);
     let lines: Vec<String> = input.lines().map(str::to_owned).collect();
     let came = sync::run::before_push(context, argument(0), argument(1), &lines);
-    outcome.said.extend(came.said);
+    outcome.messages.extend(came.messages);
     outcome.warnings.extend(came.warnings);
     outcome.stops = came.blocks;
     let Some(error) = came.failed else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Sync: fetch, unite, push what may leave and differs; again while others are faster.
+//! Sync: fetch, merge, push what may leave; repeat if the remote changed meanwhile.
 
 use crate::sync::before_push;
 use std::collections::BTreeMap;
@@ -23,54 +23,53 @@ use empirica_notes::store::{MARKDOWN_REF, RefComparison, TransferLines, data_ref
 pub use crate::sync::before_push::{BeforePush, before_push};
 pub(crate) use crate::sync::remote::Sync;
 
-/// What is asked for.
 #[derive(Debug, Clone, Default)]
 pub struct SyncRequest {
-    /// A remote's name or a URL; `None`: as configured.
+    /// A remote name or URL; `None`: as configured.
     pub remote: Option<String>,
-    /// Fetch into the tracking refs and tell what would travel; change nothing of ours and push nothing.
+    /// Fetch tracking refs and report what would be transferred; change nothing else and push nothing.
     pub dry_run: bool,
-    /// Whether what looks like a secret leaves.
+    /// Whether to push records with secrets.
     pub allow_secret: bool,
-    /// Whether git's own words, progress among them, go to standard error.
+    /// Whether to pass git's output, with progress, to standard error.
     pub shown: bool,
-    /// Whether nobody is there whom git or ssh could ask for a password: then it fails instead.
+    /// Whether to fail instead of prompting for a password.
     pub unattended: bool,
 }
 
-/// What was exchanged; in a dry run what would be, with what waits in the log.
+/// Result of a sync; in a dry run, what would be transferred, including pending records.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct SyncOutcome {
-    /// Whether only the tracking refs were fetched.
+    /// Whether this was a dry run: only tracking refs were fetched.
     pub dry_run: bool,
-    /// The remotes, in the order they were asked for.
+    /// The remotes, in the given order.
     pub remotes: Vec<RemoteSync>,
     /// What the user should know.
     #[serde(skip)]
     pub warnings: Vec<String>,
 }
 
-/// What was exchanged with one remote.
+/// Exchange with one remote.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct RemoteSync {
     /// Its name or URL.
     pub remote: String,
-    /// Whether it had no notes of this program before.
+    /// Whether the remote had no notes of this program before.
     pub first: bool,
-    /// How often it was fetched from; 1 unless somebody else pushed meanwhile.
+    /// Number of fetches; 1 unless the remote changed meanwhile.
     pub rounds: u32,
     /// The four refs.
     pub refs: Vec<RefSync>,
-    /// The records that came in.
+    /// Received records.
     pub incoming: Transfer,
-    /// The records that went out.
+    /// Sent records.
     pub outgoing: Transfer,
-    /// Our refs that hold there what was redacted here.
+    /// Refs of ours that still contain redacted records on the remote.
     #[serde(skip)]
     pub unredacted: Vec<String>,
 }
 
-/// What became of a ref.
+/// Result for a ref.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RefSync {
     /// Its full name.
@@ -78,36 +77,36 @@ pub struct RefSync {
     pub name: String,
     /// What was done.
     pub status: RefStatus,
-    /// How many records came in; of `refs/notes/empirica/handoffs`, which has the Markdown, how many notes.
+    /// Number of records received; for `refs/notes/empirica/handoffs` (the Markdown), of notes.
     pub incoming: usize,
-    /// How many went out.
+    /// Number of records sent.
     pub outgoing: usize,
 }
 
-/// What became of a ref, or would.
+/// Result for a ref, actual or expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 pub enum RefStatus {
-    /// Nothing: both had the same.
+    /// Both were equal.
     Unchanged,
-    /// Something came in.
+    /// Records were received.
     Received,
-    /// Something went out.
+    /// Records were sent.
     Sent,
-    /// Something came in, and something went out.
+    /// Records were received and sent.
     Exchanged,
-    /// Nothing went out, although something is here: `empirica.sync` keeps it, or it holds a secret.
+    /// Nothing was sent: `empirica.sync` keeps the ref here, or it contains a secret.
     Kept,
 }
 
-/// Records that travel.
+/// Transferred records.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "TravellingRecords")]
 pub struct Transfer {
-    /// How many, each counted once.
+    /// Number of distinct records.
     pub records: usize,
-    /// How many of each kind.
+    /// Number of records by kind.
     #[serde(serialize_with = "counts::listed")]
     #[schemars(with = "Vec<KindCount>")]
     pub kinds: BTreeMap<String, usize>,
@@ -115,7 +114,7 @@ pub struct Transfer {
     pub handoffs: Vec<TransferredHandoff>,
 }
 
-/// A handoff that travels.
+/// A transferred handoff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "TravellingHandoff")]
 pub struct TransferredHandoff {
@@ -150,25 +149,25 @@ impl Transfer {
     }
 }
 
-/// The kind of a record that is not understood.
+/// Kind of a record that cannot be decoded.
 fn kind_of(line: &[u8]) -> String {
     let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
     value.and_then(|value| value.get("kind")?.as_str().map(str::to_owned)).unwrap_or_else(|| "unknown kind".to_owned())
 }
 
-/// `empirica.sync`: what may leave.
+/// `empirica.sync`: refs that may leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncPolicy {
     /// Everything.
     All,
-    /// Handoffs, and their Markdown.
+    /// Handoffs and their Markdown.
     Handoffs,
     /// Nothing.
     Nothing,
 }
 
 impl SyncPolicy {
-    /// As configured; everything when it is not.
+    /// As configured; `All` if unset.
     pub fn configured(repo: &Repository) -> Result<Self> {
         match repo.config("empirica.sync").as_deref() {
             None | Some("all" | "true") => Ok(SyncPolicy::All),
@@ -192,14 +191,14 @@ impl SyncPolicy {
     }
 }
 
-/// The remotes that notes go to: `empirica.remote`, else the one the current branch tracks, else `origin`, else the only
-/// one; empty when there is none.
+/// Remotes for notes: `empirica.remote`, otherwise the one of the current branch, otherwise `origin`, otherwise the
+/// only one; empty if there is none.
 pub fn destinations(repo: &Repository) -> Vec<String> {
     let configured = repo.config_all("empirica.remote");
     if configured.is_empty() { remotes::default(repo).into_iter().collect() } else { configured }
 }
 
-/// Syncs with a remote, or with all that are configured. `say` gets what is to be known before something leaves.
+/// Syncs with a remote, or with all configured ones. `say` receives messages before anything is sent.
 pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn FnMut(&str)) -> Result<SyncOutcome> {
     let store = &context.store;
     let leaves = SyncPolicy::configured(context.repo)?;
@@ -238,7 +237,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
         };
         match synced {
             Ok(synced) => outcome.remotes.push(synced),
-            // the others shall have it all the same
+            // continue with the other remotes
             Err(error) => failed = failed.or(Some(error)),
         }
     }
@@ -248,7 +247,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
     failed.map_or(Ok(outcome), Err)
 }
 
-/// Fetches what each remote has and unites it; nothing leaves. Each has the time of `empirica.syncTimeout`, and nobody is asked anything.
+/// Fetches from remotes and merges, without pushing. `empirica.syncTimeout` limits each; never prompts.
 pub fn receive(
     context: &CommandContext<'_>,
     names: Vec<String>,
@@ -288,7 +287,7 @@ fn no_remote(repo: &Repository) -> Error {
         .command(format!("git config empirica.remote {}", empirica_notes::git::repository::quote(&names[0])))
 }
 
-/// The status that follows from what travelled.
+/// Derives the status of a ref from its transfers.
 pub(crate) fn status(standing: &RefComparison, incoming: bool, outgoing: bool, leaves: SyncPolicy) -> RefStatus {
     match (incoming, outgoing && leaves.may(&standing.name)) {
         (true, true) => RefStatus::Exchanged,
@@ -299,7 +298,7 @@ pub(crate) fn status(standing: &RefComparison, incoming: bool, outgoing: bool, l
     }
 }
 
-/// Whether a process of ours was started by git that was started by us.
+/// Whether this process was started by a git process of ours.
 pub(crate) fn is_nested(context: &CommandContext<'_>) -> bool {
     context.env.get(transfer::GUARD).is_some()
 }
