@@ -1,4 +1,4 @@
-//! The hooks: what happens at git's own commit, merge, rewrite and push. They never fail, and they wait for nobody.
+//! Git hooks: commit, merge, rewrite and push. They never fail and never block.
 
 pub mod agent;
 mod commit;
@@ -13,7 +13,7 @@ use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Repository;
 use empirica_notes::store::{Render, WriteOutcome};
 
-/// The hooks we have.
+/// Hooks of git that we install.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum GitHook {
@@ -36,35 +36,35 @@ impl GitHook {
         }
     }
 
-    /// Whether git tells it something on standard input.
+    /// Whether git writes to its standard input.
     pub fn reads_input(self) -> bool {
         matches!(self, GitHook::PostRewrite | GitHook::PrePush)
     }
 }
 
-/// What git tells a hook.
+/// A call of a hook.
 #[derive(Debug, Clone)]
 pub struct HookCall {
-    /// Which one.
+    /// The hook.
     pub name: GitHook,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// Its standard input; empty for those that have none.
+    /// Its standard input; empty for hooks without one.
     pub input: Vec<u8>,
 }
 
-/// What is left to say after a hook.
+/// Result of a hook.
 #[derive(Debug, Default)]
 pub struct HookOutcome {
-    /// For the user, a sentence each; usually nothing.
+    /// Messages for the user, a sentence each; usually none.
     pub messages: Vec<String>,
-    /// What went wrong, likewise.
+    /// Warnings, a sentence each.
     pub warnings: Vec<String>,
-    /// Whether git shall not go on: only before a push, and only when `empirica.strict` says so.
+    /// Whether to stop git: only before a push, if `empirica.strict` is set.
     pub stops: bool,
 }
 
-/// Does what a hook is for. Whatever goes wrong is written down; the records are safe in any case.
+/// Runs a hook. Failures are logged; records are safe in any case.
 pub fn run(env: &Env, repo: &Repository, render: &dyn Render, called: &HookCall) -> HookOutcome {
     let mut outcome = HookOutcome::default();
     let mut context = match CommandContext::new(env, repo, render, Selection::default()) {
@@ -92,7 +92,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, called: &HookCall)
     outcome
 }
 
-/// Before a push: the notes go where the push goes, when there is something new.
+/// Syncs notes with the destination of the push, if there is anything new.
 fn before_push(context: &CommandContext<'_>, called: &HookCall, outcome: &mut HookOutcome) -> Vec<String> {
     let argument = |n: usize| called.arguments.get(n).map_or("", String::as_str);
     let input = String::from_utf8_lossy(&called.input);
@@ -107,7 +107,7 @@ fn before_push(context: &CommandContext<'_>, called: &HookCall, outcome: &mut Ho
     vec![text]
 }
 
-/// After a merge or a patch: what came with it is taken in, what waits is written.
+/// After a merge or a patch: merges arrived notes and writes pending records.
 fn arrived(context: &CommandContext<'_>) -> Result<Vec<String>> {
     let mut troubles = context.store.reconcile();
     if context.store.unflushed() > 0 {
@@ -118,12 +118,12 @@ fn arrived(context: &CommandContext<'_>) -> Result<Vec<String>> {
     Ok(troubles)
 }
 
-/// What an append left to say, for the log of troubles.
+/// Warnings of an append, for the log of troubles.
 fn troubles(written: WriteOutcome) -> Vec<String> {
     written.degraded.iter().map(in_one_line).chain(written.warnings).collect()
 }
 
-/// What went wrong, why, and the command that helps.
+/// An error with its reason and first command.
 fn in_one_line(error: &Error) -> String {
     let command = error.commands().first().map(|command| format!(" ({command})"));
     format!("{}{}", error.with_reason(), command.unwrap_or_default())

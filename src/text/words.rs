@@ -1,4 +1,4 @@
-//! The words of a text as a search compares them: without case and accents, each character of a dense script by itself.
+//! Words normalised for search: without case and accents; in scripts without spaces, each character is a word.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -7,12 +7,12 @@ use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 use crate::text::query::Term;
 use crate::text::similarity::is_dense;
 
-/// The most characters of a word that are compared: of a longer one the beginning.
+/// Most characters compared of a word.
 pub const LONGEST: usize = 256;
 
-/// Tells `take` each word of a text in order, as it is compared, with its first character and the one after its last. A
-/// word is a run of letters, digits and the marks on them; signs part words, and are none. Texts in scripts without
-/// spaces have a word for each character, so that a part of a sentence is found.
+/// Calls `take` with each normalised word in order, and its character range. A word is a run of letters, digits and
+/// their marks; punctuation separates words. Scripts without spaces have a word per character, so that any part of a
+/// sentence matches.
 pub fn each(text: &str, mut take: impl FnMut(&str, usize, usize)) {
     if text.is_ascii() {
         return each_plain(text, take);
@@ -45,7 +45,7 @@ pub fn each(text: &str, mut take: impl FnMut(&str, usize, usize)) {
     }
 }
 
-/// The same for a text of ASCII, whose characters are bytes.
+/// Same for ASCII, where characters are bytes.
 fn each_plain(text: &str, mut take: impl FnMut(&str, usize, usize)) {
     let lower = text.to_ascii_lowercase();
     let mut begin = 0;
@@ -58,7 +58,7 @@ fn each_plain(text: &str, mut take: impl FnMut(&str, usize, usize)) {
     }
 }
 
-/// A character as it is compared; nothing for an accent.
+/// Normalises a character; accents are dropped.
 fn fold(c: char, into: &mut String) {
     if c.is_ascii() {
         return into.push(c.to_ascii_lowercase());
@@ -66,13 +66,13 @@ fn fold(c: char, into: &mut String) {
     for lower in c.to_lowercase() {
         decompose_canonical(lower, |part| {
             let part = match (into.chars().next_back(), part) {
-                // letters of their own, not accents
+                // distinct letters, not accented ones
                 (Some('и'), '\u{306}') => 'й',
                 (Some('у'), '\u{306}') => 'ў',
                 (Some('і'), '\u{308}') => 'ї',
-                // accents, and how a sign is to be drawn
+                // accents and variation selectors
                 (_, '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}') => return,
-                // other forms of the same letters
+                // variants of the same letters
                 (_, 'ς') => return into.push('σ'),
                 (_, 'µ') => return into.push('μ'),
                 (_, 'ſ') => return into.push('s'),
@@ -91,24 +91,23 @@ fn fold(c: char, into: &mut String) {
     }
 }
 
-/// The words of a text, in order.
 pub fn words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     each(text, |word, _, _| out.push(word.to_owned()));
     out
 }
 
-/// The most words of a text that are looked at for [`places`]: those after them are found, but not shown.
+/// Most matching words examined by [`places`]; later ones still match, but are not shown.
 const MOST: usize = 10_000;
 
-/// Where any of the terms are in a text: begin and end in characters, the end not included, in order; what overlaps or
-/// touches is one. Empty for no terms. Of many words that the terms have, the first `MOST` are looked at.
+/// Character ranges of the terms in a text, in order, overlapping or adjacent ones merged. Empty without terms.
+/// Examines the first `MOST` words that occur in terms.
 pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
     let wanted: Vec<(Vec<String>, bool)> = terms.iter().map(|term| (words(&term.text), term.is_prefix)).collect();
     let all: HashSet<&str> = wanted.iter().flat_map(|(words, _)| words).map(String::as_str).collect();
     let beginnings = wanted.iter().filter(|(_, is_prefix)| *is_prefix).filter_map(|(words, _)| words.last());
     let beginnings: BTreeSet<&str> = beginnings.map(String::as_str).collect();
-    // the words that may matter, with which of all they are, and where
+    // candidate words, with their index among all words and range
     let mut met: Vec<(String, usize, usize, usize)> = Vec::new();
     let mut count = 0;
     each(text, |word, begin, end| {
@@ -153,7 +152,7 @@ pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
     out
 }
 
-/// Whether a word begins as one of these do.
+/// Whether a word has one of these prefixes.
 fn is_begun(beginnings: &BTreeSet<&str>, word: &str) -> bool {
     !beginnings.is_empty()
         && word.char_indices().map(|(at, c)| &word[..at + c.len_utf8()]).any(|begin| beginnings.contains(begin))
@@ -199,7 +198,8 @@ mod tests {
     }
 
     fn found(text: &str, terms: &[&str]) -> Vec<String> {
-        let term = |said: &&str| Term { text: said.trim_end_matches('*').to_owned(), is_prefix: said.ends_with('*') };
+        let term =
+            |given: &&str| Term { text: given.trim_end_matches('*').to_owned(), is_prefix: given.ends_with('*') };
         let chars: Vec<char> = text.chars().collect();
         let places = places(text, &terms.iter().map(term).collect::<Vec<_>>());
         places.into_iter().map(|(begin, end)| chars[begin..end].iter().collect()).collect()
