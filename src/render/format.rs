@@ -1,4 +1,4 @@
-//! Small words and numbers as people read them.
+//! Formats words and numbers for people.
 
 use chrono::DateTime;
 
@@ -9,7 +9,7 @@ use empirica_notes::error::empirica;
 use empirica_notes::model::handoff::{Calibration, Trajectory};
 use empirica_notes::model::{Accept, Body, Digest, Record, Vector, Vectors};
 
-/// An RFC 3339 time as `2026-01-31 12:34 UTC`; other text is shown as it is.
+/// An RFC 3339 time as `2026-01-31 12:34 UTC`; other texts unchanged.
 pub fn date(text: &str) -> String {
     match DateTime::parse_from_rfc3339(text) {
         Ok(time) => time.to_utc().format("%Y-%m-%d %H:%M UTC").to_string(),
@@ -17,21 +17,21 @@ pub fn date(text: &str) -> String {
     }
 }
 
-/// A value with two decimals; `–` for none.
+/// Two decimals; `–` for none.
 pub fn value(number: Option<f64>) -> String {
     number.map_or_else(|| "–".to_owned(), |n| format!("{n:.2}"))
 }
 
-/// A delta with its sign and two decimals; `–` for none.
+/// Two decimals with a sign; `–` for none.
 pub fn signed(number: Option<f64>) -> String {
-    // a delta that rounds to nothing has no sign
+    // no sign if it rounds to zero
     let round = |n: f64| if n.abs() < 0.005 { 0.0 } else { n };
     number.map_or_else(|| "–".to_owned(), |n| format!("{:+.2}", round(n)))
 }
 
-/// The deltas on one line: `know +0.25, overall confidence +0.25 (know alone)`; empty without any.
+/// Deltas on one line: `know +0.25, overall confidence +0.25 (know alone)`; may be empty.
 pub fn deltas(rows: &[Trajectory]) -> String {
-    // of a vector that is there twice, its first place and its last value, as in a map
+    // a repeated vector keeps its first place and its last value
     let mut shown: Vec<(String, f64)> = Vec::new();
     for (name, delta) in trajectory::deltas(rows) {
         match shown.iter_mut().find(|(other, _)| *other == name) {
@@ -49,7 +49,7 @@ pub fn deltas(rows: &[Trajectory]) -> String {
     text.chain(nothing).collect::<Vec<_>>().join(", ")
 }
 
-/// That an overall confidence rests on a single vector.
+/// Notes that an overall confidence is based on a single vector.
 pub fn only(vector: Option<Vector>) -> String {
     vector.map(|vector| format!(" ({vector} alone)")).unwrap_or_default()
 }
@@ -59,8 +59,7 @@ pub fn vector(name: &str) -> String {
     if name == OVERALL { "Overall Confidence".to_owned() } else { name.to_uppercase() }
 }
 
-/// A status word in a table: underscores become spaces, the first letter a capital. How the self-assessment is stored is not
-/// how it is called.
+/// A status as a heading: spaces for underscores, first letter upper case. Calibration has display names of its own.
 pub fn words(text: &str) -> String {
     let text = if text == Calibration::WellCalibrated.name() { Calibration::WellCalibrated.word() } else { text };
     let text = text.replace('_', " ");
@@ -74,19 +73,19 @@ pub fn vectors(vectors: &Vectors) -> String {
     if list.is_empty() { "no vectors".to_owned() } else { list.join(", ") }
 }
 
-/// The number with its noun: "1 record", "2 records".
+/// A number with its noun: "1 record", "2 records".
 pub fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// That notes could not be read, by their objects; nothing when all could.
+/// A warning about unreadable notes; `None` if there are none.
 pub fn unreadable(notes: &[empirica_notes::git::Oid]) -> Option<String> {
     let first = notes.first()?;
     let more = if notes.len() > 1 { format!(", and {} more", notes.len() - 1) } else { String::new() };
     Some(format!("the note {first} cannot be read{more}; {} says how it comes back", empirica("doctor")))
 }
 
-/// What a journal record says, in one text.
+/// Text of a journal record.
 pub fn said(record: &Record) -> String {
     match &record.body {
         Body::SessionStart(b) => {
@@ -130,7 +129,7 @@ pub fn said(record: &Record) -> String {
     }
 }
 
-/// Everything a digest tells, a text each.
+/// Contents of a digest, a text each.
 pub fn digest(digest: &Digest) -> Vec<String> {
     let lists = crate::handoff::note::NoteLists::of(None, &[digest]);
     lists
@@ -139,7 +138,7 @@ pub fn digest(digest: &Digest) -> Vec<String> {
         .collect()
 }
 
-/// What an acknowledgement decides and asks, after the handoff's id: " accepted, COMPLETE, 1 question".
+/// Decision and questions of an acknowledgement, to follow the handoff's ID: " accepted, COMPLETE, 1 question".
 pub fn accepted(accept: &Accept) -> String {
     let mut out = " accepted".to_owned();
     out.extend(accept.decision.map(|decision| format!(", {}", decision.name())));
@@ -156,7 +155,7 @@ fn with(id: &str, what: &str, why: &Option<String>) -> String {
     format!("{id}{what}{}", why.as_ref().map(|why| format!(": {why}")).unwrap_or_default())
 }
 
-/// A decision in one text: what, why, and what was rejected.
+/// A decision with rationale and rejected alternatives in one text.
 pub fn decision(text: &str, why: &str, alternatives: &[String]) -> String {
     let rejected =
         if alternatives.is_empty() { String::new() } else { format!("; rejected: {}", alternatives.join("; ")) };

@@ -1,4 +1,4 @@
-//! The templates: built in, and for the terminal and for instructions overridden from the user's own folder.
+//! Templates: built in; those for terminal and instructions can be overridden in the user's folder.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::render::{format, safe};
 use empirica_notes::error::{Error, Result, move_aside};
 
-/// The templates that come with the program, by name.
+/// The built-in templates by name.
 const BUILT_IN: [(&str, &str); 13] = [
     ("handoff.md", include_str!("../../templates/handoff.md")),
     ("context.md", include_str!("../../templates/context.md")),
@@ -36,12 +36,12 @@ pub struct Templates {
 }
 
 impl Templates {
-    /// The built-in ones only: what the notes are rendered with, the same bytes in every clone.
+    /// Built-in templates only, so that notes render to the same bytes in every clone.
     pub fn built_in() -> Self {
         Self::with(None)
     }
 
-    /// For the terminal: a file of the same name in `folder` takes the place of a built-in one.
+    /// Templates for the terminal: a file of the same name in `folder` overrides a built-in one.
     pub fn for_terminal(folder: Option<PathBuf>) -> Self {
         Self::with(folder)
     }
@@ -54,12 +54,11 @@ impl Templates {
         self.overridden.as_ref().map(|folder| folder.join(name)).filter(|file| file.is_file())
     }
 
-    /// Whether a template is the built-in one.
     pub fn is_built_in(&self, name: &str) -> bool {
         self.file(name).is_none()
     }
 
-    /// Renders a template. A user's template that cannot be used is an error that names the file and the place.
+    /// Renders a template. If a user's template fails, the error names file and line.
     pub fn render(&mut self, name: &str, data: impl Serialize) -> Result<String> {
         let file = self.file(name);
         let broken = |error: TemplateError| {
@@ -99,7 +98,7 @@ fn number(value: &Value) -> Option<f64> {
     f64::try_from(value.clone()).ok()
 }
 
-/// What templates can use; made when the first one is rendered.
+/// Filters and functions of templates.
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
