@@ -51,10 +51,10 @@ impl NamedObject {
     }
 
     /// Kind and short ID, with the agent or the first words.
-    pub fn told(&self) -> String {
+    pub fn label(&self) -> String {
         match self {
             NamedObject::Session(session) => format!("session {} of {}", session.id.short(), session.ai),
-            NamedObject::Record(record) => told_record(record),
+            NamedObject::Record(record) => label_of(record),
         }
     }
 }
@@ -76,13 +76,13 @@ pub fn thing(
             Ok(if session.is_abbreviated(given) { record } else { session })
         }
         (Ok(session), Ok(record)) => {
-            let error = ambiguous(given, &[session.told()]).alternative(session.id());
-            Err(also(error, &record.told(), record.id()).command(empirica("session show").arg(session.id())))
+            let error = ambiguous(given, &[session.label()]).alternative(session.id());
+            Err(also(error, &record.label(), record.id()).command(empirica("session show").arg(session.id())))
         }
         (Ok(session), Err(records)) if is_ambiguous(&records) && session.is_abbreviated(given) => {
-            Err(also(records, &session.told(), session.id()))
+            Err(also(records, &session.label(), session.id()))
         }
-        (Err(sessions), Ok(record)) if is_ambiguous(&sessions) => Err(also(sessions, &record.told(), record.id())),
+        (Err(sessions), Ok(record)) if is_ambiguous(&sessions) => Err(also(sessions, &record.label(), record.id())),
         (Err(sessions), Err(records)) if is_ambiguous(&sessions) && is_ambiguous(&records) => {
             let reason = format!("{}; {}", sessions.reason_text(), records.reason_text());
             Err(records.alternatives().iter().fold(sessions.reason(reason), |error, id| error.alternative(id)))
@@ -120,7 +120,7 @@ fn told_session(session: &Session) -> String {
 }
 
 /// A record as a candidate: kind, short ID, first words.
-pub fn told_record(record: &Record) -> String {
+pub fn label_of(record: &Record) -> String {
     let words = searchable::of(&record.body).map(|text| format!(": {}", short(&text, WORDS))).unwrap_or_default();
     format!("{} {}{words}", record.body.kind().replace('_', " "), record.head.id.short())
 }
@@ -348,7 +348,7 @@ pub fn record(
             )))
         }
         many => {
-            let listed: Vec<String> = many.iter().take(SHOWN).map(told_record).collect();
+            let listed: Vec<String> = many.iter().take(SHOWN).map(label_of).collect();
             let mut error = Error::refused(format!("'{given}' stands for {} records", many.len()))
                 .provided(given.clone())
                 .reason(could_be(&listed))

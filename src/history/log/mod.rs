@@ -1,4 +1,4 @@
-//! History with records beside the commits, streamed.
+//! Streams history with the records of its commits.
 
 mod batches;
 pub mod view;
@@ -16,30 +16,29 @@ use empirica_notes::model::superseded::superseded;
 use empirica_notes::model::{Body, Id, Namespace, Record};
 use empirica_notes::store::{Lookup, Note, Placements};
 
-/// What to show.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)]
 pub struct LogRequest {
     pub wanted: RecordFilter,
     pub selection: Selection,
-    /// Whether abbreviated ids are wanted.
+    /// Whether to abbreviate IDs.
     pub abbreviate: bool,
-    /// How many annotated commits at most, or records.
+    /// Most annotated commits, or records.
     pub limit: Option<usize>,
 }
 
-/// Which records.
+/// Selects records.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)]
 pub struct RecordFilter {
-    /// With their acknowledgements.
+    /// Includes their acknowledgements.
     pub handoffs: bool,
     pub digests: bool,
     pub checkpoints: bool,
     pub journal: bool,
-    /// Of whom; of all without.
+    /// By this agent; any if `None`.
     pub ai: Option<String>,
-    /// Whether the limit is one of records, not of commits.
+    /// Whether the limit counts records instead of commits.
     pub counts_records: bool,
 }
 
@@ -63,7 +62,7 @@ impl RecordFilter {
     }
 }
 
-/// A commit that has records, with those at home on it, oldest first.
+/// An annotated commit with the records attached to it, oldest first.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub struct AnnotatedCommit {
@@ -73,8 +72,8 @@ pub struct AnnotatedCommit {
     pub journal: Vec<Record>,
 }
 
-/// Has `make` make each annotated commit into what is shown of it, and hands that to `show` in git's order, the first ones at
-/// once. `make` depends on the commit alone: it runs in several threads.
+/// Renders annotated commits with `make` and passes the results to `show` in git's order, the first ones immediately.
+/// `make` runs in several threads and must depend on the commit only.
 pub fn run<S: Sheet>(
     context: &CommandContext<'_>,
     request: &LogRequest,
@@ -85,13 +84,13 @@ pub fn run<S: Sheet>(
         return Ok(context.store.reconcile());
     }
     let mut selection = request.selection.clone();
-    // git would reverse the whole history before the newest are taken of it
+    // git would reverse the whole history before limiting it
     let is_reversed = request.limit.is_some() && take_reverse(&mut selection);
-    // git looks for commits while we look at the notes
+    // git walks the history while we read the notes
     let history = select(context.repo, &selection, request.abbreviate)?;
     let warnings = context.store.reconcile();
     if is_partial(context.repo) {
-        // the index fetches the notes that a partial clone left out, all at once; without them there is less to show
+        // the index fetches all notes missing in a partial clone at once; without them, less is shown
         drop(context.index());
     }
     let mut lookups = Vec::new();
@@ -128,15 +127,15 @@ fn take_reverse(selection: &mut Selection) -> bool {
     found
 }
 
-/// A commit with its notes, as far as one must be read after the other.
+/// A commit with its notes, as far as they must be read in sequence.
 enum NotedCommit {
-    /// The blobs of the notes.
+    /// Blobs of its notes.
     Stored(Listed, Vec<(Namespace, Oid)>),
-    /// Notes for which the store was needed.
+    /// Records for which the store was needed.
     Settled(AnnotatedCommit),
 }
 
-/// Everything that needs the repository, which one thread has.
+/// Reads from the repository, in one thread.
 struct CommitReader<'c> {
     context: &'c CommandContext<'c>,
     history: Box<dyn Iterator<Item = Result<Listed>> + 'c>,
@@ -144,7 +143,7 @@ struct CommitReader<'c> {
 }
 
 impl CommitReader<'_> {
-    /// The next commit, `Some(None)` when it has no notes; `None` at the end.
+    /// The next commit, `Some(None)` if it has no notes; `None` at the end.
     fn next(&mut self) -> Result<Option<Option<NotedCommit>>> {
         let Some(commit) = self.history.next().transpose()? else { return Ok(None) };
         let mut notes = Vec::new();
@@ -170,7 +169,7 @@ impl CommitReader<'_> {
     fn read_into(&self, blob: Oid, note: &mut Vec<u8>) -> bool {
         let is_here = self.context.repo.read_blob_into(blob, note).unwrap_or_default();
         if !is_here {
-            // it is spoken of
+            // reports it as missing
             self.context.repo.note(blob);
         }
         is_here
@@ -198,13 +197,13 @@ impl AnnotatedCommit {
         self.handoffs.is_empty() && self.checkpoints.is_empty() && self.journal.is_empty()
     }
 
-    /// How many records a limit counts: what a receiver said goes along with the handoffs.
+    /// Number of records a limit counts: acknowledgements go with the handoffs.
     fn count(&self) -> usize {
-        let said = self.handoffs.iter().filter(|record| !matches!(record.body, Body::Accept(_))).count();
-        said + self.checkpoints.len() + self.journal.len()
+        let handoffs = self.handoffs.iter().filter(|record| !matches!(record.body, Body::Accept(_))).count();
+        handoffs + self.checkpoints.len() + self.journal.len()
     }
 
-    /// Keeps the newest of the records that a limit counts.
+    /// Keeps the newest of the records a limit counts.
     fn newest(&mut self, most: usize) {
         let counted = |record: &Record| !matches!(record.body, Body::Accept(_));
         let mut ids: Vec<Id> = Vec::new();
@@ -219,7 +218,7 @@ impl AnnotatedCommit {
     }
 }
 
-/// The records of a namespace that are at home on a commit and in force.
+/// The records of a namespace that are attached to a commit and in force.
 fn at_home(context: &CommandContext<'_>, lookup: &mut Lookup<'_>, on: Oid) -> Result<Vec<Record>> {
     let scan = lookup.scan(on)?;
     let placements = Placements::new(&scan);
