@@ -236,7 +236,7 @@ impl<'a> CommandContext<'a> {
         let mut error = Error::refused("several agents have an active session here")
             .reason(format!("{named_agent}{} are active in this worktree", named.join(" and ")))
             .suggest(text![
-                "Say who you are with ",
+                "Name the agent with ",
                 option("--ai"),
                 " or EMPIRICA_AI, or which session with ",
                 option("--session"),

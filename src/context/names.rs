@@ -349,7 +349,7 @@ pub fn record(
         }
         many => {
             let listed: Vec<String> = many.iter().take(SHOWN).map(label_of).collect();
-            let mut error = Error::refused(format!("'{given}' stands for {} records", many.len()))
+            let mut error = Error::refused(format!("'{given}' matches {} records", many.len()))
                 .provided(given.clone())
                 .reason(could_be(&listed))
                 .suggest("Give more characters.");

@@ -73,8 +73,7 @@ impl StoreReport {
             self.warnings.push(text);
         }
         for Replaced { field, rule } in &written.allowed {
-            self.warnings
-                .push(format!("{field}: a secret was stored as it is (rule {rule}), and leaves with the next push"));
+            self.warnings.push(format!("{field}: a secret was stored unchanged (rule {rule}) and will be pushed"));
         }
         self.redacted.append(&mut written.redacted);
         self.allowed.append(&mut written.allowed);

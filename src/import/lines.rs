@@ -20,6 +20,7 @@ use empirica_notes::store::{Epoch, Out, PendingRecord, Storage};
 /// Number of invalid lines that an error quotes.
 const TOLD: usize = 3;
 
+/// Result of an export, whose lines go to a callback.
 #[derive(Debug, Default)]
 pub struct ExportOutcome {
     /// Number of lines written.
@@ -158,7 +159,7 @@ fn read(
     if more > 0 {
         wrong.push(format!("{more} more are wrong"));
     }
-    Err(Error::usage(format!("line {first} of {name} cannot be imported"))
+    Err(Error::usage(format!("cannot import line {first} of {name}"))
         .reason(wrong.join("; "))
         .suggest(
             "Mend or remove these lines, then import again: nothing was stored. A line says what export --jsonl writes.",
@@ -176,7 +177,7 @@ fn pending(context: &CommandContext<'_>, read: Portable) -> Result<PendingRecord
 
 /// Error: the input cannot be read.
 pub fn unread(name: &str, error: io::Error) -> Error {
-    let out = Error::usage(format!("{name} cannot be read"));
+    let out = Error::usage(format!("cannot read {name}"));
     match error.kind() {
         io::ErrorKind::PermissionDenied => out.about_path(std::path::Path::new(name), &error),
         _ => out.suggest("Name a file that export --jsonl wrote, or - for standard input."),

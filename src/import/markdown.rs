@@ -123,7 +123,7 @@ pub fn run(
 }
 
 fn unwritable(folder: &Path, path: &Path, error: std::io::Error) -> Error {
-    Error::refused(format!("the handoffs cannot be written to {}", folder.display())).on_path(path, error)
+    Error::refused(format!("cannot write the handoffs to {}", folder.display())).on_path(path, error)
 }
 
 /// The folder name of each agent: its own with `-` for characters other than ASCII letters, digits, `.`, `_` and `-`,

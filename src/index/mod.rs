@@ -229,9 +229,9 @@ impl Opening<'_> {
     fn has_arrived(&self, db: &Connection) -> Result<bool, IndexError> {
         let missing = meta(db, "lacking")?.unwrap_or_default();
         let mut words = missing.split(' ');
-        let asked: i64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(i64::MAX);
+        let requested: i64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(i64::MAX);
         let mut ids = words.filter_map(parse_oid).peekable();
-        let is_time = ids.peek().is_some() && self.store.now().timestamp().saturating_sub(asked) >= ASK_AGAIN;
+        let is_time = ids.peek().is_some() && self.store.now().timestamp().saturating_sub(requested) >= ASK_AGAIN;
         Ok(is_time && is_partial(self.store.repo()) || ids.any(|id| self.store.repo().note(id).is_some()))
     }
 
@@ -325,7 +325,7 @@ fn held(db: &Connection) -> Result<Option<[Oid; 3]>, IndexError> {
 }
 
 fn unusable(error: rusqlite::Error) -> Error {
-    Error::storage("the index over the notes cannot be used")
+    Error::storage("cannot use the index over the notes")
         .reason("it is derived from the notes, so nothing is lost; the next command rebuilds it")
         .suggest("Run the command again.")
         .caused_by(error)

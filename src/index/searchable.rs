@@ -28,16 +28,16 @@ pub fn compared(body: &Body) -> Option<String> {
 pub fn parts(body: &Body) -> Option<Vec<&str>> {
     let mut out: Vec<&str> = Vec::new();
     match body {
-        Body::Finding(said) => out.push(&said.text),
-        Body::Unknown(said) => out.push(&said.text),
-        Body::DeadEnd(said) => out.extend([said.approach.as_str(), &said.why]),
-        Body::Decision(said) => {
-            out.extend([said.text.as_str(), &said.why]);
-            out.extend(said.alternatives.iter().map(String::as_str));
+        Body::Finding(entry) => out.push(&entry.text),
+        Body::Unknown(entry) => out.push(&entry.text),
+        Body::DeadEnd(entry) => out.extend([entry.approach.as_str(), &entry.why]),
+        Body::Decision(entry) => {
+            out.extend([entry.text.as_str(), &entry.why]);
+            out.extend(entry.alternatives.iter().map(String::as_str));
         }
-        Body::Mistake(said) => {
-            out.push(&said.text);
-            out.extend(said.prevention.as_deref());
+        Body::Mistake(entry) => {
+            out.push(&entry.text);
+            out.extend(entry.prevention.as_deref());
         }
         Body::Handoff(h) => {
             out.extend([h.task.as_str(), &h.context]);

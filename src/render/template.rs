@@ -54,6 +54,7 @@ impl Templates {
         self.overridden.as_ref().map(|folder| folder.join(name)).filter(|file| file.is_file())
     }
 
+    /// Whether no file of the user overrides the template.
     pub fn is_built_in(&self, name: &str) -> bool {
         self.file(name).is_none()
     }
@@ -63,8 +64,8 @@ impl Templates {
         let file = self.file(name);
         let broken = |error: TemplateError| {
             let shown = file.as_ref().map_or_else(|| name.to_owned(), |file| file.display().to_string());
-            Error::refused(format!("the template {shown} cannot be used"))
-                .suggest("Mend the template, or move it aside to use the built-in one.")
+            Error::refused(format!("cannot use the template {shown}"))
+                .suggest("Fix the template, or rename it to use the built-in one.")
                 .commands_of(file.iter().map(|file| move_aside(file)))
                 .caused_by(error)
         };
@@ -76,11 +77,11 @@ impl Templates {
         let source = match &file {
             None => built_in.to_owned(),
             Some(file) => std::fs::read_to_string(file).map_err(|error| {
-                let out = Error::refused(format!("the template {} cannot be read", file.display()));
+                let out = Error::refused(format!("cannot read the template {}", file.display()));
                 match error.kind() {
                     std::io::ErrorKind::InvalidData => out
                         .reason("it is not valid UTF-8")
-                        .suggest("Convert it to UTF-8, or move it aside to use the built-in one.")
+                        .suggest("Convert it to UTF-8, or rename it to use the built-in one.")
                         .command(move_aside(file))
                         .caused_by(error),
                     _ => out.on_path(file, error),

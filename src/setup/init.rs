@@ -162,7 +162,7 @@ fn chosen(
             Ok((Agent::ALL.into_iter().filter(|agent| named.contains(agent)).collect(), Vec::new()))
         }
         Agents::Asked => {
-            // unreadable files count as lacking; writing them reports the error
+            // unreadable files count as incomplete; writing them reports the error
             let lacks = |agent: &&Agent| {
                 agents::plan(repo, &[**agent], request.all_tools, &mut record.clone())
                     .map_or(true, |plan| !plan.steps.is_empty())

@@ -204,8 +204,8 @@ impl SetupRecord {
         let path = path(common_dir);
         let unusable = |error: Box<dyn std::error::Error + Send + Sync>| {
             let aside = empirica_notes::git::repository::quote(&path.to_string_lossy());
-            Error::refused(format!("{} cannot be understood", path.display()))
-                .suggest("Put it aside and set up again; what an earlier init changed then stays as it is.")
+            Error::refused(format!("cannot parse {}", path.display()))
+                .suggest("Rename it and set up again; changes of the earlier init are kept.")
                 .command(format!("mv {aside} {aside}.old && {}", empirica("init")))
                 .caused_by(error)
         };

@@ -98,8 +98,7 @@ pub fn plan(repo: &Repository, record: &SetupRecord, how: HookPlacement) -> Resu
             continue;
         }
         if !remote.is_usable() {
-            let what =
-                format!("the name of the remote '{}' cannot be a part of a ref: it gets no refspec", remote.name);
+            let what = format!("the remote name '{}' is not valid in a ref: it gets no refspec", remote.name);
             plan.troubles.push(SetupWarning { what, commands: Vec::new() });
             continue;
         }
@@ -160,7 +159,7 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, how: HookPlacement) -> Resu
                 plan.steps.push(SetupStep::Set { file, key, former, values: vec![wanted] });
             }
             _ => plan.troubles.push(SetupWarning {
-                what: format!("{key} was edited by hand; it is kept as it is"),
+                what: format!("{key} was edited by hand; it is kept"),
                 commands: vec![format!("git config --unset-all {key} && {}", empirica("init")).into()],
             }),
         }

@@ -186,5 +186,5 @@ fn sweep(folder: &Path, begin: &str) {
 
 /// Error: a file or folder cannot be changed.
 pub fn unwritten(path: &Path, error: io::Error) -> Error {
-    Error::refused(format!("{} cannot be written", path.display())).on_path(path, error)
+    Error::refused(format!("cannot write {}", path.display())).on_path(path, error)
 }

@@ -60,9 +60,8 @@ pub fn run(env: &Env, files: &[UserFile], dry_run: bool) -> Result<UserSetupOutc
                 }
                 Ok(())
             };
-            write().map_err(|error| {
-                Error::refused(format!("{} cannot be written", path.display())).on_path(&path, error)
-            })?;
+            write()
+                .map_err(|error| Error::refused(format!("cannot write {}", path.display())).on_path(&path, error))?;
         }
         written.push(path);
     }

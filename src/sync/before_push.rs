@@ -77,13 +77,13 @@ fn sync(
     if !is_new(store, &place, leaves, warnings)? {
         return Ok(None);
     }
-    let asked = parent::push(repo);
-    if asked.dry_run || asked.mirror {
+    let push = parent::push(repo);
+    if push.dry_run || push.mirror {
         return Ok(None);
     }
     if Instant::now() >= began + time {
         return Err(Error::refused("the time for syncing was over before anything was sent (empirica.syncTimeout)")
-            .reason("what waited here was written to the notes first: a reference-transaction hook or the disk is slow")
+            .reason("pending records were written to the notes first: a reference-transaction hook or the disk is slow")
             .suggest("Your records are safe here. Send them when you have the time.")
             .command(empirica("sync")));
     }
@@ -158,7 +158,7 @@ fn is_new(store: &Store<'_>, place: &RemotePlace, leaves: SyncPolicy, warnings: 
         let flushed = store.flush();
         warnings.extend(flushed.warnings);
         if let Some(error) = flushed.degraded {
-            warnings.push(format!("what waits in the log could not be written to the notes: {error}"));
+            warnings.push(format!("cannot write pending records to the notes: {error}"));
         }
     }
     let held = store.held_back(&place.push);

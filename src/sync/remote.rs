@@ -134,8 +134,8 @@ impl Sync<'_, '_> {
             }
             if store.is_forgetting() {
                 return Err(Error::storage("what was redacted is not out of all notes here yet")
-                    .reason("a ref or a log could not be written; nothing is sent until it is")
-                    .suggest("See what is in the way, then sync again.")
+                    .reason("cannot write a ref or a log; nothing is sent until this works")
+                    .suggest("Find the cause, then sync again.")
                     .command(empirica("doctor")));
             }
             let pushed = transfer::push(store.repo(), self.place, &updates, &self.manner)?;
@@ -167,7 +167,7 @@ impl Sync<'_, '_> {
             self.rest(round)?;
         }
         Err(Error::refused(format!("others were faster than we {ROUNDS} times"))
-            .reason(format!("{} took notes of others between each fetch and push of ours", self.place.name))
+            .reason(format!("{} received other notes between each of our fetches and pushes", self.place.name))
             .suggest("Your records are safe here. Run it again.")
             .command(empirica("sync")))
     }
@@ -264,13 +264,13 @@ impl Sync<'_, '_> {
             // the remote lacks objects that are unreadable here
             if words.contains("unpacker error") || words.contains("missing necessary objects") {
                 return Err(error
-                    .suggest("An object of the notes or their history may be damaged, or not here. See what doctor says; else have them written anew without it, and sync again.")
+                    .suggest("An object of the notes or their history may be damaged or missing. Run doctor; if that does not help, rewrite the notes without the object, and sync again.")
                     .command(empirica("doctor"))
                     .command(empirica("flush").flag("--without-damaged")));
             }
             return Err(error
                 .suggest(
-                    "Your records are safe here. Ask who runs the server to allow refs/notes/empirica/*, or set empirica.remote to another remote.",
+                    "Your records are safe here. Ask the server's administrator to allow refs/notes/empirica/*, or set empirica.remote to another remote.",
                 )
                 .command("git config empirica.sync off"));
         }

@@ -23,6 +23,7 @@ use empirica_notes::store::{MARKDOWN_REF, RefComparison, TransferLines, data_ref
 pub use crate::sync::before_push::{BeforePush, before_push};
 pub(crate) use crate::sync::remote::Sync;
 
+/// Remotes and options of a sync.
 #[derive(Debug, Clone, Default)]
 pub struct SyncRequest {
     /// A remote name or URL; `None`: as configured.
@@ -213,7 +214,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
         let flushed = store.flush();
         outcome.warnings.extend(flushed.warnings);
         if let Some(error) = flushed.degraded {
-            outcome.warnings.push(format!("what waits in the log could not be written to the notes: {error}"));
+            outcome.warnings.push(format!("cannot write pending records to the notes: {error}"));
         }
     }
     if leaves == SyncPolicy::Nothing {

@@ -62,7 +62,7 @@ pub fn number(handoff: &Handoff, pointer: &str) -> Option<u64> {
     value(handoff, pointer)?.as_u64()
 }
 
-/// Whether the payload has a nonempty value.
+/// Whether the payload has a value at the pointer.
 pub fn has(handoff: &Handoff, pointer: &str) -> bool {
     value(handoff, pointer).is_some()
 }

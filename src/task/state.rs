@@ -140,7 +140,7 @@ impl TaskState {
         self.escalation().is_some_and(|step| is_kind(step, "escalation"))
     }
 
-    /// The receiver of the newest handoff, if named.
+    /// The receiver of the newest handoff in force, if named and the task is not complete.
     pub fn waits_for(&self) -> Option<&str> {
         let newest = self.steps.iter().rev().find_map(|step| match &step.deed {
             TaskAction::Handoff(handoff, false) => Some(handoff),

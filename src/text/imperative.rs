@@ -33,7 +33,7 @@ const VERBS: &str = "\
     trigger trim truncate try tune turn type understand undo unify uninstall unlock unmount unpin unquote unstage \
     update upgrade upload use validate verify wait warn watch widen wire wrap write yield";
 
-/// Whether a text can be judged: its letters are all of the script of the verbs.
+/// Whether a text can be judged: it has letters, and all are ASCII, as in the verbs.
 pub fn can_judge(text: &str) -> bool {
     let mut letters = text.chars().filter(|c| c.is_alphabetic()).peekable();
     letters.peek().is_some() && letters.all(|c| c.is_ascii_alphabetic())

@@ -91,6 +91,7 @@ fn fold(c: char, into: &mut String) {
     }
 }
 
+/// Normalised words of a text, in order, with duplicates.
 pub fn words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     each(text, |word, _, _| out.push(word.to_owned()));

@@ -179,9 +179,9 @@ impl<'s> AllFacts<'s> {
     }
 
     fn warnings(&self) -> Result<Vec<String>> {
-        let said =
+        let warning =
             |id: &Id| format!("two versions of the record {id} are stored; the one with the greater bytes counts");
-        Ok(self.index.doubled()?.iter().map(said).collect())
+        Ok(self.index.doubled()?.iter().map(warning).collect())
     }
 
     /// Handoffs with the commits they are attached to, in the given order.

@@ -95,7 +95,7 @@ pub(crate) fn run(
             None => return Err(names::no_record(id.as_str(), "handoff", "it is not stored any more")),
         },
     };
-    let (text, wanted) = (work.whole(), work.said());
+    let (text, wanted) = (work.whole(), work.session_text());
     let mut sessions = Vec::new();
     for id in candidates(index, &text, &wanted)? {
         if own.as_ref() == Some(&id) {
@@ -187,7 +187,7 @@ impl SessionWork {
         [self.task.as_deref().unwrap_or_default(), &self.texts().join("\n")].join("\n")
     }
 
-    fn said(&self) -> SessionText {
+    fn session_text(&self) -> SessionText {
         let task = words(self.task.as_deref().unwrap_or_default());
         let all = self.texts().into_iter().flat_map(words).chain(task.iter().cloned()).collect();
         SessionText { task, all }
@@ -226,8 +226,8 @@ fn compared(
     text: &str,
 ) -> Result<Option<SimilarSession>> {
     let work = SessionWork::of(context, index, id)?;
-    let said = work.said();
-    let Some(likeness) = wanted.likeness(&said) else { return Ok(None) };
+    let other = work.session_text();
+    let Some(likeness) = wanted.likeness(&other) else { return Ok(None) };
     let known = index.session_row(id)?.map(|known| known.session);
     let head = work.handoff.as_ref().map(|listed| &listed.head);
     Ok(Some(SimilarSession {
@@ -237,7 +237,7 @@ fn compared(
         active: known.as_ref().is_some_and(|session| session.is_active()),
         commit: head.and_then(|head| head.commit.clone()).or(known.and_then(|session| session.commit)),
         likeness,
-        shared: shared(text, &said.all),
+        shared: shared(text, &other.all),
         task: work.task,
         findings: work.findings,
         unknowns: work.unknowns,

@@ -31,7 +31,7 @@ pub fn committed(answer: Answer, committed: &Committed, in_text: bool) -> Answer
     let Some(by) = committed.by.as_ref().filter(|_| in_text) else { return answer };
     answer.text.push_str(&format!("\nCommitted by {}.\n", name(by)));
     if let Some(start) = committed.start.as_ref().filter(|_| committed.is_other()) {
-        answer.text.push_str(&format!("That is not who committed the start of its session: {}.\n", name(start)));
+        answer.text.push_str(&format!("The start of its session was committed by {}.\n", name(start)));
     }
     answer
 }
@@ -80,7 +80,7 @@ pub fn session(answer: Answer, committers: &Committers) -> Answer {
     let others = others.map(|(head, kind, by)| StrangeView { id: &head.id, kind, ai_id: &head.ai, committed_by: by });
     let mut answer = answer.with(CommittersView { committers: all.collect(), committed_by_others: others.collect() });
     if !committers.others.is_empty() {
-        answer.text.push_str("\nNot committed by who committed the start of the session:\n");
+        answer.text.push_str("\nNot committed by the committer of the session's start:\n");
     }
     for (head, kind, by) in &committers.others {
         let what = format!("{} {}", head.id.short(), kind.replace('_', " "));
@@ -183,9 +183,9 @@ fn description(checked: &CheckedSignature) -> String {
 fn meaning(state: SignatureState) -> &'static str {
     match state {
         SignatureState::Good => "good",
-        SignatureState::UnknownKey => "its key is not known or not trusted here",
+        SignatureState::UnknownKey => "its key is unknown or untrusted here",
         SignatureState::Expired => "it or its key has expired or was revoked",
-        SignatureState::OtherText => "it is of another text than this handoff as it is stored",
+        SignatureState::OtherText => "it signs a text other than the stored handoff",
         SignatureState::Bad => "bad: it does not fit what it signs",
         SignatureState::Unsigned => "there is none",
     }

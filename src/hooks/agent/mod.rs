@@ -240,7 +240,7 @@ fn beside(context: &CommandContext<'_>, event: &HookEvent, payload: &[u8]) -> Re
     let mut command = Command::new(&context.env.program);
     command.args(["hook", "agent", event.agent.name(), &event.name]).current_dir(&context.env.cwd).env(BESIDE, "1");
     in_background(&mut command, payload).map_err(|error| {
-        empirica_notes::error::Error::storage("the transcript cannot be collected beside the agent")
+        empirica_notes::error::Error::storage("cannot collect the transcript in the background")
             .command(empirica("collect").flag("--latest"))
             .caused_by(error)
     })?;

@@ -159,7 +159,7 @@ fn read(
             outcome.not_understood.push(Unreadable { name: name.clone(), reason: reason.to_owned() });
         };
         match (found.readable, found.notes.is_empty()) {
-            (false, _) => refuse("its notes cannot be read here"),
+            (false, _) => refuse("cannot read its notes"),
             (true, true) => refuse("its tree holds no note"),
             _ => {}
         }

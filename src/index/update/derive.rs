@@ -60,7 +60,7 @@ pub fn sessions_anew(
     let mut places = Places { db, kept, known: HashMap::new() };
     touched.iter().try_for_each(|s| {
         tell();
-        write(db, &follows(&texts, &places.asked(*s)?)?, is_new)
+        write(db, &follows(&texts, &places.source(*s)?)?, is_new)
     })
 }
 
@@ -84,7 +84,7 @@ impl Places<'_> {
         Ok(found)
     }
 
-    fn asked(&mut self, s: i64) -> Result<SessionSource, IndexError> {
+    fn source(&mut self, s: i64) -> Result<SessionSource, IndexError> {
         let find = "SELECT id FROM session WHERE s = ?";
         let row: Vec<u8> = self.db.prepare_cached(find)?.query_row([s], |row| row.get(0))?;
         // only session IDs are stored
@@ -98,8 +98,8 @@ impl Places<'_> {
 }
 
 /// Derives a session from its records, without a database.
-fn follows(texts: &Texts<'_>, asked: &SessionSource) -> Result<DerivedSession, IndexError> {
-    let SessionSource { s, id, notes } = asked;
+fn follows(texts: &Texts<'_>, source: &SessionSource) -> Result<DerivedSession, IndexError> {
+    let SessionSource { s, id, notes } = source;
     let s = *s;
     let mut read: Vec<Record> = Vec::new();
     for (n, place, found) in notes {

@@ -42,7 +42,7 @@ impl EditableWorkTree {
     pub fn new(repo: &Repository) -> Result<Self> {
         let top = repo.work_tree().ok_or_else(|| {
             Error::refused("this repository has no work tree")
-                .reason("it is bare, and what agents read lies in a work tree")
+                .reason("it is bare, and agents read files of a worktree")
                 .suggest("Run the command in a clone that has a work tree.")
         })?;
         Ok(EditableWorkTree { worktree: repo.worktree_key(), top, git: vec![repo.common_dir(), repo.git_dir()] })
@@ -74,7 +74,7 @@ impl EditableWorkTree {
         if !real.starts_with(&self.top) || self.git.iter().any(|git| real.starts_with(git)) {
             return Err(Error::refused(format!("{} leads out of the work tree", given.display()))
                 .reason(format!("it lies in {}", real.display()))
-                .suggest("Put a file of the work tree in its place; what is outside is not written to.")
+                .suggest("Replace it by a file in the worktree; files outside are not written.")
                 .command(format!("ls -ld {}", quote(&there.to_string_lossy()))));
         }
         let about = fs::metadata(&real).map_err(|error| unread(&real, error))?;
@@ -121,7 +121,7 @@ fn inode(about: &Metadata) -> (u64, u64) {
 }
 
 fn unread(path: &Path, error: std::io::Error) -> Error {
-    Error::refused(format!("{} cannot be used", path.display())).on_path(path, error)
+    Error::refused(format!("cannot use {}", path.display())).on_path(path, error)
 }
 
 /// Error: marks do not form a block.
@@ -138,13 +138,13 @@ pub fn faulty(path: &Path, fault: &EditError) -> Error {
     let shown = path.display();
     let what = match fault {
         EditError::Syntax { line: 0, what } => format!("{what}, in {shown}"),
-        EditError::Syntax { line, what } => format!("line {line} of {shown} cannot be understood: {what}"),
+        EditError::Syntax { line, what } => format!("cannot parse line {line} of {shown}: {what}"),
         EditError::Shape { at, wanted } if at.is_empty() => format!("{shown} is not {wanted}"),
         EditError::Shape { at, wanted } => format!("{at} in {shown} is not {wanted}"),
     };
     Error::refused(what)
-        .reason("what is there is kept, and for that it has to be understood")
-        .suggest("Mend the file, or rename it so that a new one is written.")
+        .reason("its content is kept, so it must be valid")
+        .suggest("Fix the file, or rename it so that a new one is written.")
         .command(move_aside(path))
 }
 

@@ -11,6 +11,7 @@ use crate::setup::steps::SetupStep;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Repository;
 
+/// Result of writing instructions, or of a dry run.
 #[derive(Debug, Default)]
 pub struct InstructionsOutcome {
     /// Whether this was a dry run.

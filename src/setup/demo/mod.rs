@@ -115,7 +115,7 @@ impl Play<'_> {
     fn run(&self, folder: &Path, program: &Path, arguments: &[&str]) -> Result<String> {
         let mut command = self.prepared(folder, program);
         let out = command.args(arguments).output().map_err(|error| {
-            let out = Error::refused(format!("{} could not be started", program.display()));
+            let out = Error::refused(format!("cannot start {}", program.display()));
             match program.is_absolute() {
                 true => out.on_path(program, error),
                 false => empirica_notes::git::process::not_started(error),

@@ -43,7 +43,7 @@ pub fn checks(context: &CommandContext<'_>) -> (bool, Vec<DoctorCheck>) {
 
 fn git(context: &CommandContext<'_>) -> DoctorCheck {
     let Some(version) = process::installed(context.repo.cwd()) else {
-        return DoctorCheck::wrong("git", "git cannot be started").command("git --version");
+        return DoctorCheck::wrong("git", "cannot start git").command("git --version");
     };
     match version::too_old(&version) {
         Some(old) => DoctorCheck::wrong("git", format!("{old}: update it")).command("git --version"),

@@ -47,6 +47,7 @@ impl DoctorCheck {
     }
 }
 
+/// Results of all checks, and changes made.
 #[derive(Debug)]
 pub struct DoctorOutcome {
     /// Whether the repository is set up. If not, fewer checks run, and this is no problem.

@@ -33,7 +33,7 @@ pub fn checks(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     refs.extend(broken(context));
     refs.extend(refused(context));
     if refs.is_empty() {
-        refs.push(DoctorCheck::right("refs", "every ref of ours can be read and written"));
+        refs.push(DoctorCheck::right("refs", "all our refs can be read and written"));
     }
     refs.push(damaged(context));
     refs.extend(damaged_history(context));
@@ -74,7 +74,7 @@ fn conflicts(repo: &Repository) -> Vec<DoctorCheck> {
         let to = format!("refs/notes/aside-empirica{}", name.trim_start_matches(base));
         let to = if to.ends_with("empirica") { format!("{to}/notes") } else { to };
         let quoted = quote(name);
-        let what = format!("the ref {name} stands where our refs need the name");
+        let what = format!("the ref {name} conflicts with our refs");
         let keep = format!("git update-ref {} {quoted}", quote(&to));
         DoctorCheck::wrong("refs", what).command(format!("{keep} && git update-ref -d {quoted}"))
     };
@@ -126,8 +126,9 @@ fn refused(context: &CommandContext<'_>) -> Option<DoctorCheck> {
     let repo = context.repo;
     let why = |name: &String| repo.hook_refuses(name, repo.find_ref(name).ok()??);
     let (name, words) = own_refs().into_iter().find_map(|name| why(&name).map(|words| (name, words)))?;
-    let what =
-        format!("a reference-transaction hook refuses to have {name} changed ({words}): records wait until it lets us");
+    let what = format!(
+        "a reference-transaction hook rejects updates of {name} ({words}): records stay pending until it accepts them"
+    );
     Some(DoctorCheck::wrong("refs", what).command("git rev-parse --git-path hooks/reference-transaction"))
 }
 
@@ -168,7 +169,7 @@ fn locks(repo: &Repository) -> Vec<DoctorCheck> {
         DoctorCheck::right("locks", what).command(remedy)
     };
     let all: Vec<DoctorCheck> = found.map(check).collect();
-    if all.is_empty() { vec![DoctorCheck::right("locks", "no lock is on refs of ours")] } else { all }
+    if all.is_empty() { vec![DoctorCheck::right("locks", "our refs are not locked")] } else { all }
 }
 
 /// Unreadable objects of our notes. A damaged loose object hides an intact one, so it is moved away; what a remote
@@ -189,7 +190,7 @@ fn damaged_history(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let tips = own_refs().into_iter().filter_map(|name| Some((repo.find_ref(&name).ok()??, name)));
     let broken = tips.filter(|(tip, _)| context.store.is_readable(*tip)).filter_map(|(tip, name)| {
         let error = walked(repo, tip).err()?;
-        let what = format!("the history of {name} cannot be walked to its end: {error}");
+        let what = format!("cannot walk the whole history of {name}: {error}");
         Some(with_rewrite(repo, DoctorCheck::wrong("objects", what)))
     });
     broken.collect()
@@ -216,11 +217,11 @@ fn with_rewrite(repo: &Repository, check: DoctorCheck) -> DoctorCheck {
 /// Pending records are safe and readable here; they are synchronised once flushed.
 fn pending(context: &CommandContext<'_>) -> DoctorCheck {
     match context.store.unflushed() {
-        0 => DoctorCheck::right("log", "no record waits in the log"),
-        1 => DoctorCheck::right("log", "1 record waits in the log, to be written with the next ones")
+        0 => DoctorCheck::right("log", "no record is pending"),
+        1 => DoctorCheck::right("log", "1 record is pending; it will be written with the next ones")
             .command(empirica("flush")),
         many => {
-            let what = format!("{many} records wait in the log, to be written with the next ones");
+            let what = format!("{many} records are pending; they will be written with the next ones");
             DoctorCheck::right("log", what).command(empirica("flush"))
         }
     }
@@ -233,7 +234,7 @@ fn unsynced(context: &CommandContext<'_>) -> DoctorCheck {
         Ok(SyncPolicy::Nothing) => return DoctorCheck::right("sync", "empirica.sync keeps the records here"),
         Ok(leaves) => leaves,
         // reported by the checks of settings
-        Err(_) => return DoctorCheck::right("sync", "what may leave is not known"),
+        Err(_) => return DoctorCheck::right("sync", "the sync policy is invalid"),
     };
     let remotes = destinations(repo);
     let differs = |remote: &&String| {

@@ -22,6 +22,7 @@ pub struct SetupWarning {
     pub commands: Vec<Command>,
 }
 
+/// Changes to make so that git runs our hooks.
 #[derive(Debug)]
 pub struct HooksPlan {
     /// Hooks to record.
@@ -211,7 +212,7 @@ fn renamed(plan: &mut HooksPlan, name: &str) {
 
 fn edited(plan: &mut HooksPlan, path: &Path) {
     plan.troubles.push(SetupWarning {
-        what: format!("{} is ours and was edited by hand; it is kept as it is", path.display()),
+        what: format!("{} is our hook and was edited by hand; it is kept", path.display()),
         commands: vec![format!("rm -f {} && {}", shell_path(path), empirica("init")).into()],
     });
 }

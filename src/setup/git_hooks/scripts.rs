@@ -20,7 +20,7 @@ const CHAIN: &str = include_str!("../../../hooks/chain");
 /// Prefix of the line that marks a file as ours.
 const MARK: &str = "# git-empirica ";
 
-/// Hooks that may be added to another folder later, and cost git little if absent.
+/// Hooks that may be added to another folder later, and are cheap to pass on until then.
 const USUAL: [&str; 8] = [
     "pre-commit",
     "prepare-commit-msg",

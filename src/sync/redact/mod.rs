@@ -20,6 +20,7 @@ use empirica_notes::git::remotes::transfer::TransferOptions;
 use empirica_notes::model::{Body, Id, Namespace};
 use empirica_notes::store::{PREFIX, Redaction, Scrubbed};
 
+/// Records to redact, and how.
 #[derive(Debug, Clone, Default)]
 pub struct RedactRequest {
     /// Record IDs or unique parts of them; at least one.
@@ -140,7 +141,7 @@ fn resolve(context: &CommandContext<'_>, given: &str) -> Result<Id> {
         Body::Attach(_) | Body::Supersede(_) => Err(Error::refused(format!("'{given}' holds no text"))
             .provided(given)
             .reason(format!("a record of the kind {} only names others", record.body.kind()))
-            .suggest("Redact the record that says what is to be gone.")
+            .suggest("Redact the record with the text to remove.")
             .command(empirica("show").arg(record.head.id.as_str()))),
         _ => Ok(record.head.id),
     }

@@ -17,6 +17,7 @@ use empirica_notes::store::{Follow, Placements, RecordEntry, Scan};
 /// Fewest digits of an abbreviated commit.
 const SHORTEST: usize = 4;
 
+/// Repairs to find or apply.
 #[derive(Debug, Clone, Default)]
 pub struct RepairRequest {
     /// Apply repairs; otherwise only report them.
@@ -25,6 +26,7 @@ pub struct RepairRequest {
     pub to: Vec<(String, String)>,
 }
 
+/// Repairs found, and those applied.
 #[derive(Debug, Default)]
 pub struct RepairOutcome {
     /// Commits outside HEAD's history, with their handoffs.
@@ -255,7 +257,7 @@ fn annotated(context: &CommandContext<'_>, all: &Scan, given: &str) -> Result<Oi
     let begins = |on: &&Oid| wanted.len() >= SHORTEST && on.to_string().starts_with(&wanted);
     let named: Vec<&Oid> = places.iter().filter(begins).collect();
     if let [first, second, ..] = named.as_slice() {
-        return Err(Error::refused(format!("'{given}' stands for {} commits", named.len()))
+        return Err(Error::refused(format!("'{given}' matches {} commits", named.len()))
             .provided(given)
             .reason("an abbreviated id must be unique")
             .suggest("Give more digits.")

@@ -2,7 +2,7 @@
 
 use crate::history::metrics::fold::*;
 
-/// Noon, in UTC, this many days after the first of March 2026.
+/// Midnight, in UTC, this many days after the first of March 2026.
 fn day(days: i64) -> i64 {
     1_772_323_200_000 + days * 86_400_000
 }

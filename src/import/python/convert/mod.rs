@@ -38,6 +38,7 @@ pub struct Original {
     pub commit: String,
     /// Time of the ref's tip in Unix seconds, for payloads without a time.
     pub seconds: i64,
+    /// Raw bytes, not necessarily UTF-8 or JSON.
     pub content: Vec<u8>,
 }
 
@@ -65,6 +66,7 @@ pub struct Unreadable {
 /// Result of a conversion.
 #[derive(Debug, Default)]
 pub struct Converted {
+    /// Derived records with their payloads.
     pub lines: Vec<ConvertedLine>,
     /// Payloads that cannot be converted.
     pub refused: Vec<Unreadable>,
