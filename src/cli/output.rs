@@ -199,7 +199,7 @@ impl Output {
         self.write(&paint.text(&answer.text))?;
         self.flush()?;
         self.close();
-        for line in if self.quiet { &[][..] } else { &answer.said } {
+        for line in if self.quiet { &[][..] } else { &answer.messages } {
             self.say(line)?;
         }
         self.aside(&answer.warnings, if self.gives_hints(repo) { &answer.hints } else { &[] })

@@ -1,4 +1,4 @@
-//! The sessions that are active in a worktree: derived from the records, kept in a small file each.
+//! Active sessions of a worktree: derived from the records, cached in a file each.
 
 use std::path::Path;
 
@@ -14,16 +14,16 @@ use empirica_notes::model::{Id, SessionId};
 #[allow(missing_docs)]
 pub struct ActiveSession {
     pub id: SessionId,
-    /// The record it began with.
+    /// The record that started it.
     pub began: Id,
     pub ai: String,
-    /// The id the agent's own tool knows it by.
+    /// ID of the session in the agent's own tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
-    /// Whether a hook of the agent's began it: then the agent may say later what it is for.
+    /// Whether an agent's hook started it; the agent may then set the task later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_hook: bool,
-    /// What it is for, when that was said after it began; the next assessment keeps it.
+    /// Task set after the start; the next assessment stores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
 }
@@ -31,12 +31,12 @@ pub struct ActiveSession {
 /// The active sessions of this worktree, oldest first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ActiveSessions {
-    /// The sessions.
+    /// Oldest first.
     pub active: Vec<ActiveSession>,
 }
 
 impl ActiveSessions {
-    /// Reads the files; without their folder, finds the sessions in the records that this clone and worktree began.
+    /// Reads the files; if their folder is missing, derives the sessions of this clone and worktree from the records.
     pub fn load(context: &CommandContext<'_>) -> Result<Self> {
         let folder = context.store.paths().current();
         if let Some(mut active) = read(&folder) {
@@ -56,14 +56,14 @@ impl ActiveSessions {
             })
             .collect();
         for session in &active {
-            // a file that cannot be written is found in the records again
+            // if this fails, it is derived from the records next time
             let _ = begin(context, session);
         }
         Ok(ActiveSessions { active })
     }
 }
 
-/// The active sessions of this worktree as far as they are remembered, oldest first: nothing is looked for.
+/// The sessions cached for this worktree, oldest first; derives nothing.
 pub fn remembered(context: &CommandContext<'_>) -> Vec<ActiveSession> {
     let mut active = read(&context.store.paths().current()).unwrap_or_default();
     active.sort_by(|a, b| a.began.cmp(&b.began));
@@ -72,18 +72,18 @@ pub fn remembered(context: &CommandContext<'_>) -> Vec<ActiveSession> {
 
 fn read(folder: &Path) -> Option<Vec<ActiveSession>> {
     let files = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok());
-    // what a process wrote that died before it gave it its name is no session
+    // skip temporary files of a process that died
     let files = files.filter(|file| SessionId::parse(&file.file_name().to_string_lossy()).is_some());
     Some(files.filter_map(|file| serde_json::from_slice(&std::fs::read(file.path()).ok()?).ok()).collect())
 }
 
-/// Remembers a session as active in this worktree.
+/// Adds a session to the cache of this worktree.
 pub fn begin(context: &CommandContext<'_>, session: &ActiveSession) -> std::io::Result<()> {
     let text = serde_json::to_string(session).map_err(std::io::Error::other)?;
     context.store.replace_file(&context.store.paths().current().join(session.id.as_str()), &text)
 }
 
-/// Forgets what the active sessions of all worktrees are for where that was redacted.
+/// Removes redacted tasks from the cached sessions of all worktrees.
 pub fn forget_redacted(context: &CommandContext<'_>) {
     for folder in worktrees(context) {
         for mut session in read(&folder).unwrap_or_default() {
@@ -91,7 +91,7 @@ pub fn forget_redacted(context: &CommandContext<'_>) {
             if task.is_some() {
                 session.task = task;
                 let text = serde_json::to_string(&session).unwrap_or_default();
-                // what cannot be written again is found in the records
+                // if this fails, the session is derived from the records
                 if context.store.replace_file(&folder.join(session.id.as_str()), &text).is_err() {
                     end(context, &session.id);
                 }
@@ -100,10 +100,10 @@ pub fn forget_redacted(context: &CommandContext<'_>) {
     }
 }
 
-/// Forgets a session and the hints it was given, in whichever worktree it is remembered.
+/// Removes a session and its hint state from the cache of any worktree.
 pub fn end(context: &CommandContext<'_>, session: &SessionId) {
     for folder in worktrees(context) {
-        // not there is as good as removed
+        // it may be missing
         let file = folder.join(session.as_str());
         let _ = fault::point("session: to be forgotten").and_then(|()| std::fs::remove_file(file));
         let _ = std::fs::remove_file(hints(&folder, session));
@@ -114,7 +114,7 @@ fn hints(folder: &Path, session: &SessionId) -> std::path::PathBuf {
     folder.join(format!("{session}.hints"))
 }
 
-/// Whether a session is to be given a kind of hint: once while it is active in this worktree, and always when it is not.
+/// Whether to give a session a kind of hint: once per active session of this worktree; always for other sessions.
 pub fn takes_hint(context: &CommandContext<'_>, session: &SessionId, kind: &str) -> bool {
     let folder = context.store.paths().current();
     if !folder.join(session.as_str()).exists() {
@@ -124,13 +124,13 @@ pub fn takes_hint(context: &CommandContext<'_>, session: &SessionId, kind: &str)
     let given = std::fs::read_to_string(&file).unwrap_or_default();
     let is_new = given.lines().all(|line| line != kind);
     if is_new {
-        // where it cannot be remembered, the hint comes again
+        // if this fails, the hint is repeated
         let _ = context.store.replace_file(&file, &format!("{given}{kind}\n"));
     }
     is_new
 }
 
-/// An active session of any worktree, by its full id.
+/// An active session of any worktree, by its full ID.
 pub fn anywhere(context: &CommandContext<'_>, id: &str) -> Option<ActiveSession> {
     SessionId::parse(id)?;
     worktrees(context).into_iter().find_map(|folder| serde_json::from_slice(&std::fs::read(folder.join(id)).ok()?).ok())

@@ -1,4 +1,4 @@
-//! What every use case starts from: repository, store, and whose session it is.
+//! The context of every use case: repository, store, and current session.
 
 pub mod active;
 pub mod handoffs;
@@ -19,52 +19,52 @@ use empirica_notes::model::{Body, Record, SessionId};
 use empirica_notes::store::{FlushTiming, Render, Scan, Store};
 use empirica_secrets::Replaced;
 
-/// Who and which session the user named.
+/// Agent and session named by the user.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// `--ai`.
     pub ai: Option<String>,
     /// `--session`.
     pub session: Option<String>,
-    /// The agent that a client of the MCP server says it is.
+    /// Name of the MCP client.
     pub client: Option<String>,
-    /// `--allow-secret`: what looks like a secret is stored as it is.
+    /// `--allow-secret`: stores secrets unchanged.
     pub allow_secret: bool,
 }
 
-/// What every use case starts from.
+/// Context of a use case.
 pub struct CommandContext<'a> {
-    /// What the process was given.
+    /// Environment of the process.
     pub env: &'a Env,
     /// The repository.
     pub repo: &'a Repository,
-    /// Its records.
+    /// Records of the repository.
     pub store: Store<'a>,
-    /// The index over them.
+    /// Index over the records.
     pub opener: Opener,
-    /// Who and which session the user named.
+    /// Agent and session named by the user.
     pub selection: Selection,
-    /// `--ai` or `EMPIRICA_AI`, as it is stored.
+    /// `--ai` or `EMPIRICA_AI`, as stored.
     named: Option<String>,
-    /// The rules that saw a secret in it, which is stored without.
+    /// Rules that found a secret in it.
     in_name: Vec<&'static str>,
     /// The session that this command began by itself.
     began: RefCell<Option<(WorkingSession, StoreReport)>>,
 }
 
-/// The session a command works in.
+/// Session of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkingSession {
     /// The session.
     pub id: SessionId,
-    /// Who speaks.
+    /// The agent.
     pub ai: String,
-    /// What the user should know about that choice.
+    /// A note for the user about the choice of the session.
     pub note: Option<String>,
 }
 
 impl<'a> CommandContext<'a> {
-    /// A context over an opened repository.
+    /// Creates a context for an opened repository.
     pub fn new(env: &'a Env, repo: &'a Repository, render: &'a dyn Render, selection: Selection) -> Result<Self> {
         let mut context = CommandContext {
             env,
@@ -80,35 +80,35 @@ impl<'a> CommandContext<'a> {
             context.store.allow_secrets();
         }
         context.optional("agent", context.selection.ai.as_deref())?;
-        // a name is compared with what is stored, and shown
+        // compared with stored names, and shown
         let stored = |name: &str| context.store.without_secrets(name);
-        let asked = context.selection.ai.as_deref().map(stored);
+        let named_ai = context.selection.ai.as_deref().map(stored);
         let given = context.selection.ai.as_deref().or(env.get("EMPIRICA_AI"));
         context.named = given.map(stored);
         if context.named.as_deref() != given {
             context.in_name = given.and_then(empirica_secrets::redact_text).map_or_else(Vec::new, |(_, rules)| rules);
         }
-        context.selection.ai = asked;
+        context.selection.ai = named_ai;
         Ok(context)
     }
 
-    /// The index over the records as they are now.
+    /// The index over the current records.
     pub fn index(&self) -> Result<Index<'_>> {
         self.opener.open(&self.store)
     }
 
-    /// Everything a session said and everything that is about what it said.
+    /// The records of a session, and those that refer to them.
     pub fn session(&self, session: &SessionId) -> Result<Scan> {
         self.store.session(session, || self.index()?.session(session))
     }
 
-    /// `--ai` or `EMPIRICA_AI`, as it is stored.
+    /// `--ai` or `EMPIRICA_AI`, as stored.
     pub fn named_ai(&self) -> Option<&str> {
         self.named.as_deref()
     }
 
-    /// Who speaks: as named, else the session's own agent, else the agent that runs the command, else `empirica.ai`, else
-    /// `user.name`, else `unknown`.
+    /// The agent: as named, otherwise the agent of the session, the agent that runs the command, `empirica.ai`,
+    /// `user.name`, or `unknown`.
     pub fn author(&self, of_session: Option<&str>) -> String {
         let configured = || self.repo.config("empirica.ai").or_else(|| self.repo.config("user.name"));
         self.named_ai()
@@ -120,7 +120,7 @@ impl<'a> CommandContext<'a> {
             .unwrap_or_else(|| "unknown".to_owned())
     }
 
-    /// The agent that runs the command: the client of an MCP server, else as its environment says.
+    /// The agent that runs the command: the MCP client, otherwise according to the environment.
     fn running(&self) -> Option<&str> {
         self.selection.client.as_deref().or(self.env.agent())
     }
@@ -128,14 +128,14 @@ impl<'a> CommandContext<'a> {
     /// Stores what one session says, and what is left to say about that.
     pub fn store(
         &self,
-        who: &WorkingSession,
+        session: &WorkingSession,
         bodies: Vec<Body>,
         when: FlushTiming,
     ) -> Result<(Vec<Record>, StoreReport)> {
-        let records = bodies.into_iter().map(|body| self.store.new_record(&who.id, &who.ai, body)).collect();
+        let records = bodies.into_iter().map(|body| self.store.new_record(&session.id, &session.ai, body)).collect();
         let mut written = self.store.append(records, when)?;
         written.redacted.extend(self.in_name.iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
-        let mut stored = StoreReport { warnings: who.note.iter().cloned().collect(), ..Default::default() };
+        let mut stored = StoreReport { warnings: session.note.iter().cloned().collect(), ..Default::default() };
         stored.add(&mut written);
         if let Some((began, left)) = self.began.borrow_mut().as_mut() {
             stored.session_started = Some((began.id.clone(), began.ai.clone()));
@@ -144,7 +144,7 @@ impl<'a> CommandContext<'a> {
         Ok((written.records, stored))
     }
 
-    /// A text that must say something; blank is a usage error that names the argument.
+    /// Requires a text; a blank one is a usage error that names the argument.
     pub fn text<'t>(&self, name: &str, text: &'t str) -> Result<&'t str> {
         if text.trim().is_empty() {
             return Err(Error::usage(format!("the {name} is empty"))
@@ -154,12 +154,12 @@ impl<'a> CommandContext<'a> {
         Ok(text)
     }
 
-    /// A text that may be absent, but not blank.
+    /// An optional text that must not be blank.
     pub fn optional(&self, name: &str, text: Option<&str>) -> Result<()> {
         text.map_or(Ok(()), |text| self.text(name, text).map(|_| ()))
     }
 
-    /// Refuses an id whose records could not be found by it again, because it would be stored without a secret.
+    /// Refuses an ID with a secret: it would be stored without it, so its records could not be found.
     pub fn stored_as_it_is(&self, name: &str, id: Option<&str>) -> Result<()> {
         if id.is_none_or(|id| self.store.without_secrets(id) == id) {
             return Ok(());

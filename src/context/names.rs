@@ -1,4 +1,4 @@
-//! Names of sessions and records: full ids, unique parts of them, `latest…`, an agent's own session id.
+//! Resolves names of sessions and records: full IDs, unique parts, `latest…`, the agent's session ID.
 
 use crate::context::{CommandContext, active};
 use crate::index::searchable;
@@ -7,13 +7,13 @@ use empirica_notes::error::{Command, Error, Kind, Result, blank, empirica, text}
 use empirica_notes::model::session::Session;
 use empirica_notes::model::{Id, Namespace, Record, SessionId};
 
-/// How a session can be named.
+/// Ways to name a session.
 const FORMS: &str = "Use an id from the list, or latest, latest:active, latest:<ai>, latest:active:<ai>.";
 
-/// The fewest characters of an abbreviated id.
+/// Fewest characters of an abbreviated ID.
 const SHORTEST: usize = 4;
 
-/// The session and its agent that a name stands for.
+/// A resolved session and its agent.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
 pub struct SessionName {
@@ -21,7 +21,7 @@ pub struct SessionName {
     pub ai: String,
 }
 
-/// How many of what an ambiguous id could be are named, with how much of their text, in characters.
+/// Most candidates shown for an ambiguous ID, and characters of their texts.
 const SHOWN: usize = 5;
 const WORDS: usize = 40;
 
@@ -35,7 +35,7 @@ pub enum NamedObject {
 }
 
 impl NamedObject {
-    /// Its id.
+    /// The full ID.
     pub fn id(&self) -> &str {
         match self {
             NamedObject::Session(session) => session.id.as_str(),
@@ -43,23 +43,23 @@ impl NamedObject {
         }
     }
 
-    /// Whether a name that resolves to it is a part of its id: neither the whole id nor an alias.
+    /// Whether a name is a part of the ID rather than the whole ID or an alias.
     pub fn is_abbreviated(&self, name: &str) -> bool {
         let (name, id) = (name.trim().to_ascii_lowercase(), self.id());
         id != name && (matches!(self, NamedObject::Record(_)) || id.starts_with(&name))
     }
 
-    /// Its kind and short id, with its agent or its first words.
-    pub fn told(&self) -> String {
+    /// Kind and short ID, with the agent or the first words.
+    pub fn label(&self) -> String {
         match self {
             NamedObject::Session(session) => format!("session {} of {}", session.id.short(), session.ai),
-            NamedObject::Record(record) => told_record(record),
+            NamedObject::Record(record) => label_of(record),
         }
     }
 }
 
-/// Resolves what may be a session or a record that `fits`. An abbreviation that things of both kinds have is refused, with all
-/// of them; the whole id of one, or an alias, stands for that one.
+/// Resolves a session, or a record that `fits`. An abbreviation shared by both kinds is refused with all candidates;
+/// a full ID or an alias is unambiguous.
 pub fn thing(
     context: &CommandContext<'_>,
     given: &str,
@@ -75,19 +75,19 @@ pub fn thing(
             Ok(if session.is_abbreviated(given) { record } else { session })
         }
         (Ok(session), Ok(record)) => {
-            let error = ambiguous(given, &[session.told()]).alternative(session.id());
-            Err(also(error, &record.told(), record.id()).command(empirica("session show").arg(session.id())))
+            let error = ambiguous(given, &[session.label()]).alternative(session.id());
+            Err(also(error, &record.label(), record.id()).command(empirica("session show").arg(session.id())))
         }
         (Ok(session), Err(records)) if is_ambiguous(&records) && session.is_abbreviated(given) => {
-            Err(also(records, &session.told(), session.id()))
+            Err(also(records, &session.label(), session.id()))
         }
-        (Err(sessions), Ok(record)) if is_ambiguous(&sessions) => Err(also(sessions, &record.told(), record.id())),
+        (Err(sessions), Ok(record)) if is_ambiguous(&sessions) => Err(also(sessions, &record.label(), record.id())),
         (Err(sessions), Err(records)) if is_ambiguous(&sessions) && is_ambiguous(&records) => {
             let reason = format!("{}; {}", sessions.reason_text(), records.reason_text());
             Err(records.alternatives().iter().fold(sessions.reason(reason), |error, id| error.alternative(id)))
         }
         (Ok(found), Err(_)) | (Err(_), Ok(found)) => Ok(found),
-        // an ambiguous name is worth more than an unknown one, and an alias can only be a session's
+        // an ambiguous name is reported before an unknown one; an alias can only name a session
         (Err(session), Err(record)) => {
             let is_alias = given.trim().split(':').next() == Some("latest");
             Err(if is_alias || is_ambiguous(&session) { session } else { record })
@@ -95,13 +95,13 @@ pub fn thing(
     }
 }
 
-/// The error of an ambiguous abbreviation that one more thing has.
-pub fn also(error: Error, told: &str, id: &str) -> Error {
-    let reason = format!("{}; {told}", error.reason_text());
+/// Adds a candidate to the error of an ambiguous abbreviation.
+pub fn also(error: Error, candidate: &str, id: &str) -> Error {
+    let reason = format!("{}; {candidate}", error.reason_text());
     error.reason(reason).alternative(id)
 }
 
-/// The error of an abbreviation that several things have.
+/// Error: an abbreviation matches several IDs.
 pub fn ambiguous(given: &str, listed: &[String]) -> Error {
     Error::refused(format!("'{given}' is ambiguous"))
         .provided(given)
@@ -118,15 +118,14 @@ fn told_session(session: &Session) -> String {
     format!("session {} of {}{task}", session.id.short(), session.ai)
 }
 
-/// A record as it is named where it could be meant: its kind, its short id, its first words.
-pub fn told_record(record: &Record) -> String {
+/// A record as a candidate: kind, short ID, first words.
+pub fn label_of(record: &Record) -> String {
     let words = searchable::of(&record.body).map(|text| format!(": {}", short(&text, WORDS))).unwrap_or_default();
     format!("{} {}{words}", record.body.kind().replace('_', " "), record.head.id.short())
 }
 
-/// Resolves a session: a full UUID, a unique prefix of 4 characters or more, `latest`, `latest:active`, `latest:<ai>`,
-/// `latest:active:<ai>`, or the id the agent's own tool knows it by. Ambiguity and absence are errors that list what
-/// there is.
+/// Resolves a session: a full UUID, a unique prefix of 4 characters or more, `latest`, `latest:active`,
+/// `latest:<ai>`, `latest:active:<ai>`, or the session ID of the agent's tool. Errors list the candidates.
 pub fn session(context: &CommandContext<'_>, given: &str) -> Result<SessionName> {
     let given = given.trim();
     if let Some(session) = active::anywhere(context, given) {
@@ -137,7 +136,7 @@ pub fn session(context: &CommandContext<'_>, given: &str) -> Result<SessionName>
     Ok(SessionName { id: found.id.clone(), ai: found.ai.clone() })
 }
 
-/// Resolves a name among sessions that are sorted by their start: all of them, or all that the name may stand for.
+/// Resolves a name among sessions sorted by start: all sessions, or all candidates for the name.
 #[doc(hidden)]
 pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
     if let Some(exact) = all.iter().find(|s| s.id.as_str() == given) {
@@ -158,7 +157,7 @@ pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
         let newest = all.iter().rev().find(fits);
         return newest.ok_or_else(|| none_of(all, given, active, ai));
     }
-    // an agent's tool may use its id again: the active session of that id, else the newest
+    // a tool may reuse its ID: prefer the active session, otherwise the newest
     let external = |s: &&Session| s.external_id.as_deref() == Some(given);
     let named = all.iter().rev().find(|s| external(s) && s.is_active());
     if let Some(session) = named.or_else(|| all.iter().rev().find(external)) {
@@ -200,7 +199,7 @@ fn unknown(all: &[Session], given: &str, why: &str) -> Error {
     newest(all, error).command(empirica("session list"))
 }
 
-/// The error of an alias that stands for no session: none is stored, none is active, the agent has none.
+/// Error: an alias matches no session.
 fn none_of(all: &[Session], given: &str, active: bool, ai: Option<&str>) -> Error {
     let which = if active { "active sessions" } else { "sessions" };
     let whose = ai.map(|ai| format!(" for ai_id '{ai}'")).unwrap_or_default();
@@ -228,19 +227,19 @@ fn none_of(all: &[Session], given: &str, active: bool, ai: Option<&str>) -> Erro
     newest(all, error).command(if is_of_one || all.is_empty() { start } else { empirica("session list") })
 }
 
-/// The ids of the newest sessions, as alternatives.
+/// Adds the IDs of the newest sessions as alternatives.
 fn newest(all: &[Session], error: Error) -> Error {
     all.iter().rev().take(3).fold(error, |error, session| error.alternative(session.id.as_str()))
 }
 
-/// The command that starts a session, of that very agent when one was named.
+/// The command that starts a session, for the named agent if any.
 pub fn start_command(ai: Option<&str>) -> Command {
     ai.into_iter()
         .fold(empirica("session start"), |command, ai| command.option("--ai", ai))
         .option("--task", blank("<what you are going to do>"))
 }
 
-/// The error of a record that is not there. `what` it should have been: goal, checkpoint, record, …
+/// Error: no such record. `what` is the expected kind: goal, checkpoint, record, …
 pub fn no_record(given: &str, what: &str, why: &str) -> Error {
     let list = match what {
         "goal" => empirica("goal list"),
@@ -258,7 +257,7 @@ pub fn no_record(given: &str, what: &str, why: &str) -> Error {
         .command(list)
 }
 
-/// Resolves a task by its whole id, or a beginning that only one has.
+/// Resolves a task by its full ID or a unique prefix.
 pub fn task(context: &CommandContext<'_>, given: &str) -> Result<String> {
     let mut known: Vec<String> = context.index()?.of_tasks(None)?.into_iter().map(|(id, _)| id).collect();
     known.dedup();
@@ -288,7 +287,7 @@ pub fn task(context: &CommandContext<'_>, given: &str) -> Result<String> {
 
 const TAKEN_BACK: &str = "it was taken back";
 
-/// The record that was taken back, of a name that stands for nothing else: for who shows it all the same, or redacts it.
+/// Resolves a name to a retracted record if it matches nothing else, to show or redact it.
 pub fn retracted(context: &CommandContext<'_>, given: &str, error: Error) -> Result<Record> {
     if error.reason_text().to_string() != TAKEN_BACK {
         return Err(error);
@@ -306,8 +305,8 @@ fn is_part(name: &str, id: &Id) -> bool {
     id.short().starts_with(name) || id.as_str().ends_with(name) || id.as_str().starts_with(name)
 }
 
-/// Resolves a record on one of `namespaces` that `fits`: its full id, or 4 or more characters that only its short form
-/// begins with, or that only its id ends or begins with.
+/// Resolves a record on one of `namespaces` that `fits`: a full ID, or 4 or more characters that are a unique prefix
+/// of its short form, or a unique suffix or prefix of its ID.
 pub fn record(
     context: &CommandContext<'_>,
     given: &str,
@@ -315,9 +314,9 @@ pub fn record(
     namespaces: &[Namespace],
     fits: impl Fn(&Record) -> bool,
 ) -> Result<Record> {
-    let said = given.trim();
-    let given = said.to_ascii_lowercase();
-    let absent = |why: &str| no_record(said, what, why);
+    let trimmed = given.trim();
+    let given = trimmed.to_ascii_lowercase();
+    let absent = |why: &str| no_record(trimmed, what, why);
     let hexish = given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     if !hexish || given.len() < SHORTEST {
         return Err(absent("an id is hexadecimal and has 4 characters or more"));
@@ -330,7 +329,7 @@ pub fn record(
     };
     let fitting = like.records().filter(|r| matches(&r.head.id) && on_namespace(r) && fits(r));
     let mut found: Vec<Record> = fitting.cloned().collect();
-    // a short form that begins with it is meant before any other part of an id
+    // a prefix of the short form takes precedence
     if found.len() > 1 && found.iter().filter(|r| r.head.id.short().starts_with(&given)).count() == 1 {
         found.retain(|r| r.head.id.short().starts_with(&given));
     }
@@ -339,7 +338,7 @@ pub fn record(
         [] if like.retracted().any(|record| matches(&record.head.id)) => Err(absent(TAKEN_BACK)),
         [] if namespaces.len() == Namespace::ALL.len() => Err(absent("no stored id has it at its beginning or end")),
         [] => {
-            // one of another kind is there all the same
+            // report a record of another kind
             let other = like.records().find(|record| matches(&record.head.id));
             let kind = other.map(|record| record.body.kind().replace('_', " "));
             Err(absent(&kind.map_or_else(
@@ -348,8 +347,8 @@ pub fn record(
             )))
         }
         many => {
-            let listed: Vec<String> = many.iter().take(SHOWN).map(told_record).collect();
-            let mut error = Error::refused(format!("'{given}' stands for {} records", many.len()))
+            let listed: Vec<String> = many.iter().take(SHOWN).map(label_of).collect();
+            let mut error = Error::refused(format!("'{given}' matches {} records", many.len()))
                 .provided(given.clone())
                 .reason(could_be(&listed))
                 .suggest("Give more characters.");

@@ -1,23 +1,23 @@
-//! Paths that are given and lead nowhere.
+//! Warnings about given paths that do not exist.
 
 use std::path::Path;
 
 use crate::context::CommandContext;
 use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, from_here, inside};
 
-/// A warning for each of these files that is neither in the work tree nor in HEAD: relative to the root of the work tree or
-/// to the current folder.
+/// A warning for each file that is neither in the worktree nor in HEAD, relative to the worktree root or the current
+/// folder.
 pub(crate) fn files(context: &CommandContext<'_>, what: &str, given: &[String]) -> Vec<String> {
     let missing = given.iter().filter(|path| !is_there(context, path));
     missing.map(|path| format!("{what} {path}: no such file in the work tree or in HEAD")).collect()
 }
 
-/// The same for a source, when it is a path: one that begins as a path, or in a folder that is there, or that ends in a file
-/// name with an extension that is no domain.
+/// Same for a source if it looks like a path: begins like one, is in an existing folder, or ends in a file name whose
+/// extension is not a domain.
 pub(crate) fn source(context: &CommandContext<'_>, given: &str) -> Vec<String> {
     let begins = ["./", "../", "/"].iter().any(|start| given.starts_with(start));
     let folder = given.split_once('/').is_some_and(|(folder, _)| is_there(context, folder));
-    // without a place in it
+    // without a position in the file
     let path = given.split([':', '#', '?']).next().unwrap_or(given);
     let parts: Vec<&str> = path.split('/').collect();
     let named = match parts.as_slice() {

@@ -1,31 +1,31 @@
-//! What storing records left to tell: where they are, warnings, remedies, replaced secrets.
+//! Outcome of storing records: place, warnings, remedies, replaced secrets.
 
 use empirica_notes::error::{Command, Text};
 use empirica_notes::model::SessionId;
 use empirica_notes::store::{Storage, WriteOutcome};
 use empirica_secrets::Replaced;
 
-/// What storing something left to say.
+/// Outcome of storing records.
 #[derive(Debug, Default)]
 pub struct StoreReport {
-    /// The records are not where they should be: the notes could not be written, or not even the repository's log.
+    /// Whether the notes, or even the repository's log, cannot be written.
     pub degraded_mode: bool,
-    /// Where the records are now; `None` when nothing was stored.
+    /// Where the records are now; `None` if nothing was stored.
     pub storage: Option<Storage>,
-    /// What to do when they are not where they should be, and the commands that do it or show more.
+    /// Remedies for the degraded mode, with their commands.
     pub remedies: Vec<(Text, Vec<Command>)>,
-    /// What the user should know, a sentence each.
+    /// Warnings, a sentence each.
     pub warnings: Vec<String>,
-    /// The session that began with it, and its agent.
+    /// Session started with the records, and its agent.
     pub session_started: Option<(SessionId, String)>,
-    /// The secrets that were replaced.
+    /// Secrets replaced.
     pub redacted: Vec<Replaced>,
-    /// The secrets that were stored as they are.
+    /// Secrets stored unchanged.
     pub allowed: Vec<Replaced>,
 }
 
 impl StoreReport {
-    /// Puts before this what storing something earlier in the same command left to say.
+    /// Prepends the outcome of an earlier step of the command.
     pub fn after(&mut self, earlier: StoreReport) {
         self.session_started = earlier.session_started.or(self.session_started.take());
         self.warnings.splice(0..0, earlier.warnings);
@@ -33,7 +33,7 @@ impl StoreReport {
         self.allowed.splice(0..0, earlier.allowed);
     }
 
-    /// Puts behind this what storing something later in the same command left to say.
+    /// Appends the outcome of a later step of the command.
     pub fn before(&mut self, later: StoreReport) {
         self.session_started = self.session_started.take().or(later.session_started);
         self.warnings.extend(later.warnings);
@@ -41,7 +41,7 @@ impl StoreReport {
         self.allowed.extend(later.allowed);
     }
 
-    /// Takes in what one append left to say. A later one that reached the notes took the earlier records along.
+    /// Adds the outcome of an append. If a later one reached the notes, so did the earlier records.
     pub fn add(&mut self, written: &mut WriteOutcome) {
         if let Some(error) = &written.degraded {
             self.degraded_mode = true;
@@ -73,8 +73,7 @@ impl StoreReport {
             self.warnings.push(text);
         }
         for Replaced { field, rule } in &written.allowed {
-            self.warnings
-                .push(format!("{field}: a secret was stored as it is (rule {rule}), and leaves with the next push"));
+            self.warnings.push(format!("{field}: a secret was stored unchanged (rule {rule}) and will be pushed"));
         }
         self.redacted.append(&mut written.redacted);
         self.allowed.append(&mut written.allowed);

@@ -1,4 +1,4 @@
-//! Collections of a transcript added up, and what a transcript tells beyond them.
+//! Sums of a transcript's collections, and its uncollected part.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use crate::text::list::add_new;
 use empirica_notes::model::collected::{Collected, NumberedSubagent};
 use empirica_transcripts::model::{CATEGORIES, Pending, Subagent, Tokens, ToolSummary, Transcript};
 
-/// How many samples of a category are kept.
+/// Number of samples kept per category.
 const SAMPLES: usize = 3;
 
-/// What was collected of a transcript.
+/// The collected part of a transcript.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Transcript")]
 pub struct CollectedTranscript {
@@ -25,34 +25,34 @@ pub struct CollectedTranscript {
     pub branch: Option<String>,
     /// The last model.
     pub model: Option<String>,
-    /// When it begins.
+    /// Time of its start.
     pub started_at: Option<String>,
-    /// When it ends so far.
+    /// Time of its last row.
     pub ended_at: Option<String>,
-    /// How many rows were read.
+    /// Number of rows read.
     pub rows: u64,
-    /// How many rows could not be read.
+    /// Number of unreadable rows.
     pub skipped_rows: u64,
-    /// Up to which byte it was collected.
+    /// End of the collected part, in bytes.
     #[serde(rename = "size")]
     pub to: u64,
-    /// The use of tools.
+    /// Tool use by category.
     #[serde(rename = "tool_summaries")]
     pub tools: Vec<ToolSummary>,
-    /// The modified files, relative to the root of the repository.
+    /// Modified files, relative to the repository root.
     #[serde(rename = "files_modified")]
     pub files: Vec<String>,
-    /// How many files outside the repository were modified.
+    /// Number of modified files outside the repository.
     pub files_outside: u64,
-    /// What is left of the newest list of things to do.
+    /// Open entries of the newest to-do list.
     pub pending_tasks: Vec<Pending>,
     /// The decisions.
     pub decisions: Vec<String>,
-    /// The tokens that were used.
+    /// Tokens used.
     pub tokens: Tokens,
-    /// How many tokens the context held at the end.
+    /// Tokens in the context at the end.
     pub context_tokens: Option<u64>,
-    /// What each subagent did.
+    /// Summary of each subagent.
     pub subagents: Vec<Subagent>,
 }
 
@@ -77,13 +77,13 @@ impl CollectedTranscript {
         for NumberedSubagent { at, subagent } in &new.subagents {
             match usize::try_from(*at).ok() {
                 Some(at) if at < self.subagents.len() => self.subagents[at] = subagent.clone(),
-                // one whose place nobody has comes last
+                // without an index it comes last
                 _ => self.subagents.push(subagent.clone()),
             }
         }
     }
 
-    /// Leaves out what was known before, but for what is left to do, which is as it is.
+    /// Subtracts an earlier state, except for pending tasks, which are a state.
     pub fn leave_out(&mut self, before: &CollectedTranscript) {
         self.tools = self.tools.iter().filter_map(|tool| more(tool, &before.tools)).collect();
         self.files.retain(|file| !before.files.contains(file));
@@ -91,14 +91,14 @@ impl CollectedTranscript {
         self.tokens = less(self.tokens, before.tokens);
     }
 
-    /// What a resume of it stands for, in tokens: what its context held at the end, else what was read and written.
+    /// Tokens that a resume replaces: its context at the end, otherwise its input and output.
     pub fn stands_for(&self) -> Option<u64> {
         let used = self.tokens.sum();
         self.context_tokens.or((used > 0).then_some(used))
     }
 }
 
-/// Adds what was used of a category to what is known of it.
+/// Adds tool use of a category.
 pub fn add_tool(tools: &mut Vec<ToolSummary>, new: &ToolSummary) {
     match tools.iter_mut().find(|tool| tool.category == new.category) {
         None => tools.push(new.clone()),
@@ -111,14 +111,14 @@ pub fn add_tool(tools: &mut Vec<ToolSummary>, new: &ToolSummary) {
     }
 }
 
-/// In the order in which tools are shown: most used first, then as the categories are.
+/// Sorts tools: most used first, then by category.
 fn in_order(tools: &mut [ToolSummary]) {
     let place = |tool: &ToolSummary| CATEGORIES.iter().position(|category| *category == tool.category);
     tools.sort_by(|a, b| b.count.cmp(&a.count).then(place(a).cmp(&place(b))));
 }
 
-/// The use of tools by category, as an agent logged it and as its transcripts tell: what it logged itself is in its transcript as
-/// well, so that of both the one that tells more counts. Most used first.
+/// Tool use by category. An agent's own log is also in its transcripts, so per category the larger counts. Most used
+/// first.
 pub fn activity(logged: Vec<ToolSummary>, transcripts: &[CollectedTranscript]) -> Vec<ToolSummary> {
     let mut out: Vec<ToolSummary> = Vec::new();
     transcripts.iter().flat_map(|known| &known.tools).for_each(|tool| add_tool(&mut out, tool));
@@ -133,10 +133,10 @@ pub fn activity(logged: Vec<ToolSummary>, transcripts: &[CollectedTranscript]) -
     out
 }
 
-/// What is known of each transcript of which these are collections, in order of id.
+/// Sums collections by transcript, in order of ID.
 ///
-/// Two clones may have collected the same part of a transcript, and a session may have only a part of it: of parts that overlap
-/// those count that tell most of it together, so that nothing counts twice and nothing else is left out.
+/// Two clones may have collected the same part of a transcript, and a session may have only some parts: of
+/// overlapping parts, those that cover most together count, so that nothing counts twice.
 pub fn known<'a>(all: impl IntoIterator<Item = &'a Collected>) -> Vec<CollectedTranscript> {
     let mut of: BTreeMap<(&str, &str), Vec<&Collected>> = BTreeMap::new();
     for collected in all {
@@ -156,13 +156,13 @@ pub fn known<'a>(all: impl IntoIterator<Item = &'a Collected>) -> Vec<CollectedT
     out
 }
 
-/// Collections that do not overlap, in order, and together reach over as much as can be.
+/// The non-overlapping collections, in order, that cover most together.
 fn chain<'a>(collections: &[&'a Collected]) -> Vec<&'a Collected> {
     let mut by_end: Vec<&Collected> = collections.iter().copied().filter(|one| one.to > one.from).collect();
-    // of equals the first stays
+    // the first of equals is kept
     by_end.sort_by_key(|one| (one.to, one.from));
     by_end.dedup_by_key(|one| (one.to, one.from));
-    // the most that the first so many reach over, and whether the last of them is among those that do
+    // per prefix, the largest coverage, and whether its last collection is included
     let mut best: Vec<(u64, bool)> = vec![(0, false)];
     let before = |one: &Collected| by_end.partition_point(|other| other.to <= one.from);
     for one in &by_end {
@@ -183,8 +183,8 @@ fn chain<'a>(collections: &[&'a Collected]) -> Vec<&'a Collected> {
     out
 }
 
-/// What a transcript tells beyond what is known of it; `None` when it has not grown: when it is not longer, and does not end later
-/// either, as one does that is shorter because a part was taken back. Numbers that fell add nothing.
+/// The uncollected part of a transcript; `None` if the transcript is neither longer nor ends later (a shorter one
+/// may, after a part was reverted). Numbers that decreased add nothing.
 pub fn added(transcript: &Transcript, id: &str, known: &CollectedTranscript) -> Option<Collected> {
     if transcript.size <= known.to && !ends_later(transcript, known) {
         return None;
@@ -203,7 +203,7 @@ pub fn added(transcript: &Transcript, id: &str, known: &CollectedTranscript) -> 
         from: known.to,
         to: transcript.size.max(known.to.saturating_add(1)),
         rows: transcript.rows.saturating_sub(known.rows),
-        // a last row that is torn is whole the next time
+        // a torn last row is complete the next time
         skipped_rows: transcript
             .skipped_rows
             .saturating_sub(u64::from(transcript.torn))
@@ -225,20 +225,20 @@ pub fn added(transcript: &Transcript, id: &str, known: &CollectedTranscript) -> 
     })
 }
 
-/// Whether the last time in a transcript is after the last that is known.
+/// Whether a transcript ends after the known end.
 fn ends_later(transcript: &Transcript, known: &CollectedTranscript) -> bool {
     let time = |text: &Option<String>| chrono::DateTime::parse_from_rfc3339(text.as_deref()?).ok();
     time(&transcript.ended_at).zip(time(&known.ended_at)).is_some_and(|(now, before)| now > before)
 }
 
-/// What was used of a category beyond what is known; `None` when it was not used again.
+/// New tool use of a category; `None` if there is none.
 fn more(tool: &ToolSummary, known: &[ToolSummary]) -> Option<ToolSummary> {
     let nothing = ToolSummary::default();
     let known = known.iter().find(|known| known.category == tool.category).unwrap_or(&nothing);
     let count = tool.count.saturating_sub(known.count);
     let errors = tool.errors.saturating_sub(known.errors);
-    let lacking = SAMPLES.saturating_sub(known.samples.len());
-    let samples = tool.samples.iter().filter(|text| !known.samples.contains(text)).take(lacking).cloned().collect();
+    let free = SAMPLES.saturating_sub(known.samples.len());
+    let samples = tool.samples.iter().filter(|text| !known.samples.contains(text)).take(free).cloned().collect();
     (count + errors > 0).then(|| ToolSummary { category: tool.category.clone(), count, errors, samples })
 }
 
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!((one.to, one.rows, one.tools[0].count, one.files.len()), (100, 10, 2, 2));
         assert_eq!(added(&transcript(100, 2), "x", &one), None, "nothing is new");
         assert_eq!(added(&transcript(90, 1), "x", &one), None, "it was cut off");
-        // shorter and later: a part was taken back, and something else came
+        // shorter but later: a part was reverted, then others were added
         let known = CollectedTranscript { ended_at: Some("2026-03-01T10:00:00Z".into()), ..one.clone() };
         let mut undone = transcript(90, 1);
         undone.ended_at = Some("2026-03-01T10:00:00.500Z".into());

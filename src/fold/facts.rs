@@ -1,4 +1,4 @@
-//! What metrics need to know of one session: small, computed from that session alone, so that it can be kept.
+//! Facts of a session for metrics: small, and derived from that session alone, so that they can be stored.
 
 use std::collections::BTreeSet;
 
@@ -8,25 +8,25 @@ use serde::{Deserialize, Serialize};
 use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::{Envelope, Id, SessionId, Verdict};
 
-/// What a session did, as far as metrics count it.
+/// Facts of a session for metrics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionFacts {
     /// The session.
     pub session: SessionId,
-    /// Its agent: the one that began it.
+    /// The agent that started it.
     pub ai: String,
-    /// When it began, milliseconds since 1970. For a session whose start is not stored here, its first record's time.
+    /// Its start in Unix milliseconds; the time of its first record if its start is not stored.
     pub began_ms: i64,
-    /// From its start to the first journal entry that was not proposed to it, in milliseconds; `None` without an entry,
-    /// without a stored start, and when the clocks of both disagree.
+    /// Milliseconds from start to the first journal entry that was not suggested; `None` without an entry or stored
+    /// start, or if their clocks disagree.
     pub to_first_entry_ms: Option<u64>,
-    /// What it handed over, oldest first.
+    /// Its handoffs, oldest first.
     pub handoffs: Vec<HandoffFacts>,
-    /// What it took up, oldest first.
+    /// Its acknowledgements, oldest first.
     pub accepts: Vec<AcceptFacts>,
-    /// The files it wrote or edited, and those its handoffs name. Empty for a session that took up nothing: nobody asks.
+    /// Files it wrote or edited, and those in its handoffs. Empty for a session without acknowledgements.
     pub touched: BTreeSet<String>,
-    /// What it did not know and what failed, oldest first within each kind.
+    /// Its unknowns and dead ends, oldest first within each kind.
     pub inquiries: Vec<Inquiry>,
 }
 
@@ -35,11 +35,11 @@ pub struct SessionFacts {
 pub struct HandoffFacts {
     /// Its record.
     pub id: Id,
-    /// When it was made, milliseconds since 1970.
+    /// Its time in Unix milliseconds.
     pub at_ms: i64,
-    /// Whether no newer one took its place.
+    /// Whether it is not superseded.
     pub in_force: bool,
-    /// Its artifacts, each once.
+    /// Its distinct artifacts.
     pub paths: BTreeSet<String>,
 }
 
@@ -48,32 +48,32 @@ pub struct HandoffFacts {
 #[allow(missing_docs)]
 pub struct AcceptFacts {
     pub id: Id,
-    /// When it was made, milliseconds since 1970.
+    /// Its time in Unix milliseconds.
     pub at_ms: i64,
     pub of: Id,
-    /// The session that handed over; `None` when nobody knows.
+    /// The session of the handoff; `None` if unknown.
     pub from: Option<SessionId>,
-    /// What was decided, if anything.
+    /// Its decision, if any.
     pub decision: Option<Verdict>,
     pub questions: u32,
     pub gaps: u32,
 }
 
 impl AcceptFacts {
-    /// Whether nothing had to be asked and nothing was missed.
+    /// Whether it has neither questions nor missed entries.
     pub fn is_clear(&self) -> bool {
         self.questions + self.gaps == 0
     }
 }
 
-/// What was investigated.
+/// Kind of inquiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 pub enum InquiryKind {
     /// A question.
     Unknown,
-    /// An approach that failed.
+    /// A failed approach.
     DeadEnd,
 }
 
@@ -87,23 +87,23 @@ impl InquiryKind {
     }
 }
 
-/// A question, answered or not, or an approach that failed.
+/// An unknown, resolved or not, or a failed approach.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Inquiry {
-    /// Its record; its time is the one in the id.
+    /// Its record, whose ID has its time.
     pub id: Id,
-    /// Which of both.
+    /// Its kind.
     pub kind: InquiryKind,
     /// The question or the approach.
     pub text: String,
 }
 
-/// The facts of a session. `aside` has the handoffs that a newer one took the place of
-/// ([`superseded`](empirica_notes::model::superseded::superseded)), at least those of this session.
+/// The facts of a session. `aside` has superseded handoffs
+/// ([`superseded`](empirica_notes::model::superseded::superseded)), at least this session's.
 pub fn facts(gathered: &SessionRecords, aside: &BTreeSet<Id>) -> SessionFacts {
     let session = &gathered.session;
     let began_ms = at_ms(&session.started_at, &session.began);
-    // a session whose start is stored knows where it worked
+    // if its start is stored, its worktree is known
     let first = gathered.first_entry_at.as_deref().filter(|_| session.worktree.is_some()).and_then(parsed_ms);
     let given = |(head, handoff): &(Envelope, empirica_notes::model::Handoff)| HandoffFacts {
         id: head.id.clone(),
@@ -152,7 +152,7 @@ fn inquiries(gathered: &SessionRecords) -> Vec<Inquiry> {
     out
 }
 
-/// A path without what names the folder it starts from.
+/// A path without `./`.
 fn plain(path: &str) -> String {
     let mut rest = path.trim();
     while let Some(inner) = rest.strip_prefix("./") {
@@ -165,7 +165,7 @@ fn parsed_ms(at: &str) -> Option<i64> {
     chrono::DateTime::parse_from_rfc3339(at).ok().map(|time| time.timestamp_millis())
 }
 
-/// The time a record names, else the one in an id.
+/// The recorded time, otherwise that of the ID.
 fn at_ms(at: &str, id: &Id) -> i64 {
     parsed_ms(at).unwrap_or_else(|| i64::try_from(id.ms()).unwrap_or(i64::MAX))
 }
@@ -241,11 +241,11 @@ mod tests {
 
     #[test]
     fn an_answered_question_was_asked_all_the_same() {
-        let asked = record(1, Body::Unknown(Unknown { text: "u?".into(), led_from: None }));
-        let answer = Resolve { of: asked.head.id.clone(), text: "so".into(), concerns: Vec::new() };
+        let unknown = record(1, Body::Unknown(Unknown { text: "u?".into(), led_from: None }));
+        let answer = Resolve { of: unknown.head.id.clone(), text: "so".into(), concerns: Vec::new() };
         let failed = DeadEnd { approach: "a".into(), why: "w".into(), led_from: None };
         let open = record(3, Body::Unknown(Unknown { text: "v?".into(), led_from: None }));
-        let records = [started(), asked, record(2, Body::Resolve(answer)), open, record(4, Body::DeadEnd(failed))];
+        let records = [started(), unknown, record(2, Body::Resolve(answer)), open, record(4, Body::DeadEnd(failed))];
         let found: Vec<(InquiryKind, String)> = of(&records).inquiries.into_iter().map(|i| (i.kind, i.text)).collect();
         let expected = [(InquiryKind::Unknown, "u?"), (InquiryKind::Unknown, "v?"), (InquiryKind::DeadEnd, "a")];
         assert_eq!(found, expected.map(|(kind, text)| (kind, text.to_owned())));

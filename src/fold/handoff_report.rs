@@ -1,4 +1,4 @@
-//! The handoff report: what follows from a session's records, what git knows and what the agent adds.
+//! The handoff report: derived from a session's records and git, completed by the agent.
 
 use std::collections::BTreeSet;
 
@@ -12,35 +12,35 @@ use empirica_notes::model::Handoff;
 use empirica_notes::model::assessment::CommitLine;
 use empirica_notes::model::handoff::{Item, MadeIn};
 
-/// What the agent says with the handoff itself.
+/// Input of the agent for a handoff.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HandoffInput {
-    /// The task, instead of the session's.
+    /// Replaces the task of the session.
     pub task: Option<String>,
-    /// What was done.
+    /// Accomplishments.
     pub accomplished: Vec<String>,
-    /// What was learned, beyond the journal.
+    /// Findings not in the journal.
     pub findings: Vec<String>,
-    /// What is still unknown, beyond the journal.
+    /// Unknowns not in the journal.
     pub unknowns: Vec<String>,
-    /// What the next session must know.
+    /// Context for the next session.
     pub context: Option<String>,
-    /// What to do next; `None` leaves what an earlier handoff said.
+    /// Next steps; `None` keeps those of an earlier handoff.
     pub next_steps: Option<Vec<String>>,
-    /// Files made or changed, beyond what git knows.
+    /// Files created or changed, besides those known to git.
     pub artifacts: Vec<String>,
 }
 
 impl HandoffInput {
-    /// Drops findings and unknowns that are already logged in a session, and repeats, so a retry does not duplicate them.
-    /// Texts are compared as `stored` has them, without secrets.
+    /// Drops findings and unknowns already logged in the session, and duplicates, so that retries add nothing.
+    /// Compares texts as `stored`, i.e. without secrets.
     pub fn drop_logged(&mut self, session: &SessionRecords, stored: &dyn Fn(&str) -> String) {
         let texts = |items: &[Item]| items.iter().map(|item| item.text.clone()).collect();
         drop_known(&mut self.findings, texts(&session.findings), stored);
         drop_known(&mut self.unknowns, texts(&session.unknowns), stored);
     }
 
-    /// Drops accomplishments and artifacts that [`report`] carries over from an earlier handoff, compared likewise.
+    /// Drops accomplishments and artifacts that [`report`] carries over from an earlier handoff.
     pub fn drop_carried(&mut self, session: &SessionRecords, stored: &dyn Fn(&str) -> String) {
         let carried =
             |list: fn(&Handoff) -> &Vec<String>| carried_from(session).into_iter().flat_map(list).cloned().collect();
@@ -49,54 +49,54 @@ impl HandoffInput {
     }
 }
 
-fn drop_known(said: &mut Vec<String>, mut known: BTreeSet<String>, stored: &dyn Fn(&str) -> String) {
-    said.retain(|text| known.insert(stored(text)));
+fn drop_known(texts: &mut Vec<String>, mut known: BTreeSet<String>, stored: &dyn Fn(&str) -> String) {
+    texts.retain(|text| known.insert(stored(text)));
 }
 
-/// The handoff of a session whose own words the next one repeats.
+/// The handoff whose own texts the next one of the session repeats.
 fn carried_from(session: &SessionRecords) -> Option<&Handoff> {
     session.handoffs.iter().rev().map(|(_, handoff)| handoff).find(|handoff| handoff.kind == "epistemic")
 }
 
-/// What git knows since the session began.
+/// State of git since the session began.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GitWork {
     /// The commits, newest first.
     pub commits: Vec<CommitLine>,
     /// Files committed or changed.
     pub files: Vec<String>,
-    /// The state of git now; `None` when git could not be asked.
+    /// Present state of git; `None` if unavailable.
     pub git: Option<MadeIn>,
 }
 
-/// A handoff of the session at `now`. What an earlier handoff of the session said in words of its own (accomplished,
-/// context, next steps, artifacts) is carried over unless it is said anew, since the new one takes its place.
-pub fn report(gathered: &SessionRecords, work: GitWork, said: HandoffInput, now: DateTime<Utc>) -> Handoff {
+/// A handoff of the session at `now`. It supersedes earlier ones, so it carries over their own texts
+/// (accomplishments, context, next steps, artifacts) unless given again.
+pub fn report(gathered: &SessionRecords, work: GitWork, input: HandoffInput, now: DateTime<Utc>) -> Handoff {
     let earlier = carried_from(gathered);
     let (before, after) = (gathered.before(), gathered.after());
     let calibration_status = calibration::status(before, after);
     let shown_after = after.or_else(|| {
-        // without a POSTFLIGHT the way so far is shown
+        // without a POSTFLIGHT, show the trajectory so far
         let (_, last) = gathered.last()?;
         (gathered.assessments.len() > 1).then_some(&last.vectors)
     });
     let plain = |text: &String| Item { id: None, text: text.clone() };
     let mut findings = gathered.findings.clone();
-    findings.extend(said.findings.iter().map(plain));
+    findings.extend(input.findings.iter().map(plain));
     let mut unknowns = gathered.unknowns.clone();
-    unknowns.extend(said.unknowns.iter().map(plain));
+    unknowns.extend(input.unknowns.iter().map(plain));
     let answered = gathered.answered.iter().map(|a| (a.question.as_str(), a.answer.as_str()));
     let gaps_filled = gaps::filled(before, after, answered, findings.iter().map(|f| f.text.as_str()));
 
     let carried = |list: fn(&Handoff) -> &Vec<String>| earlier.map(list).cloned().unwrap_or_default();
     let mut accomplished = carried(|h| &h.accomplished);
-    add_new(&mut accomplished, &said.accomplished);
-    let next_steps = said.next_steps.unwrap_or_else(|| carried(|h| &h.next_steps));
+    add_new(&mut accomplished, &input.accomplished);
+    let next_steps = input.next_steps.unwrap_or_else(|| carried(|h| &h.next_steps));
     let mut named_artifacts = carried(|h| &h.named_artifacts);
-    add_new(&mut named_artifacts, &said.artifacts);
+    add_new(&mut named_artifacts, &input.artifacts);
     let mut artifacts = named_artifacts.clone();
     add_new(&mut artifacts, work.files.iter().chain(&gathered.touched_files));
-    let task = said.task.or_else(|| gathered.session.task.clone()).or_else(|| earlier.map(|h| h.task.clone()));
+    let task = input.task.or_else(|| gathered.session.task.clone()).or_else(|| earlier.map(|h| h.task.clone()));
     let started = DateTime::parse_from_rfc3339(&gathered.session.started_at).ok();
     Handoff {
         kind: "epistemic".to_owned(),
@@ -120,7 +120,7 @@ pub fn report(gathered: &SessionRecords, work: GitWork, said: HandoffInput, now:
         calibration_status,
         accomplished,
         commits: work.commits,
-        // what is left open says it
+        // derived from the open items
         recommendations: Vec::new(),
         findings,
         gaps_filled,
@@ -132,17 +132,17 @@ pub fn report(gathered: &SessionRecords, work: GitWork, said: HandoffInput, now:
         goals: gathered.goals.clone(),
         tools: gathered.tools.clone(),
         sources: gathered.sources.clone(),
-        context: said.context.or_else(|| earlier.map(|h| h.context.clone())).unwrap_or_default(),
+        context: input.context.or_else(|| earlier.map(|h| h.context.clone())).unwrap_or_default(),
         next_steps,
         artifacts,
         named_artifacts,
-        // known only when it is stored
+        // set when it is stored
         uncommitted: Vec::new(),
         assessments: gathered.assessed(),
     }
 }
 
-/// What a good handoff still lacks, with the command that adds it.
+/// Missing parts of a good handoff, with the commands that add them.
 pub fn missing(handoff: &Handoff) -> Vec<(&'static str, Command)> {
     let checks = [
         (handoff.task.is_empty(), "task", "-m", "<what was to be done>"),
@@ -151,11 +151,11 @@ pub fn missing(handoff: &Handoff) -> Vec<(&'static str, Command)> {
         (handoff.context.is_empty(), "context", "--context", "<what the next session must know>"),
         (handoff.artifacts.is_empty(), "artifacts", "--artifact", "<path>"),
     ];
-    let lacking = checks.into_iter().filter(|(lacks, ..)| *lacks);
-    lacking.map(|(_, what, option, shown)| (what, empirica("handoff").option(option, blank(shown)))).collect()
+    let incomplete = checks.into_iter().filter(|(lacks, ..)| *lacks);
+    incomplete.map(|(_, what, option, shown)| (what, empirica("handoff").option(option, blank(shown)))).collect()
 }
 
-/// A duration as people say it: "45 s", "12 min", "2 h 5 min", "3 d 4 h".
+/// A duration in two units: "45 s", "12 min", "2 h 5 min", "3 d 4 h".
 pub fn duration(seconds: u64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     let pair = |big: u64, unit: &str, small: u64, small_unit: &str| match small {

@@ -1,27 +1,26 @@
-//! Which sessions took up which handoffs: what passes from one agent to the next.
+//! Handovers between sessions: which took up which handoffs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::{Id, SessionId};
 
-/// A session went on where another one had stopped.
+/// A session that continued another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handover {
-    /// The handoff; `None` when the session that is continued wrote none.
+    /// The handoff; `None` if the continued session wrote none.
     pub handoff: Option<Id>,
-    /// The session that stopped.
+    /// The continued session.
     pub from: SessionId,
-    /// The session that went on.
+    /// The continuing session.
     pub to: SessionId,
-    /// The record of the session that went on in which it says so: its start, or an acknowledgement.
+    /// The record of the continuing session that tells so: its start, or an acknowledgement.
     pub by: Id,
-    /// Whether it acknowledged the handoff; else it began with it.
+    /// Whether it acknowledged the handoff rather than only started with it.
     pub accepted: bool,
 }
 
-/// What was passed on among these sessions, in order of when it was taken up; a session that begins with a handoff and
-/// acknowledges it is told once.
+/// Handovers among these sessions, in order of time; starting with a handoff and acknowledging it counts once.
 pub fn passings<'g>(sessions: impl IntoIterator<Item = &'g SessionRecords> + Clone) -> Vec<Handover> {
     let mut by_handoff: BTreeMap<&Id, &SessionId> = BTreeMap::new();
     let mut of_session: BTreeMap<&SessionId, Vec<&Id>> = BTreeMap::new();
@@ -46,9 +45,9 @@ pub fn passings<'g>(sessions: impl IntoIterator<Item = &'g SessionRecords> + Clo
             out.push(Handover { handoff, from: (*from).clone(), to, by: head.id.clone(), accepted: true });
         }
     }
-    let mut told = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     out.sort_by(|a, b| (&a.by, a.accepted).cmp(&(&b.by, b.accepted)));
-    out.retain(|passing| told.insert((passing.handoff.clone(), passing.from.clone(), passing.to.clone())));
+    out.retain(|passing| seen.insert((passing.handoff.clone(), passing.from.clone(), passing.to.clone())));
     out
 }
 
@@ -106,8 +105,8 @@ mod tests {
         record(n, of, Body::Accept(accept))
     }
 
-    /// Handoff, from, to, record, accepted; all by their numbers.
-    fn told(records: &[Record], sessions: &[u32]) -> Vec<(Option<Id>, SessionId, SessionId, Id, bool)> {
+    /// Handoff, from, to, record and accepted of each handover.
+    fn handovers(records: &[Record], sessions: &[u32]) -> Vec<(Option<Id>, SessionId, SessionId, Id, bool)> {
         let gathered: Vec<SessionRecords> =
             sessions.iter().filter_map(|n| SessionRecords::collect(records, &session(*n))).collect();
         passings(&gathered).into_iter().map(|p| (p.handoff, p.from, p.to, p.by, p.accepted)).collect()
@@ -129,14 +128,14 @@ mod tests {
         let expected = [(2, 1, 2, 4, false), (3, 1, 3, 6, false), (3, 1, 4, 8, true)];
         let expected =
             expected.map(|(h, from, to, by, accepted)| (Some(id(h)), session(from), session(to), id(by), accepted));
-        assert_eq!(told(&records, &[1, 2, 3, 4]), expected);
-        assert_eq!(told(&records, &[4, 3, 2, 1]), expected, "whatever their order");
-        assert_eq!(told(&records, &[2, 3, 4]), [], "who handed over is not among them");
+        assert_eq!(handovers(&records, &[1, 2, 3, 4]), expected);
+        assert_eq!(handovers(&records, &[4, 3, 2, 1]), expected, "whatever their order");
+        assert_eq!(handovers(&records, &[2, 3, 4]), [], "who handed over is not among them");
     }
 
     #[test]
     fn a_session_may_be_continued_without_a_handoff() {
         let records = [start(1, 1, None, None), start(2, 2, Some(1), None), handoff(3, 1), start(4, 4, Some(4), None)];
-        assert_eq!(told(&records, &[1, 2, 4]), [(None, session(1), session(2), id(2), false)]);
+        assert_eq!(handovers(&records, &[1, 2, 4]), [(None, session(1), session(2), id(2), false)]);
     }
 }

@@ -1,4 +1,4 @@
-//! What the journal adds up to: sessions, open questions and goals, folded from immutable records.
+//! Sessions, unknowns and goals, folded from immutable records.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use empirica_notes::model::goal::{GoalState, GoalStatus, SubtaskState};
 use empirica_notes::model::session::Session;
 use empirica_notes::model::{Body, Id, Record, SessionId};
 
-/// Sessions by id, folded from records in order. A session whose start is not among them begins with its first record.
+/// Sessions by ID, folded from records in order. A session without a stored start begins with its first record.
 pub fn sessions<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<SessionId, Session> {
     let mut out: BTreeMap<SessionId, Session> = BTreeMap::new();
     for record in records {
@@ -40,7 +40,7 @@ pub fn sessions<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<S
                 session.from = start.from.clone();
                 session.from_handoff = start.from_handoff.clone();
             }
-            // an agent's own id is known at the latest from its transcript
+            // the agent's session ID is known from its transcript at the latest
             Body::Transcript(collected) => {
                 session.external_id = session.external_id.take().or_else(|| Some(collected.transcript.clone()));
             }
@@ -55,8 +55,7 @@ pub fn sessions<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<S
     out
 }
 
-/// The records that concern each session, its own and those of others, in the order given. One that says twice whom it
-/// concerns is there once.
+/// Records by session they concern, their own and others', in the given order, without duplicates.
 pub fn by_session<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<&'a SessionId, Vec<&'a Record>> {
     let mut out: BTreeMap<&SessionId, Vec<&Record>> = BTreeMap::new();
     for record in records {
@@ -70,7 +69,7 @@ pub fn by_session<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap
     out
 }
 
-/// Answers by unknown: the newest one.
+/// The newest answer to each unknown.
 pub fn answers<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<Id, String> {
     let mut out = BTreeMap::new();
     for record in records {
@@ -81,25 +80,25 @@ pub fn answers<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<Id
     out
 }
 
-/// A goal with the session it belongs to now.
+/// A goal with its present session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnedGoal {
-    /// The session that has it: the one that set it, or the one that took it over last.
+    /// The session that set it, or that took it over last.
     pub session: Option<SessionId>,
     /// The goal.
     pub goal: GoalState,
-    /// Whether it was suggested to the session, nobody took it, and it closed when the session ended.
+    /// Whether it was suggested, not taken over, and closed at the end of its session.
     pub lapsed: bool,
 }
 
-/// What a suggested goal is dropped for when its session ends.
+/// Reason for dropping a suggested goal when its session ends.
 const LAPSED: &str = "suggested, and closed with its session";
 
-/// All goals, oldest first, folded from records in order, of sessions with their ends. A suggested goal closes with its
-/// session; who takes it makes it a goal like any other.
+/// All goals, oldest first, folded from records in order, including ends of sessions. A suggested goal closes with
+/// its session, unless taken over.
 pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<OwnedGoal> {
     let mut goals: BTreeMap<Id, OwnedGoal> = BTreeMap::new();
-    // the goal of each step, and its place there
+    // goal of each step, and its index there
     let mut parents: BTreeMap<Id, (Id, usize)> = BTreeMap::new();
     let mut suggested: BTreeMap<&Option<SessionId>, Vec<&Id>> = BTreeMap::new();
     for record in records {

@@ -1,4 +1,4 @@
-//! Records folded into state: pure rules that the index and the use cases share. No input or output.
+//! Pure folds of records into state, shared by the index and the use cases.
 
 pub mod assessment;
 pub mod collected;

@@ -1,4 +1,4 @@
-//! Everything one session said, sorted by kind, as it stands now.
+//! State of a session: its records by kind, folded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +17,13 @@ use empirica_notes::model::vectors::Vectors;
 use empirica_notes::model::{Accept, Assessment, Body, Checkpoint, Envelope, Handoff, Id, Phase, Record, SessionId};
 use empirica_transcripts::model::ToolSummary;
 
-/// The longest sample of an activity, in characters.
+/// Most characters of an activity sample.
 const SAMPLE: usize = 120;
 
 /// A question that was answered.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AnsweredUnknown {
-    /// The record of the question.
+    /// The record of the unknown.
     #[serde(skip)]
     pub id: Id,
     /// The question.
@@ -32,61 +32,61 @@ pub struct AnsweredUnknown {
     pub answer: String,
 }
 
-/// A session's records by kind, each list oldest first.
+/// Records of a session by kind, each list oldest first.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
 pub struct SessionRecords {
     pub session: Session,
-    /// Its assessments with their envelopes.
+    /// Assessments with their envelopes.
     pub assessments: Vec<(Envelope, Assessment)>,
-    /// Its snapshots with their envelopes.
+    /// Checkpoints with their envelopes.
     pub checkpoints: Vec<(Envelope, Checkpoint)>,
-    /// Its handoffs with their envelopes.
+    /// Handoffs with their envelopes.
     pub handoffs: Vec<(Envelope, Handoff)>,
-    /// The handoffs it took up, with their envelopes.
+    /// Acknowledgements with their envelopes.
     pub accepts: Vec<(Envelope, Accept)>,
-    /// What was collected from the transcripts of its agent, by transcript.
+    /// Collected parts of its agent's transcripts, by transcript.
     pub transcripts: Vec<CollectedTranscript>,
-    /// The sessions that continue it, by their first records, oldest first.
+    /// First records of the sessions that continue it, oldest first.
     pub continued_by: Vec<Envelope>,
     pub findings: Vec<Item>,
     pub unknowns: Vec<Item>,
     pub answered: Vec<AnsweredUnknown>,
     pub dead_ends: Vec<HandoffDeadEnd>,
-    /// The records of these failures, in the same order.
+    /// Records of the dead ends, in the same order.
     pub dead_end_ids: Vec<Id>,
     pub mistakes: Vec<HandoffMistake>,
     pub decisions: Vec<HandoffDecision>,
-    /// The last run of each check, in the order of the last runs.
+    /// Last run of each check, in order of these runs.
     pub evidence: Vec<HandoffEvidence>,
-    /// What was consulted, each once.
+    /// Distinct sources.
     pub sources: Vec<String>,
-    /// Tool categories, most used first: as its agent's transcripts tell, or as it logged when that is more.
+    /// Tool categories, most used first: from transcripts or its own log, whichever is more.
     pub tools: Vec<ToolUse>,
-    /// The same with how many failed and what the first three different ones were about.
+    /// Same, with failures and three distinct samples each.
     pub activity: Vec<ToolSummary>,
-    /// What of that it logged itself.
+    /// Its own log of tools alone.
     pub logged: Vec<ToolSummary>,
-    /// Files that activities or transcripts wrote or edited, each once.
+    /// Distinct files written or edited, from activities or transcripts.
     pub touched_files: Vec<String>,
-    /// The goals it has, whoever set them.
+    /// Its goals, whoever set them.
     pub goals: Vec<GoalState>,
-    /// How many journal entries it made.
+    /// Number of its journal entries.
     pub entries: usize,
-    /// When it made the first of them that was not proposed to it, RFC 3339 UTC; `None` without one.
+    /// Time of its first entry that was not suggested, RFC 3339 UTC; `None` without one.
     pub first_entry_at: Option<String>,
-    /// The ids of its journal entries and assessments, in order.
-    pub said: Vec<Id>,
-    /// The time of its last record, RFC 3339 UTC.
+    /// IDs of its journal entries and assessments, in order.
+    pub entry_ids: Vec<Id>,
+    /// Time of its last record, RFC 3339 UTC.
     pub last_at: String,
-    /// The last record the session made itself: not what was attached, superseded or digested for it, which can be
-    /// long after its work. For a session of which nothing else is stored, the record it began with.
+    /// Last record of its own work, which excludes attachments, supersedes and digests, as these may come much later.
+    /// Its first record if nothing else is stored.
     pub end: Id,
 }
 
 impl SessionRecords {
-    /// Sorts the records of one session out of all those given, in order of id; records of other sessions count where
-    /// they answer its questions or end its goals. `None` when none is of the session.
+    /// Collects the records of a session from `records`, in order of ID; records of others count if they resolve its
+    /// unknowns or end its goals. `None` without records of the session.
     pub fn collect<'a>(records: impl IntoIterator<Item = &'a Record> + Clone, id: &SessionId) -> Option<Self> {
         let own: Vec<&Record> = records.clone().into_iter().filter(|r| r.head.session.as_ref() == Some(id)).collect();
         let session = sessions(own.iter().copied()).remove(id)?;
@@ -98,9 +98,9 @@ impl SessionRecords {
         Some(SessionRecords { continued_by, ..Self::of(session, &own, &answers(records), goals) })
     }
 
-    /// Sorts a session's own records.
+    /// Folds the session's own records.
     fn of(session: Session, own: &[&Record], answers: &BTreeMap<Id, String>, mut goals: Vec<GoalState>) -> Self {
-        // what the agent set itself comes before what was proposed to it
+        // goals set by the agent precede suggested ones
         goals.sort_by_key(|goal| goal.vector.is_some());
         let mut out = SessionRecords {
             end: session.began.clone(),
@@ -127,13 +127,13 @@ impl SessionRecords {
             goals,
             entries: 0,
             first_entry_at: None,
-            said: Vec::new(),
+            entry_ids: Vec::new(),
             last_at: String::new(),
         };
         let mut logged: Vec<ToolSummary> = Vec::new();
         let mut collections = Vec::new();
         let (mut consulted, mut touched) = (BTreeSet::new(), BTreeSet::new());
-        // the last run of each command, and when it was
+        // last run of each command, and its position
         let mut evidence: BTreeMap<&str, (usize, HandoffEvidence)> = BTreeMap::new();
         for record in own {
             out.last_at.clone_from(&record.head.at);
@@ -237,7 +237,7 @@ impl SessionRecords {
                     | Body::SessionEnd(_)
             );
             if !by_itself {
-                out.said.push(record.head.id.clone());
+                out.entry_ids.push(record.head.id.clone());
             }
         }
         let mut evidence: Vec<(usize, HandoffEvidence)> = evidence.into_values().collect();
@@ -254,7 +254,7 @@ impl SessionRecords {
         out
     }
 
-    /// Leaves out what was collected up to a record, out of all that the session said: what is left is what was added since.
+    /// Subtracts transcript parts collected up to a record; `all` has the records of the session.
     pub fn leave_out_collected(&mut self, all: &[&Record], upto: &Id) {
         let collected = |record: &&&Record| {
             matches!(record.body, Body::Transcript(_)) && record.head.session.as_ref() == Some(&self.session.id)
@@ -277,23 +277,23 @@ impl SessionRecords {
         self.tools = counts(&self.activity);
     }
 
-    /// How many entries and assessments it made after a record.
+    /// Number of entries and assessments after a record.
     pub fn entries_after(&self, id: &Id) -> usize {
-        self.said.iter().filter(|said| *said > id).count()
+        self.entry_ids.iter().filter(|entry| *entry > id).count()
     }
 
-    /// How many of its handoffs no newer one has taken the place of.
+    /// Number of handoffs not superseded.
     pub fn in_force(&self) -> usize {
         let epistemic = self.handoffs.iter().filter(|(_, handoff)| handoff.kind == "epistemic").count();
         self.handoffs.len() - epistemic.saturating_sub(1)
     }
 
-    /// The vectors of the first PREFLIGHT; `None` without one.
+    /// Vectors of the first PREFLIGHT, if any.
     pub fn before(&self) -> Option<&Vectors> {
         self.assessments.iter().find(|(_, a)| a.phase == Phase::Preflight).map(|(_, a)| &a.vectors)
     }
 
-    /// The vectors of the POSTFLIGHT that ended the work; `None` without one, or when work began again after it.
+    /// Vectors of the POSTFLIGHT that ended the work; `None` without one, or if work resumed after it.
     pub fn after(&self) -> Option<&Vectors> {
         self.assessments.last().filter(|(_, a)| a.phase == Phase::Postflight).map(|(_, a)| &a.vectors)
     }
@@ -303,7 +303,7 @@ impl SessionRecords {
         self.assessments.last()
     }
 
-    /// The newest value of each vector, and the assessment it is from; `given` goes before what was assessed.
+    /// The newest value of each vector with its assessment; `given` precedes the assessments.
     pub fn newest_vectors(&self, given: &Vectors) -> (Vectors, BTreeMap<String, Id>) {
         let (mut vectors, mut sources) = (given.clone(), BTreeMap::new());
         for (head, assessment) in self.assessments.iter().rev() {
@@ -316,7 +316,7 @@ impl SessionRecords {
         (vectors, sources)
     }
 
-    /// The round the next record of a phase has, from 1.
+    /// Round number for the next record of a phase, from 1.
     pub fn next_round(&self, phase: Phase) -> u32 {
         let rounds = self.assessments.iter().filter(|(_, a)| a.phase == phase).map(|(_, a)| a.round);
         rounds.max().unwrap_or(0).saturating_add(1)

@@ -1,4 +1,4 @@
-//! What follows from one session alone and is asked of all of them together: small, so that it can be kept.
+//! Summary of a session, stored in the index for totals over all sessions.
 
 use std::collections::BTreeSet;
 
@@ -10,22 +10,22 @@ use crate::fold::facts::{SessionFacts, facts};
 use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::{Id, Phase, Vector, Vectors};
 
-/// What is kept of a session.
+/// Summary of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionSummary {
-    /// What metrics count.
+    /// Facts for metrics.
     pub facts: SessionFacts,
-    /// The vectors of the first PREFLIGHT; `None` without one.
+    /// Vectors of the first PREFLIGHT, if any.
     pub before: Option<Vectors>,
-    /// The vectors of the POSTFLIGHT that ended the work; `None` without one.
+    /// Vectors of the POSTFLIGHT that ended the work, if any.
     pub after: Option<Vectors>,
-    /// What it forecast, and what came of it.
+    /// Forecast and outcome.
     pub entry: TrackEntry,
-    /// What it thought of itself before and after, a vector each.
+    /// Differences of its assessments before and after, per vector.
     pub differences: Vec<(Vector, f64)>,
 }
 
-/// What is kept of a session. `aside` has those of its handoffs that a newer one took the place of.
+/// Summarises a session. `aside` has its superseded handoffs.
 pub fn kept(gathered: &SessionRecords, aside: &BTreeSet<Id>) -> SessionSummary {
     SessionSummary {
         facts: facts(gathered, aside),
@@ -36,8 +36,7 @@ pub fn kept(gathered: &SessionRecords, aside: &BTreeSet<Id>) -> SessionSummary {
     }
 }
 
-/// How much a vector changed from the first PREFLIGHT of a session to its last POSTFLIGHT; `None` when it is missing in
-/// either.
+/// Change of a vector from the first PREFLIGHT to the last POSTFLIGHT; `None` if missing in either.
 pub fn learned(gathered: &SessionRecords, vector: Vector) -> Option<f64> {
     let of = |phase: Phase| gathered.assessments.iter().map(|(_, a)| a).filter(move |a| a.phase == phase);
     let (before, after) = (of(Phase::Preflight).next()?, of(Phase::Postflight).next_back()?);

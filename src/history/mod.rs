@@ -1,4 +1,4 @@
-//! The whole history: log, search, show, metrics.
+//! History: log, search, show, metrics.
 
 pub mod log;
 pub mod metrics;

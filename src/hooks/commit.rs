@@ -1,4 +1,4 @@
-//! After a commit: handoffs written for its work are attached to it, and what was said since is told in a digest.
+//! After a commit: attaches pending handoffs to it, and writes digests of what was logged since.
 
 use std::collections::BTreeSet;
 
@@ -12,21 +12,21 @@ use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::{Body, Id, Record};
 use empirica_notes::store::FlushTiming;
 
-/// Attaches and tells. Returns what went wrong without losing anything.
+/// Attaches handoffs and writes digests. Returns warnings; no record is lost.
 pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
     let store = &context.store;
     let active = remembered(context);
     let pending = store.pending();
-    let waiting = store.unflushed();
-    if active.is_empty() && pending.is_empty() && waiting == 0 && !store.has_unborn() {
+    let unflushed = store.unflushed();
+    if active.is_empty() && pending.is_empty() && unflushed == 0 && !store.has_unborn() {
         return Ok(Vec::new());
     }
     let moved = HeadMove::last(context.repo);
     if moved.in_sequence {
-        // one of many picks: what waits is written at the end of all, once
+        // during a sequence of picks, pending records are written once, at the end
         return Ok(Vec::new());
     }
-    let mut said = store.reconcile();
+    let mut warnings = store.reconcile();
     if let Some(head) = store.head().commit.filter(|_| moved.is_own_commit(context.env.get("GIT_REFLOG_ACTION"))) {
         let here = |on: &str| moved.parent.is_some() && parse_oid(on) == moved.parent;
         let mut pending: Vec<_> = pending.into_iter().filter(|pending| here(&pending.on)).collect();
@@ -34,26 +34,28 @@ pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
         if let Some(parent) = moved.parent.filter(|_| pending.iter().any(|pending| !pending.paths.is_empty())) {
             touched_paths = touched(context.repo, parent, head)?;
         }
-        // what was handed over before anything was changed goes to the session's next commit, and to no other
+        // a handoff written before any change belongs to the session's next commit only
         let committing = context.open(&active).ok().flatten().map(|session| session.id);
         pending.retain(|pending| match pending.paths.is_empty() {
             true => committing.is_some() && pending.session == committing,
             false => pending.is_touched(&touched_paths),
         });
         if wants_digest(context) {
-            // a handoff that stays where it is tells nobody at the commit that its session makes next
+            // a handoff that stays on its commit is no report to the session's next commit
             let is_told = |session: &ActiveSession, id: &Id| {
                 let is_own = committing.as_ref() == Some(&session.id) && !moved.is_amend();
                 !is_own || pending.iter().any(|pending| pending.id == *id)
             };
             match digests(context, &active, moved.parent, &is_told) {
-                Ok(digests) if !digests.is_empty() => said.extend(troubles(store.append(digests, FlushTiming::Later)?)),
+                Ok(digests) if !digests.is_empty() => {
+                    warnings.extend(troubles(store.append(digests, FlushTiming::Later)?))
+                }
                 Ok(_) => {}
-                Err(error) => said.push(in_one_line(&error)),
+                Err(error) => warnings.push(in_one_line(&error)),
             }
         }
         if let Some(parent) = moved.parent.filter(|_| !pending.is_empty()) {
-            said.extend(troubles(store.attach_pending(&pending, parent, head)?));
+            warnings.extend(troubles(store.attach_pending(&pending, parent, head)?));
             let once = pending.into_iter().filter(|pending| pending.paths.is_empty()).map(|pending| pending.id);
             let once: BTreeSet<Id> = once.collect();
             if !once.is_empty() {
@@ -63,19 +65,19 @@ pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
     }
     if store.unflushed() > 0 {
         let flushed = store.flush();
-        said.extend(flushed.warnings);
-        said.extend(flushed.degraded.iter().map(in_one_line));
+        warnings.extend(flushed.warnings);
+        warnings.extend(flushed.degraded.iter().map(in_one_line));
     }
-    Ok(said)
+    Ok(warnings)
 }
 
-/// `empirica.digest`; when it is not set, unless only handoffs shall leave this clone.
+/// `empirica.digest`; by default, unless only handoffs may leave this clone.
 fn wants_digest(context: &CommandContext<'_>) -> bool {
     let only_handoffs = || context.repo.config("empirica.sync").is_some_and(|sync| sync == "handoffs");
     context.repo.config_bool("empirica.digest").unwrap_or_else(|| !only_handoffs())
 }
 
-/// A digest of each active session that has something to tell, beside the handoffs that `is_told` says come to this commit.
+/// A digest of each active session with new content, except handoffs that `is_told` attributes to this commit.
 fn digests(
     context: &CommandContext<'_>,
     active: &[ActiveSession],

@@ -1,4 +1,4 @@
-//! A digest out of what a session said since it last reported.
+//! Digests of a session since its last report.
 
 use crate::fold::session_state::SessionRecords;
 use crate::handoff::build::next_steps::unfinished;
@@ -6,8 +6,8 @@ use empirica_notes::model::digest::Reply;
 use empirica_notes::model::handoff::Assessed;
 use empirica_notes::model::{Body, Digest, Id, Record, SessionId};
 
-/// The digest of what `session` said since its last digest, or since a handoff that `is_told` says went to a commit, out of
-/// records in order of id; `None` when that is nothing.
+/// The digest of `session` since its last digest or a handoff for which `is_told` is true; `None` if it would be
+/// empty. Records are in order of ID.
 pub fn digest(records: &[&Record], session: &SessionId, is_told: impl Fn(&Id) -> bool) -> Option<Digest> {
     let own = |record: &&&Record| record.head.session.as_ref() == Some(session);
     let reported = records.iter().filter(own).filter_map(|record| match &record.body {
@@ -19,7 +19,7 @@ pub fn digest(records: &[&Record], session: &SessionId, is_told: impl Fn(&Id) ->
     let new = || records.iter().copied().filter(|record| since.is_none_or(|id| record.head.id > *id));
     let upto = new().filter(|record| own(&record)).map(|record| record.head.id.clone()).max()?;
     let all = SessionRecords::collect(records.iter().copied(), session)?;
-    let said = SessionRecords::collect(new(), session)?;
+    let gathered = SessionRecords::collect(new(), session)?;
     let question = |of: &Id| {
         records.iter().find_map(|record| match &record.body {
             Body::Unknown(unknown) if record.head.id == *of => Some(unknown.text.clone()),
@@ -32,20 +32,20 @@ pub fn digest(records: &[&Record], session: &SessionId, is_told: impl Fn(&Id) ->
         }
         _ => None,
     });
-    // why it was so sure is told by the assessment itself
-    let assessments = said.assessed().into_iter().map(|assessed| Assessed { reasoning: None, ..assessed });
+    // the reasoning stays in the assessment
+    let assessments = gathered.assessed().into_iter().map(|assessed| Assessed { reasoning: None, ..assessed });
     let digest = Digest {
         task: all.session.task.unwrap_or_default(),
         upto,
         answers: answers.collect(),
         assessments: assessments.collect(),
         next_steps: unfinished(&all.goals).collect(),
-        findings: said.findings,
-        decisions: said.decisions,
-        evidence: said.evidence,
-        unknowns: said.unknowns,
-        dead_ends: said.dead_ends,
-        mistakes: said.mistakes,
+        findings: gathered.findings,
+        decisions: gathered.decisions,
+        evidence: gathered.evidence,
+        unknowns: gathered.unknowns,
+        dead_ends: gathered.dead_ends,
+        mistakes: gathered.mistakes,
     };
     let is_empty = digest.findings.is_empty()
         && digest.decisions.is_empty()
@@ -90,10 +90,10 @@ mod tests {
         let one = finding(1, "one");
         let first = digest(&[&one], &session(), |_| true).unwrap();
         assert_eq!((first.findings.len(), &first.upto), (1, &one.head.id));
-        let told = record(2, Body::Digest(Box::new(first)));
-        assert_eq!(digest(&[&one, &told], &session(), |_| true), None);
+        let reported = record(2, Body::Digest(Box::new(first)));
+        assert_eq!(digest(&[&one, &reported], &session(), |_| true), None);
         let late = finding(3, "late");
-        let second = digest(&[&one, &told, &late], &session(), |_| true).unwrap();
+        let second = digest(&[&one, &reported, &late], &session(), |_| true).unwrap();
         assert_eq!(second.findings[0].text, "late");
         assert_eq!(second.findings.len(), 1);
     }
@@ -111,10 +111,10 @@ mod tests {
         let unknown = record(1, Body::Unknown(Unknown { text: "why?".into(), led_from: None }));
         let first = digest(&[&unknown], &session(), |_| true).unwrap();
         assert_eq!(first.unknowns[0].text, "why?");
-        let told = record(2, Body::Digest(Box::new(first)));
+        let reported = record(2, Body::Digest(Box::new(first)));
         let answer =
             record(3, Body::Resolve(Resolve { of: unknown.head.id.clone(), text: "so".into(), concerns: Vec::new() }));
-        let second = digest(&[&unknown, &told, &answer], &session(), |_| true).unwrap();
+        let second = digest(&[&unknown, &reported, &answer], &session(), |_| true).unwrap();
         assert_eq!(second.answers, [Reply { question: "why?".into(), answer: "so".into() }]);
         assert!(second.unknowns.is_empty());
     }

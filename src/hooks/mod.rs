@@ -1,4 +1,4 @@
-//! The hooks: what happens at git's own commit, merge, rewrite and push. They never fail, and they wait for nobody.
+//! Git hooks: commit, merge, rewrite and push. They never fail and never block.
 
 pub mod agent;
 mod commit;
@@ -14,7 +14,7 @@ use empirica_notes::error::{Kind, Result};
 use empirica_notes::git::Repository;
 use empirica_notes::store::Render;
 
-/// The hooks we have.
+/// Hooks of git that we install.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum GitHook {
@@ -37,31 +37,31 @@ impl GitHook {
         }
     }
 
-    /// Whether git tells it something on standard input.
+    /// Whether git writes to its standard input.
     pub fn reads_input(self) -> bool {
         matches!(self, GitHook::PostRewrite | GitHook::PrePush)
     }
 }
 
-/// What git tells a hook.
+/// A call of a hook.
 #[derive(Debug, Clone)]
 pub struct HookCall {
-    /// Which one.
+    /// The hook.
     pub name: GitHook,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// Its standard input; empty for those that have none.
+    /// Its standard input; empty for hooks without one.
     pub input: Vec<u8>,
 }
 
-/// What is left to say after a hook.
+/// Result of a hook.
 #[derive(Debug, Default)]
 pub struct HookOutcome {
-    /// For the user, a sentence each; usually nothing.
-    pub said: Vec<String>,
-    /// What went wrong, likewise.
+    /// Messages for the user, a sentence each; usually none.
+    pub messages: Vec<String>,
+    /// Warnings, a sentence each.
     pub warnings: Vec<String>,
-    /// Whether git shall not go on: only before a push, and only when `empirica.strict` says so.
+    /// Whether to stop git: only before a push, if `empirica.strict` is set.
     pub stops: bool,
 }
 
@@ -102,13 +102,13 @@ pub fn run(env: &Env, render: &dyn Render, called: &HookCall) -> HookOutcome {
     outcome
 }
 
-/// Before a push: the notes go where the push goes, when there is something new.
+/// Syncs notes with the destination of the push, if there is anything new.
 fn before_push(context: &CommandContext<'_>, called: &HookCall, outcome: &mut HookOutcome) -> Vec<String> {
     let argument = |n: usize| called.arguments.get(n).map_or("", String::as_str);
     let input = String::from_utf8_lossy(&called.input);
     let lines: Vec<String> = input.lines().map(str::to_owned).collect();
     let came = sync::run::before_push(context, argument(0), argument(1), &lines);
-    outcome.said.extend(came.said);
+    outcome.messages.extend(came.messages);
     outcome.warnings.extend(came.warnings);
     outcome.stops = came.blocks;
     let Some(error) = came.failed else { return Vec::new() };
@@ -117,7 +117,7 @@ fn before_push(context: &CommandContext<'_>, called: &HookCall, outcome: &mut Ho
     vec![text]
 }
 
-/// After a merge or a patch: what came with it is taken in, what waits is written.
+/// After a merge or a patch: merges arrived notes and writes pending records.
 fn arrived(context: &CommandContext<'_>) -> Result<Vec<String>> {
     let mut troubles = context.store.reconcile();
     if context.store.unflushed() > 0 {

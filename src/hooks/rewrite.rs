@@ -1,4 +1,4 @@
-//! After an amend or a rebase: notes follow the commits that took the place of others, all in one batch.
+//! After an amend or a rebase: copies notes to the rewritten commits, in one batch.
 
 use crate::context::CommandContext;
 use crate::hooks::trouble::troubles;
@@ -6,8 +6,8 @@ use empirica_notes::error::Result;
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::store::Follow;
 
-/// Copies the notes of each rewritten commit. `input` has `<old> <new>[ <more>]` a line; other lines are passed over.
-/// Returns what went wrong without losing anything.
+/// Copies the notes of each rewritten commit. Lines of `input` are `<old> <new>[ <more>]`; others are skipped.
+/// Returns warnings; no record is lost.
 pub(crate) fn run(context: &CommandContext<'_>, input: &[u8]) -> Result<Vec<String>> {
     let moves: Vec<(Oid, Oid)> = String::from_utf8_lossy(input)
         .lines()
@@ -16,9 +16,9 @@ pub(crate) fn run(context: &CommandContext<'_>, input: &[u8]) -> Result<Vec<Stri
             Some((parse_oid(words.next()?)?, parse_oid(words.next()?)?))
         })
         .collect();
-    let mut said = context.store.reconcile();
+    let mut warnings = context.store.reconcile();
     let follows: Vec<Follow> = moves.iter().map(|(from, to)| Follow { from: *from, to: *to, only: None }).collect();
     context.store.move_pending(&moves);
-    said.extend(troubles(context.store.follow_surely(&follows)?));
-    Ok(said)
+    warnings.extend(troubles(context.store.follow_surely(&follows)?));
+    Ok(warnings)
 }

@@ -1,4 +1,4 @@
-//! Out and in, for backups and tests: everything that is stored, a line each; and such lines taken in, all or nothing.
+//! Export and import of all stored lines, for backups and tests; an import takes all lines or none.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
@@ -17,44 +17,45 @@ use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::Namespace;
 use empirica_notes::store::{Epoch, Out, PendingRecord, Storage};
 
-/// How many wrong lines an error tells of.
+/// Number of invalid lines that an error quotes.
 const TOLD: usize = 3;
 
-/// What an export left to say.
+/// Result of an export, whose lines go to a callback.
 #[derive(Debug, Default)]
 pub struct ExportOutcome {
-    /// How many lines were written.
+    /// Number of lines written.
     pub lines: usize,
     /// What the user should know, a sentence each.
     pub warnings: Vec<String>,
 }
 
-/// The lines that were read. What cannot be written to the notes fails.
+/// Result of an import; it fails if the notes cannot be written.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ImportOutcome {
-    /// How many lines there were, without blank ones: the sum of `new`, `known` and `left_out`.
+    /// Number of lines read, blank ones excluded: the sum of `new`, `known` and `left_out`.
     pub read: usize,
-    /// How many were not here.
+    /// Number of lines not stored before.
     pub new: usize,
-    /// How many were here, or came several times.
+    /// Number of lines already stored, or repeated in the input.
     pub known: usize,
-    /// How many are under an id that was redacted here.
+    /// Number of lines whose IDs were redacted here.
     pub left_out: usize,
-    /// The new lines by the kind that they name, known to this version or not.
+    /// New lines by kind, including kinds unknown to this version.
     #[serde(serialize_with = "counts::listed")]
     #[schemars(with = "Vec<KindCount>")]
     pub kinds: BTreeMap<Option<String>, usize>,
-    /// How many commits that lines stand on are not here.
+    /// Number of annotated commits that do not exist here.
     pub missing_commits: usize,
-    /// How many lines hold what would be replaced in a new record; they are stored as they are. Null when `empirica.redact` is off.
+    /// Number of lines with secrets that a new record would not keep; they are stored unchanged. Null if
+    /// `empirica.redact` is off.
     pub secrets: Option<usize>,
-    /// What storing left to say.
+    /// Outcome of storing: warnings, remedies, replaced secrets.
     #[serde(skip)]
     pub stored: StoreReport,
 }
 
-/// Hands out every stored line as a line of JSON with its LF, sorted, so that clones with the same records give the same
-/// bytes.
+/// Passes every stored line to `each`, as a line of JSON with LF, sorted: clones with the same records export the
+/// same bytes.
 pub fn export(context: &CommandContext<'_>, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<ExportOutcome> {
     let mut exported = ExportOutcome { lines: 0, warnings: context.store.reconcile() };
     let mut commit = (None, String::new());
@@ -72,13 +73,13 @@ pub fn export(context: &CommandContext<'_>, each: &mut dyn FnMut(&str) -> Result
     Ok(exported)
 }
 
-/// Takes in the lines of `input`, which the user knows as `name`. When one of them is wrong, nothing is stored. `told` hears
-/// how many notes are done, of how many.
+/// Imports the lines of `input`, called `name` in errors. Stores nothing if a line is invalid. `progress` receives
+/// the notes done and their total.
 pub fn import(
     context: &CommandContext<'_>,
     input: &mut dyn BufRead,
     name: &str,
-    told: &mut dyn FnMut(usize, usize),
+    progress: &mut dyn FnMut(usize, usize),
 ) -> Result<ImportOutcome> {
     let (given, epochs) = read(context, input, name)?;
     let read = given.len();
@@ -95,7 +96,7 @@ pub fn import(
             "{allowed} of these lines say that a secret in them was allowed: they leave with the next sync as they are"
         )
     });
-    let imported = context.store.import_with(given, &epochs, told)?;
+    let imported = context.store.import_with(given, &epochs, progress)?;
     let new = imported.new.values().sum();
     let missing_commits = missing.into_values().filter(|missing| *missing).count();
     let mut stored = StoreReport { warnings: imported.warnings, ..Default::default() };
@@ -115,7 +116,7 @@ pub fn import(
     })
 }
 
-/// All lines, and what was redacted by namespace, or an error that tells of the first that are wrong.
+/// Reads all lines, and redactions by namespace; an error quotes the first invalid lines.
 fn read(
     context: &CommandContext<'_>,
     input: &mut dyn BufRead,
@@ -135,15 +136,15 @@ fn read(
         }
         let read = portable::read(&line).and_then(|read| match read {
             Read::Epoch(namespace, epoch) => {
-                // of several all holds
+                // several redaction lines add up
                 let known = epochs.entry(namespace).or_default();
                 *known = Epoch::parse(known.as_bytes()).united(&Epoch::parse(epoch.as_bytes())).text();
                 Ok(None)
             }
-            Read::Line(line) => waiting(context, line).map(Some),
+            Read::Line(line) => pending(context, line).map(Some),
         });
         match read {
-            Ok(waiting) => out.extend(waiting),
+            Ok(pending) => out.extend(pending),
             Err(what) => {
                 first = if wrong.is_empty() { number } else { first };
                 wrong.push(format!("line {number}: {what}"));
@@ -158,7 +159,7 @@ fn read(
     if more > 0 {
         wrong.push(format!("{more} more are wrong"));
     }
-    Err(Error::usage(format!("line {first} of {name} cannot be imported"))
+    Err(Error::usage(format!("cannot import line {first} of {name}"))
         .reason(wrong.join("; "))
         .suggest(
             "Mend or remove these lines, then import again: nothing was stored. A line says what export --jsonl writes.",
@@ -166,7 +167,7 @@ fn read(
         .command(empirica("export").flag("--jsonl")))
 }
 
-fn waiting(context: &CommandContext<'_>, read: Portable) -> Result<PendingRecord, String> {
+fn pending(context: &CommandContext<'_>, read: Portable) -> Result<PendingRecord, String> {
     let digits = context.repo.hex_len();
     let on = parse_oid(&read.commit).filter(|_| read.commit.len() == digits);
     let on = on.ok_or_else(|| format!("the commit is not {digits} hex digits, as object ids are here"))?;
@@ -174,9 +175,9 @@ fn waiting(context: &CommandContext<'_>, read: Portable) -> Result<PendingRecord
     Ok(PendingRecord { namespace: read.namespace, on, line })
 }
 
-/// The error of an input that cannot be read.
+/// Error: the input cannot be read.
 pub fn unread(name: &str, error: io::Error) -> Error {
-    let out = Error::usage(format!("{name} cannot be read"));
+    let out = Error::usage(format!("cannot read {name}"));
     match error.kind() {
         io::ErrorKind::PermissionDenied => out.about_path(std::path::Path::new(name), &error),
         _ => out.suggest("Name a file that export --jsonl wrote, or - for standard input."),

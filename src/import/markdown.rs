@@ -1,4 +1,4 @@
-//! Out, for people: what each session handed over as a file below the folder of its agent.
+//! Export for people: the handoffs of each session in a file in its agent's folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,17 +13,17 @@ use empirica_notes::error::{Error, Result, quote};
 use empirica_notes::model::Id;
 use empirica_notes::model::hash::fnv;
 
-/// How many handoffs are read at once.
+/// Number of handoffs read at once.
 const BATCH: usize = 200;
-/// The most characters of an agent's name that its folder has.
+/// Most characters of a folder name.
 const LONGEST: usize = 60;
-/// Names that mean something else on some systems.
+/// Names reserved on some systems.
 const RESERVED: [&str; 22] = [
     "con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "lpt1", "lpt2",
     "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
 ];
 
-/// What a session's two files hold.
+/// Contents of the two files of a session.
 #[derive(Debug, Clone)]
 pub struct MarkdownFile {
     /// For people.
@@ -32,47 +32,48 @@ pub struct MarkdownFile {
     pub json: String,
 }
 
-/// The files that were written.
+/// Result of the export.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct MarkdownOutcome {
-    /// The folder, as it was given.
+    /// The folder, as given.
     pub folder: String,
-    /// How many sessions have files.
+    /// Number of sessions with files.
     pub sessions: usize,
-    /// How many handoffs in force these hold.
+    /// Number of handoffs in force in them.
     pub handoffs: usize,
-    /// How many files are new or changed.
+    /// Number of new or changed files.
     #[serde(rename = "files_written")]
     pub written: usize,
-    /// How many sessions have no file, because they wrote no handoff.
+    /// Number of sessions without a handoff, and so without a file.
     #[serde(rename = "sessions_without_handoff")]
     pub without_handoff: usize,
-    /// The agents whose folders have other names than they.
+    /// Agents whose folders are named differently.
     pub renamed: Vec<Renamed>,
     /// What the user should know.
     #[serde(skip)]
     pub warnings: Vec<String>,
 }
 
-/// An agent whose folder has another name.
+/// An agent whose folder is named differently.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "RenamedFolder")]
 pub struct Renamed {
     /// The agent.
     #[serde(rename = "ai_id")]
     pub ai: String,
-    /// The name of its folder.
+    /// Name of its folder.
     pub folder: String,
 }
 
-/// Writes `FOLDER/<ai>/<session>.md` and `.json` for each session with a handoff in force, with all of its handoffs, oldest
-/// first. `folder` is relative to where the command runs, and is made. Files that are there are replaced, when they differ; others
-/// stay. A name of an agent leads nowhere else: see `folder_names`. A link in the place of an agent's folder is an error.
+/// Writes `FOLDER/<ai>/<session>.md` and `.json` for each session with a handoff in force, with all its handoffs,
+/// oldest first. `folder` is relative to the current folder, and is created. Replaces files that differ, and keeps
+/// others. Names of agents cannot escape `folder`: see `folder_names`. A symlink in place of an agent's folder is an
+/// error.
 pub fn run(
     context: &CommandContext<'_>,
     folder: &Path,
     render: &mut dyn FnMut(&[ListedHandoff]) -> Result<MarkdownFile>,
-    told: &mut dyn FnMut(usize, usize),
+    progress: &mut dyn FnMut(usize, usize),
 ) -> Result<MarkdownOutcome> {
     let mut outcome = MarkdownOutcome { warnings: context.store.reconcile(), ..Default::default() };
     let target = context.env.cwd.join(folder);
@@ -82,7 +83,7 @@ pub fn run(
     let ids: Vec<Id> = rows.into_iter().map(|row| row.id).collect();
     let mut sessions: BTreeMap<(String, String), Vec<Id>> = BTreeMap::new();
     let mut owners: BTreeMap<String, String> = BTreeMap::new();
-    // newest first: the agent of a session's newest handoff is the one it is filed under
+    // newest first: a session is filed under the agent of its newest handoff
     for batch in ids.chunks(BATCH) {
         for listed in whole(&index, batch)? {
             let session = listed.head.session.map_or_else(|| listed.head.id.to_string(), |id| id.to_string());
@@ -115,19 +116,20 @@ pub fn run(
                 outcome.written += 1;
             }
         }
-        told(done + 1, outcome.sessions);
+        progress(done + 1, outcome.sessions);
     }
     outcome.folder = folder.to_string_lossy().into_owned();
     Ok(outcome)
 }
 
 fn unwritable(folder: &Path, path: &Path, error: std::io::Error) -> Error {
-    Error::refused(format!("the handoffs cannot be written to {}", folder.display())).on_path(path, error)
+    Error::refused(format!("cannot write the handoffs to {}", folder.display())).on_path(path, error)
 }
 
-/// The name of each agent's folder: its own, with `-` for every character but ASCII letters, digits, `.`, `_` and `-`, none of
-/// `.` and `-` at its beginning, and at most 60 characters. A name that is none, is another than the agent's, means something else on some
-/// systems, or differs from another agent's in case only, gets `~` and 8 hex digits behind it, of the agent's name.
+/// The folder name of each agent: its own with `-` for characters other than ASCII letters, digits, `.`, `_` and `-`,
+/// without leading `.` and `-`, cut to 60 characters. If that is empty, differs from the agent's name, is reserved on
+/// some systems or differs from another one by case only, `~` and 8 hex digits of a hash of the agent's name are
+/// appended.
 fn folder_names<'a>(agents: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
     let agents: BTreeSet<&str> = agents.collect();
     let mut folded: BTreeMap<String, usize> = BTreeMap::new();

@@ -1,8 +1,8 @@
-//! The file of the index: whether it can be trusted, and who may write it.
+//! The index file: whether it can be trusted, and who may write it.
 //!
-//! Beside it lies a stamp: its size, times and inode after the last writing of ours, and the boot they are from. A file
-//! that does not look so was changed by other hands, or a writer died over it: it is made anew. So nothing needs to be
-//! synced to disk, and a damaged file is not asked. Who writes removes the stamp first: two writings can be of one time.
+//! A stamp beside it holds the size, times and inode after our last write, and the boot ID. A mismatch means that
+//! something else changed the file or a writer died, so the index is rebuilt; neither an fsync nor a check for damage
+//! is needed. A writer removes the stamp first, since two writes can have the same time.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,23 +15,23 @@ use empirica_notes::fault;
 use empirica_notes::git::Sharing;
 use empirica_notes::store::{Paths, files};
 
-/// How a file looks.
+/// Identity of a file: size, times and inode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look(String);
 
-/// The places of the index.
+/// Paths of the index.
 pub struct Files {
     /// The database.
     pub db: PathBuf,
     /// The stamp.
     stamp: PathBuf,
-    /// The lock of who writes.
+    /// Lock held by the writer.
     pub lock: PathBuf,
     sharing: Sharing,
 }
 
 impl Files {
-    /// In the store's folder; nothing is made.
+    /// Paths in the store's folder; creates nothing.
     pub fn within(paths: &Paths) -> Self {
         let folder = paths.state();
         let sharing = paths.sharing().clone();
@@ -44,16 +44,16 @@ impl Files {
     }
 
     fn look(&self) -> Option<Look> {
-        // opening a pipe would wait for its other end
+        // opening a FIFO would block
         let seen = fs::metadata(&self.db).ok().filter(fs::Metadata::is_file)?;
         let (modified, changed) = ((seen.mtime(), seen.mtime_nsec()), (seen.ctime(), seen.ctime_nsec()));
         let (size, inode) = (seen.size(), seen.ino());
         Some(Look(format!("{size} {}.{:09} {}.{:09} {inode}", modified.0, modified.1, changed.0, changed.1)))
     }
 
-    /// Whether the database is as it was left. `db` is open, and has read of it: nobody writes meanwhile; `seen` is how it
-    /// looked before it was opened, since another one may have taken its place. After a new start of the machine it is
-    /// looked through, since what was written last may not have reached the disk.
+    /// Whether the database is unchanged since the stamp was written. `db` must be open with a read transaction, so
+    /// that nobody writes meanwhile; `seen` is its identity from before it was opened, since it may have been
+    /// replaced. After a reboot the database is checked, as the last writes may not have reached the disk.
     pub fn is_trusted(&self, db: &Connection, seen: &Look) -> bool {
         let is_file = fs::metadata(&self.stamp).is_ok_and(|stamp| stamp.is_file());
         let stamp = is_file.then(|| fs::read_to_string(&self.stamp).ok()).flatten().unwrap_or_default();
@@ -62,33 +62,36 @@ impl Files {
             return false;
         }
         lines.next().unwrap_or_default() == boot()
-            || db.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)).is_ok_and(|said| said == "ok")
+            || db
+                .query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+                .is_ok_and(|answer| answer == "ok")
     }
 
-    /// Writes down how the database looks now. The lock is held by the caller. Without a stamp it is made anew.
+    /// Writes the stamp of the database as it is now; the caller holds the lock. If this fails, the next command
+    /// rebuilds the index.
     pub fn leave(&self) {
         if let Some(Look(seen)) = self.look() {
             let _ = files::replace(&self.sharing, &self.stamp, &format!("{seen}\n{}\n", boot()));
         }
     }
 
-    /// Has the next command make it anew.
+    /// Removes the stamp, so that the next command rebuilds the index.
     pub fn distrust(&self) {
         let _ = fs::remove_file(&self.stamp);
         fault::step("index: distrusted");
     }
 
-    /// A database beside it to be filled anew. The lock is held by the caller.
+    /// Creates an empty database beside the current one; the caller holds the lock.
     pub fn begin(&self) -> rusqlite::Result<(Connection, PathBuf)> {
         let path = self.db.with_extension("new");
         let _ = fs::remove_file(&path);
         fault::step("index: to be made anew");
-        // SQLite would let no group write to it; what fails here fails below, with a reason
+        // SQLite would not make it group-writable; if this fails, opening it fails too and gives the reason
         let _ = fs::File::create(&path).and_then(|_| self.sharing.apply(&path));
         Ok((open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?, path))
     }
 
-    /// The database, to be read, or read and written, with how it looked before. `None` when there is none.
+    /// Opens the database, with its identity from before. `None` if there is none or it cannot be opened.
     pub fn open(&self, to_write: bool) -> Option<(Connection, Look)> {
         let seen = self.look()?;
         let write = OpenFlags::SQLITE_OPEN_READ_WRITE;
@@ -100,14 +103,14 @@ impl Files {
     }
 }
 
-/// How long SQLite waits for another process that reads or writes, in milliseconds.
+/// How long SQLite waits for another process that reads or writes.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// How many bytes of the file a reader maps at most. Who writes changes them in place, or makes the file shorter, only while nobody
-/// reads. Where other hands cut it off under a reader, that ends, as it does when a pack is cut off.
+/// Most bytes of the file that a reader maps. Writers change or truncate it only while nobody reads; if another
+/// program truncates it under a reader, the reader crashes, as with a truncated pack.
 const MAPPED: i64 = 1 << 31;
 
-/// Has a database mapped from now on, as packs are: what is asked for is seldom worth copying.
+/// Maps a database instead of copying its pages, as git does with packs.
 pub fn map(db: &Connection) -> rusqlite::Result<()> {
     db.pragma_update(None, "mmap_size", MAPPED)
 }
@@ -119,10 +122,10 @@ fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-/// What every database is set to.
+/// Settings of every database.
 pub fn prepare(db: &Connection) -> rusqlite::Result<()> {
     db.set_prepared_statement_cache_capacity(64);
-    // else a statement is planned anew for each value it is given, where an index is partial
+    // otherwise SQLite plans a statement again for each bound value if an index is partial
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.execute_batch(
         "PRAGMA page_size=8192; PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY; \
@@ -130,7 +133,7 @@ pub fn prepare(db: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// What tells this start of the machine from others; empty where that is not known.
+/// Boot ID; empty if unknown.
 fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }

@@ -1,4 +1,4 @@
-//! The index over all notes: derived, disposable, brought up to date by whoever reads.
+//! The index over all notes: derived, disposable, brought up to date by its readers.
 
 mod connection;
 mod fault;
@@ -37,38 +37,37 @@ use empirica_notes::store::Store;
 use empirica_notes::store::log::lock::Lock;
 use empirica_notes::store::recover::complete::ASK_AGAIN;
 
-/// How long a reader waits for another one that brings the index up to date, before it makes one for itself.
+/// How long a reader waits for another process that updates the index, before it builds its own.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How many blobs that are not here are looked for when the index is opened.
+/// Most missing blobs looked for when the index is opened.
 const WATCHED: usize = 50;
 
 /// Told of progress: how many notes and sessions are done. How many there are is not known before.
 pub type Progress = Box<dyn Fn(usize)>;
 
-/// Opens the index and keeps it open while the notes do not change.
+/// Opens the index and keeps it open until the notes change.
 #[derive(Default)]
 pub struct Opener {
-    /// The index as it was last asked for.
     opened: RefCell<Option<Rc<Opened>>>,
     progress: RefCell<Option<Progress>>,
 }
 
 impl Opener {
-    /// Has `tell` told when the index takes long to make.
+    /// Calls `tell` while a long update runs.
     pub fn on_progress(&self, tell: Progress) {
         self.progress.replace(Some(tell));
     }
 
-    /// The index as the notes are now, brought up to date or made anew when it is not. Where its file cannot be written, or
-    /// `empirica.index` is false, it is made in memory: then all notes are read.
+    /// The index of the current notes, updated or rebuilt if stale. If its file cannot be written or `empirica.index`
+    /// is false, it is built in memory from all notes.
     pub fn open<'s>(&self, store: &'s Store<'s>) -> Result<Index<'s>> {
         let wanted = WantedNotes::look(store)?;
         let key = wanted.key();
         if let Some(opened) = self.opened.borrow().as_ref().filter(|opened| opened.key == key) {
             return Ok(Index { store, opened: opened.clone() });
         }
-        // a snapshot that is older must not be in the way of who writes
+        // an older snapshot must not block the writer
         self.opened.replace(None);
         let opened = Rc::new(Opening { store, progress: &self.progress }.opened_as(&wanted, key)?);
         self.opened.replace(Some(opened.clone()));
@@ -76,7 +75,6 @@ impl Opener {
     }
 }
 
-/// The index being opened.
 struct Opening<'o> {
     store: &'o Store<'o>,
     progress: &'o RefCell<Option<Progress>>,
@@ -86,10 +84,10 @@ impl Opening<'_> {
     fn opened_as(&self, wanted: &WantedNotes, key: String) -> Result<Opened> {
         if self.store.repo().config_bool("empirica.index").unwrap_or(true) {
             let files = Files::within(self.store.paths());
-            if let Some(db) = self.as_it_is(&files, &key) {
+            if let Some(db) = self.current(&files, &key) {
                 return Ok(Opened { db, key });
             }
-            match self.brought(&files, wanted, &key) {
+            match self.update(&files, wanted, &key) {
                 Ok(Some(opened)) => return Ok(opened),
                 Ok(None) | Err(IndexError::File(_) | IndexError::Lost) => {}
                 Err(IndexError::Notes(error)) => return Err(error),
@@ -103,8 +101,8 @@ impl Opening<'_> {
         }
     }
 
-    /// Brings the file up to date, or makes it anew. `None` when it cannot be written.
-    fn brought(&self, files: &Files, wanted: &WantedNotes, key: &str) -> Result<Option<Opened>, IndexError> {
+    /// Updates or rebuilds the file. `None` if it cannot be written.
+    fn update(&self, files: &Files, wanted: &WantedNotes, key: &str) -> Result<Option<Opened>, IndexError> {
         let Ok(_lock) = Lock::acquire(self.store.paths(), &files.lock, self.store.patience(PATIENCE)) else {
             return Ok(None);
         };
@@ -113,55 +111,55 @@ impl Opening<'_> {
             db.execute_batch("BEGIN")?;
             let (Some(held), true) = (held(&db)?, files.is_trusted(&db, &seen)) else { return Ok(None) };
             let none = [self.store.repo().empty_tree(); 3];
-            if self.has_come(&db)? || (held == none && wanted.trees != none) {
+            if self.has_arrived(&db)? || (held == none && wanted.trees != none) {
                 return Ok(None);
             }
             if meta(&db, "key")?.as_deref() == Some(key) {
-                // another one did it meanwhile
+                // another process updated it meanwhile
                 return Ok(Some((db, Vec::new())));
             }
             files.distrust();
-            let lacking = self.fill(&db, held, wanted, key)?;
+            let missing = self.fill(&db, held, wanted, key)?;
             empirica_notes::fault::step("index: filled");
             db.execute_batch("COMMIT")?;
             empirica_notes::fault::step("index: committed");
             files.leave();
-            // who wrote it goes on reading it, before anybody else can write
+            // read it before another process can write
             file::map(&db)?;
             db.execute_batch("BEGIN")?;
             meta(&db, "key")?;
-            Ok(Some((db, lacking)))
+            Ok(Some((db, missing)))
         };
-        let anew = || -> Result<Vec<Oid>, IndexError> {
+        let rebuild = || -> Result<Vec<Oid>, IndexError> {
             let (db, path) = files.begin()?;
-            let filled = self.made(&db, wanted, key);
+            let filled = self.build(&db, wanted, key);
             drop(db);
-            let placed = filled.and_then(|lacking| {
+            let placed = filled.and_then(|missing| {
                 empirica_notes::fault::point("index: to be renamed")
                     .and_then(|()| std::fs::rename(&path, &files.db))
                     .map_err(|error| IndexError::File(rusqlite::Error::ToSqlConversionFailure(error.into())))?;
-                Ok(lacking)
+                Ok(missing)
             });
             if placed.is_err() {
                 let _ = std::fs::remove_file(&path);
             }
-            let lacking = placed?;
+            let missing = placed?;
             files.leave();
-            Ok(lacking)
+            Ok(missing)
         };
-        // notes that are not here any more may only be those it held
+        // missing notes may be known to the old index only
         let fetched = match refreshed() {
-            Ok(Some((_, lacking))) if self.fetched(&lacking) => true,
+            Ok(Some((_, missing))) if self.fetched(&missing) => true,
             Ok(Some((db, _))) => return Ok(Some(Opened { db, key: key.to_owned() })),
-            _ => self.fetched(&anew()?),
+            _ => self.fetched(&rebuild()?),
         };
         if fetched {
-            anew()?;
+            rebuild()?;
         }
-        Ok(self.as_it_is(files, key).map(|db| Opened { db, key: key.to_owned() }))
+        Ok(self.current(files, key).map(|db| Opened { db, key: key.to_owned() }))
     }
 
-    /// The same in memory: out of the file, as far as that can be trusted, else out of all notes.
+    /// Builds the index in memory: from the file if that can be trusted, otherwise from all notes.
     fn in_memory(&self, wanted: &WantedNotes, key: &str) -> Result<Connection, IndexError> {
         let copied = || -> Result<Option<Connection>, IndexError> {
             let files = Files::within(self.store.paths());
@@ -179,53 +177,53 @@ impl Opening<'_> {
             return Ok(db);
         }
         let db = empty()?;
-        let lacking = self.made(&db, wanted, key)?;
-        if self.fetched(&lacking) {
+        let missing = self.build(&db, wanted, key)?;
+        if self.fetched(&missing) {
             let db = empty()?;
-            self.made(&db, wanted, key)?;
+            self.build(&db, wanted, key)?;
             return Ok(db);
         }
         Ok(db)
     }
 
-    /// Fetches blobs of notes that a partial clone left out, all at once. Whether they are here now.
-    fn fetched(&self, lacking: &[Oid]) -> bool {
+    /// Fetches blobs that a partial clone left out, all at once. Whether they are now present.
+    fn fetched(&self, missing: &[Oid]) -> bool {
         if !is_partial(self.store.repo()) {
-            // they are spoken of
-            lacking.iter().for_each(|id| drop(self.store.repo().note(*id)));
+            // reading them reports them as missing
+            missing.iter().for_each(|id| drop(self.store.repo().note(*id)));
             return false;
         }
-        !lacking.is_empty() && partial_clone::fetch(self.store.repo(), lacking).is_ok()
+        !missing.is_empty() && partial_clone::fetch(self.store.repo(), missing).is_ok()
     }
 
-    /// Whether blobs have come that were not here when the database was filled, or it is time to ask for them again.
-    fn has_come(&self, db: &Connection) -> Result<bool, IndexError> {
-        let lacking = meta(db, "lacking")?.unwrap_or_default();
-        let mut words = lacking.split(' ');
-        let asked: i64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(i64::MAX);
+    /// Whether blobs missing when the database was filled are now present, or it is time to request them again.
+    fn has_arrived(&self, db: &Connection) -> Result<bool, IndexError> {
+        let missing = meta(db, "lacking")?.unwrap_or_default();
+        let mut words = missing.split(' ');
+        let requested: i64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(i64::MAX);
         let mut ids = words.filter_map(parse_oid).peekable();
-        let is_time = ids.peek().is_some() && self.store.now().timestamp().saturating_sub(asked) >= ASK_AGAIN;
+        let is_time = ids.peek().is_some() && self.store.now().timestamp().saturating_sub(requested) >= ASK_AGAIN;
         Ok(is_time && is_partial(self.store.repo()) || ids.any(|id| self.store.repo().note(id).is_some()))
     }
 
-    /// The database as it is, if it can be trusted and holds what it must hold.
-    fn as_it_is(&self, files: &Files, key: &str) -> Option<Connection> {
+    /// The database if it can be trusted and is up to date.
+    fn current(&self, files: &Files, key: &str) -> Option<Connection> {
         let (db, seen) = files.open(false)?;
         db.execute_batch("BEGIN").ok()?;
         let is_current = meta(&db, "key").ok()?.as_deref() == Some(key) && files.is_trusted(&db, &seen);
-        (is_current && !self.has_come(&db).ok()?).then_some(db)
+        (is_current && !self.has_arrived(&db).ok()?).then_some(db)
     }
 
     /// Fills an empty database from all notes.
-    fn made(&self, db: &Connection, wanted: &WantedNotes, key: &str) -> Result<Vec<Oid>, IndexError> {
+    fn build(&self, db: &Connection, wanted: &WantedNotes, key: &str) -> Result<Vec<Oid>, IndexError> {
         db.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-131072; PRAGMA threads=2; BEGIN")?;
         db.execute_batch(schema::TABLES)?;
-        let lacking = self.fill(db, [self.store.repo().empty_tree(); 3], wanted, key)?;
+        let missing = self.fill(db, [self.store.repo().empty_tree(); 3], wanted, key)?;
         db.execute_batch("COMMIT")?;
-        Ok(lacking)
+        Ok(missing)
     }
 
-    /// Brings a database from the trees it holds to what is wanted. Returns the blobs of notes that are not here.
+    /// Updates a database from the trees it holds to `wanted`. Returns missing blobs.
     fn fill(&self, db: &Connection, held: [Oid; 3], wanted: &WantedNotes, key: &str) -> Result<Vec<Oid>, IndexError> {
         let is_new = !has_indexes(db)?;
         let texts = Texts::new(self.store.repo());
@@ -256,12 +254,12 @@ impl Opening<'_> {
         for (name, value) in [("key", key), ("trees", &trees)] {
             set.execute(params![name, value])?;
         }
-        let lacking = std::mem::take(&mut filler.lacking);
-        if !lacking.is_empty() {
-            let some: Vec<String> = lacking.iter().take(WATCHED).map(|id| id.to_string()).collect();
+        let missing = std::mem::take(&mut filler.missing);
+        if !missing.is_empty() {
+            let some: Vec<String> = missing.iter().take(WATCHED).map(|id| id.to_string()).collect();
             set.execute(params!["lacking", format!("{} {}", self.store.now().timestamp(), some.join(" "))])?;
         }
-        Ok(lacking)
+        Ok(missing)
     }
 
     fn tell(&self, done: usize) {

@@ -1,4 +1,4 @@
-//! Notes read and understood, before they are put into the database.
+//! Notes parsed before insertion.
 
 use std::sync::Arc;
 
@@ -10,28 +10,26 @@ use empirica_notes::git::{Oid, Repository};
 use empirica_notes::model::Record;
 use empirica_notes::model::hash::fnv;
 
-/// A longer note, in bytes, is not kept in memory as lines.
+/// Longer notes, in bytes, are not kept as parsed lines.
 const LONG: usize = 1 << 20;
-
-/// A line of a note that is understood.
 #[derive(Debug)]
 pub struct ParsedLine {
-    /// Stands for the bytes.
+    /// Hash of the line.
     pub version: i64,
-    /// What it says.
+    /// The decoded record.
     pub record: Record,
-    /// The words of its text, if it is searched.
+    /// Words of its searchable text, if any.
     pub words: Option<String>,
 }
 
 impl ParsedLine {
-    /// Reads a line; `None` for one that nobody understands.
+    /// Parses a line; `None` if it cannot be decoded.
     pub fn read(line: &[u8]) -> Option<Self> {
         let record = format::record::decode(line)?;
         Some(ParsedLine { version: fnv(line) as i64, words: searchable::compared(&record.body), record })
     }
 
-    /// Of the lines of a note, in order, the one with this id and version.
+    /// Finds the line with this ID and version; `lines` are sorted by ID.
     pub fn find<'l>(lines: &'l [ParsedLine], id: &str, version: i64) -> Option<&'l ParsedLine> {
         fn id_of(line: &ParsedLine) -> &str {
             line.record.head.id.as_str()
@@ -41,12 +39,12 @@ impl ParsedLine {
     }
 }
 
-/// A note.
+/// A parsed note.
 #[derive(Debug)]
 pub enum ParsedNote {
-    /// What is understood of it, in the order of the ids, and how many bytes that is.
+    /// Decoded lines, sorted by ID, and their size in bytes.
     Lines(Arc<Vec<ParsedLine>>, usize),
-    /// One so long that its lines are better read one by one.
+    /// A note so long that its lines are parsed one by one.
     Text(Vec<u8>),
 }
 
@@ -62,14 +60,14 @@ impl ParsedNote {
     }
 }
 
-/// Takes a note, with its place; `None` for one that is not here. Gives back what it does not keep.
+/// Takes a note and its position; `None` if missing. Returns the note if it is not kept.
 pub type Take<'t> = dyn FnMut(usize, Option<ParsedNote>) -> Result<Option<ParsedNote>, IndexError> + 't;
 
-/// Has `take` take each of these blobs, with its place among them, in order.
+/// Calls `take` for each blob in order.
 pub fn each(repo: &Repository, blobs: &[Oid], take: &mut Take<'_>) -> Result<(), IndexError> {
     let mut room = Vec::new();
     for (at, blob) in blobs.iter().enumerate() {
-        // one that is damaged hides no other: doctor names it
+        // a damaged note hides no others; doctor reports it
         let is_here = repo.read_blob_into(*blob, &mut room).unwrap_or(false);
         take(at, is_here.then(|| ParsedNote::of(&mut room)))?;
     }

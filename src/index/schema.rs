@@ -1,18 +1,18 @@
-//! The tables of the index, and how values are written in them.
+//! Tables of the index, and how values are stored in them.
 
 use empirica_notes::model::{Id, SessionId};
 
-/// Goes up with every change of the tables or of what is put into them.
+/// Increase on every change of the tables or of their content.
 pub const LAYOUT: u32 = 14;
 
-/// The `kind` of the row of a record that was taken back.
+/// `kind` of the row of a retracted record.
 pub const RETRACTED: &str = "retracted";
 
-/// The tables. A record stands on its `note`, and on those in `stands`; it concerns its session `s`, and those in `concerns`.
-/// Everything in them follows from the notes; `beside` marks what is read beside our refs (the logs, tips that
-/// are not united yet) and is put in anew when that changes. `words` finds records by the words of their texts. `tally` counts
-/// records, `sums` sessions, and what those learned, in millionths: what everybody asks for is not
-/// counted anew. Indexes of few rows are there from the beginning.
+/// The tables. A record is attached to its `note` and those in `stands`; it belongs to session `s` and those in
+/// `concerns`. All of it is derived from the notes; `beside` marks notes outside our refs (pending records, unmerged
+/// tips), which are replaced whenever they change. `words` is the full-text index. `tally` counts records, `sums`
+/// adds up sessions and their learning in millionths, so that common totals need no scan. Indexes of small tables are
+/// created at once.
 ///
 /// `handoff_reports` with its two indexes is the table of the specification (handoff reports, "Database Storage"), without
 /// what is read from the note itself.
@@ -43,7 +43,7 @@ CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, to
 INSERT INTO words(words, rank) VALUES('hashsize', 33554432);
 ";
 
-/// The indexes by which sessions are read, made after a bulk of rows, and what goes on counting records.
+/// Indexes for reading sessions, created after the bulk insert, and triggers that count records.
 pub const INDEXES: &str = "
 CREATE UNIQUE INDEX record_id ON record(id);
 CREATE INDEX record_s ON record(s);
@@ -62,7 +62,7 @@ CREATE TRIGGER record_changed AFTER UPDATE OF kind, ai, aside, closed ON record 
 END;
 ";
 
-/// The others, made while another thread reads the sessions.
+/// Other indexes, created while another thread reads the sessions.
 pub const MEANWHILE: [&str; 12] = [
     "CREATE INDEX record_kind ON record(kind, id)",
     "CREATE INDEX record_tail ON record(tail)",
@@ -78,7 +78,7 @@ pub const MEANWHILE: [&str; 12] = [
     "CREATE INDEX handoff_session ON handoff_reports(session_id, id)",
 ];
 
-/// Those of the sessions, made after their rows, and what counts them.
+/// Indexes and triggers of session tables, created after their rows.
 pub const LAST: &str = "
 CREATE INDEX session_newest ON session(newest);
 CREATE INDEX session_ai ON session(ai, newest);
@@ -101,27 +101,27 @@ CREATE TRIGGER session_changed AFTER UPDATE OF began, know, uncertainty ON sessi
 END;
 ";
 
-/// The sixteen bytes of a UUID in its text; zeros for what is none.
+/// The 16 bytes of a UUID; zeros if the text is not a UUID.
 fn bytes(text: &str) -> [u8; 16] {
     uuid::Uuid::try_parse(text).map(uuid::Uuid::into_bytes).unwrap_or_default()
 }
 
-/// A record's id as it is kept; ordered as the text is.
+/// A record ID as stored; sorts like its text.
 pub fn id(id: &Id) -> [u8; 16] {
     bytes(id.as_str())
 }
 
-/// A session's id as it is kept.
+/// A session ID as stored.
 pub fn session(id: &SessionId) -> [u8; 16] {
     bytes(id.as_str())
 }
 
-/// The text of an id as it is kept; empty for what is none.
+/// The text of a stored ID; empty if it is not a UUID.
 pub fn text(kept: &[u8]) -> String {
     uuid::Uuid::from_slice(kept).map(|id| id.to_string()).unwrap_or_default()
 }
 
-/// The least and the greatest UUID that begin with these hex digits, as they are kept.
+/// Least and greatest stored UUID that begin with these hex digits.
 pub fn around(digits: &str) -> ([u8; 16], [u8; 16]) {
     let filled = |fill: char| {
         let text: String = digits.chars().chain(std::iter::repeat(fill)).take(32).collect();
@@ -130,22 +130,22 @@ pub fn around(digits: &str) -> ([u8; 16], [u8; 16]) {
     (filled('0'), filled('f'))
 }
 
-/// The last 8 hex digits of an id, the short form, as a number.
+/// The last 8 hex digits of an ID (its short form) as a number.
 pub fn short(id: &[u8; 16]) -> i64 {
     id[12..].iter().fold(0, |number, byte| number << 8 | i64::from(*byte))
 }
 
-/// How many digits from the end [`tail`] holds.
+/// Number of digits in [`tail`].
 pub const TAIL: usize = 15;
 
-/// The last 15 hex digits of an id, read from the end, as a number: ids that end alike are neighbours.
+/// The last 15 hex digits of an ID, reversed, as a number: IDs with the same end are neighbours.
 pub fn tail(id: &[u8; 16]) -> i64 {
     let nibbles = id.iter().rev().flat_map(|byte| [byte & 15, byte >> 4]).take(TAIL);
     nibbles.fold(0, |number, nibble| number << 4 | i64::from(nibble))
 }
 
-/// The numbers that begin with these hex digits, among numbers of `length` digits: the least and the greatest. `None` for
-/// no digits, too many, or what is none.
+/// Least and greatest number of `length` hex digits that begin with `digits`. `None` for no digits, too many, or
+/// other characters.
 pub fn range(digits: &str, length: usize) -> Option<(i64, i64)> {
     if digits.is_empty() || digits.len() > length {
         return None;

@@ -1,17 +1,17 @@
-//! The texts of records that can be searched.
+//! Searchable texts of records.
 
 use crate::text::words;
 use empirica_notes::model::Body;
 
-/// The kinds of records that can be searched, in the words of the `kind` key.
+/// Kinds that can be searched, by `kind` key.
 pub const KINDS: [&str; 6] = ["finding", "unknown", "dead_end", "decision", "mistake", "handoff"];
 
-/// The text of a record that is searched, its parts on lines of their own; `None` for a kind that is not.
+/// Searchable text of a record, a line per part; `None` for other kinds.
 pub fn of(body: &Body) -> Option<String> {
     Some(parts(body)?.join("\n"))
 }
 
-/// The words of that text as they are compared, each with a space behind it.
+/// Normalised words of that text, each followed by a space.
 pub fn compared(body: &Body) -> Option<String> {
     let mut out = String::new();
     for part in parts(body)? {
@@ -23,21 +23,21 @@ pub fn compared(body: &Body) -> Option<String> {
     Some(out)
 }
 
-/// The parts of a record's text, the most telling first, none empty; `None` for a kind that is not searched. What a handoff
-/// quotes of the journal belongs to it: it stands alone.
+/// Parts of a record's text, most significant first, none empty; `None` for kinds not searched. Journal entries
+/// quoted in a handoff are part of its text.
 pub fn parts(body: &Body) -> Option<Vec<&str>> {
     let mut out: Vec<&str> = Vec::new();
     match body {
-        Body::Finding(said) => out.push(&said.text),
-        Body::Unknown(said) => out.push(&said.text),
-        Body::DeadEnd(said) => out.extend([said.approach.as_str(), &said.why]),
-        Body::Decision(said) => {
-            out.extend([said.text.as_str(), &said.why]);
-            out.extend(said.alternatives.iter().map(String::as_str));
+        Body::Finding(entry) => out.push(&entry.text),
+        Body::Unknown(entry) => out.push(&entry.text),
+        Body::DeadEnd(entry) => out.extend([entry.approach.as_str(), &entry.why]),
+        Body::Decision(entry) => {
+            out.extend([entry.text.as_str(), &entry.why]);
+            out.extend(entry.alternatives.iter().map(String::as_str));
         }
-        Body::Mistake(said) => {
-            out.push(&said.text);
-            out.extend(said.prevention.as_deref());
+        Body::Mistake(entry) => {
+            out.push(&entry.text);
+            out.extend(entry.prevention.as_deref());
         }
         Body::Handoff(h) => {
             out.extend([h.task.as_str(), &h.context]);

@@ -1,4 +1,4 @@
-//! The texts of notes by row, each read once as long as there is room.
+//! Texts of notes by row, cached up to a limit.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,10 +10,10 @@ use crate::index::fault::IndexError;
 use crate::index::note::{ParsedLine, ParsedNote};
 use empirica_notes::git::{Oid, Repository};
 
-/// How many bytes of notes are remembered: what was read for one session is read again for others.
+/// Most bytes of notes to cache: texts read for one session are read again for others.
 const REMEMBERED: usize = 32 << 20;
 
-/// Notes that were understood once, by row, as far as there is room: their sessions need them again.
+/// Parsed notes by row, cached up to a limit for the sessions that read them later.
 #[derive(Debug, Default)]
 pub struct ParsedNotes {
     bytes: usize,
@@ -21,7 +21,7 @@ pub struct ParsedNotes {
 }
 
 impl ParsedNotes {
-    /// Keeps a note that is so long, or gives it back.
+    /// Keeps a note of this size, or returns it if the cache is full.
     pub fn keep(&mut self, n: i64, lines: Arc<Vec<ParsedLine>>, bytes: usize) -> Option<ParsedNote> {
         if self.bytes + bytes > REMEMBERED {
             return Some(ParsedNote::Lines(lines, bytes));
@@ -31,26 +31,26 @@ impl ParsedNotes {
         None
     }
 
-    /// One that was kept.
+    /// A cached note.
     pub fn get(&self, n: i64) -> Option<Arc<Vec<ParsedLine>>> {
         self.notes.get(&n).cloned()
     }
 }
 
-/// Where the text of a note is.
+/// Source of a note's text.
 #[derive(Debug, Clone)]
 pub enum NotePlace {
-    /// It was understood before.
+    /// Already parsed.
     Lines(Arc<Vec<ParsedLine>>),
-    /// In the object store.
+    /// A blob in the object store.
     Blob(Oid),
-    /// Beside our refs: here it is.
+    /// Outside our refs, stored in the index.
     Text(Arc<Vec<u8>>),
-    /// There is no such note any more.
+    /// The note no longer exists.
     Nowhere,
 }
 
-/// Where the text of the note in a row is.
+/// Source of the text of the note in a row.
 pub fn place(db: &Connection, n: i64) -> Result<NotePlace, IndexError> {
     let find = "SELECT blob, text FROM note WHERE n = ?";
     let found = db
@@ -63,25 +63,25 @@ pub fn place(db: &Connection, n: i64) -> Result<NotePlace, IndexError> {
     })
 }
 
-/// Texts of notes by row, and how many bytes they have.
+/// Texts of notes by row, after their total size in bytes.
 type Remembered = (usize, HashMap<i64, Arc<Vec<u8>>>);
 
-/// Reads a blob; `None` when it is not here.
+/// Reads a blob; `None` if missing.
 type Read<'r> = dyn Fn(Oid) -> Result<Option<Vec<u8>>, IndexError> + 'r;
 
-/// The texts of notes by row.
+/// Cached texts of notes by row.
 pub struct Texts<'r> {
     read: Box<Read<'r>>,
     known: RefCell<Remembered>,
 }
 
 impl<'r> Texts<'r> {
-    /// None is read yet.
+    /// An empty cache.
     pub fn new(repo: &'r Repository) -> Self {
         Texts { read: Box::new(|id| Ok(repo.read_blob(id).ok().flatten())), known: RefCell::default() }
     }
 
-    /// The text of a note; empty when its blob is not here.
+    /// The text of a note; empty if its blob is missing.
     pub fn get(&self, db: &Connection, n: i64) -> Result<Arc<Vec<u8>>, IndexError> {
         match self.remembered(n) {
             Some(text) => Ok(text),
@@ -89,7 +89,7 @@ impl<'r> Texts<'r> {
         }
     }
 
-    /// The same, for who knows where it is.
+    /// Same, from a known source.
     pub fn at(&self, n: i64, place: &NotePlace) -> Result<Arc<Vec<u8>>, IndexError> {
         if let Some(text) = self.remembered(n) {
             return Ok(text);
@@ -101,7 +101,7 @@ impl<'r> Texts<'r> {
         }
     }
 
-    /// The text of a note; a fault when its blob is not here: what it held is not known.
+    /// The text of a note; [`IndexError::Lost`] if its blob is missing.
     pub fn whole(&self, db: &Connection, n: i64) -> Result<Arc<Vec<u8>>, IndexError> {
         let text = self.get(db, n)?;
         if text.is_empty()
@@ -117,7 +117,7 @@ impl<'r> Texts<'r> {
         self.known.borrow().1.get(&n).cloned()
     }
 
-    /// Remembers the text of a note, and gives it.
+    /// Caches and returns the text of a note.
     pub fn remember(&self, n: i64, text: Vec<u8>) -> Arc<Vec<u8>> {
         let mut known = self.known.borrow_mut();
         if known.0 > REMEMBERED {
@@ -129,7 +129,7 @@ impl<'r> Texts<'r> {
         text
     }
 
-    /// Forgets the text of a note: it has another one.
+    /// Drops a text from the cache, as the note changes.
     pub fn forget(&self, n: i64) {
         self.known.borrow_mut().1.remove(&n);
     }

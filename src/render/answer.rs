@@ -1,4 +1,4 @@
-//! What a command answers: a document for programs, a text for people, and what is said aside.
+//! The answer of a command: a JSON document, a text, and messages.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,27 +12,27 @@ use empirica_notes::model::SessionId;
 use empirica_notes::store::Storage;
 use empirica_secrets::{Replaced, redact_text};
 
-/// The exit code when a gate says stop.
+/// Exit code of a gate that stops.
 const GATE: u8 = 3;
 
-/// Where records were stored.
+/// Place of stored records.
 #[derive(Serialize, JsonSchema)]
 pub struct StoredView<'a> {
-    /// Whether the records are not where they should be, because the notes, or not even the repository's log, could be written.
+    /// Whether the notes, or even the repository's log, cannot be written.
     degraded_mode: bool,
-    /// Where the records are now; null when there was nothing to store.
+    /// Where the records are now; null if nothing was stored.
     storage: Option<Storage>,
-    /// The session that the command began because none was active.
+    /// Session started automatically because none was active.
     #[serde(skip_serializing_if = "Option::is_none")]
     session_started: Option<BegunView<'a>>,
-    /// With `degraded_mode` true: the commands that mend that, or show more.
+    /// If `degraded_mode` is true: commands that fix it or show more.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<String>>")]
     recovery_commands: Option<Vec<&'a Command>>,
     /// The secrets that were replaced.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     redacted: &'a [Replaced],
-    /// The secrets that were stored as they are, with `--allow-secret`.
+    /// Secrets stored unchanged, with `--allow-secret`.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     secrets_allowed: &'a [Replaced],
 }
@@ -60,7 +60,7 @@ impl<'a> From<&'a StoreReport> for StoredView<'a> {
     }
 }
 
-/// The commands of remedies, each once.
+/// Distinct commands of remedies.
 fn commands(remedies: &[(Text, Vec<Command>)]) -> Vec<&Command> {
     let mut all: Vec<&Command> = Vec::new();
     for command in remedies.iter().flat_map(|(_, commands)| commands) {
@@ -79,37 +79,37 @@ pub(crate) fn keys(view: impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// The answer of one command.
+/// The answer of a command.
 #[derive(Debug, Default)]
 pub struct Answer {
-    /// The keys of the JSON document, without `ok`.
+    /// Keys of the JSON document, except `ok`.
     pub json: Map<String, Value>,
-    /// The text on standard output.
+    /// Text for standard output.
     pub text: String,
-    /// What is said on standard error before the warnings.
-    pub said: Vec<String>,
-    /// Warnings, on standard error; in JSON under `warnings`.
+    /// Messages for standard error, before the warnings.
+    pub messages: Vec<String>,
+    /// Warnings for standard error; in JSON `warnings`.
     pub warnings: Vec<Text>,
-    /// What to do about what is degraded; under `recovery_commands`.
+    /// Remedies for a degraded state; in JSON `recovery_commands`.
     recovery: Vec<Command>,
-    /// Texts of the document that name commands, by their place in it: each interface renders them in its terms.
+    /// Texts that name commands, by JSON pointer: each interface renders them in its own terms.
     remedies: Vec<(String, Text)>,
-    /// Hints, on standard error.
+    /// Hints for standard error.
     pub hints: Vec<String>,
-    /// Hints on how to work: a session is given each kind once.
+    /// Hints on how to work: session, kind, hint. A session gets each kind once.
     pub hints_once: Vec<(SessionId, String, String)>,
-    /// Whether a person may want to page it.
+    /// Whether a pager is useful.
     pub paged: bool,
-    /// Whether the text is data for a program: written as it is, without colours.
+    /// Whether the text is data for a program, written without colours.
     pub is_data: bool,
-    /// Why the command fails although it answers: the document has the keys of both, the exit code is the error's.
+    /// Error of a command that fails with an answer: the document has the keys of both, the exit code is the error's.
     pub failed: Option<Error>,
-    /// Whether a gate says stop: the command did what it was asked to, and exits with 3.
+    /// Whether a gate stops: the command succeeded, and exits with 3.
     pub stops: bool,
 }
 
 impl Answer {
-    /// An answer with the keys of a view.
+    /// Creates an answer with the keys of a view.
     pub fn new(view: impl Serialize) -> Self {
         Answer { json: keys(view), ..Default::default() }
     }
@@ -126,9 +126,9 @@ impl Answer {
         self
     }
 
-    /// Says something aside.
+    /// Adds a message for standard error.
     pub fn say(mut self, line: impl Into<String>) -> Self {
-        self.said.push(line.into());
+        self.messages.push(line.into());
         self
     }
 
@@ -144,43 +144,43 @@ impl Answer {
         self
     }
 
-    /// Adds a hint that a session is given once of its kind.
+    /// Adds a hint given once per session and kind.
     pub fn hint_once(mut self, session: &SessionId, kind: impl Into<String>, hint: impl Into<Text>) -> Self {
         self.hints_once.push((session.clone(), kind.into(), hint.into().to_string()));
         self
     }
 
-    /// Names commands at a place of the document, a JSON pointer; nothing where the document has no such place.
+    /// Adds a text with commands at a JSON pointer; ignored if the document lacks the place.
     pub fn remedy(mut self, place: impl Into<String>, text: impl Into<Text>) -> Self {
         self.remedies.push((place.into(), text.into()));
         self
     }
 
-    /// Says how many tokens the document takes.
+    /// Adds token counts of the document.
     pub fn counted(mut self) -> Self {
         self.json.insert("token_count".to_owned(), Value::Null);
         self
     }
 
-    /// May be paged.
+    /// Marks the answer as worth a pager.
     pub fn paged(mut self) -> Self {
         self.paged = true;
         self
     }
 
-    /// Is data for a program: neither paged nor painted.
+    /// Marks the text as data for a program: no pager, no colours.
     pub fn data(mut self) -> Self {
         (self.is_data, self.paged) = (true, false);
         self
     }
 
-    /// Takes in what storing left to say: `degraded_mode`, `storage`, `redacted`, `secrets_allowed`, the warnings, and what to do about them.
-    /// The last call says where the records are.
+    /// Adds the outcome of storing: `degraded_mode`, `storage`, `redacted`, `secrets_allowed`, warnings and remedies.
+    /// The last call determines where the records are.
     pub fn stored(mut self, stored: &StoreReport) -> Self {
         self.json.remove("recovery_commands");
         self.json.extend(keys(StoredView::from(stored)));
         if let Some((session, ai)) = &stored.session_started {
-            self.said.insert(0, format!("Began session {} of {ai}.", session.short()));
+            self.messages.insert(0, format!("Began session {} of {ai}.", session.short()));
         }
         if stored.degraded_mode {
             self.advise(&stored.remedies);
@@ -189,13 +189,13 @@ impl Answer {
         self
     }
 
-    /// Says what to do about what is degraded: as hints, and as `recovery_commands`.
+    /// Adds remedies as hints and as `recovery_commands`.
     pub fn advise(&mut self, remedies: &[(Text, Vec<Command>)]) {
         self.recovery = remedies.iter().flat_map(|(_, commands)| commands.iter().cloned()).collect();
         for (suggestion, commands) in remedies {
-            for said in [suggestion.to_string()].into_iter().chain(commands.iter().map(ToString::to_string)) {
-                if !said.is_empty() && !self.hints.contains(&said) {
-                    self.hints.push(said);
+            for line in [suggestion.to_string()].into_iter().chain(commands.iter().map(ToString::to_string)) {
+                if !line.is_empty() && !self.hints.contains(&line) {
+                    self.hints.push(line);
                 }
             }
         }
@@ -208,7 +208,7 @@ impl Answer {
         if self.stops { GATE } else { failed }
     }
 
-    /// The one document, in the terms of an interface.
+    /// The JSON document, in the terms of an interface.
     pub fn document(&self, terms: &dyn Terms) -> Map<String, Value> {
         let mut out = match &self.failed {
             Some(error) => failure(error, terms),
@@ -235,7 +235,7 @@ impl Answer {
     }
 }
 
-/// Sets `token_count` and `token_estimate`, where a document has them, to the tokens of that document, themselves included.
+/// Sets `token_count` and `token_estimate`, if present, to the tokens of the document, including these keys.
 pub fn count(document: &mut Map<String, Value>) {
     let keys = ["token_count", "token_estimate"].into_iter().filter(|key| document.contains_key(*key));
     let keys: Vec<&str> = keys.collect();
@@ -246,7 +246,7 @@ pub fn count(document: &mut Map<String, Value>) {
     }
 }
 
-/// The command did not do what it was asked to. A command that fails although it answers has its own keys, too.
+/// A failed command. One that fails with an answer has its own keys, too.
 #[derive(Serialize, JsonSchema)]
 pub struct FailureView {
     /// Always false.
@@ -255,18 +255,18 @@ pub struct FailureView {
     error: String,
     /// Why.
     reason: String,
-    /// What to do.
+    /// Advice.
     suggestion: String,
-    /// Values that would have worked.
+    /// Valid values.
     alternatives: Vec<String>,
-    /// Commands that mend it or show more, ready to run; empty where no command can help.
+    /// Commands that fix it or show more, ready to run; may be empty.
     recovery_commands: Vec<String>,
-    /// What was given, if a name or value was wrong.
+    /// The given name or value, if that was wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     provided: Option<String>,
 }
 
-/// The one document of a failure, in the terms of an interface.
+/// The JSON document of a failure, in the terms of an interface.
 pub fn failure(error: &Error, terms: &dyn Terms) -> Map<String, Value> {
     let mut out = keys(FailureView {
         ok: false,
@@ -281,13 +281,14 @@ pub fn failure(error: &Error, terms: &dyn Terms) -> Map<String, Value> {
     out
 }
 
-/// Sets `recovery_commands` to the calls that do what the commands do, and `shell_commands` to the lines of those without a call.
+/// Sets `recovery_commands` to the interface's calls for the commands, and `shell_commands` to lines of commands
+/// without a call.
 fn recovery(document: &mut Map<String, Value>, commands: &[Command], terms: &dyn Terms) {
     let (mut calls, mut lines) = (Vec::new(), Vec::new());
     for command in commands {
         let (list, line) = match terms.call(command) {
             Some(call) => (&mut calls, call),
-            // an interface that has no help has it elsewhere
+            // an interface without help offers it elsewhere
             None if command.arguments.contains(&Argument::Flag("-h")) => continue,
             None => (&mut lines, command.to_string()),
         };
@@ -302,12 +303,12 @@ fn recovery(document: &mut Map<String, Value>, commands: &[Command], terms: &dyn
     }
 }
 
-/// A text of an error without secrets: it repeats what was given, and ends in logs and transcripts.
+/// Removes secrets from a text of an error, as errors repeat input and end up in logs and transcripts.
 pub fn told(text: &str) -> String {
     redact_text(text).map_or_else(|| text.to_owned(), |(text, _)| text)
 }
 
-/// A failure as people read it: what happened, why, what to do.
+/// A failure for people: message, cause, advice.
 pub fn failure_text(error: &Error) -> String {
     let shown = |text: &str| safe::lines(&told(text));
     let mut out = format!("error: {}\n", shown(&error.to_string()));
@@ -319,7 +320,7 @@ pub fn failure_text(error: &Error) -> String {
     if error.has_reason() {
         causes.iter().for_each(|cause| out.push_str(&format!("caused by: {}\n", shown(cause))));
     }
-    // a command says by itself what to do
+    // commands need no further advice
     let suggestion = error.suggestion_text().to_string();
     let is_needed = error.has_suggestion() || error.commands().is_empty();
     let others = error.alternatives().iter().filter(|other| !suggestion.contains(&format!("'{other}'")));

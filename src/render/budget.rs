@@ -1,4 +1,4 @@
-//! Fitting lists into a budget of tokens: what matters most stays, what does not fit is counted.
+//! Fits lists into a budget of tokens: keeps the most important entries and counts the rest.
 
 use serde_json::{Value, json};
 
@@ -6,40 +6,40 @@ use crate::render::safe;
 use crate::text::tokens;
 use empirica_notes::error::Result;
 
-/// The fewest tokens an entry takes: its dash, its id, a word.
+/// Fewest tokens of an entry: dash, ID, a word.
 pub(crate) const LEAST: usize = 4;
 
 /// One entry of a list.
 #[derive(Debug, Clone)]
 pub struct BudgetEntry {
-    /// As text, safe to show.
+    /// Text, safe to show.
     pub text: String,
-    /// As JSON.
+    /// JSON.
     pub json: Value,
-    /// As JSON with its texts only, for when the whole does not fit.
+    /// JSON with texts only, if the whole does not fit.
     pub(crate) brief: Option<Value>,
-    /// Whether a rule added it, not the agent.
+    /// Whether a rule added it rather than the agent.
     pub by_rule: bool,
-    /// Whether it stays when everything else has gone.
+    /// Whether it is dropped last.
     pub must: bool,
-    /// The higher, the sooner it goes.
+    /// Higher ranks are dropped first.
     pub(crate) rank: usize,
 }
 
-/// A list of entries of one kind.
+/// Entries of a kind.
 #[derive(Debug, Clone)]
 pub struct BudgetList {
     /// The key in JSON.
     pub key: &'static str,
-    /// The title in text.
+    /// Title in text.
     pub title: &'static str,
-    /// The entries, most important first.
+    /// Entries, most important first.
     pub entries: Vec<BudgetEntry>,
-    /// How many entries were left out.
+    /// Number of dropped entries.
     pub omitted: usize,
 }
 
-/// How a pack is measured.
+/// Form whose tokens are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum OutputForm {
@@ -69,20 +69,20 @@ pub(crate) fn list(key: &'static str, title: &'static str, entries: Vec<BudgetEn
     BudgetList { key, title, entries, omitted: 0 }
 }
 
-/// How hard lists are pressed to fit. Each step gives up more than the one before it.
+/// How much to shorten; each step shortens more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Press {
-    /// Everything, whole.
+    /// Nothing.
     Nothing,
-    /// JSON entries with their texts only.
+    /// JSON entries to their texts.
     Brief,
-    /// And no text longer than so many tokens.
+    /// Also texts to this many tokens.
     Texts(usize),
-    /// And the entries that must stay shorter still, but for the first of each list.
+    /// Also entries that must stay to the second number of tokens, except the first of each list.
     Musts(usize, usize),
 }
 
-/// Shortens the entries of the lists. Returns whether anything is less than it was.
+/// Shortens entries. Returns whether anything changed.
 pub fn press(lists: &mut [BudgetList], how: Press, form: OutputForm) -> bool {
     let mut less = false;
     let (longest, later) = match how {
@@ -109,7 +109,7 @@ pub fn press(lists: &mut [BudgetList], how: Press, form: OutputForm) -> bool {
 }
 
 fn shorten(text: &mut String, most: usize) -> bool {
-    // a token is a byte at least
+    // a token has at least one byte
     if text.len() <= most {
         return false;
     }
@@ -120,7 +120,7 @@ fn shorten(text: &mut String, most: usize) -> bool {
     cut
 }
 
-/// Shortens every text in a document to so many tokens. Returns whether any was longer.
+/// Shortens each text of a document to `most` tokens. Returns whether anything changed.
 pub fn shorten_in(json: &mut Value, most: usize) -> bool {
     match json {
         Value::String(text) => shorten(text, most),
@@ -130,21 +130,21 @@ pub fn shorten_in(json: &mut Value, most: usize) -> bool {
     }
 }
 
-/// An entry's place in the order of what matters: those that must stay first.
+/// Sort key by importance: entries that must stay come first.
 pub type Order = (bool, usize);
 
 fn order(entry: &BudgetEntry) -> Order {
     (!entry.must, entry.rank)
 }
 
-/// The entries in the order of what matters most.
+/// Sort keys of all entries, most important first.
 pub fn ordered(lists: &[BudgetList]) -> Vec<Order> {
     let mut out: Vec<Order> = lists.iter().flat_map(|list| &list.entries).map(order).collect();
     out.sort_unstable();
     out
 }
 
-/// Keeps these entries, given in their order, and counts the others.
+/// Keeps the given entries and counts the others.
 pub fn keep(lists: &mut [BudgetList], kept: &[Order]) {
     for list in lists {
         let before = list.entries.len();
@@ -153,11 +153,11 @@ pub fn keep(lists: &mut [BudgetList], kept: &[Order]) {
     }
 }
 
-/// How many entries after the first that does not fit are tried.
+/// Number of entries tried after the first that does not fit.
 const AFTER: usize = 32;
 
-/// The attempt that keeps most of what matters most: as many of the first entries as fit, from `low` on, then what
-/// still fits of the next ones.
+/// The attempt that keeps the most important entries: the longest prefix that fits, at least `low`, then any of the
+/// next ones that still fit.
 pub fn most<T>(
     every: &[Order],
     mut low: usize,

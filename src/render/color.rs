@@ -1,11 +1,11 @@
-//! Colours, where the terminal and git's configuration want them.
+//! Colours, according to the terminal and git's configuration.
 
 use owo_colors::{OwoColorize, Style};
 
-/// Paints, or does not.
+/// Applies colours if enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Paint {
-    /// Whether colours are wanted.
+    /// Whether colours are enabled.
     pub on: bool,
 }
 
@@ -14,7 +14,7 @@ impl Paint {
         if self.on { text.style(style).to_string() } else { text.to_owned() }
     }
 
-    /// A commit's line, as git paints it.
+    /// A commit line, coloured as by git.
     pub fn commit(self, text: &str) -> String {
         self.style(text, Style::new().yellow())
     }
@@ -24,27 +24,27 @@ impl Paint {
         self.style(text, Style::new().bold())
     }
 
-    /// Something that is wrong.
+    /// An error.
     pub fn bad(self, text: &str) -> String {
         self.style(text, Style::new().red().bold())
     }
 
-    /// Something to be careful about.
+    /// A warning.
     pub fn warning(self, text: &str) -> String {
         self.style(text, Style::new().yellow())
     }
 
-    /// Something that helps.
+    /// A hint.
     pub fn hint(self, text: &str) -> String {
         self.style(text, Style::new().cyan())
     }
 
-    /// What was searched for, as `git grep` paints it.
+    /// A search match, coloured as by `git grep`.
     pub fn found(self, text: &str) -> String {
         self.style(text, Style::new().red().bold())
     }
 
-    /// A line of a text diff, as git paints it.
+    /// A line of a diff, coloured as by git.
     fn difference(self, line: &str) -> String {
         match line.as_bytes().first() {
             Some(b'+') if !line.starts_with("+++ ") => self.style(line, Style::new().green()),
@@ -55,8 +55,8 @@ impl Paint {
         }
     }
 
-    /// A whole text: Markdown headings and the titles of lists stand out, and what was lost; a text diff, which begins with
-    /// `--- ` and ends the text, is painted as git does.
+    /// Colours a whole text: Markdown headings, list titles and losses; a final diff, which starts with `--- `, is
+    /// coloured as by git.
     pub fn text(self, text: &str) -> String {
         if !self.on {
             return text.to_owned();

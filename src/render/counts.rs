@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-/// How many there are of a kind.
+/// Number of items of a kind.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "KindCount")]
 pub struct KindCount<K = Option<String>> {
-    /// The kind; null for what is no record.
+    /// The kind; null for lines that are not records.
     kind: K,
     /// How many.
     count: usize,
 }
 
-/// Serializes counts as a list of [`KindCount`].
+/// Serialises counts as a list of [`KindCount`].
 pub(crate) fn listed<K: Serialize, S: Serializer>(counts: &BTreeMap<K, usize>, to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(counts.iter().map(|(kind, count)| KindCount { kind, count: *count }))
 }

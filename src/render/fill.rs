@@ -1,19 +1,19 @@
-//! Lists of texts filled into few lines: words, ids and paths stay whole, what is left out is counted.
+//! Fills lists of texts into few lines: never splits words, IDs and paths, and counts omissions.
 
 use crate::render::safe;
 use crate::text::width::measure;
 
-/// What stands for the rest of a text.
+/// Replaces the rest of a text.
 const CUT: &str = " …";
 
-/// The parts between which a line may end: after white space, and beside a character two columns wide.
+/// Parts between which a line may break: after white space, and next to a wide character.
 fn parts(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut begin = 0;
     let mut before: Option<char> = None;
     let is_wide = |c: char| measure(c.encode_utf8(&mut [0; 4])) == 2;
     for (at, c) in text.char_indices() {
-        // a mark on the character before it stays with it
+        // a combining mark stays with its character
         let is_mark = measure(c.encode_utf8(&mut [0; 4])) == 0;
         let ends =
             before.is_some_and(|before| c != ' ' && (before == ' ' || is_wide(before)) || is_wide(c) && before != ' ');
@@ -27,11 +27,11 @@ fn parts(text: &str) -> Vec<&str> {
     out
 }
 
-/// A text on one line in at most `most` lines: the first begins behind `label`, the others are indented. `end` has to find room
-/// on the last line that can be used. `None` for the rest when all of it is there.
+/// A text in at most `most` lines: the first follows `label`, the others are indented. The last usable line leaves
+/// room for `end`. Returns whether the text is complete.
 fn laid(text: &str, label: &str, most: usize, columns: usize, end: usize) -> (Vec<String>, bool) {
     let room = |line: usize| {
-        // a line that would begin a structure is escaped
+        // an escaped line needs more room
         let taken = if line == 0 { measure(label) } else { 3 };
         columns.saturating_sub(taken + if line + 1 == most { end } else { 0 })
     };
@@ -65,7 +65,7 @@ fn laid(text: &str, label: &str, most: usize, columns: usize, end: usize) -> (Ve
             lines[at].pop();
         }
         let kept = lines.concat().concat();
-        // a code span that lost its end is none
+        // drop a code span that lost its end
         let mended = safe::mended(kept.trim_end().trim_end_matches('…').trim_end());
         text = match mended.is_empty() {
             true => return (vec![format!("{label}…")], false),
@@ -74,12 +74,12 @@ fn laid(text: &str, label: &str, most: usize, columns: usize, end: usize) -> (Ve
     }
 }
 
-/// A safe text on one line of at most so many columns.
+/// A safe text on one line, cut to a number of columns.
 pub fn one_line(text: &str, columns: usize) -> String {
     laid(text, "", 1, columns, 0).0.concat()
 }
 
-/// A list in at most `most` lines, and whether that is all of it.
+/// A list in at most `most` lines, and whether it is complete.
 fn list(label: &str, texts: &[String], most: usize, columns: usize) -> (Vec<String>, bool) {
     let label = format!("- {label}: ");
     let (mut out, mut is_all) = (Vec::new(), true);
@@ -104,7 +104,7 @@ fn list(label: &str, texts: &[String], most: usize, columns: usize) -> (Vec<Stri
     (out, is_all)
 }
 
-/// Lists in at most `most` lines, one each at least; what is left goes to those that are not all there, the first ones first.
+/// Lists in at most `most` lines, at least one each; spare lines go to incomplete lists, first ones first.
 pub fn lists(lists: &[(&str, &[String])], most: usize, columns: usize) -> Vec<String> {
     if most == usize::MAX {
         return lists.iter().flat_map(|(label, texts)| list(label, texts, most, columns).0).collect();

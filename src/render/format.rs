@@ -1,4 +1,4 @@
-//! Small words and numbers as people read them.
+//! Formats words and numbers for people.
 
 use chrono::DateTime;
 
@@ -8,7 +8,7 @@ use empirica_notes::error::empirica;
 use empirica_notes::model::handoff::{Calibration, Trajectory};
 use empirica_notes::model::{Vector, Vectors};
 
-/// An RFC 3339 time as `2026-01-31 12:34 UTC`; other text is shown as it is.
+/// An RFC 3339 time as `2026-01-31 12:34 UTC`; other texts unchanged.
 pub fn date(text: &str) -> String {
     match DateTime::parse_from_rfc3339(text) {
         Ok(time) => time.to_utc().format("%Y-%m-%d %H:%M UTC").to_string(),
@@ -16,21 +16,21 @@ pub fn date(text: &str) -> String {
     }
 }
 
-/// A value with two decimals; `–` for none.
+/// Two decimals; `–` for none.
 pub fn value(number: Option<f64>) -> String {
     number.map_or_else(|| "–".to_owned(), |n| format!("{n:.2}"))
 }
 
-/// A delta with its sign and two decimals; `–` for none.
+/// Two decimals with a sign; `–` for none.
 pub fn signed(number: Option<f64>) -> String {
-    // a delta that rounds to nothing has no sign
+    // no sign if it rounds to zero
     let round = |n: f64| if n.abs() < 0.005 { 0.0 } else { n };
     number.map_or_else(|| "–".to_owned(), |n| format!("{:+.2}", round(n)))
 }
 
-/// The deltas on one line: `know +0.25, overall confidence +0.25 (know alone)`; empty without any.
+/// Deltas on one line: `know +0.25, overall confidence +0.25 (know alone)`; may be empty.
 pub fn deltas(rows: &[Trajectory]) -> String {
-    // of a vector that is there twice, its first place and its last value, as in a map
+    // a repeated vector keeps its first place and its last value
     let mut shown: Vec<(String, f64)> = Vec::new();
     for (name, delta) in trajectory::deltas(rows) {
         match shown.iter_mut().find(|(other, _)| *other == name) {
@@ -48,7 +48,7 @@ pub fn deltas(rows: &[Trajectory]) -> String {
     text.chain(nothing).collect::<Vec<_>>().join(", ")
 }
 
-/// That an overall confidence rests on a single vector.
+/// Notes that an overall confidence is based on a single vector.
 pub fn only(vector: Option<Vector>) -> String {
     vector.map(|vector| format!(" ({vector} alone)")).unwrap_or_default()
 }
@@ -58,8 +58,7 @@ pub fn vector(name: &str) -> String {
     if name == OVERALL { "Overall Confidence".to_owned() } else { name.to_uppercase() }
 }
 
-/// A status word in a table: underscores become spaces, the first letter a capital. How the self-assessment is stored is not
-/// how it is called.
+/// A status as a heading: spaces for underscores, first letter upper case. Calibration has display names of its own.
 pub fn words(text: &str) -> String {
     let text = if text == Calibration::WellCalibrated.name() { Calibration::WellCalibrated.word() } else { text };
     let text = text.replace('_', " ");
@@ -73,12 +72,12 @@ pub fn vectors(vectors: &Vectors) -> String {
     if list.is_empty() { "no vectors".to_owned() } else { list.join(", ") }
 }
 
-/// The number with its noun: "1 record", "2 records".
+/// A number with its noun: "1 record", "2 records".
 pub fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// That notes could not be read, by their objects; nothing when all could.
+/// A warning about unreadable notes; `None` if there are none.
 pub fn unreadable(notes: &[empirica_notes::git::Oid]) -> Option<String> {
     let first = notes.first()?;
     let more = if notes.len() > 1 { format!(", and {} more", notes.len() - 1) } else { String::new() };

@@ -1,4 +1,4 @@
-//! A JSON object whose keys stand in the order they were given in.
+//! A JSON object that keeps the order of its keys.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

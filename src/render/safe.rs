@@ -1,8 +1,8 @@
-//! Text from records made safe to show: it can forge no structure and drive no terminal.
+//! Makes text from records safe to show: it cannot forge structure or control a terminal.
 
 use std::borrow::Cow;
 
-/// Characters that reorder or hide other text: bidirectional controls, zero-width characters, other line ends, tags.
+/// Characters that reorder or hide text: bidirectional controls, zero-width characters, other line separators, tags.
 fn is_trick(c: char) -> bool {
     matches!(
         c,
@@ -11,18 +11,17 @@ fn is_trick(c: char) -> bool {
     )
 }
 
-/// Whether a text has nothing but printable ASCII, and so one line, as nearly every text; looked at without a branch for each
-/// byte.
+/// Whether a text is printable ASCII on one line, as nearly all are; without a branch per byte.
 fn is_ascii(text: &str) -> bool {
     text.bytes().fold(true, |all, byte| all & (byte.wrapping_sub(b' ') <= b'~' - b' '))
 }
 
-/// Whether a text is on one line and [`clean`] as it is.
+/// Whether a text is on one line and unchanged by [`clean`].
 fn is_plain(text: &str) -> bool {
     is_ascii(text) || text.chars().all(|c| !c.is_control() && !is_trick(c))
 }
 
-/// Control characters become visible, text direction and hidden characters are named; line feeds stay. Tabs become
+/// Makes control characters visible and names bidirectional and hidden characters; keeps line feeds. Tabs become
 /// spaces, CRLF a line feed.
 pub fn clean(text: &str) -> String {
     if is_plain(text) {
@@ -34,7 +33,7 @@ pub fn clean(text: &str) -> String {
         match c {
             '\n' => out.push('\n'),
             '\t' => out.push(' '),
-            // the control pictures stand 0x2400 above the controls
+            // control pictures are 0x2400 above the controls
             '\0'..='\u{1f}' => out.extend(char::from_u32(0x2400 + c as u32)),
             '\u{7f}' => out.push('\u{2421}'),
             c if c.is_control() || is_trick(c) => out.push_str(&format!("<U+{:04X}>", c as u32)),
@@ -44,11 +43,11 @@ pub fn clean(text: &str) -> String {
     out
 }
 
-/// A JSON document on one line that drives no terminal: what would is escaped, and means the same.
+/// A JSON document on one line, with terminal controls escaped.
 pub fn json(value: &serde_json::Value) -> String {
     let mut out = String::new();
     for c in value.to_string().chars() {
-        // they stand in strings only
+        // these occur in strings only
         if c.is_control() || is_trick(c) {
             let mut units = [0; 2];
             c.encode_utf16(&mut units).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
@@ -59,7 +58,7 @@ pub fn json(value: &serde_json::Value) -> String {
     out
 }
 
-/// On one line: clean, and every run of white space one space.
+/// One line: clean, with each run of white space as one space.
 pub fn line(text: &str) -> String {
     if is_ascii(text) && !text.contains("  ") {
         return text.trim().to_owned();
@@ -67,19 +66,19 @@ pub fn line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// On several lines for a terminal: clean, continued lines indented by two.
+/// Several lines for a terminal: clean, continuation lines indented by two.
 pub fn lines(text: &str) -> String {
     indented(text, 2)
 }
 
-/// On several lines, continued lines indented by `width`; blank lines are left out.
+/// Several lines, continuation lines indented by `width`; blank lines are dropped.
 pub fn indented(text: &str, width: usize) -> String {
     let mut out = String::new();
     add_indented(text, width, &mut out);
     out
 }
 
-/// Adds what [`indented`] gives.
+/// Appends the result of [`indented`].
 pub fn add_indented(text: &str, width: usize, out: &mut String) {
     if is_plain(text) {
         return out.push_str(text.trim_end());
@@ -94,12 +93,12 @@ pub fn add_indented(text: &str, width: usize, out: &mut String) {
     }
 }
 
-/// A cell of a Markdown table: on one line, without a bar that ends it.
+/// A cell of a Markdown table: one line, with escaped bars.
 pub fn cell(text: &str) -> String {
     inline(&line(text)).replace('|', "\\|")
 }
 
-/// An entry of a Markdown list: continued lines are indented and no line begins a structure of its own.
+/// An entry of a Markdown list: continuation lines are indented, and no line begins a structure.
 pub fn item(text: &str) -> Cow<'_, str> {
     let begins_with_a_letter = text.trim_start().starts_with(|c: char| c.is_ascii_alphabetic());
     let has_marks = || text.bytes().fold(false, |any, byte| any | (byte == b'`') | (byte == b'<'));
@@ -112,7 +111,7 @@ pub fn item(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.join("\n  "))
 }
 
-/// [`item`] of a text that is not needed any more.
+/// [`item`] of an owned text.
 pub fn item_of(text: String) -> String {
     match item(&text) {
         Cow::Borrowed(kept) if kept.len() == text.len() => text,
@@ -120,30 +119,30 @@ pub fn item_of(text: String) -> String {
     }
 }
 
-/// A Markdown paragraph or several: no line begins a heading, a list, a fence, a table, a rule or a tag.
+/// Markdown paragraphs: no line begins a heading, list, fence, table, rule or tag.
 pub fn paragraph(text: &str) -> String {
     let clean = clean(text);
     let kept: Vec<String> = clean.trim().split('\n').map(|line| guarded(line.trim())).collect();
     kept.join("\n")
 }
 
-/// A Markdown quotation: every line of it is one, and begins no other structure.
+/// A Markdown quotation: each line is quoted, and begins no other structure.
 pub fn quoted(text: &str) -> String {
     paragraph(text).lines().map(|line| format!("> {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-/// A text on one line in a code span; one with a backtick is no span, and its backticks are text.
+/// One line in a code span; a text with a backtick is escaped instead.
 pub fn code(text: &str) -> String {
     let line = line(text);
     if line.contains('`') || line.is_empty() { words(text) } else { format!("`{line}`") }
 }
 
-/// A line of text that is escaped where it would begin a Markdown structure, and whose tags are text.
+/// A line with escaped tags, and an escape if it would begin a Markdown structure.
 fn guarded(line: &str) -> String {
     begun(inline(line))
 }
 
-/// A line of safe text that is escaped where it would begin a Markdown structure.
+/// Escapes a line of safe text that would begin a Markdown structure.
 pub fn begun(line: String) -> String {
     let mut chars = line.chars();
     let Some(first) = chars.next() else { return line };
@@ -169,8 +168,8 @@ pub fn begun(line: String) -> String {
     line
 }
 
-/// Tags become text, outside code spans. Backticks that open no span on this line are escaped: they would pair with
-/// those of another line and turn what is code here into text.
+/// Escapes tags outside code spans. Escapes backticks without a partner on the line: they would pair with those of
+/// another line and turn code into text.
 fn inline(line: &str) -> String {
     let run = |text: &str| text.bytes().take_while(|byte| *byte == b'`').count();
     let mut out = String::with_capacity(line.len());
@@ -201,14 +200,14 @@ fn inline(line: &str) -> String {
     out + rest
 }
 
-/// Safe text that was cut off: a code span that lost its end is none, and what stood in it is text.
+/// Repairs safe text that was cut: an unclosed code span becomes text.
 pub fn mended(text: &str) -> String {
     let mut at = 0;
     while let Some(found) = text[at..].find('`') {
         let open = at + found;
         let ticks = text[open..].bytes().take_while(|byte| *byte == b'`').count();
         if text[..open].ends_with('\\') {
-            // one that opens no span is escaped by itself
+            // unpaired backticks are escaped separately
             at = open + 1;
             continue;
         }
@@ -226,7 +225,7 @@ pub fn mended(text: &str) -> String {
     text.to_owned()
 }
 
-/// On one line of Markdown that is begun already: no tag, and no backtick that pairs with a later line's.
+/// Text for the middle of a Markdown line: no tags, no unpaired backticks.
 pub fn words(text: &str) -> String {
     inline(&line(text))
 }
@@ -248,7 +247,7 @@ mod tests {
 
     #[test]
     fn what_is_plain_is_shown_as_by_the_long_way() {
-        // a line feed at the end makes it a text that is not plain, and is not shown
+        // a final line feed forces the general path, and is trimmed
         let long = |text: &str, shown: fn(&str) -> String| shown(&format!("{text}\n")).trim_end().to_owned();
         for text in [
             "a b",

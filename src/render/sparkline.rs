@@ -1,33 +1,33 @@
-//! The way of a number in one line of a terminal: ▁▂▃▄▅▆▇█.
+//! Sparklines of values in one line: ▁▂▃▄▅▆▇█.
 
 use crate::fold::assessment::confidence::series;
 use crate::fold::assessment::trajectory::OVERALL;
 use empirica_notes::model::{Assessment, Vector};
 
-/// From 0 to 1.
+/// For values from 0 to 1.
 const MARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Where nothing was given.
+/// For missing values.
 const NONE: char = '·';
-/// The most marks of a line: it fits into narrow terminals.
+/// Most marks of a line, for narrow terminals.
 const MOST: usize = 32;
 
-/// The way of one vector through a session.
+/// A vector over a session.
 #[derive(Debug, PartialEq)]
 pub struct SparklineRow {
     /// The vector, or `overall_confidence`.
     pub name: &'static str,
-    /// The first value that was given.
+    /// First value.
     pub first: f64,
-    /// The last one, when there are several.
+    /// Last value, if there are several.
     pub last: Option<f64>,
-    /// A mark for each assessment; empty when there is one value.
+    /// A mark per assessment; empty for a single value.
     pub line: String,
 }
 
-/// A mark for each value in [0, 1]. Of many, as many as fit are shown: the first, the last, and what lies evenly between.
+/// A mark per value in [0, 1]. Too many values are sampled evenly, including first and last.
 pub fn line(values: &[Option<f64>]) -> String {
     let mark = |value: &Option<f64>| match value {
-        // 1 belongs to the highest mark
+        // 1 has the highest mark
         Some(value) => MARKS[((value * MARKS.len() as f64) as usize).min(MARKS.len() - 1)],
         None => NONE,
     };
@@ -38,7 +38,7 @@ pub fn line(values: &[Option<f64>]) -> String {
     }
 }
 
-/// A row for each vector that was given, in the order they are shown, overall confidence last.
+/// A row per vector, in display order, overall confidence last.
 pub fn rows<'a>(assessments: impl Iterator<Item = &'a Assessment> + Clone) -> Vec<SparklineRow> {
     let row = |name, values: Vec<Option<f64>>| {
         let mut given = values.iter().copied().flatten();
@@ -98,10 +98,10 @@ mod tests {
             assessed(Phase::Check, "know=0.6"),
             assessed(Phase::Postflight, "know=0.8,uncertainty=0.1"),
         ];
-        let told: Vec<(&str, f64, Option<f64>, String)> =
+        let row_values: Vec<(&str, f64, Option<f64>, String)> =
             rows(all.iter()).into_iter().map(|row| (row.name, row.first, row.last, row.line)).collect();
         assert_eq!(
-            told,
+            row_values,
             [
                 ("know", 0.2, Some(0.8), "▂▅▇".to_owned()),
                 ("do", 0.5, None, String::new()),

@@ -1,4 +1,4 @@
-//! The templates: built in, and for the terminal and for instructions overridden from the user's own folder.
+//! Templates: built in; those for terminal and instructions can be overridden in the user's folder.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::render::{format, safe};
 use empirica_notes::error::{Error, Result, move_aside};
 
-/// The templates that come with the program, by name.
+/// The built-in templates by name.
 const BUILT_IN: [(&str, &str); 13] = [
     ("handoff.md", include_str!("../../templates/handoff.md")),
     ("context.md", include_str!("../../templates/context.md")),
@@ -36,12 +36,12 @@ pub struct Templates {
 }
 
 impl Templates {
-    /// The built-in ones only: what the notes are rendered with, the same bytes in every clone.
+    /// Built-in templates only, so that notes render to the same bytes in every clone.
     pub fn built_in() -> Self {
         Self::with(None)
     }
 
-    /// For the terminal: a file of the same name in `folder` takes the place of a built-in one.
+    /// Templates for the terminal: a file of the same name in `folder` overrides a built-in one.
     pub fn for_terminal(folder: Option<PathBuf>) -> Self {
         Self::with(folder)
     }
@@ -54,18 +54,18 @@ impl Templates {
         self.overridden.as_ref().map(|folder| folder.join(name)).filter(|file| file.is_file())
     }
 
-    /// Whether a template is the built-in one.
+    /// Whether no file of the user overrides the template.
     pub fn is_built_in(&self, name: &str) -> bool {
         self.file(name).is_none()
     }
 
-    /// Renders a template. A user's template that cannot be used is an error that names the file and the place.
+    /// Renders a template. If a user's template fails, the error names file and line.
     pub fn render(&mut self, name: &str, data: impl Serialize) -> Result<String> {
         let file = self.file(name);
         let broken = |error: TemplateError| {
             let shown = file.as_ref().map_or_else(|| name.to_owned(), |file| file.display().to_string());
-            Error::refused(format!("the template {shown} cannot be used"))
-                .suggest("Mend the template, or move it aside to use the built-in one.")
+            Error::refused(format!("cannot use the template {shown}"))
+                .suggest("Fix the template, or rename it to use the built-in one.")
                 .commands_of(file.iter().map(|file| move_aside(file)))
                 .caused_by(error)
         };
@@ -77,11 +77,11 @@ impl Templates {
         let source = match &file {
             None => built_in.to_owned(),
             Some(file) => std::fs::read_to_string(file).map_err(|error| {
-                let out = Error::refused(format!("the template {} cannot be read", file.display()));
+                let out = Error::refused(format!("cannot read the template {}", file.display()));
                 match error.kind() {
                     std::io::ErrorKind::InvalidData => out
                         .reason("it is not valid UTF-8")
-                        .suggest("Convert it to UTF-8, or move it aside to use the built-in one.")
+                        .suggest("Convert it to UTF-8, or rename it to use the built-in one.")
                         .command(move_aside(file))
                         .caused_by(error),
                     _ => out.on_path(file, error),
@@ -99,7 +99,7 @@ fn number(value: &Value) -> Option<f64> {
     f64::try_from(value.clone()).ok()
 }
 
-/// What templates can use; made when the first one is rendered.
+/// Filters and functions of templates.
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);

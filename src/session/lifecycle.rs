@@ -255,7 +255,7 @@ pub fn end(context: &CommandContext<'_>, reason: Option<String>) -> Result<EndOu
         ai_id: who.ai,
         ended_at,
         has_handoff: !gathered.handoffs.is_empty(),
-        said_something: !gathered.said.is_empty(),
+        said_something: !gathered.entry_ids.is_empty(),
         stored,
     })
 }

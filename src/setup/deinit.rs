@@ -1,4 +1,4 @@
-//! Taking back what `init` and `instructions --write` did: exactly what they wrote down, and only where it is still as written.
+//! Removes what `init` and `instructions --write` recorded, unless it was edited since.
 
 use crate::setup::agents::files;
 use crate::setup::git_hooks::take_back;
@@ -12,8 +12,7 @@ use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::File;
 
-/// Takes the set-up back; without one there is nothing to do. The notes and the log stay. With `dry_run` nothing is
-/// changed.
+/// Removes the setup, if there is one. Notes and log are kept. With `dry_run`, changes nothing.
 pub fn run(repo: &Repository, dry_run: bool) -> Result<InitOutcome> {
     let common = repo.common_dir();
     let Some(record) = SetupRecord::load(&common)? else { return Ok(InitOutcome { dry_run, ..Default::default() }) };
@@ -21,7 +20,7 @@ pub fn run(repo: &Repository, dry_run: bool) -> Result<InitOutcome> {
     for hooks in record.hooks.iter().rev() {
         take_back(repo, hooks, &mut outcome.steps, &mut outcome.troubles)?;
     }
-    // the last one added goes first: an event of a hook before its command
+    // in reverse order: an event of a hook before its command
     for added in record.config.iter().rev() {
         outcome.steps.extend(unset(repo, added)?);
     }
@@ -35,13 +34,13 @@ pub fn run(repo: &Repository, dry_run: bool) -> Result<InitOutcome> {
     outcome.steps.push(SetupStep::Remove(file));
     if !dry_run {
         outcome.steps.iter().try_for_each(|step| step.make(repo))?;
-        // the folder of the store, when nothing was ever stored
+        // the store's folder, if nothing was ever stored
         SetupStep::RemoveFolder(common.join("empirica")).make(repo)?;
     }
     Ok(outcome)
 }
 
-/// The steps that remove a value, where it still stands; that of a remote is found under its new name, too.
+/// The steps that remove a value if still set; one of a renamed remote is found under its new name.
 fn unset(repo: &Repository, added: &AddedConfig) -> Result<Vec<SetupStep>> {
     let stands = |key: &str| Ok::<_, Error>(config::own(repo.cwd(), &File::Local, key)?.contains(&added.value));
     let mut keys = vec![added.key.clone()];

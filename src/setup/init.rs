@@ -1,7 +1,7 @@
-//! Setting a repository up: hooks, what git displays and fetches, which remote records go to, the files of agents, and a first fetch.
+//! Sets up a repository: hooks, what git displays and fetches, the remote for records, agents' files, and a first
+//! fetch.
 //!
-//! What is done is planned first, written down, and then made, so that what was interrupted is mended by doing it again
-//! or by taking it back.
+//! Changes are planned, recorded, then made: after an interruption, repeating or reverting them repairs the state.
 
 use std::path::PathBuf;
 
@@ -17,72 +17,70 @@ use empirica_notes::model::Namespace;
 use empirica_notes::store::data_ref;
 use empirica_transcripts::model::Agent;
 
-/// The agents whose files get our hooks and our MCP server.
+/// Agents whose files get our hooks and our MCP server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Agents {
-    /// These.
+    /// These agents.
     Named(Vec<Agent>),
-    /// Those that are used here.
+    /// All agents used here.
     Used,
-    /// Those that are used here, if the user says yes.
+    /// All agents used here, if the user agrees.
     Asked,
 }
 
-/// What is asked for.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
 pub struct InitRequest {
     pub agents: Agents,
-    /// Whether the MCP server lists all its tools.
+    /// Whether the MCP server lists all tools.
     pub all_tools: bool,
-    /// Change nothing, fetch nothing, ask nothing.
+    /// Change, fetch and ask nothing.
     pub dry_run: bool,
 }
 
-/// Asks whether the files of these agents are to be written; `None` where nobody can be asked.
+/// Asks whether to write the files of these agents; `None` if nobody can answer.
 pub type AskForAgents<'a> = &'a mut dyn FnMut(&[Agent]) -> Result<Option<bool>>;
 
-/// What `init` or `deinit` did, or would do.
+/// Result of `init` or `deinit`.
 #[derive(Debug, Default)]
 pub struct InitOutcome {
-    /// Nothing was done.
+    /// Whether this was a dry run.
     pub dry_run: bool,
-    /// Where the hooks are; `None` after `deinit`.
+    /// Placement of hooks; `None` after `deinit`.
     pub how: Option<HookPlacement>,
-    /// The folder they are in; `None` when the configuration names them.
+    /// Folder of hooks; `None` if they are in the configuration.
     pub folder: Option<PathBuf>,
-    /// The remote that records go to; `None` when there is none.
+    /// Remote for records, if any.
     pub remote: Option<String>,
-    /// The agents whose files were looked after.
+    /// Agents whose files were checked.
     pub agents: Vec<Agent>,
-    /// The agents used here.
+    /// Agents used here.
     pub agents_found: Vec<Agent>,
-    /// Those of them whose files lack entries, when nobody said what to do about them.
+    /// Agents used here whose files lack entries, if nobody decided about them.
     pub undecided: Vec<Agent>,
-    /// The files of agents that were written, from the top of the work tree.
+    /// Written files of agents, from the worktree root.
     pub files: Vec<PathBuf>,
-    /// Whether hooks and configuration were as they should be.
+    /// Whether hooks and configuration were already in place.
     pub was_set_up: bool,
-    /// The remotes that were fetched from, with what came, or why nothing did; `None` for one that would be.
+    /// Remotes fetched from, with the result or the reason of the failure; `None` in a dry run.
     pub fetched: Vec<(String, Option<std::result::Result<RemoteSync, String>>)>,
     /// Whether handoffs are stored here.
     pub has_handoffs: bool,
-    /// The changes, in their order; empty when there was nothing to do.
+    /// Changes in order; empty if nothing was to do.
     pub steps: Vec<SetupStep>,
-    /// What stays as it is and should be known.
+    /// Problems left to the user.
     pub troubles: Vec<SetupWarning>,
 }
 
-/// Everything `init` would do here.
 #[allow(missing_docs)]
 pub struct InitPlan {
     pub hooks: git_hooks::HooksPlan,
     pub settings: settings::SettingsPlan,
-    /// What will be written down.
+    /// The record to write.
     pub record: SetupRecord,
 }
 
-/// What `init` would do, given what it did before.
+/// Plans `init`, given the record of the last one.
 pub fn plan(repo: &Repository, before: &SetupRecord) -> Result<InitPlan> {
     let hooks = git_hooks::plan(repo, before)?;
     let settings = settings::plan(repo, before, hooks.hooks.how)?;
@@ -93,8 +91,8 @@ pub fn plan(repo: &Repository, before: &SetupRecord) -> Result<InitPlan> {
     Ok(InitPlan { hooks, settings, record })
 }
 
-/// Sets the repository up, and the files of agents in its work tree as `request` says; then fetches what the remotes have. Without
-/// agents no file of the work tree is touched. Twice is the same as once.
+/// Sets up the repository and, as requested, agents' files in the worktree, then fetches from remotes. Without
+/// agents, no worktree file changes. Idempotent.
 pub fn run(context: &CommandContext<'_>, request: &InitRequest, ask: AskForAgents<'_>) -> Result<InitOutcome> {
     let repo = context.repo;
     let common = repo.common_dir();
@@ -132,7 +130,7 @@ pub fn run(context: &CommandContext<'_>, request: &InitRequest, ask: AskForAgent
     for (name, received) in sync::run::receive(context, remotes, &mut warnings) {
         let received = received.map_err(|error| {
             let reason = error.reason_text().to_string();
-            // the first of git's words
+            // the first part of git's message
             let why = reason.split("; ").next().unwrap_or_default().trim_start_matches("fatal: ");
             let what = format!("nothing was fetched from {name}: {why}");
             outcome.troubles.push(SetupWarning { what, commands: error.commands().to_vec() });
@@ -145,7 +143,8 @@ pub fn run(context: &CommandContext<'_>, request: &InitRequest, ask: AskForAgent
     Ok(outcome)
 }
 
-/// The agents whose files are written, each once; and those used here that nobody decided about and whose files lack entries.
+/// Agents whose files to write, each once; and agents used here that nobody decided about and whose files lack
+/// entries.
 fn chosen(
     repo: &Repository,
     request: &InitRequest,
@@ -159,23 +158,23 @@ fn chosen(
             Ok((Agent::ALL.into_iter().filter(|agent| named.contains(agent)).collect(), Vec::new()))
         }
         Agents::Asked => {
-            // a file that cannot be read lacks them, and is told of when it is to be written
+            // unreadable files count as incomplete; writing them reports the error
             let lacks = |agent: &&Agent| {
                 agents::plan(repo, &[**agent], request.all_tools, &mut record.clone())
                     .map_or(true, |plan| !plan.steps.is_empty())
             };
-            let lacking: Vec<Agent> = found.iter().filter(lacks).copied().collect();
-            let answer = if lacking.is_empty() || request.dry_run { None } else { ask(&lacking)? };
+            let incomplete: Vec<Agent> = found.iter().filter(lacks).copied().collect();
+            let answer = if incomplete.is_empty() || request.dry_run { None } else { ask(&incomplete)? };
             Ok(match answer {
-                Some(true) => (lacking, Vec::new()),
+                Some(true) => (incomplete, Vec::new()),
                 Some(false) => (Vec::new(), Vec::new()),
-                None => (Vec::new(), lacking),
+                None => (Vec::new(), incomplete),
             })
         }
     }
 }
 
-/// The remotes to fetch from: those that records go to, then all others that records are fetched from.
+/// The remotes to fetch from: the one for records first.
 fn sources(repo: &Repository, remote: Option<&String>) -> Result<Vec<String>> {
     let others = remotes::list(repo.cwd())?.into_iter().filter(remotes::Remote::is_source).map(|remote| remote.name);
     let mut out: Vec<String> = Vec::new();
@@ -187,7 +186,7 @@ fn sources(repo: &Repository, remote: Option<&String>) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// Makes the changes, with a record of both what is about to come and what is about to go until they are made.
+/// Makes the changes. Until they are made, the record contains both old and new entries.
 fn make(repo: &Repository, before: &SetupRecord, record: &SetupRecord, steps: &[SetupStep]) -> Result<()> {
     let mut meanwhile = record.clone();
     meanwhile.merge(before);
@@ -196,7 +195,7 @@ fn make(repo: &Repository, before: &SetupRecord, record: &SetupRecord, steps: &[
     record.save(repo)
 }
 
-/// Makes hooks and settings what they should be where the repository is set up, and returns the changes.
+/// Repairs hooks and settings if the repository is set up; returns the changes.
 pub fn mend(repo: &Repository) -> Result<Vec<SetupStep>> {
     let Some(before) = SetupRecord::load(&repo.common_dir())?.filter(SetupRecord::is_set_up) else {
         return Ok(Vec::new());

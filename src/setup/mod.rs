@@ -1,4 +1,4 @@
-//! Set-up: git hooks, agents, the user's own files, and the doctor.
+//! Setup: git hooks, agents, user-level files, and the doctor.
 
 pub mod agents;
 pub mod deinit;

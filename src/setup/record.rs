@@ -1,4 +1,4 @@
-//! What `init` did, written down so that `deinit` takes back exactly that: `$GIT_COMMON_DIR/empirica/init.json`.
+//! Record of what `init` did, for `deinit` to revert exactly that: `$GIT_COMMON_DIR/empirica/init.json`.
 
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
@@ -18,16 +18,16 @@ use empirica_notes::git::repository::config::{File, Value};
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum HookPlacement {
-    /// Named by git's configuration: `hook.<name>.command`.
+    /// In git's configuration: `hook.<name>.command`.
     Config,
-    /// In a folder of ours that core.hooksPath names; it chains to the folder that was named before.
+    /// In our own folder, set by core.hooksPath; calls hooks of the folder set before.
     Folder,
-    /// In the hooks folder of the repository.
+    /// In the repository's hooks folder.
     Default,
 }
 
 impl HookPlacement {
-    /// The word for it.
+    /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             HookPlacement::Config => "config",
@@ -37,41 +37,41 @@ impl HookPlacement {
     }
 }
 
-/// Hooks that were installed in one place.
+/// Hooks installed in one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstalledHooks {
-    /// Where they are.
+    /// Their placement.
     pub how: HookPlacement,
-    /// The folder they are in; empty for `config`.
+    /// Their folder; empty for `config`.
     #[serde(default)]
     pub folder: PathBuf,
-    /// The file whose core.hooksPath names the folder; absent for the repository's own.
+    /// The file that sets core.hooksPath; absent for the repository's own configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<PathBuf>,
-    /// What that file said of core.hooksPath before, as written there; empty when nothing.
+    /// Former core.hooksPath values of that file, unexpanded; empty if unset.
     #[serde(default)]
     pub former: Vec<String>,
-    /// The folder whose hooks are called, as git takes it; relative to where git runs hooks.
+    /// Folder whose hooks ours call, as given to git: relative to where git runs hooks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theirs: Option<String>,
-    /// The files that were written, by name, with a hash of what was written.
+    /// Written files by name, with a hash of their content.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// The hooks that were renamed to `<name>.before-empirica`.
+    /// Hooks renamed to `<name>.before-empirica`.
     #[serde(default)]
     pub renamed: Vec<String>,
-    /// Whether the folder was made.
+    /// Whether the folder was created.
     #[serde(default)]
     pub made: bool,
 }
 
 impl InstalledHooks {
-    /// The file whose core.hooksPath names the folder.
+    /// The file that sets core.hooksPath.
     pub fn file(&self) -> File {
         self.config.clone().map_or(File::Local, File::At)
     }
 
-    /// A core.hooksPath that comes behind ours, such as one of an included file: what it says, in words and as it is.
+    /// A core.hooksPath that overrides ours, such as one in an included file: a message, and the value.
     pub fn behind(&self, repo: &Repository) -> Result<Option<(String, Value)>> {
         let named = match self.how {
             HookPlacement::Folder => config::paths(repo.cwd(), r"^core\.hookspath$")?,
@@ -83,13 +83,13 @@ impl InstalledHooks {
         Ok(other.map(|other| (what(&other), other)))
     }
 
-    /// Whether it is about the same place.
+    /// Whether both are installed in the same place.
     pub fn same_place(&self, other: &InstalledHooks) -> bool {
         (self.how, &self.folder, &self.config) == (other.how, &other.folder, &other.config)
     }
 }
 
-/// A value that was added to the repository's configuration.
+/// A value added to the repository's configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct AddedConfig {
@@ -97,56 +97,56 @@ pub struct AddedConfig {
     pub value: String,
 }
 
-/// Something that was put into a file of the work tree.
+/// An addition to a worktree file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Insertion {
     /// A marked block of instructions.
     Block {
-        /// A hash of the block with its marks, its lines ended by LF.
+        /// Hash of the block with its marks and LF line ends.
         hash: String,
-        /// How many line ends were put before it.
+        /// Number of line ends added before it.
         before: usize,
-        /// How many were put behind it.
+        /// Number of line ends added after it.
         after: usize,
-        /// The block that was there before and that nobody had written down; absent when there was none.
+        /// Former block not recorded by us, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         former: Option<String>,
     },
     /// Entries in a configuration file.
     Entries {
-        /// What was put in, in its order.
+        /// Entries in the order they were added.
         entries: Vec<AddedEntry>,
-        /// What the file began with; absent for one that was there.
+        /// Initial text of a new file; absent if the file existed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         began: Option<String>,
     },
     /// The whole file.
     Whole {
-        /// A hash of what was written.
+        /// Hash of the written content.
         hash: String,
-        /// What was there before; absent when nothing was.
+        /// Former content; absent if there was no file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         former: Option<String>,
     },
 }
 
-/// A file of a work tree that something was put into.
+/// A worktree file with an addition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditedFile {
-    /// The work tree: `main`, or `wt-<name>@<hex>`.
+    /// The worktree: `main`, or `wt-<name>@<hex>`.
     pub worktree: String,
-    /// Its root then, absolute.
+    /// Its root at that time, absolute.
     pub top: PathBuf,
     /// The file, from the root.
     pub file: PathBuf,
-    /// Whether the file was made.
+    /// Whether the file was created.
     #[serde(default)]
     pub made: bool,
-    /// The folders that were made for it, from the root, outermost first.
+    /// Folders created for it, from the root, outermost first.
     #[serde(default)]
     pub folders: Vec<PathBuf>,
-    /// What was put in.
+    /// The addition.
     pub put: Insertion,
 }
 
@@ -157,16 +157,16 @@ impl EditedFile {
     }
 }
 
-/// What `init` did, and `instructions --write`.
+/// Record of `init` and `instructions --write`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupRecord {
-    /// The version of the file, 1.
+    /// Version of the file format, 1.
     pub version: u32,
-    /// The hooks, one entry a place.
+    /// Hooks, an entry per place.
     pub hooks: Vec<InstalledHooks>,
-    /// The values that were added, in the order in which they were.
+    /// Added values, in order.
     pub config: Vec<AddedConfig>,
-    /// The files of work trees that something was put into.
+    /// Worktree files with additions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<EditedFile>,
 }
@@ -177,24 +177,24 @@ impl Default for SetupRecord {
     }
 }
 
-/// Where it is written down.
+/// Path of the record.
 pub fn path(common_dir: &Path) -> PathBuf {
     common_dir.join("empirica/init.json")
 }
 
 impl SetupRecord {
-    /// Whether the repository was set up, not only files of the work tree written.
+    /// Whether the repository is set up, rather than only worktree files written.
     pub fn is_set_up(&self) -> bool {
         !self.hooks.is_empty() || !self.config.is_empty()
     }
 
-    /// Reads it; `None` where nothing was done. One that cannot be understood is an error.
+    /// Reads the record; `None` if there is none, an error if it cannot be parsed.
     pub fn load(common_dir: &Path) -> Result<Option<Self>> {
         let path = path(common_dir);
         let unusable = |error: Box<dyn std::error::Error + Send + Sync>| {
             let aside = empirica_notes::git::repository::quote(&path.to_string_lossy());
-            Error::refused(format!("{} cannot be understood", path.display()))
-                .suggest("Put it aside and set up again; what an earlier init changed then stays as it is.")
+            Error::refused(format!("cannot parse {}", path.display()))
+                .suggest("Rename it and set up again; changes of the earlier init are kept.")
                 .command(format!("mv {aside} {aside}.old && {}", empirica("init")))
                 .caused_by(error)
         };
@@ -210,7 +210,7 @@ impl SetupRecord {
         Ok(Some(record))
     }
 
-    /// Writes it.
+    /// Writes the record.
     pub fn save(&self, repo: &Repository) -> Result<()> {
         let path = path(&repo.common_dir());
         let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
@@ -218,7 +218,7 @@ impl SetupRecord {
         written.map_err(|error| crate::setup::steps::unwritten(&path, error))
     }
 
-    /// Takes in what another record says, without saying anything twice.
+    /// Merges another record without duplicates.
     pub fn merge(&mut self, other: &SetupRecord) {
         for hooks in &other.hooks {
             if !self.hooks.iter().any(|known| known.same_place(hooks)) {
@@ -238,7 +238,7 @@ impl SetupRecord {
     }
 }
 
-/// A hash of a file's content: FNV-1a, 64 bits, 16 hex digits. It tells what we wrote from what was edited.
+/// Hash of a file's content: FNV-1a, 64 bits, 16 hex digits. Tells our content from edited content.
 pub fn hash(content: &[u8]) -> String {
     format!("{:016x}", empirica_notes::model::hash::fnv(content))
 }

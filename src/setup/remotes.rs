@@ -1,4 +1,4 @@
-//! The remotes of the repository, and the refspecs that bring their notes beside ours.
+//! The remotes of the repository, and the refspecs that fetch their notes into tracking refs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,22 +14,22 @@ use empirica_notes::store::PREFIX;
 pub struct Remote {
     /// Its name.
     pub name: String,
-    /// Its fetch refspecs.
+    /// Fetch refspecs.
     pub fetch: Vec<Value>,
-    /// Whether the repository itself configures it; one of the user's global configuration is not ours to add to.
+    /// Whether the repository configures it; remotes in the user's global configuration are left alone.
     pub here: bool,
-    /// Whether it mirrors: all refs are overwritten by it, or it by them.
+    /// Whether it mirrors all refs, in either direction.
     pub mirror: bool,
 }
 
-/// Both sides of a fetch refspec, without the leading `+`; `None` for a negative one, and one that stores nothing.
+/// Both sides of a fetch refspec, without the `+`; `None` for one that is negative or stores nothing.
 pub fn sides(refspec: &str) -> Option<(&str, &str)> {
     let refspec = refspec.strip_prefix('+').unwrap_or(refspec);
     refspec.split_once(':').filter(|(_, to)| !to.is_empty() && !refspec.starts_with('^'))
 }
 
 impl Remote {
-    /// Whether its name can be a part of a ref.
+    /// Whether its name can be part of a ref.
     pub fn is_usable(&self) -> bool {
         valid_ref(&format!("{PREFIX}remotes/{}/handoffs", self.name))
     }
@@ -39,13 +39,13 @@ impl Remote {
         self.here && !self.mirror && self.is_usable()
     }
 
-    /// The refspecs of `wanted` that it lacks.
+    /// Missing refspecs.
     pub fn lacks(&self) -> Vec<String> {
         let known = |wanted: &String| self.fetch.iter().any(|value| sides(&value.value) == sides(wanted));
         refspecs(&tracking(&self.name)).into_iter().filter(|wanted| !known(wanted)).collect()
     }
 
-    /// Refspecs of ours that were made under another name: the remote was renamed since.
+    /// Our refspecs from before the remote was renamed.
     pub fn misnamed(&self) -> Vec<String> {
         let other = |value: &&Value| {
             let ours = sides(&value.value).and_then(|(_, to)| to.strip_prefix(PREFIX)?.strip_prefix("remotes/"));
@@ -57,7 +57,7 @@ impl Remote {
     }
 }
 
-/// The remotes that have a URL, by name.
+/// Remotes with a URL, by name.
 pub fn list(cwd: &Path) -> Result<Vec<Remote>> {
     let mut out: BTreeMap<String, Remote> = BTreeMap::new();
     let mut with_url = Vec::new();

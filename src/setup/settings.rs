@@ -1,4 +1,4 @@
-//! The values that `init` adds to the repository's configuration, and only where they are not there yet.
+//! Values that `init` adds to the repository's configuration, if missing.
 
 use crate::setup::git_hooks::scripts;
 use crate::setup::record::{AddedConfig, HookPlacement, SetupRecord};
@@ -12,19 +12,20 @@ use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::{File, Value};
 use empirica_notes::store::MARKDOWN_REF;
 
-/// What `notes.displayRef` gets. A glob: of a plain name that does not exist yet, git warns at every `git log`.
+/// Value for `notes.displayRef`. A glob, since git warns at every `git log` about a plain name that does not exist
+/// yet.
 pub const DISPLAY: &str = "refs/notes/empirica/handoffs*";
 
-/// What is to be done to the configuration.
+/// Changes to make to the configuration.
 #[derive(Debug, Default)]
 pub struct SettingsPlan {
-    /// What brings it there; empty when all is there.
+    /// Empty if all is in place.
     pub steps: Vec<SetupStep>,
-    /// The values that are ours then, in the order in which they were added.
+    /// Values added by us, in order.
     pub added: Vec<AddedConfig>,
-    /// The remote that records go to; `None` when there is none.
+    /// Remote for records, if any.
     pub remote: Option<String>,
-    /// What stays as it is and should be known.
+    /// Problems left to the user.
     pub troubles: Vec<SetupWarning>,
 }
 
@@ -47,7 +48,7 @@ impl SettingsPlan {
     }
 }
 
-/// Whether a ref name matches a pattern as git matches notes refs: `*` and `?` match a slash, too.
+/// Whether a pattern matches a ref as git matches notes refs: `*` and `?` match a slash, too.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.chars(), name.chars());
     match pattern.next() {
@@ -75,12 +76,12 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Whether plain `git log` shows the Markdown, by what `notes.displayRef` says.
+/// Whether plain `git log` shows the Markdown, according to `notes.displayRef`.
 pub fn is_displayed(values: &[Value]) -> bool {
     values.iter().any(|value| matches(&value.value, MARKDOWN_REF))
 }
 
-/// What is to be done to the configuration, when the hooks are installed as `how` says.
+/// Plans the configuration for hooks placed as `how`.
 pub fn plan(repo: &Repository, record: &SetupRecord, how: HookPlacement) -> Result<SettingsPlan> {
     let cwd = repo.cwd();
     let mut plan = SettingsPlan { added: record.config.clone(), ..Default::default() };
@@ -96,8 +97,7 @@ pub fn plan(repo: &Repository, record: &SetupRecord, how: HookPlacement) -> Resu
             continue;
         }
         if !remote.is_usable() {
-            let what =
-                format!("the name of the remote '{}' cannot be a part of a ref: it gets no refspec", remote.name);
+            let what = format!("the remote name '{}' is not valid in a ref: it gets no refspec", remote.name);
             plan.troubles.push(SetupWarning { what, commands: Vec::new() });
             continue;
         }
@@ -108,7 +108,7 @@ pub fn plan(repo: &Repository, record: &SetupRecord, how: HookPlacement) -> Resu
             plan.add(&key, &wanted);
         }
     }
-    // what a remote that is gone took with it
+    // removed together with its remote
     let there = |added: &AddedConfig| {
         let name = added.key.strip_prefix("remote.").and_then(|key| key.strip_suffix(".fetch"));
         name.is_none_or(|name| remotes.iter().any(|remote| remote.name == name))
@@ -128,10 +128,10 @@ fn mirror(remote: &Remote) -> SetupWarning {
     }
 }
 
-/// The hooks that git's configuration names.
+/// Hooks in git's configuration.
 fn hooks(repo: &Repository, plan: &mut SettingsPlan, how: HookPlacement) -> Result<()> {
     if how != HookPlacement::Config {
-        // an event without a command would stop git: the last one added goes first
+        // in reverse order: git fails on an event without a command
         for AddedConfig { key, value } in
             plan.added.clone().into_iter().rev().filter(|added| added.key.starts_with("hook."))
         {
@@ -158,7 +158,7 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, how: HookPlacement) -> Resu
                 plan.steps.push(SetupStep::Set { file, key, former, values: vec![wanted] });
             }
             _ => plan.troubles.push(SetupWarning {
-                what: format!("{key} was edited by hand; it is kept as it is"),
+                what: format!("{key} was edited by hand; it is kept"),
                 commands: vec![format!("git config --unset-all {key} && {}", empirica("init")).into()],
             }),
         }
@@ -171,7 +171,7 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, how: HookPlacement) -> Resu
     Ok(())
 }
 
-/// `empirica.remote`: where records go to.
+/// `empirica.remote`: the remote for records.
 fn remote(repo: &Repository, plan: &mut SettingsPlan, remotes: &[Remote]) -> Result<()> {
     let key = "empirica.remote";
     let now = config::matching(repo.cwd(), r"^empirica\.remote$")?.pop();
@@ -191,7 +191,7 @@ fn remote(repo: &Repository, plan: &mut SettingsPlan, remotes: &[Remote]) -> Res
     Ok(())
 }
 
-/// The remote that the current branch tracks, else `origin`, else the only one.
+/// The remote of the current branch, otherwise `origin`, otherwise the only one.
 pub fn choice(repo: &Repository, remotes: &[Remote]) -> Option<String> {
     let names: Vec<String> = remotes.iter().filter(|r| r.is_source()).map(|remote| remote.name.clone()).collect();
     preferred(repo, &names)

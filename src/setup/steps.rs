@@ -1,4 +1,4 @@
-//! One change of what `init` and `deinit` do, and making it.
+//! The changes that `init` and `deinit` make.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -11,74 +11,74 @@ use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::File;
 use empirica_notes::git::{Repository, Sharing};
 
-/// A change.
+/// A change to files or configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetupStep {
-    /// A folder is made.
+    /// Create a folder.
     Folder(PathBuf),
-    /// A script is written, or made executable.
+    /// Write a script, or make it executable.
     Write {
-        /// Where.
+        /// Its path.
         path: PathBuf,
-        /// What.
+        /// Its content.
         content: Vec<u8>,
     },
-    /// A file of the work tree is written; one that is there keeps its permissions.
+    /// Write a worktree file; an existing one keeps its permissions.
     Put {
-        /// Where, links followed.
+        /// Its path, symlinks resolved.
         path: PathBuf,
-        /// What.
+        /// Its content.
         content: Vec<u8>,
-        /// Whether it is not there yet.
+        /// Whether the file is new.
         new: bool,
     },
-    /// A hook is given another name, and one of ours will take its place.
+    /// Rename a hook to make room for ours.
     Aside {
-        /// Its name now.
+        /// Present path.
         from: PathBuf,
-        /// Its name then.
+        /// New path.
         to: PathBuf,
     },
-    /// A hook gets its name back.
+    /// Restore the name of a hook.
     Back {
-        /// Its name now.
+        /// Present path.
         from: PathBuf,
-        /// Its name then.
+        /// Former path.
         to: PathBuf,
     },
-    /// A file of ours is removed.
+    /// Remove a file of ours.
     Remove(PathBuf),
-    /// A folder of ours is removed, if nothing is in it.
+    /// Remove a folder of ours if it is empty.
     RemoveFolder(PathBuf),
-    /// A value is added to the configuration.
+    /// Add a value to the configuration.
     Add {
         /// The key.
         key: String,
         /// The value.
         value: String,
     },
-    /// A value is removed from the configuration.
+    /// Remove a value from the configuration.
     Unset {
         /// The key.
         key: String,
         /// The value.
         value: String,
     },
-    /// A key gets other values.
+    /// Replace the values of a key.
     Set {
-        /// Where it is written.
+        /// The configuration file.
         file: File,
         /// The key.
         key: String,
-        /// What the file says of it now.
+        /// Present values.
         former: Vec<String>,
-        /// What it will say.
+        /// New values.
         values: Vec<String>,
     },
 }
 
 impl SetupStep {
-    /// The file of a work tree that it writes, from the root; `None` for every other change.
+    /// Path from the root of the worktree file written by this step; `None` for other steps.
     pub fn put_below(&self, top: &Path) -> Option<PathBuf> {
         let SetupStep::Put { path, .. } = self else { return None };
         path.strip_prefix(top).ok().map(Path::to_owned)
@@ -99,7 +99,7 @@ impl SetupStep {
                 write(&sharing, path, content, true).map_err(|error| unwritten(path, error))
             }
             SetupStep::Put { path, content, .. } => put(path, content).map_err(|error| unwritten(path, error)),
-            // a second name first: at no moment is there no hook
+            // link first, so that a hook exists at every moment
             SetupStep::Aside { from, to } => {
                 let renamed = fault::point("set-up: hook to be renamed").and_then(|()| fs::hard_link(from, to));
                 let renamed = renamed.or_else(|_| fs::rename(from, to));
@@ -107,7 +107,7 @@ impl SetupStep {
             }
             SetupStep::Back { from, to } => {
                 fs::rename(from, to).map_err(|error| unwritten(to, error))?;
-                // two names of one file are not renamed onto each other
+                // rename does nothing if both names are the same file
                 let _ = fs::remove_file(from);
                 Ok(())
             }
@@ -116,7 +116,7 @@ impl SetupStep {
                 _ => Ok(()),
             },
             SetupStep::RemoveFolder(path) => {
-                // what others put there keeps it
+                // kept if others put files there
                 let _ = fs::remove_dir(path);
                 Ok(())
             }
@@ -127,7 +127,7 @@ impl SetupStep {
     }
 }
 
-/// Replaces a file whole; an executable one can be executed by whoever can read it.
+/// Replaces a file atomically; an executable file can be executed by all who can read it.
 pub fn write(sharing: &Sharing, path: &Path, content: &[u8], executable: bool) -> io::Result<()> {
     sharing.make_folder(path.parent().unwrap_or(path))?;
     replace(path, content, |written| {
@@ -140,10 +140,10 @@ pub fn write(sharing: &Sharing, path: &Path, content: &[u8], executable: bool) -
     })
 }
 
-/// Writes a file of the work tree, which keeps its permissions and its other names.
+/// Writes a worktree file, keeping permissions and hard links.
 fn put(path: &Path, content: &[u8]) -> io::Result<()> {
     match fs::metadata(path) {
-        // replaced, it would be another file than the one the other name has
+        // replacing it would break the hard link
         Ok(now) if now.nlink() > 1 => fs::write(path, content),
         Ok(now) => replace(path, content, |written| fs::set_permissions(written, now.permissions())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => replace(path, content, |_| Ok(())),
@@ -151,7 +151,7 @@ fn put(path: &Path, content: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Replaces a file by a new one, which `prepare` sees before it gets the name.
+/// Replaces a file atomically; `prepare` is called before the rename.
 fn replace(path: &Path, content: &[u8], prepare: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
@@ -166,26 +166,26 @@ fn replace(path: &Path, content: &[u8], prepare: impl Fn(&Path) -> io::Result<()
         fs::rename(&temporary, path)
     })();
     written.inspect(|()| sweep(folder, &begin)).inspect_err(|_| {
-        // the error that matters is the first one
+        // the first error matters
         let _ = fs::remove_file(&temporary);
     })
 }
 
-/// Removes what is left of replacing the same file where a process died meanwhile: what was not finished in ten minutes.
+/// Removes temporary files older than ten minutes, left by a process that died while replacing the same file.
 fn sweep(folder: &Path, begin: &str) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(begin)) {
         let age = entry.metadata().and_then(|file| file.modified()).map(|at| at.elapsed().unwrap_or_default());
         if age.is_ok_and(|age| age > Duration::from_secs(600)) {
-            // another one may do the same
+            // another process may remove it too
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// A file or folder could not be changed.
+/// Error: a file or folder cannot be changed.
 pub fn unwritten(path: &Path, error: io::Error) -> Error {
-    Error::refused(format!("{} cannot be written", path.display())).on_path(path, error)
+    Error::refused(format!("cannot write {}", path.display())).on_path(path, error)
 }
 
 /// Something that stays as it is and should be known.

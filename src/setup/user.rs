@@ -1,4 +1,4 @@
-//! User-level set-up: manual pages and completions where man and the shells look for them.
+//! User-level setup: man pages and completions where man and the shells look for them.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Result, empirica, quote};
 
-/// A file to install, below one of the places.
+/// A file to install.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
 pub struct UserFile {
@@ -15,7 +15,7 @@ pub struct UserFile {
     pub content: Vec<u8>,
 }
 
-/// Where something is looked for.
+/// Place of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum UserPlace {
@@ -26,17 +26,17 @@ pub enum UserPlace {
     FishStart,
 }
 
-/// What was installed, or would be.
+/// Result of the user-level setup.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub struct UserSetupOutcome {
     pub files: Vec<PathBuf>,
     pub dry_run: bool,
-    /// What is still left to the user, a sentence each.
+    /// What the user must do, a sentence each.
     pub hints: Vec<String>,
 }
 
-/// Installs `files` for the user. Twice is the same as once. With `dry_run` nothing is written.
+/// Installs `files` for the user. Idempotent. With `dry_run`, writes nothing.
 pub fn run(env: &Env, files: &[UserFile], dry_run: bool) -> Result<UserSetupOutcome> {
     let data = env.xdg("XDG_DATA_HOME", ".local/share").ok_or_else(no_home)?;
     let config = env.xdg("XDG_CONFIG_HOME", ".config").ok_or_else(no_home)?;
@@ -60,9 +60,8 @@ pub fn run(env: &Env, files: &[UserFile], dry_run: bool) -> Result<UserSetupOutc
                 }
                 Ok(())
             };
-            write().map_err(|error| {
-                Error::refused(format!("{} cannot be written", path.display())).on_path(&path, error)
-            })?;
+            write()
+                .map_err(|error| Error::refused(format!("cannot write {}", path.display())).on_path(&path, error))?;
         }
         written.push(path);
     }
@@ -74,8 +73,8 @@ pub fn run(env: &Env, files: &[UserFile], dry_run: bool) -> Result<UserSetupOutc
     Ok(UserSetupOutcome { files: written, dry_run, hints })
 }
 
-/// The folder for pages of section 1, and whether man will look there: it looks in `<prefix>/share/man` for each
-/// `<prefix>/bin` of PATH.
+/// Folder for section 1, and whether man searches it: man searches `<prefix>/share/man` for each `<prefix>/bin` in
+/// PATH.
 fn man_folder(env: &Env, data: &Path) -> (PathBuf, bool) {
     let bin = env.program.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "bin"));
     let path = env.get("PATH").unwrap_or_default();
@@ -91,7 +90,7 @@ fn man_folder(env: &Env, data: &Path) -> (PathBuf, bool) {
     }
 }
 
-/// Whether files can be put there, once it is made. Leaves nothing behind.
+/// Whether files can be created there. Leaves nothing behind.
 fn writable(folder: &Path) -> bool {
     let Some(nearest) = folder.ancestors().find(|folder| folder.is_dir()) else { return false };
     let probe = nearest.join(format!(".git-empirica-{}", empirica_notes::store::unique()));
@@ -106,7 +105,7 @@ fn no_home() -> Error {
         .commands_of(home().map(|home| format!("HOME={} {}", quote(&home), empirica("setup"))))
 }
 
-/// The home folder that the system has written down for us.
+/// The home folder according to /etc/passwd.
 fn home() -> Option<String> {
     let own = std::fs::metadata("/proc/self").ok()?.uid().to_string();
     let users = std::fs::read_to_string("/etc/passwd").ok()?;

@@ -1,4 +1,4 @@
-//! What happens to the notes before a push of the user's: the same sync, to where the push goes, within a limit of time.
+//! Syncs notes with the destination of the user's push, within a time limit.
 
 use std::time::{Duration, Instant};
 
@@ -13,41 +13,41 @@ use empirica_notes::git::remotes::transfer::TransferOptions;
 use empirica_notes::git::{Repository, parse_oid, remotes};
 use empirica_notes::store::{PREFIX, RefComparison, Store, parse_duration};
 
-/// How long it may take when `empirica.syncTimeout` does not say.
+/// Time limit if `empirica.syncTimeout` is unset.
 const TIME: Duration = Duration::from_secs(10);
 
-/// What came of it.
+/// Result of the sync.
 #[derive(Debug, Default)]
 pub struct BeforePush {
-    /// What is to be said aside, a line each.
-    pub said: Vec<String>,
-    /// What went wrong without keeping the notes from going, likewise.
+    /// Messages for the user, a line each.
+    pub messages: Vec<String>,
+    /// Warnings, a line each; the notes were synchronised.
     pub warnings: Vec<String>,
-    /// Why the notes could not be synced. The user's push goes on, unless `blocks`.
+    /// Why the sync failed. The user's push continues unless `blocks`.
     pub failed: Option<Error>,
-    /// Whether the user's push shall fail with it (`empirica.strict`).
+    /// Whether the failure stops the user's push (`empirica.strict`).
     pub blocks: bool,
 }
 
-/// Syncs the notes before a push of the user's, when there is something new for where it goes to, and it may go there.
+/// Syncs notes before the user's push if the destination lacks some and may receive them.
 ///
-/// `remote` and `url` are the two arguments of the pre-push hook, `lines` what it reads. Does nothing for a dry run, for a
-/// mirror, and when the push names notes itself. Never asks the user anything. The store is to be in a hurry.
+/// `remote` and `url` are the arguments of the pre-push hook, `lines` its input. Does nothing in a dry run, for a
+/// mirror, or if the push includes notes. Never prompts. The store should not wait for locks.
 pub fn before_push(context: &CommandContext<'_>, remote: &str, url: &str, lines: &[String]) -> BeforePush {
-    let (mut said, mut warnings) = (Vec::new(), Vec::new());
+    let (mut messages, mut warnings) = (Vec::new(), Vec::new());
     if let Some(found) = taken_along(context, lines, remote) {
         let blocks = context.repo.config_bool("empirica.strict").unwrap_or(false);
         return BeforePush { warnings: vec![found], blocks, ..Default::default() };
     }
-    match sync(context, remote, url, lines, &mut said, &mut warnings) {
+    match sync(context, remote, url, lines, &mut messages, &mut warnings) {
         Ok(Some(synced)) => {
-            said.extend(words(&synced));
-            BeforePush { said, warnings, ..Default::default() }
+            messages.extend(words(&synced));
+            BeforePush { messages, warnings, ..Default::default() }
         }
-        Ok(None) => BeforePush { said, warnings, ..Default::default() },
+        Ok(None) => BeforePush { messages, warnings, ..Default::default() },
         Err(error) => {
             let blocks = context.repo.config_bool("empirica.strict").unwrap_or(false);
-            BeforePush { said, warnings, failed: Some(error), blocks }
+            BeforePush { messages, warnings, failed: Some(error), blocks }
         }
     }
 }
@@ -57,7 +57,7 @@ fn sync(
     remote: &str,
     url: &str,
     lines: &[String],
-    said: &mut Vec<String>,
+    messages: &mut Vec<String>,
     warnings: &mut Vec<String>,
 ) -> Result<Option<RemoteSync>> {
     let (repo, began) = (context.repo, Instant::now());
@@ -78,13 +78,13 @@ fn sync(
     if !is_new(store, &place, leaves, warnings)? {
         return Ok(None);
     }
-    let asked = parent::push(repo);
-    if asked.dry_run || asked.mirror {
+    let push = parent::push(repo);
+    if push.dry_run || push.mirror {
         return Ok(None);
     }
     if Instant::now() >= began + time {
         return Err(Error::refused("the time for syncing was over before anything was sent (empirica.syncTimeout)")
-            .reason("what waited here was written to the notes first: a reference-transaction hook or the disk is slow")
+            .reason("pending records were written to the notes first: a reference-transaction hook or the disk is slow")
             .suggest("Your records are safe here. Send them when you have the time.")
             .command(empirica("sync")));
     }
@@ -97,20 +97,20 @@ fn sync(
     let synced = Sync { store, place: &place, manner, leaves, allow_secret: false, redactions_alone: false }.run(
         warnings,
         &mut |words| {
-            said.push(words.to_owned());
+            messages.push(words.to_owned());
         },
     );
     synced.map(Some)
 }
 
-/// Whether a push takes notes along itself. Git chose its values before: what it pushes itself would be refused after a push of ours.
+/// Whether a push includes notes. Git chose its values already, so a sync of ours would make the remote reject them.
 fn names_notes(context: &CommandContext<'_>, lines: &[String], remote: &str) -> bool {
     let is_notes = |line: &String| line.split(' ').step_by(2).any(|word| word.starts_with("refs/notes/"));
     lines.iter().any(is_notes) || context.repo.config_bool(&format!("remote.{remote}.mirror")).unwrap_or(false)
 }
 
-/// What is to be said of a push that takes a secret of the notes along itself, whatever it calls them; `None` when it takes none. It is the
-/// user's push: it goes on, unless the user is strict.
+/// Warning for a push that includes notes with a secret, under any ref name; `None` if there is none. The user's push
+/// continues unless in strict mode.
 fn taken_along(context: &CommandContext<'_>, lines: &[String], remote: &str) -> Option<String> {
     if is_nested(context) {
         return None;
@@ -128,7 +128,7 @@ fn taken_along(context: &CommandContext<'_>, lines: &[String], remote: &str) -> 
         return None;
     }
     context.repo.end_by(Instant::now() + time(context.repo, &mut Vec::new()));
-    // what cannot be read cannot be pushed either; what takes too long is not waited for
+    // unreadable objects cannot be pushed anyway; give up when time is over
     let found = leaves.iter().find_map(|(name, new, old)| {
         context.store.secrets_leaving(name, *new, *old).unwrap_or_default().into_iter().next()
     });
@@ -141,7 +141,7 @@ fn taken_along(context: &CommandContext<'_>, lines: &[String], remote: &str) -> 
     ))
 }
 
-/// How long it may take, all in all.
+/// Time limit of the whole sync.
 pub(crate) fn time(repo: &Repository, warnings: &mut Vec<String>) -> Duration {
     let Some(text) = repo.config("empirica.syncTimeout") else { return TIME };
     parse_duration(&text).unwrap_or_else(|| {
@@ -153,13 +153,13 @@ pub(crate) fn time(repo: &Repository, warnings: &mut Vec<String>) -> Duration {
     })
 }
 
-/// Whether something may leave that the remote lacks, as far as is known here. Asks nobody.
+/// Whether the remote lacks refs that may leave, as far as known here. Contacts nobody.
 fn is_new(store: &Store<'_>, place: &RemotePlace, leaves: SyncPolicy, warnings: &mut Vec<String>) -> Result<bool> {
     if store.unflushed() > 0 {
         let flushed = store.flush();
         warnings.extend(flushed.warnings);
         if let Some(error) = flushed.degraded {
-            warnings.push(format!("what waits in the log could not be written to the notes: {error}"));
+            warnings.push(format!("cannot write pending records to the notes: {error}"));
         }
     }
     let held = store.held_back(&place.push);
@@ -170,7 +170,7 @@ fn is_new(store: &Store<'_>, place: &RemotePlace, leaves: SyncPolicy, warnings: 
     Ok(store.standing(&place.tracking, None)?.iter().any(is_due))
 }
 
-/// Whether ssh may be told not to ask: the user chose no ssh command.
+/// Whether ssh can be told not to prompt: the user configured no ssh command.
 pub(crate) fn has_plain_ssh(context: &CommandContext<'_>) -> bool {
     let given = |name: &&str| context.env.get(name).is_some();
     let set = |key: &&str| context.repo.config(key).is_some();

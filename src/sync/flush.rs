@@ -1,24 +1,25 @@
-//! Writing to the notes what waits in the logs.
+//! Writes pending records to the notes.
 
 use crate::context::CommandContext;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::store::Rescued;
 
-/// What a flush did.
+/// Result of a flush.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub struct FlushOutcome {
     pub flushed: usize,
-    /// How many records still wait.
+    /// Number of records still pending.
     pub waiting: usize,
-    /// Why the notes could not be written, or what waits not be taken to them.
+    /// Why notes or pending records could not be written.
     pub degraded: Option<Error>,
     pub warnings: Vec<String>,
-    /// The refs that were written anew without what is damaged; `None` when that was not asked for.
+    /// Refs rewritten without damaged objects; `None` if not requested.
     pub rescued: Option<Vec<Rescued>>,
 }
 
-/// Flushes the logs of all worktrees. `without_damaged` first writes refs anew that lead to objects which are damaged or not here.
+/// Writes the pending records of all worktrees. `without_damaged` first rewrites refs that reach damaged or missing
+/// objects.
 pub fn run(context: &CommandContext<'_>, without_damaged: bool) -> Result<FlushOutcome> {
     let mut warnings = Vec::new();
     let rescued = without_damaged.then(|| context.store.rescue(&mut warnings)).transpose()?;

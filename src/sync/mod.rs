@@ -1,4 +1,4 @@
-//! Notes exchanged with remotes, and kept whole: sync, redact, repair, flush.
+//! Exchanges notes with remotes and repairs them: sync, redact, repair, flush.
 
 pub mod before_push;
 pub mod exchange;

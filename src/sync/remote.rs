@@ -1,4 +1,4 @@
-//! One exchange with one remote.
+//! An exchange with one remote.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -13,32 +13,32 @@ use empirica_notes::git::remotes::{RemotePlace, is_partial, transfer};
 use empirica_notes::model::Namespace;
 use empirica_notes::store::{Leak, MARKDOWN_REF, RefComparison, Store, TransferLines, data_ref, pause};
 
-/// How often another one may be faster before we give up.
+/// Number of concurrent updates after which we give up.
 const ROUNDS: u32 = 12;
-/// How often a remote may say that somebody was faster while its ref stays where it is.
+/// Number of rejections as outdated, with the ref unchanged, after which we give up.
 const PATIENCE: u32 = 3;
 
 /// An exchange with one remote.
 pub struct Sync<'t, 's> {
-    /// Whose records.
+    /// Source of the records.
     pub store: &'t Store<'s>,
-    /// Where.
+    /// The remote.
     pub place: &'t RemotePlace,
-    /// How git is run.
+    /// Options for running git.
     pub manner: TransferOptions,
-    /// What may leave.
+    /// Refs that may leave.
     pub leaves: SyncPolicy,
-    /// Whether what looks like a secret leaves as well.
+    /// Whether to push records with secrets.
     pub allow_secret: bool,
-    /// Whether only redactions leave, and nothing else that was not sent before.
+    /// Whether to push only redactions of records already sent.
     pub redactions_alone: bool,
 }
 
-/// What travels, by ref.
+/// Transferred lines, by ref.
 type TransferByRef = BTreeMap<String, TransferLines>;
 
 impl Sync<'_, '_> {
-    /// Fetches into the tracking refs and tells what would travel; what would be held back is a warning.
+    /// Fetches tracking refs and reports what would be transferred; refs held back are warnings.
     pub fn dry_run(&self, warnings: &mut Vec<String>) -> Result<RemoteSync> {
         let (standings, _) = self.fetch()?;
         let (mut incoming, mut outgoing) = (TransferByRef::new(), TransferByRef::new());
@@ -59,7 +59,7 @@ impl Sync<'_, '_> {
         Ok(self.synced(&standings, &incoming, &outgoing, 1, is_first(&standings)))
     }
 
-    /// Fetches and tells how our refs stand beside the remote's. All that uniting needs is here afterwards.
+    /// Fetches, and compares our refs with the remote's. Afterwards all objects for the merge are present.
     fn fetch(&self) -> Result<(Vec<RefComparison>, Fetched)> {
         let repo = self.store.repo();
         let fetch = |whole| -> Result<(Vec<RefComparison>, Fetched)> {
@@ -70,14 +70,14 @@ impl Sync<'_, '_> {
         let found = fetch(false);
         let lacks = |found: &Result<(Vec<RefComparison>, Fetched)>| match found {
             Ok((standings, _)) => standings.iter().any(|s| differs(s) && !self.store.is_whole(s)),
-            // a tree that is not here
+            // a tree is missing
             Err(error) => error.kind() == empirica_notes::error::Kind::Storage,
         };
         if is_partial(repo) && lacks(&found) { fetch(true) } else { found }
     }
 
-    /// Fetches, unites and pushes until the remote has all that may leave. A tracking ref that still leads to what is redacted
-    /// here does not stay.
+    /// Fetches, merges and pushes until the remote has everything that may leave. Removes tracking refs that still
+    /// reach redacted records.
     pub fn run(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<RemoteSync> {
         let travelled = self.run_once(warnings, say);
         let left = self.store.forget_tracking(&self.place.tracking);
@@ -134,8 +134,8 @@ impl Sync<'_, '_> {
             }
             if store.is_forgetting() {
                 return Err(Error::storage("what was redacted is not out of all notes here yet")
-                    .reason("a ref or a log could not be written; nothing is sent until it is")
-                    .suggest("See what is in the way, then sync again.")
+                    .reason("cannot write a ref or a log; nothing is sent until this works")
+                    .suggest("Find the cause, then sync again.")
                     .command(empirica("doctor")));
             }
             let pushed = transfer::push(store.repo(), self.place, &updates, &self.manner)?;
@@ -148,7 +148,7 @@ impl Sync<'_, '_> {
                         let theirs = standings.iter().find(|s| s.name == update.name).and_then(|s| s.theirs);
                         let seen = outrun.entry(update.name.clone()).or_insert((theirs, 0));
                         *seen = (theirs, if seen.0 == theirs { seen.1 + 1 } else { 1 });
-                        // nobody was faster if it is still where it was: it will not take it
+                        // the ref has not moved: the remote will not accept it
                         if seen.1 >= PATIENCE {
                             refused.insert(update.name.clone(), words);
                         }
@@ -167,12 +167,12 @@ impl Sync<'_, '_> {
             self.rest(round)?;
         }
         Err(Error::refused(format!("others were faster than we {ROUNDS} times"))
-            .reason(format!("{} took notes of others between each fetch and push of ours", self.place.name))
+            .reason(format!("{} received other notes between each of our fetches and pushes", self.place.name))
             .suggest("Your records are safe here. Run it again.")
             .command(empirica("sync")))
     }
 
-    /// Waits a little, so that two who race do not march in step.
+    /// Waits for a random time, so that concurrent clones do not stay in step.
     fn rest(&self, round: u32) -> Result<()> {
         let pause = pause(round) * 4;
         let left = self.manner.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -186,7 +186,7 @@ impl Sync<'_, '_> {
         Ok(())
     }
 
-    /// The refs that must not be pushed, because a secret would leave with them. The Markdown says what the handoffs say.
+    /// Refs not to be pushed because they contain a secret. The Markdown is held back with its handoffs.
     fn held(
         &self,
         standings: &[RefComparison],
@@ -255,22 +255,22 @@ impl Sync<'_, '_> {
         }
     }
 
-    /// What is wrong although the rest went well.
+    /// Failures that remain after the exchange.
     fn ended(&self, synced: RemoteSync, refused: BTreeMap<String, String>, secret: Option<Leak>) -> Result<RemoteSync> {
         let words = refused.iter().next();
         self.store.remember_refusal(&self.place.push, words.map(|(_, words)| words.as_str()));
         if let Some((name, words)) = words {
             let error = Error::refused(format!("{} does not take {name}", self.place.name)).reason(words.clone());
-            // git there lacks what ours could not read
+            // the remote lacks objects that are unreadable here
             if words.contains("unpacker error") || words.contains("missing necessary objects") {
                 return Err(error
-                    .suggest("An object of the notes or their history may be damaged, or not here. See what doctor says; else have them written anew without it, and sync again.")
+                    .suggest("An object of the notes or their history may be damaged or missing. Run doctor; if that does not help, rewrite the notes without the object, and sync again.")
                     .command(empirica("doctor"))
                     .command(empirica("flush").flag("--without-damaged")));
             }
             return Err(error
                 .suggest(
-                    "Your records are safe here. Ask who runs the server to allow refs/notes/empirica/*, or set empirica.remote to another remote.",
+                    "Your records are safe here. Ask the server's administrator to allow refs/notes/empirica/*, or set empirica.remote to another remote.",
                 )
                 .command("git config empirica.sync off"));
         }
@@ -278,12 +278,12 @@ impl Sync<'_, '_> {
     }
 }
 
-/// Why a ref was not sent. What a field or a rule is called is said, never what it found.
+/// Why a ref was held back. Names the field and the rule, never the secret.
 fn held_back(leak: &Leak) -> Error {
     leaks(leak, "so it was not sent").command(empirica("sync").flag("--allow-secret"))
 }
 
-/// An error of a secret that leaves, or would.
+/// Error: a secret leaves, or would.
 fn leaks(leak: &Leak, then: &str) -> Error {
     let place = leak.field.as_ref().map_or_else(String::new, |field| format!(" in {field}"));
     let error = Error::refused(format!("{} holds a secret, {then}", leak.what()))

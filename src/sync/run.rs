@@ -1,4 +1,4 @@
-//! Sync: fetch, unite, push what may leave and differs; again while others are faster.
+//! Sync: fetch, merge, push what may leave; repeat if the remote changed meanwhile.
 
 use std::time::Instant;
 
@@ -17,27 +17,27 @@ use empirica_notes::git::{Repository, remotes};
 pub use crate::sync::before_push::{BeforePush, before_push};
 pub(crate) use crate::sync::remote::Sync;
 
-/// What is asked for.
+/// Remotes and options of a sync.
 #[derive(Debug, Clone, Default)]
 pub struct SyncRequest {
-    /// A remote's name or a URL; `None`: as configured.
+    /// A remote name or URL; `None`: as configured.
     pub remote: Option<String>,
-    /// Fetch into the tracking refs and tell what would travel; change nothing of ours and push nothing.
+    /// Fetch tracking refs and report what would be transferred; change nothing else and push nothing.
     pub dry_run: bool,
-    /// Whether what looks like a secret leaves.
+    /// Whether to push records with secrets.
     pub allow_secret: bool,
-    /// Whether git's own words, progress among them, go to standard error.
+    /// Whether to pass git's output, with progress, to standard error.
     pub shown: bool,
-    /// Whether nobody is there whom git or ssh could ask for a password: then it fails instead.
+    /// Whether to fail instead of prompting for a password.
     pub unattended: bool,
 }
 
-/// What was exchanged; in a dry run what would be, with what waits in the log.
+/// Result of a sync; in a dry run, what would be transferred, including pending records.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct SyncOutcome {
-    /// Whether only the tracking refs were fetched.
+    /// Whether this was a dry run: only tracking refs were fetched.
     pub dry_run: bool,
-    /// The remotes, in the order they were asked for.
+    /// The remotes, in the given order.
     pub remotes: Vec<RemoteSync>,
     /// What the user should know.
     #[serde(skip)]
@@ -59,7 +59,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
         let flushed = store.flush();
         outcome.warnings.extend(flushed.warnings);
         if let Some(error) = flushed.degraded {
-            outcome.warnings.push(format!("what waits in the log could not be written to the notes: {error}"));
+            outcome.warnings.push(format!("cannot write pending records to the notes: {error}"));
         }
     }
     if leaves == SyncPolicy::Nothing {
@@ -83,7 +83,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
         };
         match synced {
             Ok(synced) => outcome.remotes.push(synced),
-            // the others shall have it all the same
+            // continue with the other remotes
             Err(error) => failed = failed.or(Some(error)),
         }
     }
@@ -93,7 +93,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
     failed.map_or(Ok(outcome), Err)
 }
 
-/// Fetches what each remote has and unites it; nothing leaves. Each has the time of `empirica.syncTimeout`, and nobody is asked anything.
+/// Fetches from remotes and merges, without pushing. `empirica.syncTimeout` limits each; never prompts.
 pub fn receive(
     context: &CommandContext<'_>,
     names: Vec<String>,

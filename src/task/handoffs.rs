@@ -1,28 +1,28 @@
-//! A task: the managed handoffs of one task id, oldest first, and what follows from them for the next.
+//! The managed handoffs of a task, oldest first, and what follows for the next one.
 
 use serde_json::Value;
 
 use crate::text::list::add_new;
 use empirica_notes::model::Handoff;
 
-/// How many attempts at recovery there may be when nobody says otherwise (dual-agent handoff mechanisms, "max_retries").
+/// Default limit of recovery attempts (dual-agent handoff mechanisms, "max_retries").
 const RETRIES: u64 = 3;
 
-/// What a round or an attempt can be numbered with; another number in somebody's record says nothing.
+/// Valid numbers of rounds and attempts; others are ignored.
 const PLAUSIBLE: std::ops::RangeInclusive<u64> = 1..=1_000_000;
 
 fn round(handoff: &Handoff) -> Option<u64> {
     handoff.iteration.filter(|number| PLAUSIBLE.contains(number))
 }
 
-/// Which round of the task the next handoff belongs to: a round ends with a report of progress. The first is 1.
+/// The round of the next handoff, from 1. A progress report ends a round.
 pub fn next_round(chain: &[&Handoff]) -> u64 {
     let reported = chain.iter().filter(|handoff| handoff.kind == "progress").filter_map(|handoff| round(handoff));
     reported.max().unwrap_or(0).saturating_add(1)
 }
 
-/// The attempts at recovery without success at the end of the chain, oldest first. New instructions, an escalation and progress that
-/// is no failure end them.
+/// Unsuccessful recovery attempts at the end of the chain, oldest first. New instructions, an escalation, or progress
+/// without failure reset them.
 fn attempts<'h>(chain: &[&'h Handoff]) -> Vec<&'h Handoff> {
     let goes_on = |handoff: &&&Handoff| match handoff.kind.as_str() {
         "initialization" | "escalation" => false,
@@ -35,7 +35,7 @@ fn attempts<'h>(chain: &[&'h Handoff]) -> Vec<&'h Handoff> {
     out
 }
 
-/// Which attempt at recovery the next one is, and how many there may be: as the newest of them says, else 3.
+/// Number of the next recovery attempt, and their limit: from the newest attempt, otherwise 3.
 pub fn next_attempt(chain: &[&Handoff]) -> (u64, u64) {
     let attempts = attempts(chain);
     let number = |handoff: &&Handoff, key: &str| {
@@ -52,50 +52,50 @@ fn value<'h>(handoff: &'h Handoff, pointer: &str) -> Option<&'h Value> {
     keys.try_fold(first, |value, key| value.get(key))
 }
 
-/// A text of the payload; `None` for what is none.
+/// A text of the payload; `None` if missing or of another type.
 pub fn text<'h>(handoff: &'h Handoff, pointer: &str) -> Option<&'h str> {
     value(handoff, pointer)?.as_str()
 }
 
-/// A whole number of the payload; `None` for what is none.
+/// A whole number of the payload; `None` if missing or of another type.
 pub fn number(handoff: &Handoff, pointer: &str) -> Option<u64> {
     value(handoff, pointer)?.as_u64()
 }
 
-/// Whether the payload has something there.
+/// Whether the payload has a value at the pointer.
 pub fn has(handoff: &Handoff, pointer: &str) -> bool {
     value(handoff, pointer).is_some()
 }
 
-/// A list of texts of the payload; empty for what is none.
+/// A list of texts of the payload; empty if missing or of another type.
 pub fn texts(handoff: &Handoff, pointer: &str) -> Vec<String> {
     let list = value(handoff, pointer).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(|entry| Some(entry.as_str()?.to_owned())).collect()
 }
 
-/// A worker's report in one text: the status, what was done, what is in the way.
+/// A worker's report as text: status, work done, obstacles.
 pub fn told(handoff: &Handoff) -> Option<String> {
     let mut out = text(handoff, "/worker_report/status")?.to_owned();
     for (before, pointer) in [(": ", "/worker_report/accomplished"), ("; issues: ", "/worker_report/issues")] {
-        let said = texts(handoff, pointer);
-        if !said.is_empty() {
+        let entries = texts(handoff, pointer);
+        if !entries.is_empty() {
             out.push_str(before);
-            out.push_str(&said.join("; "));
+            out.push_str(&entries.join("; "));
         }
     }
     Some(out)
 }
 
-/// The files that a report says were changed.
+/// Files changed according to a report.
 pub fn reported(handoff: &Handoff) -> Vec<String> {
     reports(handoff).filter_map(|file| Some(file.get("path")?.as_str()?.to_owned())).collect()
 }
 
-/// Those of them of which it does not say what was changed.
+/// Changed files without a description.
 pub fn undescribed(handoff: &Handoff) -> Vec<String> {
     let bare = |file: &&Value| {
-        let said = file.get("description").and_then(Value::as_str).unwrap_or_default();
-        said.trim().is_empty()
+        let description = file.get("description").and_then(Value::as_str).unwrap_or_default();
+        description.trim().is_empty()
     };
     reports(handoff).filter(bare).filter_map(|file| Some(file.get("path")?.as_str()?.to_owned())).collect()
 }
@@ -104,7 +104,7 @@ fn reports(handoff: &Handoff) -> impl Iterator<Item = &Value> {
     value(handoff, "/worker_report/files_modified").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The files that the task changed, as its reports and handoffs name them, each once.
+/// Distinct files of the task's reports and handoffs.
 pub fn files(chain: &[&Handoff]) -> Vec<String> {
     let mut out = Vec::new();
     for handoff in chain {
@@ -114,11 +114,11 @@ pub fn files(chain: &[&Handoff]) -> Vec<String> {
     out
 }
 
-/// What a managed handoff is about, in a line, where nobody says it in other words.
+/// A default title of a managed handoff, one line.
 pub fn title(handoff: &Handoff) -> Option<String> {
-    let said =
+    let pointers =
         ["/instructions", "/error_report/description", "/escalation_details/description", "/continuation_instructions"];
-    let text = said.into_iter().find_map(|pointer| text(handoff, pointer))?;
+    let text = pointers.into_iter().find_map(|pointer| text(handoff, pointer))?;
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
@@ -157,13 +157,13 @@ mod tests {
         assert_eq!((next_round(&[&one, &first]), next_attempt(&[&one, &first])), (2, (1, 3)));
         assert_eq!((next_round(&[&one, &second]), next_attempt(&[&one, &second])), (3, (2, 3)));
         assert_eq!(next_attempt(&[&one, &second, &two]), (3, 5));
-        // who counted higher is believed, who counted lower is not
+        // higher numbers are trusted, lower ones are not
         assert_eq!(next_attempt(&[&error(7, 9)]), (8, 9));
         assert_eq!(next_attempt(&[&one, &one, &one]), (4, 3));
-        // numbers that nobody counted to say nothing
+        // implausible numbers are ignored
         assert_eq!(next_attempt(&[&error(u64::MAX, u64::MAX), &error(0, 0)]), (3, 3));
         assert_eq!((next_round(&[&progress(u64::MAX, "PARTIAL")]), next_round(&[&progress(0, "PARTIAL")])), (1, 1));
-        // what says nothing of the attempts does not end them
+        // other handoffs do not reset the attempts
         assert_eq!(next_attempt(&[&one, &Handoff { kind: "epistemic".into(), ..Default::default() }]), (2, 3));
     }
 

@@ -1,4 +1,4 @@
-//! Tasks: the handoffs of a task id, who acted, what was decided and asked, and where it stands.
+//! Tasks: their handoffs, events and states.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use empirica_notes::error::{Command, Error, Result, blank, empirica};
 use empirica_notes::model::{Body, Id, Record};
 use empirica_notes::store::Scan;
 
-/// A task, and where it stands.
+/// A task with its state.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub struct Task {
@@ -19,7 +19,7 @@ pub struct Task {
     pub standing: TaskState,
 }
 
-/// Where a task stands; `None` for one of which nothing is stored.
+/// State of a task; `None` if nothing is stored.
 pub fn standing(context: &CommandContext<'_>, task: &str) -> Result<Option<TaskState>> {
     let index = context.index()?;
     let ids: Vec<Id> = index.of_tasks(Some(task))?.into_iter().map(|(_, id)| id).collect();
@@ -30,7 +30,7 @@ pub fn standing(context: &CommandContext<'_>, task: &str) -> Result<Option<TaskS
     Ok(Some(state::standing(&scan.records().collect::<Vec<_>>(), &index.aside(&ids)?)))
 }
 
-/// Handoffs with what receivers said of them, and the answers to that.
+/// Handoffs with their acknowledgements and answers.
 pub fn about(index: &Index<'_>, handoffs: &[Id]) -> Result<Scan> {
     let mut out = index.ids(handoffs)?;
     let accepts = index.naming(handoffs, &["accept"])?;
@@ -40,7 +40,7 @@ pub fn about(index: &Index<'_>, handoffs: &[Id]) -> Result<Scan> {
     Ok(out)
 }
 
-/// One task.
+/// One task, by ID, with warnings.
 pub fn show(context: &CommandContext<'_>, given: &str) -> Result<(Task, Vec<String>)> {
     let warnings = context.store.reconcile();
     let task_id = names::task(context, given)?;
@@ -48,14 +48,14 @@ pub fn show(context: &CommandContext<'_>, given: &str) -> Result<(Task, Vec<Stri
     Ok((Task { task_id, standing }, warnings))
 }
 
-/// The tasks, what happened last first; `open_only` those that are not complete.
+/// All tasks, most recent event first; with `open_only` without complete ones.
 pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<Task>, Vec<String>)> {
     let warnings = context.store.reconcile();
     let index = context.index()?;
     let found = index.of_tasks(None)?;
     let ids: Vec<Id> = found.iter().map(|(_, id)| id.clone()).collect();
     let (scan, aside) = (about(&index, &ids)?, index.aside(&ids)?);
-    // whose handoff an acknowledgement or an answer is about
+    // task of the handoff that an acknowledgement or answer refers to
     let task_of: BTreeMap<&Id, &str> = found.iter().map(|(task, id)| (id, task.as_str())).collect();
     let mut accepted: BTreeMap<&Id, &str> = BTreeMap::new();
     let mut of_task: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
@@ -96,7 +96,7 @@ pub fn resolve_command(standing: &TaskState) -> Option<Command> {
     Some(empirica("accept").arg(handoff.short()).option("--resolution", blank("<how it was resolved>")))
 }
 
-/// Refuses what would go on with an escalated task. `kind` is what is to be handed over.
+/// Refuses to continue an escalated task. `kind` is the kind of the next handoff.
 pub fn may_go_on(task: &str, standing: &TaskState, kind: &str) -> Result<()> {
     if standing.status != state::TaskStatus::Escalated || (kind == "escalation" && !standing.is_with_a_person()) {
         return Ok(());
@@ -120,10 +120,10 @@ pub fn show_command(task: &str) -> Command {
     empirica("task show").arg(task)
 }
 
-/// The ids of handoffs that somebody of another session than theirs took up, among these records.
+/// IDs of handoffs taken up by other sessions, among these records.
 pub fn taken_up<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Id> {
     let by_others = records.into_iter().filter_map(|record| match &record.body {
-        // whose own handoff it is, it concerns no other session
+        // an own handoff concerns no other session
         Body::Accept(accept) if !accept.concerns.is_empty() => Some(accept.of.clone()),
         _ => None,
     });

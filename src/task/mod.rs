@@ -1,4 +1,4 @@
-//! Tasks: the handoffs of one task id, and their state.
+//! Tasks: the managed handoffs of a task ID, and their state.
 
 pub mod acceptance;
 pub mod handoffs;

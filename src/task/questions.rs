@@ -1,16 +1,16 @@
-//! What the receivers of handoffs ask, and the answers.
+//! Questions of receivers of handoffs, and answers.
 
 use empirica_notes::error::{Command, blank, empirica};
 use empirica_notes::model::{Body, Envelope, Id, Record};
 
-/// A question of a receiver.
+/// A receiver's question.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
 pub struct Question {
-    /// The acknowledgement that asks it, with its envelope.
+    /// The acknowledgement that asks it.
     pub asked: Envelope,
     pub handoff: Id,
-    /// Which of the acknowledgement's, from 1.
+    /// Its number within the acknowledgement, from 1.
     pub number: u32,
     pub text: String,
     /// The newest answer, with its envelope.
@@ -18,7 +18,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// How it is named.
+    /// Its name: see [`name`].
     pub fn name(&self) -> String {
         name(&self.asked.id, self.number)
     }
@@ -29,13 +29,12 @@ impl Question {
     }
 }
 
-/// How a question of an acknowledgement is named: the short form of its id, a stop, the number of the question.
+/// Name of a question: short ID of the acknowledgement, a dot, its number.
 pub fn name(accept: &Id, number: u32) -> String {
     format!("{}.{number}", accept.short())
 }
 
-/// The questions that receivers ask in these records, oldest first, each with its newest answer among them. An answer counts
-/// whatever its id: clocks differ.
+/// Questions in these records, oldest first, each with its newest answer. Answers may have any ID, as clocks differ.
 pub fn questions<'a>(records: impl IntoIterator<Item = &'a Record> + Clone) -> Vec<Question> {
     let mut out: Vec<Question> = Vec::new();
     for record in records.clone() {

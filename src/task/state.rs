@@ -1,4 +1,4 @@
-//! Where a task stands: the handoffs of one task id and what their receivers said, folded.
+//! State of a task, folded from its handoffs and what their receivers answered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,28 +10,28 @@ use crate::task::questions::{Question, questions};
 use empirica_notes::model::accept::Answer;
 use empirica_notes::model::{Accept, Body, Envelope, Handoff, Id, Record, Verdict};
 
-/// What somebody did for the task.
+/// An event of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TaskAction {
-    /// It was handed over; `true` when a newer handoff took the place of this one.
+    /// A handoff; `true` if superseded.
     Handoff(Box<Handoff>, bool),
-    /// A handoff was taken up.
+    /// An acknowledgement.
     Accept(Accept),
-    /// A question was answered.
+    /// An answer to a question.
     Answer(Answer),
 }
 
-/// Something that happened to the task, and who did it.
+/// An event of a task, with its author.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskEvent {
-    /// Who, when, in which session.
+    /// Author, time and session.
     pub head: Envelope,
-    /// What.
+    /// The event.
     pub deed: TaskAction,
 }
 
 impl TaskEvent {
-    /// The decision it states: a report's, an acknowledgement's; an escalation is one.
+    /// Its decision: of a report or an acknowledgement; an escalation is one.
     pub fn decision(&self) -> Option<Verdict> {
         match &self.deed {
             TaskAction::Handoff(handoff, _) if handoff.kind == "escalation" => Some(Verdict::Escalate),
@@ -42,14 +42,14 @@ impl TaskEvent {
     }
 }
 
-/// Whether work on the task can go on (dual-agent handoff mechanisms, "Human Handoff").
+/// Whether work can continue (dual-agent handoff mechanisms, "Human Handoff").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum TaskStatus {
-    /// It can.
+    /// Work can continue.
     Open,
-    /// A person must resolve it first.
+    /// A person must decide first.
     Escalated,
     /// It is done.
     Complete,
@@ -66,43 +66,42 @@ impl TaskStatus {
     }
 }
 
-/// A task as it stands.
+/// State of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskState {
-    /// Whether work can go on.
+    /// Whether work can continue.
     pub status: TaskStatus,
-    /// What it is about: what its first handoff that says so says; possibly nothing.
+    /// Its title, from the first handoff with one; may be empty.
     pub title: String,
     /// The round that was reported last; 0 before the first.
     pub round: u64,
-    /// The step that decided last.
+    /// The step with the last decision.
     pub decided: Option<usize>,
-    /// The steps that escalated it and are not resolved, the one that tells most first: an escalation before a mere decision,
-    /// then the newest.
+    /// Unresolved escalating steps, most important first: escalations before decisions, then newest first.
     pub escalated: Vec<usize>,
-    /// The files its reports and handoffs name, each once.
+    /// Distinct files of its reports and handoffs.
     pub files: Vec<String>,
     /// What its receivers asked.
     pub questions: Vec<Question>,
     /// What happened, oldest first.
     pub steps: Vec<TaskEvent>,
-    /// The places of the steps in the order in which they count: a handoff that was written anew stands where the first one
-    /// stood, and what names another comes after that, whatever the clocks said.
+    /// Indexes of steps in effective order: a revised handoff takes the place of the original, and a step that refers
+    /// to another follows it, whatever their clocks.
     pub order: Vec<usize>,
 }
 
 impl TaskState {
-    /// The questions nobody has answered.
+    /// Questions without an answer.
     pub fn open_questions(&self) -> impl Iterator<Item = &Question> {
         self.questions.iter().filter(|question| question.answer.is_none())
     }
 
-    /// The handoffs that count, oldest first.
+    /// Handoffs in force, oldest first.
     pub fn chain(&self) -> Vec<&Handoff> {
         self.chain_without(None)
     }
 
-    /// The same without one that is written anew.
+    /// Same, without the one being revised.
     pub fn chain_without(&self, id: Option<&Id>) -> Vec<&Handoff> {
         let step = |at: &usize| match &self.steps[*at] {
             TaskEvent { head, deed: TaskAction::Handoff(handoff, false) } if Some(&head.id) != id => {
@@ -113,17 +112,17 @@ impl TaskState {
         self.order.iter().filter_map(step).collect()
     }
 
-    /// The steps in the order in which they count.
+    /// Steps in effective order.
     pub fn in_order(&self) -> impl Iterator<Item = &TaskEvent> {
         self.order.iter().map(|at| &self.steps[*at])
     }
 
-    /// The step that tells most of why it is escalated.
+    /// The most important escalating step.
     pub fn escalation(&self) -> Option<&TaskEvent> {
         self.escalated.first().map(|at| &self.steps[*at])
     }
 
-    /// Whether a resolution that names this handoff would settle something.
+    /// Whether a resolution of this handoff would settle an escalation.
     pub fn is_resolved_by(&self, handoff: &Id) -> bool {
         let named = root(&self.steps, handoff);
         self.escalated.iter().any(|at| {
@@ -136,12 +135,12 @@ impl TaskState {
         })
     }
 
-    /// Whether an escalation stands that a person was given: else only a decision says that there should be one.
+    /// Whether a person was given an escalation, as opposed to a decision to escalate.
     pub fn is_with_a_person(&self) -> bool {
         self.escalation().is_some_and(|step| is_kind(step, "escalation"))
     }
 
-    /// Whom the task waits for: the receiver of its newest handoff, when that was named.
+    /// The receiver of the newest handoff in force, if named and the task is not complete.
     pub fn waits_for(&self) -> Option<&str> {
         let newest = self.steps.iter().rev().find_map(|step| match &step.deed {
             TaskAction::Handoff(handoff, false) => Some(handoff),
@@ -155,11 +154,11 @@ fn is_kind(step: &TaskEvent, kind: &str) -> bool {
     matches!(&step.deed, TaskAction::Handoff(handoff, _) if handoff.kind == kind)
 }
 
-/// In which order steps count: by the id of what they stand for or come after, then by their own.
+/// Effective order: by the ID of the step replaced or referred to, then by their own.
 fn order(steps: &[TaskEvent]) -> Vec<usize> {
     let at_of: BTreeMap<&Id, usize> = steps.iter().enumerate().map(|(at, step)| (&step.head.id, at)).collect();
     let mut keys: Vec<(&Id, &Id)> = steps.iter().map(|step| (&step.head.id, &step.head.id)).collect();
-    // as often as one can name another that names another
+    // longest possible chain of references
     for _ in 0..steps.len().min(64) {
         let mut changed = false;
         for (at, step) in steps.iter().enumerate() {
@@ -180,14 +179,14 @@ fn order(steps: &[TaskEvent]) -> Vec<usize> {
             break;
         }
     }
-    // what names another comes after it also where both have one key
+    // a reference follows its target also if both have one key
     let is_reply = |at: usize| !matches!(steps[at].deed, TaskAction::Handoff(..)) && keys[at].0 != &steps[at].head.id;
     let mut out: Vec<usize> = (0..steps.len()).collect();
     out.sort_by(|a, b| (keys[*a].0, is_reply(*a), keys[*a].1).cmp(&(keys[*b].0, is_reply(*b), keys[*b].1)));
     out
 }
 
-/// The handoff that one was written anew for in the end, among these.
+/// The first version of a revised handoff.
 fn root<'s>(steps: &'s [TaskEvent], mut id: &'s Id) -> &'s Id {
     for _ in 0..steps.len() {
         let of = steps.iter().find(|step| step.head.id == *id).and_then(|step| match &step.deed {
@@ -202,11 +201,11 @@ fn root<'s>(steps: &'s [TaskEvent], mut id: &'s Id) -> &'s Id {
     id
 }
 
-/// Folds the handoffs of a task, and the acknowledgements and answers about them, given in order of id. `aside` has those
-/// handoffs that a newer one took the place of: they are told and do not count.
+/// Folds the handoffs of a task with their acknowledgements and answers, in order of ID. `aside` has superseded
+/// handoffs: they are listed but have no effect.
 ///
-/// A COMPLETE ends the task until a handoff of the protocol or another decision opens it again. An escalation, or the
-/// decision to escalate, holds it up until a resolution that names it; a resolution of any settles mere decisions as well.
+/// A COMPLETE ends the task until a managed handoff or another decision reopens it. An escalation, or a decision to
+/// escalate, blocks it until a resolution that names it; any resolution also settles mere decisions.
 pub fn standing(records: &[&Record], aside: &BTreeSet<Id>) -> TaskState {
     let deed = |record: &Record| match &record.body {
         Body::Handoff(handoff) => Some(TaskAction::Handoff(handoff.clone(), aside.contains(&record.head.id))),
@@ -290,11 +289,11 @@ mod tests {
     }
 
     fn report(number: u64, decision: Option<&str>) -> Record {
-        let mut said = json!({"iteration": number, "worker_report": {"status": "PARTIAL"}});
+        let mut payload = json!({"iteration": number, "worker_report": {"status": "PARTIAL"}});
         if let Some(decision) = decision {
-            said["manager_decision"] = json!(decision);
+            payload["manager_decision"] = json!(decision);
         }
-        handoff(number, "progress", said)
+        handoff(number, "progress", payload)
     }
 
     fn accept(number: u64, of: u64, decision: Option<Verdict>, resolution: Option<&str>) -> Record {
@@ -348,7 +347,7 @@ mod tests {
         assert_eq!(with(accept(3, 2, None, Some("a key was bought"))), (TaskStatus::Open, None));
         assert_eq!(with(accept(3, 2, Some(Verdict::Complete), Some("x"))).0, TaskStatus::Complete);
         assert_eq!(with(accept(3, 2, Some(Verdict::Escalate), Some("x"))).0, TaskStatus::Escalated);
-        // one that a newer took the place of does not count
+        // superseded handoffs have no effect
         let aside = BTreeSet::from([head(1).id, head(2).id]);
         assert_eq!(standing(&both.iter().collect::<Vec<_>>(), &aside).status, TaskStatus::Open);
     }
@@ -364,14 +363,14 @@ mod tests {
 
     #[test]
     fn what_names_another_counts_after_it_whatever_the_clocks_said() {
-        // the escalation has an id of the future
+        // the escalation has a future ID
         let (escalation, resolved) = (handoff(900, "escalation", json!({})), accept(5, 900, None, Some("x")));
         assert_eq!(status(&[report(1, None), resolved, escalation]).0, TaskStatus::Open);
     }
 
     #[test]
     fn a_handoff_written_anew_stands_where_the_first_one_stood() {
-        let anew = |number: u64, of: u64, mut record: Record| {
+        let revise = |number: u64, of: u64, mut record: Record| {
             record.head = head(number);
             if let Body::Handoff(handoff) = &mut record.body {
                 handoff.regenerates = Some(head(of).id);
@@ -381,13 +380,13 @@ mod tests {
         let escalation = handoff(2, "escalation", json!({}));
         let resolved = accept(3, 2, None, Some("x"));
         let done = report(4, Some("COMPLETE"));
-        let all = [report(1, None), escalation.clone(), resolved, done, anew(5, 2, escalation)];
+        let all = [report(1, None), escalation.clone(), resolved, done, revise(5, 2, escalation)];
         let aside = BTreeSet::from([head(2).id]);
         let found = standing(&all.iter().collect::<Vec<_>>(), &aside);
         assert_eq!(found.status, TaskStatus::Complete, "it was resolved and done");
         assert_eq!(found.steps.last().map(|step| step.head.id.clone()), Some(head(5).id), "told as it happened");
         let begun = handoff(1, "initialization", json!({"instructions": "a"}));
-        let all = [begun.clone(), report(2, Some("COMPLETE")), anew(3, 1, begun)];
+        let all = [begun.clone(), report(2, Some("COMPLETE")), revise(3, 1, begun)];
         let found = standing(&all.iter().collect::<Vec<_>>(), &BTreeSet::from([head(1).id]));
         assert_eq!((found.status, found.chain()[0].kind.as_str()), (TaskStatus::Complete, "initialization"));
     }
@@ -406,8 +405,9 @@ mod tests {
             answer(5, 7, "what?"),
         ];
         let standing = standing(&all.iter().collect::<Vec<_>>(), &BTreeSet::new());
-        let told: Vec<_> = standing.questions.iter().map(|q| (q.name(), q.answer.as_ref().map(|a| &*a.1))).collect();
-        assert_eq!(told, [("00000002.1".to_owned(), None), ("00000002.2".to_owned(), Some("now"))]);
+        let questions: Vec<_> =
+            standing.questions.iter().map(|q| (q.name(), q.answer.as_ref().map(|a| &*a.1))).collect();
+        assert_eq!(questions, [("00000002.1".to_owned(), None), ("00000002.2".to_owned(), Some("now"))]);
         assert_eq!(standing.open_questions().count(), 1);
         assert_eq!((standing.round, standing.steps.len()), (1, 5));
     }

@@ -1,9 +1,9 @@
-//! Whether a text tells somebody to do something: its sentences, and how they begin.
+//! Detects imperative sentences by their first words.
 
-/// What can stand before the verb of an imperative.
+/// Words that may precede the verb of an imperative.
 const BEFORE: &str = "please then first firstly second secondly third next now finally also and but so don't not never always just only again otherwise to you must should it's let's do";
 
-/// Verbs that instructions begin with, in their base form.
+/// Verbs in base form that instructions begin with.
 const VERBS: &str = "\
     abort accept acquire adapt add adjust adopt align allocate allow amend analyse analyze annotate append apply \
     appoint approve archive arrange ask assert assign assume attach audit authorise authorize avoid backport be \
@@ -33,20 +33,20 @@ const VERBS: &str = "\
     trigger trim truncate try tune turn type understand undo unify uninstall unlock unmount unpin unquote unstage \
     update upgrade upload use validate verify wait warn watch widen wire wrap write yield";
 
-/// Whether a text can be judged: it has letters of the language the verbs are of, and no others.
+/// Whether a text can be judged: it has letters, and all are ASCII, as in the verbs.
 pub fn can_judge(text: &str) -> bool {
     let mut letters = text.chars().filter(|c| c.is_alphabetic()).peekable();
     letters.peek().is_some() && letters.all(|c| c.is_ascii_alphabetic())
 }
 
-/// How many steps a text has: the entries of its lists when it has any, else its sentences that begin with a verb.
+/// Number of steps of a text: list entries if it has any, otherwise imperative sentences.
 pub fn steps(text: &str) -> usize {
     let entries = text.lines().filter(|line| is_entry(line.trim_start())).count();
     if entries > 0 { entries } else { sentences(text).filter(|sentence| is_imperative(sentence)).count() }
 }
 
-/// Whether a sentence of it, or a part of one after a comma, a colon, a semicolon or a dash, begins with a verb in its
-/// base form, whatever polite or ordering words stand before it.
+/// Whether a sentence, or a part after a comma, colon, semicolon or dash, begins with a verb in base form, possibly
+/// after polite or ordering words.
 pub fn has_imperative(text: &str) -> bool {
     sentences(text).any(is_imperative)
 }
@@ -80,7 +80,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     parts.into_iter().filter(|part| !part.trim().is_empty())
 }
 
-/// A word without what stands around it, in lower case.
+/// A word in lower case without surrounding punctuation.
 fn bare(word: &str) -> String {
     word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('’', "'")
 }
@@ -95,7 +95,7 @@ pub fn begins_with_verb(text: &str) -> bool {
 }
 
 fn is_verb(word: &str) -> bool {
-    // what can be done can be done again
+    // any of them may have the prefix "re"
     is_one(VERBS, word) || word.strip_prefix("re").is_some_and(|rest| is_one(VERBS, rest))
 }
 

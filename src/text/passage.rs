@@ -1,4 +1,4 @@
-//! The part of a text that shows why it was found.
+//! The passage of a text that shows a search match.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -8,21 +8,20 @@ use crate::text::words::{each, words};
 /// A part of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Passage {
-    /// On one line: every run of white space is one space, and `…` stands where something is left out before or after.
+    /// One line: each run of white space is one space, and `…` marks omissions at either end.
     pub text: String,
-    /// What was found in it: begin and end in characters of the text, the end not included; in order, none overlaps.
+    /// Ranges of matches, in characters of `text`, in order, without overlaps.
     pub highlights: Vec<(usize, usize)>,
 }
 
-/// How many characters are shown before what was found, where something is left out.
+/// Number of characters shown before the first match, if something is omitted.
 const LEAD: usize = 40;
 
-/// At most `most` characters of a text, and an ellipsis at each end: the part with most of what was found, each thing
-/// counted once, of equals the first; without anything found the beginning. `found` is as in [`Passage::highlights`], of
-/// the text.
+/// At most `most` characters of a text, besides the ellipses: the part with most distinct matches, the first of
+/// equals; without matches, the beginning. `found` has ranges as in [`Passage::highlights`], of `text`.
 pub fn passage(text: &str, found: &[(usize, usize)], most: usize) -> Passage {
     let mut line: Vec<char> = Vec::new();
-    // where each character of the text is on the line
+    // position of each character on the line
     let mut at: Vec<usize> = Vec::new();
     for c in text.chars() {
         if c.is_whitespace() {
@@ -56,13 +55,13 @@ pub fn passage(text: &str, found: &[(usize, usize)], most: usize) -> Passage {
     Passage { text: shown, highlights: inside.map(|(from, to)| (from - begin + shift, to - begin + shift)).collect() }
 }
 
-/// Where the part begins and ends on the line, which is longer than it.
+/// Range of the passage on a longer line.
 fn window(line: &[char], found: &[(usize, usize)], most: usize) -> (usize, usize) {
     let lead = LEAD.min(most / 4);
     let mut best: (usize, usize) = (0, 0);
     for (begin, _) in found {
         let start = begin.saturating_sub(lead).min(line.len() - most);
-        // both ends are in order
+        // both ends are sorted
         let within = &found[found.partition_point(|(from, _)| *from < start)..];
         let within = &within[..within.partition_point(|(_, to)| *to <= start + most)];
         let things: BTreeSet<String> =
@@ -74,7 +73,7 @@ fn window(line: &[char], found: &[(usize, usize)], most: usize) -> (usize, usize
     let (mut start, mut end) = (best.1, best.1 + most);
     let inside = || found.iter().filter(|(from, to)| *from >= start && *to <= end);
     let (first, last) = (inside().map(|(from, _)| *from).min(), inside().map(|(_, to)| *to).max());
-    // whole words, where words end not far from there
+    // whole words, if their bounds are near
     if start > 0 && line[start - 1] != ' ' {
         let reach = first.unwrap_or(start + lead).min(start + lead);
         start = (start..reach).find(|at| line[*at] == ' ').map_or(start, |at| at + 1);

@@ -1,9 +1,9 @@
-//! The language of `search`: words, phrases, beginnings of words, what must not be there, and fields.
+//! The query language of `search`: words, phrases, prefixes, exclusions and fields.
 
 use crate::text::words::words;
 use empirica_notes::error::{Error, Result, empirica};
 
-/// The kinds that can be searched, as they are asked for and in the words of the `kind` key.
+/// Searchable kinds: names in queries, and values of the `kind` key.
 const KINDS: [(&str, &str); 6] = [
     ("deadend", "dead_end"),
     ("finding", "finding"),
@@ -13,47 +13,47 @@ const KINDS: [(&str, &str); 6] = [
     ("handoff", "handoff"),
 ];
 
-/// The most characters of a query.
+/// Most characters of a query.
 pub const LONGEST: usize = 4000;
 
 /// A word or a phrase.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Term {
-    /// As it was said, without quotes; its signs part its words, which are found one after the other.
+    /// As given, without quotes; punctuation splits it into consecutive words.
     pub text: String,
-    /// Whether its last word is only the beginning of one.
+    /// Whether its last word is a prefix.
     pub is_prefix: bool,
 }
 
-/// The terms that have a word: signs are not searched.
+/// The terms with a word: punctuation is not indexed.
 pub fn findable(terms: Vec<Term>) -> Vec<Term> {
     terms.into_iter().filter(|term| !words(&term.text).is_empty()).collect()
 }
 
-/// What is asked. All lists may be empty.
+/// A parsed query; any list may be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
-    /// What must be there, all of it.
+    /// Terms that must all occur.
     pub wanted: Vec<Term>,
-    /// What must not be there, any of it.
+    /// Terms that must not occur.
     pub unwanted: Vec<Term>,
-    /// The kinds to look in, in the words of the `kind` key; all for none.
+    /// Kinds by `kind` key; empty for all.
     pub kinds: Vec<&'static str>,
-    /// The agents whose records count; all for none.
+    /// Agents; empty for all.
     pub ais: Vec<String>,
-    /// The sessions whose records count, as they were named; all for none.
+    /// Sessions as named; empty for all.
     pub sessions: Vec<String>,
 }
 
-/// The word of the `kind` key for a kind as people write it: `deadend`, `dead-end`, `Dead_Ends`.
+/// The `kind` key of a kind in any spelling: `deadend`, `dead-end`, `Dead_Ends`.
 pub fn kind(word: &str) -> Option<&'static str> {
     let plain: String = word.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
     let one = plain.strip_suffix('s').unwrap_or(&plain);
-    KINDS.iter().find(|(asked, _)| *asked == one).map(|(_, kind)| *kind)
+    KINDS.iter().find(|(name, _)| *name == one).map(|(_, kind)| *kind)
 }
 
-/// Reads a query. A field that is not known is text, and so is a known one without a value; a quote that does not close is
-/// a sign like others. A kind that is none, and a query of more than [`LONGEST`] characters, are usage errors.
+/// Parses a query. Unknown fields, and fields without a value, are text; an unclosed quote is punctuation. Unknown
+/// kinds and queries above [`LONGEST`] characters are usage errors.
 pub fn parse(text: &str) -> Result<Query> {
     if text.chars().count() > LONGEST {
         return Err(Error::usage(format!("a query has at most {LONGEST} characters"))
@@ -64,20 +64,20 @@ pub fn parse(text: &str) -> Result<Query> {
     let mut out = Query::default();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
-        let (said, after) = match rest.strip_prefix('-') {
-            Some(said) if !said.starts_with(char::is_whitespace) && !said.is_empty() => (said, true),
+        let (term, after) = match rest.strip_prefix('-') {
+            Some(term) if !term.starts_with(char::is_whitespace) && !term.is_empty() => (term, true),
             _ => (rest, false),
         };
         let is_unwanted = after;
-        if !is_unwanted && let Some((name, value, left)) = field(said) {
+        if !is_unwanted && let Some((name, value, left)) = field(term) {
             out.add(name, value)?;
             rest = left.trim_start();
             continue;
         }
-        let (text, left) = quoted(said).unwrap_or_else(|| word(said));
+        let (text, left) = quoted(term).unwrap_or_else(|| word(term));
         let bare = left.trim_start_matches('*');
         let (text, is_prefix) = match text.trim_end_matches('*') {
-            cut if cut.len() < text.len() && !said.starts_with('"') => (cut, true),
+            cut if cut.len() < text.len() && !term.starts_with('"') => (cut, true),
             _ => (text, bare.len() < left.len()),
         };
         let list = if is_unwanted { &mut out.unwanted } else { &mut out.wanted };
@@ -110,20 +110,20 @@ fn no_kind(word: &str) -> Error {
         .provided(word)
         .reason("kind: takes the name of a kind")
         .suggest("Use one of these, or put the word into quotes to search for it is.");
-    KINDS.iter().fold(error, |error, (asked, _)| error.alternative(format!("kind:{asked}")))
+    KINDS.iter().fold(error, |error, (name, _)| error.alternative(format!("kind:{name}")))
 }
 
-/// Up to the next white space, which is not at its beginning.
+/// Splits at the first white space after the beginning.
 fn word(text: &str) -> (&str, &str) {
     text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()))
 }
 
-/// What stands in quotes that close, and what follows.
+/// A closed quotation, and the rest.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix('"')?.split_once('"')
 }
 
-/// A field that is known, its value, and what follows.
+/// A known field, its value, and the rest.
 fn field(text: &str) -> Option<(&'static str, &str, &str)> {
     let (name, value) = text.split_once(':')?;
     let name = ["kind", "ai", "session"].into_iter().find(|known| name.eq_ignore_ascii_case(known))?;

@@ -1,9 +1,8 @@
-//! Texts shortened for what quotes them; the records keep them whole. The one place that cuts: never in a word, an id or a path
-//! that would fit by itself.
+//! Shortens quoted texts; records keep them whole. Never cuts a word, an ID or a path that would fit by itself.
 
 use crate::text::similarity::is_dense;
 
-/// A text on one line, with `…` in place of what goes beyond `most` characters. Empty text stays empty.
+/// A text on one line, cut to `most` characters with `…`. An empty text stays empty.
 pub fn short(text: &str, most: usize) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -18,7 +17,7 @@ pub fn short(text: &str, most: usize) -> String {
     cut(&line, most, |_| 1)
 }
 
-/// A line that takes at most `most`, as `width` measures its characters; what is left out is `…`.
+/// A line cut with `…` to `most`, in units of `width`.
 pub fn cut(line: &str, most: usize, width: impl Fn(char) -> usize) -> String {
     let takes = |text: &str| text.chars().map(&width).sum::<usize>();
     if takes(line) <= most {
@@ -33,8 +32,8 @@ pub fn cut(line: &str, most: usize, width: impl Fn(char) -> usize) -> String {
     format!("{}…", line[..end].trim_end())
 }
 
-/// Where a text that has room up to `end` is cut: before the word that goes on there, if that `fits` by itself and something
-/// stands before it. Scripts without spaces have a word for each character.
+/// Where to cut a text that has room up to `end`: before the word there if it `fits` by itself and is not the first.
+/// In scripts without spaces, each character is a word.
 pub fn word_end(text: &str, end: usize, fits: impl Fn(&str) -> bool) -> usize {
     let parts = |c: char| c.is_whitespace() || is_dense(c);
     let (before, after) = text.split_at(end);

@@ -1,8 +1,8 @@
-//! Which texts resemble each other: by the words they share.
+//! Similarity of texts by shared words.
 
 use std::collections::BTreeSet;
 
-/// Words that say nothing about what a text is about.
+/// Words without significance for the topic.
 const COMMON: &[&str] = &[
     "the", "and", "for", "with", "that", "this", "from", "into", "are", "was", "were", "has", "have", "had", "not",
     "but", "its", "does", "did", "how", "why", "what", "when", "where", "which", "who", "will", "would", "should",
@@ -10,14 +10,14 @@ const COMMON: &[&str] = &[
     "they", "you", "your", "also", "only", "been", "being", "about", "after", "before", "because", "make", "made",
     "get", "got", "add", "added", "fix", "fixed",
 ];
-/// Endings that change the form of a word and not what it means.
+/// Inflectional endings.
 const ENDINGS: &[&str] = &["ing", "ies", "ed", "es", "s"];
-/// The fewest letters that are left of a word without its ending.
+/// Fewest letters of a stem.
 const STEM: usize = 4;
-/// From this share of the possible on, few words are enough.
+/// Share of the maximum from which few words suffice.
 const CLOSE: f64 = 0.5;
 
-/// The words of a text that tell what it is about, in a common form. Scripts without spaces give pairs of characters.
+/// Stems of the significant words. Scripts without spaces give pairs of characters.
 pub fn words(text: &str) -> BTreeSet<String> {
     let lower = text.to_lowercase();
     let mut out = BTreeSet::new();
@@ -32,7 +32,8 @@ pub fn words(text: &str) -> BTreeSet<String> {
     out
 }
 
-/// Chinese, Japanese and Korean write words without spaces, or glue them together; so do Thai, Lao, Burmese and Khmer.
+/// Whether a script has no spaces between words, or agglutinates: Chinese, Japanese, Korean, Thai, Lao, Burmese,
+/// Khmer.
 pub fn is_dense(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{20000}'..='\u{2ffff}')
 }
@@ -42,8 +43,8 @@ fn stem(word: &str) -> &str {
     bare.unwrap_or(word)
 }
 
-/// How much two texts resemble each other, in (0, 1]: shared words over the geometric mean of both counts. `None` when
-/// they share fewer than two words, unless what they share is at least half of that mean.
+/// Similarity of two texts in (0, 1]: shared words over the geometric mean of both counts. `None` if they share fewer
+/// than two words, unless these are at least half of that mean.
 pub fn likeness(a: &BTreeSet<String>, b: &BTreeSet<String>) -> Option<f64> {
     let shared = a.intersection(b).count();
     if shared == 0 {
@@ -53,7 +54,7 @@ pub fn likeness(a: &BTreeSet<String>, b: &BTreeSet<String>) -> Option<f64> {
     (shared >= 2 || likeness >= CLOSE).then_some(likeness)
 }
 
-/// The best matches of `wanted` among texts, best first, of equals the later one first; at most `most`.
+/// The at most `most` texts most similar to `wanted`, best first, later ones first among equals.
 pub fn best<T>(
     wanted: &BTreeSet<String>,
     among: impl IntoIterator<Item = T>,

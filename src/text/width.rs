@@ -1,8 +1,8 @@
-//! How many columns of a terminal a text takes, and what fits into them.
+//! Width of texts in terminal columns.
 
 use crate::text::shorten;
 
-/// How many columns a terminal takes for a character: 2 for those of East Asia and pictures, 0 for marks on others.
+/// Columns of a character: 2 for East Asian and emoji, 0 for combining marks.
 fn columns_of(c: char) -> usize {
     match c as u32 {
         0..=0x2ff => 1,
@@ -19,12 +19,12 @@ fn columns_of(c: char) -> usize {
     }
 }
 
-/// How many columns a text on one line takes.
+/// Columns of a text on one line.
 pub fn measure(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
-/// A line that takes at most `width` columns; what is cut off ends in `…`. See [`short::cut`].
+/// Cuts a line to `width` columns with `…`. See [`short::cut`].
 pub fn cut(line: &str, width: usize) -> String {
     shorten::cut(line, width, columns_of)
 }

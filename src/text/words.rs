@@ -1,15 +1,15 @@
-//! The words of a text as a search compares them: without case and accents, each character of a dense script by itself.
+//! Words normalised for search: without case and accents; in scripts without spaces, each character is a word.
 
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
 use crate::text::similarity::is_dense;
 
-/// The most characters of a word that are compared: of a longer one the beginning.
+/// Most characters compared of a word.
 pub const LONGEST: usize = 256;
 
-/// Tells `take` each word of a text in order, as it is compared, with its first character and the one after its last. A
-/// word is a run of letters, digits and the marks on them; signs part words, and are none. Texts in scripts without
-/// spaces have a word for each character, so that a part of a sentence is found.
+/// Calls `take` with each normalised word in order, and its character range. A word is a run of letters, digits and
+/// their marks; punctuation separates words. Scripts without spaces have a word per character, so that any part of a
+/// sentence matches.
 pub fn each(text: &str, mut take: impl FnMut(&str, usize, usize)) {
     if text.is_ascii() {
         return each_plain(text, take);
@@ -42,7 +42,7 @@ pub fn each(text: &str, mut take: impl FnMut(&str, usize, usize)) {
     }
 }
 
-/// The same for a text of ASCII, whose characters are bytes.
+/// Same for ASCII, where characters are bytes.
 fn each_plain(text: &str, mut take: impl FnMut(&str, usize, usize)) {
     let lower = text.to_ascii_lowercase();
     let mut begin = 0;
@@ -55,7 +55,7 @@ fn each_plain(text: &str, mut take: impl FnMut(&str, usize, usize)) {
     }
 }
 
-/// A character as it is compared; nothing for an accent.
+/// Normalises a character; accents are dropped.
 fn fold(c: char, into: &mut String) {
     if c.is_ascii() {
         return into.push(c.to_ascii_lowercase());
@@ -63,13 +63,13 @@ fn fold(c: char, into: &mut String) {
     for lower in c.to_lowercase() {
         decompose_canonical(lower, |part| {
             let part = match (into.chars().next_back(), part) {
-                // letters of their own, not accents
+                // distinct letters, not accented ones
                 (Some('и'), '\u{306}') => 'й',
                 (Some('у'), '\u{306}') => 'ў',
                 (Some('і'), '\u{308}') => 'ї',
-                // accents, and how a sign is to be drawn
+                // accents and variation selectors
                 (_, '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}') => return,
-                // other forms of the same letters
+                // variants of the same letters
                 (_, 'ς') => return into.push('σ'),
                 (_, 'µ') => return into.push('μ'),
                 (_, 'ſ') => return into.push('s'),
@@ -88,7 +88,7 @@ fn fold(c: char, into: &mut String) {
     }
 }
 
-/// The words of a text, in order.
+/// Normalised words of a text, in order, with duplicates.
 pub fn words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     each(text, |word, _, _| out.push(word.to_owned()));

@@ -238,7 +238,7 @@ fn what_cannot_be_written_is_refused_before_anything_is() {
         ("leads nowhere", &|| symlink("gone.md", &claude).expect("a link")),
         ("leads out of the work tree", &|| symlink(&outside, &claude).expect("a link")),
         ("leads out of the work tree", &|| symlink(".git/config", &claude).expect("a link")),
-        ("cannot be used", &|| fs::create_dir(&claude).expect("a folder")),
+        ("cannot use", &|| fs::create_dir(&claude).expect("a folder")),
     ];
     for (said, make) in cases {
         make();

@@ -212,7 +212,7 @@ fn refs_in_each_others_way_are_found_and_renamed() {
     ] {
         let name = name.replace(' ', "-");
         repo.git(["update-ref", &name, &blob]).ok();
-        mended(&repo, &[("refs", &format!("the ref {name} stands where"))]);
+        mended(&repo, &[("refs", &format!("the ref {name} conflicts with"))]);
         assert_eq!(repo.git_out(["for-each-ref", "refs/notes/empirica"]), "", "{name}");
         assert!(repo.git_out(["for-each-ref", "refs/notes/aside-empirica"]).contains(&blob), "what it held is kept");
         repo.start("ada", "t");
@@ -340,7 +340,7 @@ fn what_waits_is_no_fault_and_the_command_for_it_is_named() {
     let of = |json: &Value, name: &str| {
         json["checks"].as_array().expect("checks").iter().find(|check| check["check"] == name).expect("a check").clone()
     };
-    assert!(of(&json, "log")["what"].as_str().expect("a text").contains("1 record waits"), "{json}");
+    assert!(of(&json, "log")["what"].as_str().expect("a text").contains("1 record is pending"), "{json}");
     assert_eq!(commands(&of(&json, "sync")), Vec::<String>::new(), "the log is not published");
     assert_eq!(commands(&of(&json, "log")), ["git empirica flush"]);
     shell(&repo, "git empirica flush");

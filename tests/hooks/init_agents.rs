@@ -238,7 +238,7 @@ fn what_cannot_be_understood_is_refused_before_anything_is_written() {
         (".mcp.json", "{\"mcpServers\": []}", "mcpServers in"),
         (".codex/config.toml", "a = 1\nb =\n", "line 2 of"),
         (".codex/config.toml", "mcp_servers = 1\n", "is not an object"),
-        (".codex/hooks.json", "{\"hooks\": {}} {}", "cannot be understood"),
+        (".codex/hooks.json", "{\"hooks\": {}} {}", "cannot parse"),
     ];
     for (name, text, said) in cases {
         repo.write(name, text);

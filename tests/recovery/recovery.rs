@@ -211,8 +211,8 @@ const CASES: &[Case] = &[
     // component unavailable
     ("no editor of that name", no_editor, &["handoff", "--edit"], 1, "no-such-editor-here", &[Shown, Shown, Shown]),
     ("an editor that left nothing", emptying_editor, &["handoff", "--edit"], 1, "the draft is empty", &[Shown]),
-    ("a broken template", broken_template, &["status"], 1, "cannot be used", &[Mended]),
-    ("a template that is no text", template_of_no_text, &["status"], 1, "cannot be read", &[Mended]),
+    ("a broken template", broken_template, &["status"], 1, "cannot use", &[Mended]),
+    ("a template that is no text", template_of_no_text, &["status"], 1, "cannot read", &[Mended]),
     ("a remote that is not there", unreachable, &["sync"], 1, "fetched from", &[Shown]),
     ("a remote of no such name", unreachable, &["sync", "upstream"], 1, "no remote 'upstream'", &[Shown]),
     ("no remote at all", active, &["sync"], 1, "no remote to sync with", &[]),
@@ -249,9 +249,9 @@ const CASES: &[Case] = &[
         "stored anywhere",
         &[Mended, Mended],
     ),
-    ("no place for the set-up", hooks_in_the_way, &["init"], 1, "cannot be written", &[Mended]),
-    ("no place for the manual", home_in_the_way, &["setup"], 1, "cannot be written", &[Mended]),
-    ("a record of the set-up that is no more", unclear_record, &["init"], 1, "cannot be understood", &[Mended]),
+    ("no place for the set-up", hooks_in_the_way, &["init"], 1, "cannot write", &[Mended]),
+    ("no place for the manual", home_in_the_way, &["setup"], 1, "cannot write", &[Mended]),
+    ("a record of the set-up that is no more", unclear_record, &["init"], 1, "cannot parse", &[Mended]),
 ];
 
 /// Runs a command as the user's shell would.

@@ -376,7 +376,7 @@ fn a_reftable_repository_with_a_lock_left_in_it_loses_nothing() {
     let doctor = repo.run(["doctor"]).ok();
     assert!(doctor.out.contains("tables.list.lock is held"), "{}", doctor.out);
     let doctor = repo.run(["doctor"]);
-    assert!(doctor.out.contains("records wait") || doctor.out.contains("record waits"), "{}", doctor.out);
+    assert!(doctor.out.contains("records are pending") || doctor.out.contains("record is pending"), "{}", doctor.out);
     assert!(lock.exists(), "it is the user's to remove");
     fs::remove_file(&lock).expect("ours");
     assert_eq!(repo.json(["flush"])["waiting"], 0);

@@ -204,7 +204,7 @@ fn a_wrong_line_is_named_and_nothing_is_stored() {
         let json = ran.json();
         let reason = json["reason"].as_str().expect("a reason");
         assert!(reason.contains(word) && reason.starts_with("line 4: "), "{wrong}: {json}");
-        assert_eq!(json["error"], "line 4 of standard input cannot be imported");
+        assert_eq!(json["error"], "cannot import line 4 of standard input");
         assert_eq!(reason.matches("line ").count(), 2, "both are named: {json}");
     }
     let many = "{\n".repeat(9);
@@ -216,7 +216,7 @@ fn a_wrong_line_is_named_and_nothing_is_stored() {
     assert_eq!(empty.json(["status"])["unflushed"], 0);
     for file in ["no such file", "."] {
         let json = empty.fails(2, ["import", "--jsonl", file]);
-        assert_eq!(json["error"], format!("{file} cannot be read"));
+        assert_eq!(json["error"], format!("cannot read {file}"));
     }
     assert_eq!(import(&empty, "\n \n")["read"], 0);
 }

@@ -87,7 +87,7 @@ fn what_is_refused_is_named_with_its_line_and_the_reason() {
     ] {
         let ran = repo.run_with_input(["import", "--jsonl", "-", "--json"], format!("\n{line}\n").as_bytes()).code(2);
         let json = ran.json();
-        assert_eq!(json["error"], "line 2 of standard input cannot be imported");
+        assert_eq!(json["error"], "cannot import line 2 of standard input");
         let said = json["reason"].as_str().expect("a text");
         assert!(said.starts_with(reason), "{line}: {said}");
     }

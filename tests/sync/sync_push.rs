@@ -33,7 +33,7 @@ fn within_a_sync_of_ours_the_hook_does_nothing() {
     let refs = (all_refs(&hub), all_refs(repo));
     let variables = HashMap::from([("EMPIRICA_IN_HOOK".to_owned(), "1".to_owned())]);
     let came = call(variables, repo.path.clone(), "origin", hub.path.to_str().expect("UTF-8"), &[]);
-    assert!(came.said.is_empty() && came.failed.is_none());
+    assert!(came.messages.is_empty() && came.failed.is_none());
     assert_eq!((all_refs(&hub), all_refs(repo)), refs);
 }
 

@@ -61,7 +61,7 @@ pub fn answer(
     let project = bootstrap::view::fitted(&outcome.bootstrap, room, OutputForm::Text, terminal)?.text;
     let block = format!("{report}\n{project}");
     let mut answer = checkpoint::view::taken(taken);
-    answer.said.clear();
+    answer.messages.clear();
     answer = answer.text(block.clone()).warn(outcome.bootstrap.warnings.clone());
     if form == OutputForm::Json {
         let project = bootstrap::view::fitted(&outcome.bootstrap, room, OutputForm::Json, terminal)?.json;

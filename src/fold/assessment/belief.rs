@@ -1,4 +1,4 @@
-//! Belief: by how much an agent takes itself for better than it turns out, per vector.
+//! Belief: an agent's bias per vector, from its assessments before and after.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,10 +7,10 @@ use crate::fold::assessment::confidence::round4;
 use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::{Phase, Vector};
 
-/// The standard deviation of the prior, whose mean is 0: before anything was seen, no bias is assumed (DESIGN §3).
+/// Standard deviation of the prior, whose mean is 0: no bias is assumed in advance (DESIGN §3).
 const PRIOR_SD: f64 = 0.2;
 
-/// How many sessions it takes before anything is concluded: never from one or two.
+/// Fewest sessions for a conclusion.
 pub const FEWEST: usize = 3;
 
 /// What can be said of a bias.
@@ -60,10 +60,10 @@ pub struct Belief {
     pub tendency: Tendency,
 }
 
-/// The differences one session shows, a vector each: its value before acting (of the last CHECK that gave it, else of
-/// the last PREFLIGHT that did) minus its value in the POSTFLIGHT that ended the work. The sign is turned where less is
-/// better (uncertainty, density), so that a positive one always means that the session took itself for better before
-/// than after. Empty without such a POSTFLIGHT; a vector that is missing on either side is left out.
+/// The differences of a session per vector: its value before acting (from the last CHECK with it, otherwise the last
+/// PREFLIGHT with it) minus its value in the POSTFLIGHT that ended the work. The sign is inverted where less is
+/// better (uncertainty, density), so that positive always means a higher rating before than after. Empty without such
+/// a POSTFLIGHT; a vector missing on either side is omitted.
 pub fn differences(session: &SessionRecords) -> Vec<(Vector, f64)> {
     let Some(after) = session.after() else { return Vec::new() };
     let before = |vector: Vector| {
@@ -80,12 +80,11 @@ pub fn differences(session: &SessionRecords) -> Vec<(Vector, f64)> {
     after.iter().filter_map(differ).collect()
 }
 
-/// What follows from the differences of all sessions, in the order vectors are shown; a vector nobody gave is left out.
+/// Beliefs from the differences of all sessions, in display order; vectors without differences are omitted.
 ///
-/// A normal update (DESIGN §3): with prior mean 0 and standard deviation 0.2, and 0.2 for an observation as well, n
-/// observations x give the mean Σx / (n + 1) and the standard deviation 0.2 / √(n + 1). A bias is called one from 3
-/// observations on, when the mean is more than two standard deviations from 0 (as rounded: 0 is then outside of what
-/// is held likely).
+/// A normal update (DESIGN §3): with prior mean 0 and standard deviation 0.2, and 0.2 for each observation, n
+/// observations x give the mean Σx / (n + 1) and the standard deviation 0.2 / √(n + 1). From 3 observations on, a
+/// mean more than two (rounded) standard deviations from 0 is a bias.
 pub fn beliefs<'a>(differences: impl IntoIterator<Item = &'a (Vector, f64)>) -> Vec<Belief> {
     let mut sums = [(0usize, 0.0f64); Vector::ALL.len()];
     for (vector, x) in differences {
@@ -98,7 +97,7 @@ pub fn beliefs<'a>(differences: impl IntoIterator<Item = &'a (Vector, f64)>) -> 
         if n == 0 {
             return None;
         }
-        // + 0.0: a bias of -0.0 is none
+        // + 0.0 turns -0.0 into 0.0
         let mean = round4(sum / (n + 1) as f64) + 0.0;
         let sd = round4(PRIOR_SD / ((n + 1) as f64).sqrt());
         let bias = round4(sum / n as f64) + 0.0;

@@ -1,20 +1,20 @@
-//! The self-assessment of one session: did knowing and doubting move together? Calibration, forecast against outcome, is
-//! `track.rs`.
+//! Self-assessment of a session: whether know and uncertainty moved together. `track.rs` compares forecasts with
+//! outcomes.
 
 use crate::fold::assessment::confidence::round4;
 use empirica_notes::model::handoff::Calibration;
 use empirica_notes::model::{Vector, Vectors};
 
-/// The self-assessment of one session, and what it follows from.
+/// Self-assessment of a session, with its grounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explained {
     /// The word.
     pub status: Calibration,
-    /// Δknow, rounded to 4 decimals; `None` when it was not given on both sides.
+    /// Δknow, rounded to 4 decimals; `None` if missing on either side.
     pub know: Option<f64>,
     /// −Δuncertainty, rounded to 4 decimals; `None` likewise.
     pub uncertainty: Option<f64>,
-    /// One sentence, without a final stop: both numbers and how far apart they are, or what is missing.
+    /// Both numbers and their difference, or the missing ones: a sentence without a full stop.
     pub why: String,
 }
 
@@ -25,12 +25,12 @@ pub fn status(before: Option<&Vectors>, after: Option<&Vectors>) -> Calibration 
     explained(before, after).status
 }
 
-/// The same, with the numbers and the reason. `before` are the vectors of the first PREFLIGHT, `after` those of the
-/// POSTFLIGHT that ended the work.
+/// Same, with numbers and grounds. `before` has the vectors of the first PREFLIGHT, `after` those of the POSTFLIGHT
+/// that ended the work.
 pub fn explained(before: Option<&Vectors>, after: Option<&Vectors>) -> Explained {
     let delta = |vector: Vector| Some(after?.get(vector)? - before?.get(vector)?);
     let (know, uncertainty) = (delta(Vector::Know), delta(Vector::Uncertainty).map(|delta| -delta));
-    // + 0.0: a delta of -0.0 is none
+    // + 0.0 turns -0.0 into 0.0
     let shown = |delta: Option<f64>| delta.map(|delta| round4(delta) + 0.0);
     let (status, why) = match (know, uncertainty) {
         (Some(k), Some(u)) => {
@@ -69,7 +69,7 @@ fn missing(before: Option<&Vectors>, after: Option<&Vectors>) -> String {
     out.join("; ")
 }
 
-/// With two to four decimals, so that what decided at an edge is seen.
+/// Two to four decimals, to show which side of a threshold a value is on.
 fn exact(value: f64) -> String {
     let text = format!("{:.4}", round4(value) + 0.0);
     text.strip_suffix("00").or(text.strip_suffix('0')).map_or(text.clone(), str::to_owned)
@@ -138,9 +138,9 @@ mod tests {
             "the first PREFLIGHT gave no know and no uncertainty; there is no POSTFLIGHT that ended the work"
         );
         half.add_pairs("know=0.7").unwrap();
-        let lacking = explained(None, Some(&half));
-        assert_eq!(lacking.why, "there is no PREFLIGHT; the POSTFLIGHT gave no uncertainty");
-        let lacking = explained(Some(&before), Some(&half));
-        assert_eq!((lacking.know, lacking.uncertainty), (Some(0.2), None));
+        let incomplete = explained(None, Some(&half));
+        assert_eq!(incomplete.why, "there is no PREFLIGHT; the POSTFLIGHT gave no uncertainty");
+        let incomplete = explained(Some(&before), Some(&half));
+        assert_eq!((incomplete.know, incomplete.uncertainty), (Some(0.2), None));
     }
 }

@@ -7,14 +7,14 @@ use empirica_notes::model::{Vector, Vectors};
 const WEIGHTS: [(Tier, f64); 4] =
     [(Tier::Foundation, 0.35), (Tier::Comprehension, 0.25), (Tier::Execution, 0.25), (Tier::Engagement, 0.15)];
 
-/// A value rounded to 4 decimals, as thresholds compare it (DESIGN §3).
+/// Rounds to 4 decimals, as thresholds compare values (DESIGN §3).
 pub fn round4(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }
 
-/// The overall confidence in [0, 1], rounded to 4 decimals: each tier is the mean of the vectors given (density
-/// inverted), the weights are renormalised over the tiers present. `None` when no vector of any tier was given;
-/// uncertainty alone says nothing about it.
+/// Overall confidence in [0, 1], rounded to 4 decimals: each tier is the mean of its given vectors (density
+/// inverted), and weights are normalised over the present tiers. `None` without vectors of any tier; uncertainty
+/// belongs to none.
 pub fn overall(vectors: &Vectors) -> Option<f64> {
     let (mut sum, mut weights) = (0.0, 0.0);
     for (tier, weight) in WEIGHTS {
@@ -31,13 +31,13 @@ pub fn overall(vectors: &Vectors) -> Option<f64> {
     (weights > 0.0).then(|| round4(sum / weights))
 }
 
-/// The overall confidences of two assessments over the vectors both give, so that none grows by what the other leaves
-/// out; `None` when they share none of any tier.
+/// Overall confidences of two assessments over their common vectors, so that omissions have no effect; `None` without
+/// common vectors.
 pub fn compared(before: &Vectors, after: &Vectors) -> Option<(f64, f64)> {
     Some((overall(&before.shared(after))?, overall(&after.shared(before))?))
 }
 
-/// The vector that the series of overall confidences rests on, when it is a single one and there are several of them.
+/// The vector of a series of overall confidences, if it is based on a single one and has several values.
 pub fn alone<'a>(all: impl IntoIterator<Item = &'a Vectors>) -> Option<Vector> {
     let tiered = |vectors: &&Vectors| overall(vectors).is_some();
     let all: Vec<&Vectors> = all.into_iter().filter(tiered).collect();
@@ -47,8 +47,8 @@ pub fn alone<'a>(all: impl IntoIterator<Item = &'a Vectors>) -> Option<Vector> {
     tiered.next().filter(|_| tiered.next().is_none()).map(|(vector, _)| vector)
 }
 
-/// The overall confidences of a session's assessments, to be compared with each other: over the vectors that the first
-/// and the last one with any share. One that lacks any of these has none; a single one is as it is.
+/// Comparable overall confidences of a session's assessments, over the vectors common to the first and the last with
+/// any. `None` for one that lacks any of these; a single assessment is taken as it is.
 pub fn series<'a>(all: impl IntoIterator<Item = &'a Vectors>) -> Vec<Option<f64>> {
     let all: Vec<&Vectors> = all.into_iter().collect();
     let tiered = || all.iter().filter(|vectors| overall(vectors).is_some());

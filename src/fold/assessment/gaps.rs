@@ -1,20 +1,20 @@
-//! Gaps filled: which doubts the session settled.
+//! Gaps filled: unknowns and uncertainty that the session resolved.
 
 use crate::fold::assessment::confidence::round4;
 use empirica_notes::model::handoff::Gap;
 use empirica_notes::model::{Vector, Vectors};
 
-/// The gain in a vector from which a gap counts as filled (DESIGN §3, seed `_identify_filled_gaps`).
+/// Minimum gain in a vector for a filled gap (DESIGN §3, seed `_identify_filled_gaps`).
 const GAIN: f64 = 0.15;
-/// The fall in uncertainty from which the task's uncertainty counts as filled.
+/// Minimum fall in uncertainty for a filled gap.
 const FALL: f64 = 0.20;
-/// What a finding that settles something is called.
+/// Name of gaps filled by findings.
 pub const FINDING: &str = "Investigation finding";
-/// A finding with one of these whole words settles something.
+/// Whole words that mark a finding as filling a gap.
 const SETTLING: &[&str] = &["learned", "discovered", "found", "validated"];
 
-/// The gaps in the order of the rule: domain knowledge, task uncertainty, contextual understanding, resolved unknowns
-/// as (question, answer), findings that say something was learned. Missing vectors fill nothing.
+/// Gaps in this order: domain knowledge, task uncertainty, contextual understanding, resolved unknowns as (question,
+/// answer), findings with a settling word. Missing vectors fill nothing.
 pub fn filled<'a>(
     before: Option<&Vectors>,
     after: Option<&Vectors>,
@@ -55,7 +55,7 @@ pub fn filled<'a>(
     out
 }
 
-/// The questions among gaps, of which an answer filled each.
+/// The questions among gaps that an answer filled.
 pub fn answered(gaps: &[Gap]) -> impl Iterator<Item = &str> {
     gaps.iter().filter(|gap| gap.confidence_change.is_none() && gap.gap != FINDING).map(|gap| gap.gap.as_str())
 }

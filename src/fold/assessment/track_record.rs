@@ -1,4 +1,4 @@
-//! Track record: what sessions forecast of themselves, what came of it, and how well both agree.
+//! Track record: forecasts of sessions, their outcomes, and how well these agree.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,16 +8,16 @@ use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::{Id, Phase};
 
-/// From how many judged sessions on the numbers are more than a first impression.
+/// Judged sessions needed for a sufficient sample.
 pub const ENOUGH: usize = 10;
-/// From how many on there is a trend: two halves of two.
+/// Judged sessions needed for a trend: two halves of two.
 const FEWEST_FOR_TREND: usize = 4;
-/// How far the Brier scores of both halves must differ for a trend.
+/// Minimum difference of Brier scores for a trend.
 const TREND: f64 = 0.05;
-/// How many bins the reliability table has.
+/// Number of bins in the reliability table.
 pub const BINS: usize = 5;
 
-/// Where a forecast comes from.
+/// Source of a forecast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ForecastSource {
     /// `--confidence` of the last CHECK.
@@ -39,17 +39,17 @@ impl ForecastSource {
     }
 }
 
-/// How sure a session was that it would succeed.
+/// Forecast probability of success.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Forecast {
     /// In [0, 1], rounded to 4 decimals.
     pub value: f64,
-    /// Where it comes from.
+    /// Its source.
     pub source: ForecastSource,
 }
 
-/// The forecast of a session (DESIGN §3): `--confidence` of its last CHECK, else the overall confidence of that CHECK;
-/// without any CHECK the overall confidence of its last PREFLIGHT. `None` when that is not known.
+/// The forecast of a session (DESIGN §3): `--confidence` of its last CHECK, otherwise that CHECK's overall
+/// confidence; without a CHECK, the overall confidence of its last PREFLIGHT. `None` if unknown.
 pub fn forecast(session: &SessionRecords) -> Option<Forecast> {
     let last = |phase: Phase| session.assessments.iter().rev().map(|(_, a)| a).find(|a| a.phase == phase);
     let (value, source) = match last(Phase::Check) {
@@ -67,31 +67,31 @@ pub fn forecast(session: &SessionRecords) -> Option<Forecast> {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum ExclusionReason {
-    /// It is still going on: active, and its last assessment is no POSTFLIGHT.
+    /// In progress: active, and its last assessment is not a POSTFLIGHT.
     Active,
-    /// It has neither goals nor evidence.
+    /// Without goals and evidence.
     NoOutcome,
-    /// It made no forecast.
+    /// Without a forecast.
     NoForecast,
 }
 
 /// What came of a session: its goals and its evidence as they stand now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActualOutcome {
-    /// Whether it is still going on: nothing is known yet.
+    /// Whether it is in progress, without an outcome yet.
     pub going_on: bool,
-    /// The goals it has now, were not proposed to it and it did not drop.
+    /// Its goals, except suggested and dropped ones.
     pub goals: usize,
-    /// Those of them that are done.
+    /// Those goals that are done.
     pub goals_done: usize,
-    /// The commands it gave as evidence, each once.
+    /// Distinct commands of its evidence.
     pub commands: usize,
-    /// Those of them whose last run passed (exit code 0).
+    /// Those commands whose last run passed (exit code 0).
     pub passed: usize,
 }
 
-/// How a session ended. A goal that another session took over counts there, a dropped one nowhere, nor does one that a
-/// PREFLIGHT proposed: what was to be investigated is not what was to be reached.
+/// The outcome of a session. A goal taken over by another session counts there; a dropped one, or one suggested by a
+/// PREFLIGHT, counts nowhere.
 pub fn ending(session: &SessionRecords) -> ActualOutcome {
     let own = || session.goals.iter().filter(|goal| goal.vector.is_none());
     let with = |status: GoalStatus| own().filter(|goal| goal.status == status).count();
@@ -105,14 +105,14 @@ pub fn ending(session: &SessionRecords) -> ActualOutcome {
 }
 
 impl ActualOutcome {
-    /// The outcome (DESIGN §3): true when all goals are done and the last run of each evidence command passed. `None`
-    /// while it is going on, and with neither goals nor evidence.
+    /// The outcome (DESIGN §3): true if all goals are done and the last run of each evidence command passed. `None`
+    /// while in progress, or without goals and evidence.
     pub fn outcome(&self) -> Option<bool> {
         let known = !self.going_on && self.goals + self.commands > 0;
         known.then_some(self.goals_done == self.goals && self.passed == self.commands)
     }
 
-    /// Why the outcome is what it is: one sentence, without a final stop.
+    /// Grounds of the outcome: a sentence without a full stop.
     pub fn why(&self) -> String {
         if self.going_on {
             return "it is still going on: active, and its last assessment is no POSTFLIGHT".to_owned();
@@ -128,24 +128,24 @@ impl ActualOutcome {
     }
 }
 
-/// What one session adds to the track record.
+/// A session in the track record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrackEntry {
-    /// The session's last record: sessions are in order of their end.
+    /// The session's last record, which sorts sessions by end.
     pub end: Id,
-    /// What it forecast.
+    /// Its forecast.
     pub forecast: Option<Forecast>,
-    /// What came of it.
+    /// Its outcome.
     pub ending: ActualOutcome,
 }
 
 impl TrackEntry {
-    /// The entry of a session.
+    /// Summarises a session, in progress or not.
     pub fn of(session: &SessionRecords) -> Self {
         TrackEntry { end: session.end.clone(), forecast: forecast(session), ending: ending(session) }
     }
 
-    /// Why it counts in no score: the first reason that holds, in the order of [`ExclusionReason`]. `None` when it counts.
+    /// Why it is not scored: the first reason in the order of [`ExclusionReason`]. `None` if it is scored.
     pub fn left_out(&self) -> Option<ExclusionReason> {
         match (self.ending.going_on, self.ending.outcome(), self.forecast) {
             (true, ..) => Some(ExclusionReason::Active),
@@ -155,7 +155,7 @@ impl TrackEntry {
         }
     }
 
-    /// Forecast and outcome (1 or 0); `None` when it is left out.
+    /// Forecast and outcome (1 or 0); `None` if not scored.
     fn judged(&self) -> Option<(f64, f64)> {
         Some((self.forecast?.value, f64::from(u8::from(self.ending.outcome()?))))
     }
@@ -164,7 +164,7 @@ impl TrackEntry {
 /// A row of the reliability table.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ReliabilityBin {
-    /// How many judged sessions forecast a value in it.
+    /// Number of judged sessions in it.
     pub n: usize,
     /// The mean of their forecasts, 4 decimals; null if n is 0.
     pub mean_forecast: Option<f64>,
@@ -177,13 +177,13 @@ pub struct ReliabilityBin {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum ScoreTrend {
-    /// The later half has the lower score by 0.05 or more.
+    /// Lower in the later half by 0.05 or more.
     Improving,
-    /// The later half has the higher score by 0.05 or more.
+    /// Higher in the later half by 0.05 or more.
     Worsening,
-    /// They differ by less.
+    /// A smaller difference.
     Steady,
-    /// There are fewer than 4 sessions.
+    /// Fewer than 4 sessions.
     Unknown,
 }
 
@@ -199,37 +199,37 @@ impl ScoreTrend {
     }
 }
 
-/// The scores of several sessions. Every number is rounded to 4 decimals, and `None` when no session was judged.
+/// Scores over sessions. Numbers are rounded to 4 decimals, and `None` without judged sessions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score {
-    /// How many sessions were judged.
+    /// Number of judged sessions.
     pub judged: usize,
-    /// How many were left out because they are still going on.
+    /// Number of sessions in progress, not judged.
     pub active: usize,
-    /// How many were left out because they have neither goals nor evidence.
+    /// Number of sessions without goals and evidence, not judged.
     pub no_outcome: usize,
-    /// How many were left out because they made no forecast.
+    /// Number of sessions without a forecast, not judged.
     pub no_forecast: usize,
-    /// The mean of (forecast − outcome)², in [0, 1]; 0 is perfect.
+    /// Mean of (forecast − outcome)², in [0, 1]; 0 is perfect.
     pub brier: Option<f64>,
     /// The mean forecast.
     pub mean_forecast: Option<f64>,
-    /// The share of outcomes that were 1.
+    /// Share of outcomes that are 1.
     pub mean_outcome: Option<f64>,
-    /// Mean forecast − mean outcome, in [-1, 1]; positive: more was forecast than came of it.
+    /// Mean forecast − mean outcome, in [-1, 1]; positive: overconfident.
     pub bias: Option<f64>,
     /// Five bins of width 0.2: [0, 0.2) … [0.8, 1].
     pub reliability: [ReliabilityBin; BINS],
-    /// Where it is going.
+    /// Its trend.
     pub direction: ScoreTrend,
-    /// The Brier score of the earlier half; `None` with fewer than 4 sessions.
+    /// Brier score of the earlier half; `None` with fewer than 4 sessions.
     pub earlier: Option<f64>,
-    /// The Brier score of the later half; the middle one of an odd number belongs to it.
+    /// Brier score of the later half, with the middle session of an odd number.
     pub later: Option<f64>,
 }
 
 impl Score {
-    /// The scores of these sessions; their order does not matter.
+    /// Scores sessions in any order.
     pub fn of<'a>(entries: impl IntoIterator<Item = &'a TrackEntry>) -> Self {
         let mut entries: Vec<&TrackEntry> = entries.into_iter().collect();
         entries.sort_by(|a, b| a.end.cmp(&b.end));
@@ -263,14 +263,14 @@ impl Score {
     }
 }
 
-/// The bin of a forecast, which has 4 decimals: whole numbers, for 0.6 / 0.2 is less than 3.
+/// The bin of a forecast, computed in integers, as 0.6 / 0.2 is less than 3.
 fn bin_of(forecast: f64) -> usize {
     let ten_thousandths = (forecast * 10_000.0).round() as usize;
     (ten_thousandths * BINS / 10_000).min(BINS - 1)
 }
 
 fn mean(judged: &[(f64, f64)], of: impl Fn(&(f64, f64)) -> f64) -> Option<f64> {
-    // + 0.0: a mean of -0.0 is none
+    // + 0.0 turns -0.0 into 0.0
     (!judged.is_empty()).then(|| round4(judged.iter().map(of).sum::<f64>() / judged.len() as f64) + 0.0)
 }
 
@@ -278,7 +278,7 @@ fn brier(judged: &[(f64, f64)]) -> Option<f64> {
     mean(judged, |(forecast, outcome)| (forecast - outcome).powi(2))
 }
 
-/// The trend of sessions in order of their end: the direction, the Brier scores of the earlier and the later half.
+/// The trend of sessions sorted by end, with the Brier scores of the earlier and the later half.
 fn trend(judged: &[(f64, f64)]) -> (ScoreTrend, Option<f64>, Option<f64>) {
     if judged.len() < FEWEST_FOR_TREND {
         return (ScoreTrend::Unknown, None, None);

@@ -1,4 +1,4 @@
-//! The trajectory table: every vector before and after, its delta and what that means.
+//! The trajectory table: each vector before and after, its delta and interpretation.
 
 use std::cmp::Ordering;
 
@@ -6,13 +6,13 @@ use crate::fold::assessment::confidence::{compared, overall, round4};
 use empirica_notes::model::handoff::{Calibration, Trajectory};
 use empirica_notes::model::{Vector, Vectors};
 
-/// The name of the row of overall confidence.
+/// Row of overall confidence.
 pub const OVERALL: &str = "overall_confidence";
-/// What is said instead of a delta when two assessments share no vector.
+/// Shown instead of a delta if two assessments share no vector.
 pub const NOTHING_SHARED: &str = "no vector in common";
 
-/// One row for every vector given before or after, then overall confidence when either side has one: over the vectors that
-/// both give; when they share none, each side's own, without a delta. Empty when neither assessment exists.
+/// A row per vector given before or after, then overall confidence if either side has one: over the common vectors,
+/// or without any, each side's own and no delta. Empty without assessments.
 pub fn rows(before: Option<&Vectors>, after: Option<&Vectors>, calibration: Calibration) -> Vec<Trajectory> {
     let mut out: Vec<Trajectory> = Vector::ALL
         .into_iter()
@@ -35,7 +35,7 @@ pub fn rows(before: Option<&Vectors>, after: Option<&Vectors>, calibration: Cali
 }
 
 fn row(name: &str, before: Option<f64>, after: Option<f64>, status: impl Fn(f64) -> &'static str) -> Trajectory {
-    // + 0.0: a delta of -0.0 is none
+    // + 0.0 turns -0.0 into 0.0
     let delta = before.zip(after).map(|(b, a)| round4(a - b) + 0.0);
     Trajectory {
         vector: name.to_owned(),
@@ -46,7 +46,7 @@ fn row(name: &str, before: Option<f64>, after: Option<f64>, status: impl Fn(f64)
     }
 }
 
-/// What a change of this vector is called.
+/// Word for a change of this vector.
 pub fn word(vector: Vector, delta: f64) -> &'static str {
     match (delta.total_cmp(&0.0), vector.less_is_better()) {
         (Ordering::Equal, _) => "unchanged",
@@ -57,14 +57,14 @@ pub fn word(vector: Vector, delta: f64) -> &'static str {
     }
 }
 
-/// The vector that the delta of overall confidence rests on, when it is a single one.
+/// The vector of the overall confidence's delta, if it is based on a single one.
 pub fn alone(rows: &[Trajectory]) -> Option<Vector> {
     let tiered = |row: &Trajectory| row.vector.parse().ok().filter(|vector: &Vector| vector.tier().is_some());
     let mut basis = rows.iter().filter(|row| row.delta.is_some()).filter_map(tiered);
     basis.next().filter(|_| basis.next().is_none())
 }
 
-/// The deltas by vector name, `overall_confidence` last; only rows known on both sides.
+/// Deltas by vector name, `overall_confidence` last; only rows with both sides.
 pub fn deltas(rows: &[Trajectory]) -> Vec<(String, f64)> {
     rows.iter().filter_map(|row| row.delta.map(|delta| (row.vector.clone(), delta))).collect()
 }

@@ -119,7 +119,7 @@ pub fn composed(
     if is_context || handoff.kind == "initialization" {
         handoff.relevant = relevant::of(context, &handoff)?;
         // what the session itself decided, asked and failed at is told elsewhere
-        handoff.relevant.retain(|relevant| relevant.kind == "finding" || !gathered.said.contains(&relevant.id));
+        handoff.relevant.retain(|relevant| relevant.kind == "finding" || !gathered.entry_ids.contains(&relevant.id));
         // what the receiver has been told is no news
         handoff.relevant.retain(|relevant| what.since.as_ref().is_none_or(|since| relevant.id > since.id));
     }

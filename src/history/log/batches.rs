@@ -1,4 +1,4 @@
-//! Commits on their way into the log: read by one thread, made into what is shown by several, shown in their order.
+//! Log pipeline: one thread reads commits, several render them, output keeps git's order.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,25 +15,25 @@ use empirica_notes::git::objects::blobs::Objects;
 use empirica_notes::model::Namespace;
 use empirica_notes::store::standing_alone;
 
-/// Who wants no more commits than this needs no help.
+/// Up to this limit of commits, no helper threads are started.
 const PAGE: usize = 50;
-/// So many commits are shown one by one, before some go together.
+/// Number of commits shown singly before batches begin.
 const ALONE: usize = 8;
-/// So many commits go to a helper at once, but none waits for others longer than this.
+/// Most commits in a batch; a batch never waits to fill up.
 const BATCH: usize = 16;
 const PATIENCE: Duration = Duration::from_millis(5);
-/// So many bytes of text a batch keeps room for.
+/// Bytes of text for which a batch keeps its buffer.
 const ROOM: usize = 1 << 20;
-/// Who helps at most: the history is walked by one in any case.
+/// Most helper threads: one thread walks the history in any case.
 const HELPERS: usize = 3;
 
-/// What commits are made into, one behind the other.
+/// Output to which commits are appended.
 pub trait Sheet: Default + Send {
-    /// How much there is of it.
+    /// Its length.
     fn end(&self) -> usize;
-    /// Takes it all out.
+    /// Empties it.
     fn clear(&mut self);
-    /// A part of it, by itself.
+    /// Takes a range out of it.
     fn cut(&mut self, at: Range<usize>) -> Self;
 }
 
@@ -44,7 +44,7 @@ impl Sheet for String {
 
     fn clear(&mut self) {
         self.clear();
-        // what one great commit took is not kept for all
+        // do not keep the buffer of one huge commit
         self.shrink_to(ROOM);
     }
 
@@ -67,13 +67,13 @@ impl<T: Send + Default> Sheet for Vec<T> {
     }
 }
 
-/// Adds what is shown of a commit.
+/// Appends the output of a commit.
 pub type Make<'m, S> = dyn Fn(&AnnotatedCommit, &mut S) -> Result<()> + Sync + 'm;
 
-/// Shows what was made of a commit: where it begins and ends. `None` says that the next one can be long in coming.
+/// Writes the output of a commit, a range of a sheet. `None` announces a possible delay.
 pub type Show<'m, S> = dyn FnMut(Option<(&mut S, Range<usize>)>) -> Result<()> + 'm;
 
-/// Makes what is shown of the records that are wanted.
+/// Renders selected records.
 pub(crate) struct Maker<'m, S> {
     pub wanted: &'m RecordFilter,
     pub make: &'m Make<'m, S>,
@@ -88,7 +88,7 @@ impl<S> Clone for Maker<'_, S> {
 impl<S> Copy for Maker<'_, S> {}
 
 impl<S: Sheet> Maker<'_, S> {
-    /// Makes what is shown of a commit, of at most so many records when these are limited.
+    /// Renders a commit, with at most `most` records if these are limited.
     fn run(self, annotated: &mut AnnotatedCommit, most: usize, sheet: &mut S) -> Made {
         for namespace in annotated.namespaces() {
             namespace.retain(|record| self.wanted.has(record));
@@ -106,21 +106,20 @@ impl<S: Sheet> Maker<'_, S> {
     }
 }
 
-/// What a commit comes to.
+/// Result for a commit.
 enum Made {
     Nothing,
-    /// What ends here in the sheet, and begins where the one before it ends, and how much that is of what is limited.
+    /// End of its output in the sheet, which begins at the previous end, and its count towards the limit.
     Shown(usize, usize),
     Failed(Error),
-    /// The store is needed after all.
+    /// The store is needed.
     Again,
 }
 
-/// Reads a blob into a buffer; returns whether it could.
+/// Reads a blob into a buffer; returns whether it succeeded.
 type Read<'r> = dyn Fn(Oid, &mut Vec<u8>) -> bool + 'r;
 
-/// Commits on their way, and what they come to. Who gave them away gets them back with what was allocated for them: that is
-/// slow to free for another thread.
+/// Commits and their results. The allocating thread gets them back, as freeing memory of another thread is slow.
 #[derive(Default)]
 struct Work<S> {
     batch: Vec<NotedCommit>,
@@ -129,7 +128,7 @@ struct Work<S> {
 }
 
 impl<S: Sheet> Work<S> {
-    /// Makes what is shown of the batch, as far as that can be done without the repository. `note` is room for one.
+    /// Renders those of the batch that do not need the repository. `note` is a buffer.
     fn run(&mut self, read: &Read<'_>, note: &mut Vec<u8>, maker: Maker<'_, S>) {
         for found in &mut self.batch {
             self.made.push(match found {
@@ -144,7 +143,7 @@ impl<S: Sheet> Work<S> {
     }
 }
 
-/// A commit with what stands in its notes; `None` when only the store knows what they come to.
+/// A commit with the records of its notes; `None` if only the store can resolve them.
 fn stored(
     commit: &Listed,
     notes: &[(Namespace, Oid)],
@@ -153,7 +152,7 @@ fn stored(
 ) -> Result<Option<AnnotatedCommit>> {
     let mut annotated = empty(commit.read()?);
     for (namespace, blob) in notes {
-        // what cannot be read says so when it is read once more
+        // the second attempt reports what is unreadable
         let records = if read(*blob, note) { standing_alone(commit.id, note) } else { None };
         let Some(records) = records else { return Ok(None) };
         *annotated.namespace(*namespace) = records;
@@ -161,7 +160,7 @@ fn stored(
     Ok(Some(annotated))
 }
 
-/// How what was made is shown, of how many commits it was, and of how many it may be still.
+/// How results are written, how many were, and how many may follow.
 struct Showing<'m, S> {
     maker: Maker<'m, S>,
     show: &'m mut Show<'m, S>,
@@ -170,7 +169,7 @@ struct Showing<'m, S> {
 }
 
 impl<S: Sheet> Showing<'_, S> {
-    /// Shows what was made of a batch, in its order, and empties it.
+    /// Writes the results of a batch in order, and empties it.
     fn finish(&mut self, reader: &mut CommitReader<'_>, work: &mut Work<S>) -> Result<()> {
         let mut begin = 0;
         for (found, of) in work.batch.iter_mut().zip(work.made.drain(..)) {
@@ -186,7 +185,7 @@ impl<S: Sheet> Showing<'_, S> {
                     (self.show)(Some((&mut work.sheet, begin..end)))?;
                     count
                 }
-                // it was not made, or of more than is left to show
+                // not rendered, or more records than the remaining limit
                 Made::Shown(..) | Made::Again => {
                     let mut annotated = match found {
                         NotedCommit::Stored(commit, _) => reader.settled(commit)?,
@@ -211,17 +210,17 @@ impl<S: Sheet> Showing<'_, S> {
     }
 }
 
-/// A batch under way.
+/// A batch in progress.
 enum Batch<S> {
     Done(Work<S>),
-    /// With the number of its commits.
+    /// With its number of commits.
     Away(Receiver<Work<S>>, usize),
 }
 
 type Job<S> = (Work<S>, Sender<Work<S>>);
 
-/// Shows the annotated commits of a history, `most` of them: this thread reads, others make what is shown; when they have enough
-/// to do, this one does, too.
+/// Shows `most` annotated commits of a history: this thread reads, helpers render; this thread also renders when they
+/// are busy.
 pub(crate) fn show<S: Sheet>(
     reader: &mut CommitReader<'_>,
     most: usize,
@@ -238,7 +237,7 @@ pub(crate) fn show<S: Sheet>(
         let begin = || std::thread::Builder::new().spawn_scoped(scope, || help(&take, &objects, &lost, &stop, maker));
         let helpers = (0..helpers).filter(|_| begin().is_ok()).count();
         let showing = Showing { maker, show, left: most, shown: 0 };
-        // the helpers end when this goes
+        // dropping this ends the helpers
         let mut line = Line {
             showing,
             give,
@@ -254,13 +253,13 @@ pub(crate) fn show<S: Sheet>(
         shown
     });
     for blob in lost.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        // it is spoken of
+        // reports it as missing
         reader.context.repo.note(blob);
     }
     shown
 }
 
-/// Does what it is given until nobody can give it anything any more, or nobody wants it.
+/// Processes jobs until either end hangs up.
 fn help<S: Sheet>(
     take: &Mutex<Receiver<Job<S>>>,
     objects: &Objects,
@@ -279,24 +278,24 @@ fn help<S: Sheet>(
     };
     while let Some((mut work, reply)) = next().filter(|_| !stop.load(Ordering::Relaxed)) {
         work.run(&read, &mut room, maker);
-        // nobody waits any more when the log was left
+        // the receiver is gone if the log was aborted
         let _ = reply.send(work);
     }
 }
 
-/// The commits under way, in their order.
+/// Batches in progress, in order.
 struct Line<'m, S> {
     showing: Showing<'m, S>,
     give: Sender<Job<S>>,
-    /// What was given, and nobody has begun.
+    /// Jobs not yet started.
     take: &'m Mutex<Receiver<Job<S>>>,
     helpers: usize,
-    /// Room for a note.
+    /// Buffer for a note.
     room: Vec<u8>,
     under_way: VecDeque<Batch<S>>,
-    /// How many commits were read, and are not shown.
+    /// Number of commits read and not yet shown.
     pending: usize,
-    /// What is used again.
+    /// Batches for reuse.
     idle: Vec<Work<S>>,
 }
 
@@ -308,7 +307,7 @@ impl<S: Sheet> Line<'_, S> {
             if !ended && self.pending < self.showing.left {
                 match reader.next() {
                     Ok(None) => ended = true,
-                    // what was found before it is shown first
+                    // first show what was found before the error
                     Err(error) => (ended, failed) = (true, Err(error)),
                     Ok(Some(None)) => {}
                     Ok(Some(Some(found))) => {
@@ -320,7 +319,7 @@ impl<S: Sheet> Line<'_, S> {
                     }
                 }
             }
-            // perhaps nothing more is needed
+            // these may be enough
             let is_all = ended || self.pending >= self.showing.left;
             let alone = self.helpers == 0 || self.showing.shown < ALONE;
             let is_full = alone || is_all || work.batch.len() >= BATCH || begun.elapsed() >= PATIENCE;
@@ -332,12 +331,12 @@ impl<S: Sheet> Line<'_, S> {
                     Batch::Done(full)
                 } else {
                     let ((reply, answer), commits) = (channel(), full.batch.len());
-                    // a helper that is gone has dropped the other end: then there is no answer either
+                    // if a helper died, its end is closed, so no reply will come
                     let _ = self.give.send((full, reply));
                     Batch::Away(answer, commits)
                 });
             }
-            // what waits is bounded: no more is read while the first one is not done
+            // bounds the queue: no reading until the first batch is done
             let must_wait = is_all || self.under_way.len() > 4 * (self.helpers + 1);
             if must_wait {
                 self.take_back(reader);
@@ -349,18 +348,18 @@ impl<S: Sheet> Line<'_, S> {
         failed
     }
 
-    /// Does what was given away, and nobody has begun.
+    /// Processes jobs that no helper has started.
     fn take_back(&mut self, reader: &CommitReader<'_>) {
-        // who waits for something to do has the lock, and nothing is there
+        // an idle helper holds the lock while it waits, and then there are no jobs
         let given = || self.take.try_lock().ok()?.try_recv().ok();
         if let Some((mut work, reply)) = given() {
             work.run(&|blob, note| reader.read_into(blob, note), &mut self.room, self.showing.maker);
-            // it is waited for below
+            // received below
             let _ = reply.send(work);
         }
     }
 
-    /// Shows what is done of the batches, in their order; waits for the first one if it must. Returns whether to go on.
+    /// Shows finished batches in order; waits for the first if required. Returns whether to continue.
     fn show_ready(&mut self, reader: &mut CommitReader<'_>, mut must_wait: bool) -> Result<bool> {
         while let Some(first) = self.under_way.pop_front() {
             let (mut done, commits) = match first {
@@ -374,7 +373,7 @@ impl<S: Sheet> Line<'_, S> {
                         self.under_way.push_front(Batch::Away(answer, commits));
                         return Ok(true);
                     }
-                    // a helper that panicked: its panic goes on where the threads are joined
+                    // a helper panicked; joining the threads propagates it
                     Err(TryRecvError::Disconnected) => return Ok(false),
                     Err(TryRecvError::Empty) => match answer.recv() {
                         Ok(done) => (done, commits),

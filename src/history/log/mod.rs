@@ -1,4 +1,4 @@
-//! History with records beside the commits, streamed.
+//! Streams history with the records of its commits.
 
 mod batches;
 pub mod reader;
@@ -13,15 +13,14 @@ use empirica_notes::git::history::{Selection, select};
 use empirica_notes::git::remotes::is_partial;
 use empirica_notes::store::Lookup;
 
-/// What to show.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)]
 pub struct LogRequest {
     pub wanted: RecordFilter,
     pub selection: Selection,
-    /// Whether abbreviated ids are wanted.
+    /// Whether to abbreviate IDs.
     pub abbreviate: bool,
-    /// How many annotated commits at most, or records.
+    /// Most annotated commits, or records.
     pub limit: Option<usize>,
 }
 
@@ -37,13 +36,13 @@ pub fn run<S: Sheet>(
         return Ok(context.store.reconcile());
     }
     let mut selection = request.selection.clone();
-    // git would reverse the whole history before the newest are taken of it
+    // git would reverse the whole history before limiting it
     let is_reversed = request.limit.is_some() && take_reverse(&mut selection);
-    // git looks for commits while we look at the notes
+    // git walks the history while we read the notes
     let history = select(context.repo, &selection, request.abbreviate)?;
     let warnings = context.store.reconcile();
     if is_partial(context.repo) {
-        // the index fetches the notes that a partial clone left out, all at once; without them there is less to show
+        // the index fetches all notes missing in a partial clone at once; without them, less is shown
         drop(context.index());
     }
     let mut lookups = Vec::new();

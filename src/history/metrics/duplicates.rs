@@ -1,42 +1,42 @@
-//! Who investigated what another session had investigated before: texts that are the same, or nearly.
+//! Duplicate inquiries: texts equal or nearly equal to those of another session.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use crate::text::similarity::is_dense;
 
-/// Nearly the same are texts whose words have at least this in common (Jaccard, 4/5): 9 shared ≥ 4 (a + b).
+/// Texts are similar from a Jaccard index of 4/5 on: 9 shared ≥ 4 (a + b).
 const SHARED: usize = 9;
 const OF_BOTH: usize = 4;
 
-/// Something said, and by whom.
+/// An inquiry of a session.
 #[derive(Debug, Clone, Copy)]
 pub struct Said<'t> {
-    /// Whose it is: the same number for the same session.
+    /// Number of its session.
     pub session: usize,
-    /// The text.
+    /// Its text.
     pub text: &'t str,
 }
 
-/// Something that was said before.
+/// An inquiry made before by another session.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Repeat {
-    /// Its place in what was given.
+    /// Its index in the input.
     pub later: usize,
-    /// The first thing like it that another session said.
+    /// The first similar inquiry of another session.
     pub earlier: usize,
-    /// Shared words over all words of both, in [0.8, 1].
+    /// Jaccard index of the words, in [0.8, 1].
     pub likeness: f64,
 }
 
-/// A text without case, white space and punctuation: its words, with a blank between any two.
+/// Words in normal form, without case and punctuation, separated by a blank.
 pub fn normal(text: &str) -> String {
     let lower = text.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The words of a normal text, each once. Scripts without spaces give pairs of characters.
+/// Distinct words of a normal text. Scripts without spaces give pairs of characters.
 fn words(normal: &str) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for word in normal.split(' ').filter(|word| !word.is_empty()) {
@@ -49,53 +49,53 @@ fn words(normal: &str) -> BTreeSet<String> {
     out
 }
 
-/// How many words two sets of these sizes must share.
+/// Words that two sets of these sizes must share.
 fn needed(a: usize, b: usize) -> usize {
     (OF_BOTH * (a + b)).div_ceil(SHARED)
 }
 
-/// The sizes a set can have that is like one of this size.
+/// Possible sizes of a set similar to one of this size.
 fn sizes(size: usize) -> std::ops::RangeInclusive<usize> {
     (size * OF_BOTH).div_ceil(SHARED - OF_BOTH)..=size * (SHARED - OF_BOTH) / OF_BOTH
 }
 
-/// Texts that are equal in their normal form.
+/// Inquiries with the same normal form.
 struct Group {
-    /// The words as numbers, the rarest first.
+    /// The words as numbers, rarest first.
     words: Vec<u32>,
-    /// Who said it when: the first time of each session, in order.
-    said: Vec<usize>,
+    /// The first inquiry of each session, in order.
+    inquiries: Vec<usize>,
 }
 
-/// What of `said`, given in the order it was said, another session had said before: equal in the normal form, or with a
-/// Jaccard index of the words of 0.8 or more. Each is paired with the first such thing, so there are never more pairs
-/// than texts, in their order. What a session says again in the same words, and a text without a word, does not count.
-pub fn repeats(said: &[Said<'_>]) -> Vec<Repeat> {
-    let groups = groups(said);
-    let (session, mut out) = (|at: usize| said[at].session, Vec::new());
+/// The inquiries that another session made before, in chronological order of `inquiries`: equal in normal form, or
+/// with a Jaccard index of 0.8 or more. Each is paired with the first such inquiry, so there are at most as many
+/// pairs as texts. Repetitions in a session, and texts without words, do not count.
+pub fn repeats(inquiries: &[Said<'_>]) -> Vec<Repeat> {
+    let groups = groups(inquiries);
+    let (session, mut out) = (|at: usize| inquiries[at].session, Vec::new());
     let index = index(&groups);
     for (at, group) in groups.iter().enumerate() {
-        // the first two like it of different sessions: one of them is not of the session that repeats it
+        // the first two of different sessions: one is not of the repeating session
         let (mut first, mut second) = (None::<(usize, usize)>, None::<(usize, usize)>);
         for other in candidates(&index, at, group) {
             let theirs = &groups[other];
-            if second.is_some_and(|(known, _)| theirs.said[0] >= known) {
+            if second.is_some_and(|(known, _)| theirs.inquiries[0] >= known) {
                 break;
             }
             if shared(&group.words, &theirs.words) < needed(group.words.len(), theirs.words.len()) {
                 continue;
             }
-            for said in theirs.said.iter().copied().take(2) {
+            for inquiry in theirs.inquiries.iter().copied().take(2) {
                 match first {
-                    None => first = Some((said, other)),
-                    Some((known, _)) if session(known) == session(said) => {}
-                    Some(_) if second.is_none_or(|(known, _)| said < known) => second = Some((said, other)),
+                    None => first = Some((inquiry, other)),
+                    Some((known, _)) if session(known) == session(inquiry) => {}
+                    Some(_) if second.is_none_or(|(known, _)| inquiry < known) => second = Some((inquiry, other)),
                     Some(_) => {}
                 }
             }
         }
-        let own = group.said[0];
-        for later in group.said.iter().copied() {
+        let own = group.inquiries[0];
+        for later in group.inquiries.iter().copied() {
             let fits = |earlier: &usize| *earlier < later && session(*earlier) != session(later);
             let near = [first, second].into_iter().flatten().filter(|(earlier, _)| fits(earlier)).min();
             let same = Some(own).filter(fits);
@@ -112,12 +112,12 @@ pub fn repeats(said: &[Said<'_>]) -> Vec<Repeat> {
     out
 }
 
-/// The texts by their normal form, in the order of who said it first.
-fn groups(said: &[Said<'_>]) -> Vec<Group> {
+/// Groups texts by normal form, in order of first occurrence.
+fn groups(inquiries: &[Said<'_>]) -> Vec<Group> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let (mut normals, mut members): (Vec<String>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
     let mut known: HashSet<(usize, usize)> = HashSet::new();
-    for (at, one) in said.iter().enumerate() {
+    for (at, one) in inquiries.iter().enumerate() {
         let normal = normal(one.text);
         if normal.is_empty() {
             continue;
@@ -144,27 +144,27 @@ fn groups(said: &[Said<'_>]) -> Vec<Group> {
         numbers.sort_unstable();
         numbers
     };
-    all.iter().zip(members).map(|(words, said)| Group { words: numbered(words), said }).collect()
+    all.iter().zip(members).map(|(words, inquiries)| Group { words: numbered(words), inquiries }).collect()
 }
 
-/// How many words of a text are looked for together, and the sizes (of the larger one of two) for which that is so. Of
-/// few words there are few choices: more of them together are rarer, and so is what is compared in vain.
+/// Number of words hashed together, by size of the larger text. Short texts have few combinations: hashing more words
+/// together is more selective, so fewer texts are compared in vain.
 const TOGETHER: [(usize, std::ops::RangeInclusive<usize>); 3] = [(4, 1..=24), (2, 25..=200), (1, 201..=usize::MAX)];
 
-/// Some of the rarest words of a group, as a hash: two groups that are alike have such words in common.
+/// Hash of some of the rarest words of a group: similar groups have such a hash in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Sign {
     hash: u64,
-    /// How many words the group has.
+    /// Number of words of the group.
     size: usize,
-    /// The place of the last of those words among them.
+    /// Index of the last hashed word.
     last: usize,
-    /// The group.
+    /// Index of the group.
     group: usize,
 }
 
-/// The signs of a group, for one row of [`TOGETHER`]. Of two groups that share `needed` words, the first few of these
-/// stand in the front of both: the rest must follow them.
+/// The signs of a group, for one row of [`TOGETHER`]. If two groups share `needed` words, the first of these are near
+/// the front of both, since the rest must follow.
 fn signs(row: &(usize, std::ops::RangeInclusive<usize>), group: usize, words: &[u32]) -> Vec<Sign> {
     let (together, of) = (row.0.min(words.len()), &row.1);
     let (smallest, largest) = sizes(words.len()).into_inner();
@@ -175,19 +175,19 @@ fn signs(row: &(usize, std::ops::RangeInclusive<usize>), group: usize, words: &[
     let front = words.len() - needed(words.len(), smallest).min(words.len()) + together;
     let mut at: Vec<usize> = (0..together).collect();
     loop {
-        // multiplied by an odd number and turned: what follows counts for all bits
+        // multiplication by an odd number and rotation spread all bits
         let mix =
             |hash: u64, at: &usize| (hash ^ u64::from(words[*at])).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
         let hash = at.iter().fold(together as u64, mix);
         out.push(Sign { hash, size: words.len(), last: at[together - 1], group });
-        // the next choice of so many places in the front
+        // the next combination of indexes in the front
         let Some(moved) = (0..together).rev().find(|n| at[*n] < front - together + n) else { return out };
         at[moved] += 1;
         (moved + 1..together).for_each(|n| at[n] = at[n - 1] + 1);
     }
 }
 
-/// The signs of all groups that more than one has, in order, for each row of [`TOGETHER`].
+/// Signs shared by several groups, sorted, for each row of [`TOGETHER`].
 type Index = Vec<Vec<Sign>>;
 
 fn index(groups: &[Group]) -> Index {
@@ -201,7 +201,7 @@ fn index(groups: &[Group]) -> Index {
     TOGETHER.iter().map(of_row).collect()
 }
 
-/// The groups before this one that may be like it, each once, in order.
+/// Earlier groups that may be similar to this one, distinct and in order.
 fn candidates<'i>(index: &'i Index, at: usize, group: &Group) -> impl Iterator<Item = usize> + use<'i> {
     let size = group.words.len();
     let mut heap: BinaryHeap<Reverse<(usize, &[Sign])>> = BinaryHeap::new();
@@ -235,7 +235,7 @@ fn candidates<'i>(index: &'i Index, at: usize, group: &Group) -> impl Iterator<I
     })
 }
 
-/// How many numbers two sorted lists share.
+/// Number of common elements of two sorted lists.
 fn shared(a: &[u32], b: &[u32]) -> usize {
     let (mut at, mut there, mut out) = (0, 0, 0);
     while at < a.len() && there < b.len() {
@@ -259,12 +259,13 @@ mod tests {
 
     use super::*;
 
-    /// The rule, said plainly: each text with all before it.
-    fn naive(said: &[Said<'_>]) -> Vec<(usize, usize)> {
-        let normals: Vec<String> = said.iter().map(|one| normal(one.text)).collect();
+    /// Reference implementation: compares each text with all earlier ones.
+    fn naive(inquiries: &[Said<'_>]) -> Vec<(usize, usize)> {
+        let normals: Vec<String> = inquiries.iter().map(|one| normal(one.text)).collect();
         let sets: Vec<BTreeSet<String>> = normals.iter().map(|normal| words(normal)).collect();
         let is_new = |at: usize| {
-            let again = |before: usize| said[before].session == said[at].session && normals[before] == normals[at];
+            let again =
+                |before: usize| inquiries[before].session == inquiries[at].session && normals[before] == normals[at];
             !normals[at].is_empty() && !(0..at).any(again)
         };
         let alike = |a: usize, b: usize| {
@@ -275,14 +276,14 @@ mod tests {
         let earlier = |at: usize| {
             (0..at)
                 .filter(|before| is_new(*before))
-                .find(|before| said[*before].session != said[at].session && alike(*before, at))
+                .find(|before| inquiries[*before].session != inquiries[at].session && alike(*before, at))
         };
-        (0..said.len()).filter(|at| is_new(*at)).filter_map(|at| Some((at, earlier(at)?))).collect()
+        (0..inquiries.len()).filter(|at| is_new(*at)).filter_map(|at| Some((at, earlier(at)?))).collect()
     }
 
     fn found(texts: &[(usize, &str)]) -> Vec<(usize, usize)> {
-        let said: Vec<Said<'_>> = texts.iter().map(|(session, text)| Said { session: *session, text }).collect();
-        repeats(&said).into_iter().map(|repeat| (repeat.later, repeat.earlier)).collect()
+        let inquiries: Vec<Said<'_>> = texts.iter().map(|(session, text)| Said { session: *session, text }).collect();
+        repeats(&inquiries).into_iter().map(|repeat| (repeat.later, repeat.earlier)).collect()
     }
 
     #[test]
@@ -300,8 +301,8 @@ mod tests {
         assert_eq!(found(&[(0, "a b c"), (1, "a b c d")]), [], "3 of 4");
         assert_eq!(found(&[(0, "a b c d e f g h i"), (1, "i h g f e d c b x")]), [(1, 0)], "8 of 10");
         assert_eq!(found(&[(0, "a b c d e f g h"), (1, "a b c d e f g x")]), [], "7 of 9");
-        let said = [Said { session: 0, text: "a b c d" }, Said { session: 1, text: "a b c d e" }];
-        assert_eq!(repeats(&said)[0].likeness, 0.8);
+        let inquiries = [Said { session: 0, text: "a b c d" }, Said { session: 1, text: "a b c d e" }];
+        assert_eq!(repeats(&inquiries)[0].likeness, 0.8);
     }
 
     #[test]
@@ -319,30 +320,30 @@ mod tests {
     #[test]
     fn many_texts_that_differ_in_a_word_are_not_compared_with_each_other() {
         let texts: Vec<String> = (0..20_000).map(|n| format!("Why does the parser fail in case {n}?")).collect();
-        let said: Vec<Said<'_>> = texts.iter().enumerate().map(|(session, text)| Said { session, text }).collect();
-        assert_eq!(repeats(&said), []);
-        let all = groups(&said);
+        let inquiries: Vec<Said<'_>> = texts.iter().enumerate().map(|(session, text)| Said { session, text }).collect();
+        assert_eq!(repeats(&inquiries), []);
+        let all = groups(&inquiries);
         let index = index(&all);
         let compared = |(at, group): (usize, &Group)| candidates(&index, at, group).count();
         assert_eq!(all.iter().enumerate().map(compared).sum::<usize>(), 0);
     }
 
-    fn texts(said: Vec<(usize, Vec<u16>)>) -> Vec<(usize, String)> {
+    fn texts(inquiries: Vec<(usize, Vec<u16>)>) -> Vec<(usize, String)> {
         let text = |words: Vec<u16>| words.iter().map(|word| format!("w{word}")).collect::<Vec<_>>().join(" ");
-        said.into_iter().map(|(session, words)| (session, text(words))).collect()
+        inquiries.into_iter().map(|(session, words)| (session, text(words))).collect()
     }
 
     fn both(texts: &[(usize, String)]) -> [Vec<(usize, usize)>; 2] {
-        let said: Vec<Said<'_>> = texts.iter().map(|(session, text)| Said { session: *session, text }).collect();
-        [repeats(&said).into_iter().map(|repeat| (repeat.later, repeat.earlier)).collect(), naive(&said)]
+        let inquiries: Vec<Said<'_>> = texts.iter().map(|(session, text)| Said { session: *session, text }).collect();
+        [repeats(&inquiries).into_iter().map(|repeat| (repeat.later, repeat.earlier)).collect(), naive(&inquiries)]
     }
 
     proptest! {
         #[test]
         fn the_same_is_found_as_by_comparing_all_with_all(
-            said in prop::collection::vec((0usize..5, prop::collection::vec(0u16..9, 1..14)), 0..50)
+            inquiries in prop::collection::vec((0usize..5, prop::collection::vec(0u16..9, 1..14)), 0..50)
         ) {
-            let [found, naive] = both(&texts(said));
+            let [found, naive] = both(&texts(inquiries));
             prop_assert_eq!(found, naive);
         }
 
@@ -351,13 +352,13 @@ mod tests {
             size in prop::sample::select(vec![3u16, 12, 24, 28, 60, 200, 240]),
             changed in prop::collection::vec((0usize..5, 0u16..60, prop::collection::vec(0u16..300, 0..60)), 2..12)
         ) {
-            // words of one text, some at the end left out and some others put in
-            let said = changed.into_iter().map(|(session, less, more)| {
+            // words of one text, with some removed at the end and some added
+            let inquiries = changed.into_iter().map(|(session, less, more)| {
                 let most = usize::from(size / 5) + 1;
                 let kept = 0..size - less.min(size / 4);
                 (session, kept.chain(more.into_iter().take(most).map(|word| 1000 + word)).collect())
             });
-            let [found, naive] = both(&texts(said.collect()));
+            let [found, naive] = both(&texts(inquiries.collect()));
             prop_assert_eq!(found, naive);
         }
     }

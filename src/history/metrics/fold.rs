@@ -1,4 +1,4 @@
-//! How well handing over works: the facts of all sessions folded into numbers, by agent and over time.
+//! Metrics of handovers: facts of all sessions folded into numbers, by agent and period.
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,7 @@ use crate::fold::facts::{AcceptFacts, HandoffFacts, Inquiry, InquiryKind, Sessio
 use crate::history::metrics::duplicates::{Said, repeats};
 use empirica_notes::model::{Id, SessionId, Verdict};
 
-/// How time is divided, in UTC.
+/// Length of a period, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(rename_all = "snake_case")]
@@ -37,7 +37,7 @@ impl Period {
         }
     }
 
-    /// The one a time is in: `2026-01-31`, `2026-W05` (ISO 8601) or `2026-01`. Empty for a time no calendar knows.
+    /// The period of a time: `2026-01-31`, `2026-W05` (ISO 8601) or `2026-01`. Empty for times outside the calendar.
     pub fn of(self, ms: i64) -> String {
         let Some(at) = DateTime::<Utc>::from_timestamp_millis(ms) else { return String::new() };
         match self {
@@ -48,28 +48,28 @@ impl Period {
     }
 }
 
-/// What is asked.
+/// Filter for metrics.
 #[derive(Debug, Clone)]
 pub struct MetricsQuery {
-    /// Only what the sessions of this agent did.
+    /// Only sessions of this agent.
     pub ai: Option<String>,
-    /// Only what was done then or later, milliseconds since 1970.
+    /// From this time on, in Unix milliseconds.
     pub since_ms: Option<i64>,
-    /// Only what was done then or before.
+    /// Up to this time, in Unix milliseconds.
     pub until_ms: Option<i64>,
-    /// How time is divided.
+    /// Length of periods.
     pub by: Period,
 }
 
 impl MetricsQuery {
     fn counts(&self, ai: &str, at_ms: i64) -> bool {
-        self.ai.as_ref().is_none_or(|asked| asked == ai)
+        self.ai.as_ref().is_none_or(|named| named == ai)
             && self.since_ms.is_none_or(|since| at_ms >= since)
             && self.until_ms.is_none_or(|until| at_ms <= until)
     }
 }
 
-/// So many of so many.
+/// A part of a total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)]
 pub struct Ratio {
@@ -83,33 +83,33 @@ impl Ratio {
         self.denominator += of as u64;
     }
 
-    /// In [0, 1], 4 decimals; `None` of none.
+    /// In [0, 1], 4 decimals; `None` if the total is 0.
     pub fn value(&self) -> Option<f64> {
         (self.denominator > 0).then(|| round4(self.numerator as f64 / self.denominator as f64))
     }
 }
 
-/// The numbers of some sessions. Each thing counts when it was made, for the agent of the session that made it.
+/// Numbers for some sessions. Everything counts at its own time, for the agent of its session.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
-    /// Sessions that began.
+    /// Sessions started.
     pub sessions: u64,
-    /// Handoffs in force that were made.
+    /// Handoffs in force made.
     pub handoffs: u64,
-    /// Of these sessions, from start to first journal entry, in milliseconds; those of which it is known.
+    /// Milliseconds from start to first journal entry of these sessions, if known.
     pub first_entries: Vec<u64>,
-    /// Of the handoffs made, in force or not, those that were accepted without question or gap, of those accepted.
+    /// Handoffs accepted without question or gap, of those accepted; in force or not.
     pub complete: Ratio,
-    /// Paths handed over that the receiver touched, of paths handed over; once for each receiver of each handoff made.
+    /// Paths touched by receivers, of paths handed over; per receiver of each handoff.
     pub relevant: Ratio,
-    /// COMPLETE that was not reopened, of COMPLETE decided.
+    /// COMPLETE decisions not reopened, of all.
     pub accurate: Ratio,
     /// Unknowns and dead ends that an earlier session had, too.
     pub duplicates: u64,
 }
 
 impl Tally {
-    /// The middle one of the times to the first entry (the mean of two), in seconds; `None` without any.
+    /// Median time to the first entry in seconds (the mean of the middle two); `None` without any.
     pub fn median_seconds(&self) -> Option<f64> {
         let mut sorted = self.first_entries.clone();
         sorted.sort_unstable();
@@ -117,7 +117,7 @@ impl Tally {
         Some((*low as f64 + *high as f64) / 2000.0)
     }
 
-    /// The mean of them, in seconds, to the millisecond; `None` without any.
+    /// Mean time to the first entry in seconds, to the millisecond; `None` without any.
     pub fn mean_seconds(&self) -> Option<f64> {
         let n = self.first_entries.len();
         let sum: u64 = self.first_entries.iter().sum();
@@ -125,7 +125,7 @@ impl Tally {
     }
 }
 
-/// Something that a session investigated.
+/// An inquiry of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Investigated")]
 pub struct DatedInquiry {
@@ -137,20 +137,21 @@ pub struct DatedInquiry {
     /// Its agent.
     #[serde(rename = "ai_id")]
     pub ai: String,
-    /// The question, or the approach.
+    /// The unknown, or the failed approach.
     pub text: String,
 }
 
-/// Something that an earlier session had investigated.
+/// An inquiry made before by another session.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Duplicate {
-    /// A question or an approach that failed.
+    /// Unknown or dead end.
     pub kind: InquiryKind,
-    /// Shared words over all words, from 0.8 to 1, 4 decimals; 1 when they are equal but for case, white space and punctuation.
+    /// Jaccard index of the words, from 0.8 to 1, 4 decimals; 1 if equal except for case, white space and
+    /// punctuation.
     pub likeness: f64,
-    /// Who asked first.
+    /// The first inquiry.
     pub earlier: DatedInquiry,
-    /// Who asked again.
+    /// The repeated inquiry.
     pub later: DatedInquiry,
 }
 
@@ -164,30 +165,30 @@ pub struct HandoffMetrics {
     pub at_ms: i64,
 }
 
-/// The answer.
+/// The metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metrics {
-    /// All that was asked for.
+    /// Total.
     pub overall: Tally,
-    /// By agent, in order of their names.
+    /// By agent, sorted by name.
     pub agents: BTreeMap<String, Tally>,
-    /// Over time, oldest first; a period in which nothing was made is not there.
+    /// By period, oldest first; empty periods are omitted.
     pub periods: BTreeMap<String, Tally>,
-    /// The duplicates, newest first.
+    /// Newest first.
     pub duplicates: Vec<Duplicate>,
-    /// The handoffs in force, newest first.
+    /// Handoffs in force, newest first.
     pub handed: Vec<HandoffMetrics>,
 }
 
-/// An acknowledgement by another session than the one that handed over.
+/// An acknowledgement by another session.
 struct Receipt<'f> {
     by: &'f SessionFacts,
     taken: &'f AcceptFacts,
-    /// Which session's handoffs it is about; a handoff nobody knows stands for itself.
+    /// The session of the handoff; an unknown handoff stands for itself.
     about: &'f str,
 }
 
-/// The acknowledgements of all sessions in order, but for those by the session that handed over itself.
+/// The acknowledgements of all sessions in order, except by the handoff's own session.
 fn receipts(all: &[SessionFacts]) -> Vec<Receipt<'_>> {
     let mut givers: HashMap<&Id, &SessionId> = HashMap::new();
     for facts in all {
@@ -206,7 +207,7 @@ fn receipts(all: &[SessionFacts]) -> Vec<Receipt<'_>> {
     out
 }
 
-/// Who took up a handoff, each receiver once, and whether none of them had a question or missed something.
+/// Distinct receivers of a handoff, and whether none had a question or missed something.
 fn received<'f>(receipts: &[&Receipt<'f>]) -> (Vec<&'f SessionFacts>, bool) {
     let mut known = BTreeSet::new();
     let by = receipts.iter().map(|receipt| receipt.by);
@@ -215,7 +216,7 @@ fn received<'f>(receipts: &[&Receipt<'f>]) -> (Vec<&'f SessionFacts>, bool) {
 }
 
 /// Folds the facts of all sessions, in any order.
-pub fn metrics(all: &[SessionFacts], asked: &MetricsQuery) -> Metrics {
+pub fn metrics(all: &[SessionFacts], query: &MetricsQuery) -> Metrics {
     let mut out = Metrics {
         overall: Tally::default(),
         agents: BTreeMap::new(),
@@ -225,7 +226,7 @@ pub fn metrics(all: &[SessionFacts], asked: &MetricsQuery) -> Metrics {
     };
     let receipts = receipts(all);
     let mut of_handoff: HashMap<&Id, Vec<&Receipt<'_>>> = HashMap::new();
-    // the last decision that something is not done, by whose handoffs it is about
+    // last decision against completion, by session of the handoff
     let mut reopened: HashMap<&str, &Id> = HashMap::new();
     for receipt in &receipts {
         of_handoff.entry(&receipt.taken.of).or_default().push(receipt);
@@ -234,13 +235,13 @@ pub fn metrics(all: &[SessionFacts], asked: &MetricsQuery) -> Metrics {
         }
     }
     for facts in all {
-        out.count(asked, &facts.ai, facts.began_ms, |tally| {
+        out.count(query, &facts.ai, facts.began_ms, |tally| {
             tally.sessions += 1;
             tally.first_entries.extend(facts.to_first_entry_ms);
         });
         for given in &facts.handoffs {
             let receipts = of_handoff.get(&given.id).map_or(&[][..], Vec::as_slice);
-            if out.count(asked, &facts.ai, given.at_ms, |tally| tally.hand_over(given, receipts)) && given.in_force {
+            if out.count(query, &facts.ai, given.at_ms, |tally| tally.hand_over(given, receipts)) && given.in_force {
                 let (session, ai) = (facts.session.clone(), facts.ai.clone());
                 out.handed.push(HandoffMetrics { id: given.id.clone(), session, ai, at_ms: given.at_ms });
             }
@@ -248,10 +249,10 @@ pub fn metrics(all: &[SessionFacts], asked: &MetricsQuery) -> Metrics {
     }
     for receipt in receipts.iter().filter(|receipt| receipt.taken.decision == Some(Verdict::Complete)) {
         let stays = reopened.get(receipt.about).is_none_or(|id| **id < receipt.taken.id);
-        out.count(asked, &receipt.by.ai, receipt.taken.at_ms, |tally| tally.accurate.add(usize::from(stays), 1));
+        out.count(query, &receipt.by.ai, receipt.taken.at_ms, |tally| tally.accurate.add(usize::from(stays), 1));
     }
     for kind in [InquiryKind::Unknown, InquiryKind::DeadEnd] {
-        out.duplicates(all, kind, asked);
+        out.duplicates(all, kind, query);
     }
     out.duplicates.sort_by(|a, b| b.later.id.cmp(&a.later.id));
     out.handed.sort_by(|a, b| b.id.cmp(&a.id));
@@ -273,28 +274,28 @@ impl Tally {
 }
 
 impl Metrics {
-    /// Counts something where it belongs; returns whether it was asked for.
-    fn count(&mut self, asked: &MetricsQuery, ai: &str, at_ms: i64, add: impl Fn(&mut Tally)) -> bool {
-        let counts = asked.counts(ai, at_ms);
+    /// Counts an item in its totals; returns whether it matches the filter.
+    fn count(&mut self, query: &MetricsQuery, ai: &str, at_ms: i64, add: impl Fn(&mut Tally)) -> bool {
+        let counts = query.counts(ai, at_ms);
         if counts {
             add(&mut self.overall);
             if !self.agents.contains_key(ai) {
                 self.agents.insert(ai.to_owned(), Tally::default());
             }
             self.agents.get_mut(ai).into_iter().for_each(&add);
-            add(self.periods.entry(asked.by.of(at_ms)).or_default());
+            add(self.periods.entry(query.by.of(at_ms)).or_default());
         }
         counts
     }
 
-    fn duplicates(&mut self, all: &[SessionFacts], kind: InquiryKind, asked: &MetricsQuery) {
-        let mut said: Vec<(usize, &Inquiry)> = Vec::new();
+    fn duplicates(&mut self, all: &[SessionFacts], kind: InquiryKind, query: &MetricsQuery) {
+        let mut inquiries: Vec<(usize, &Inquiry)> = Vec::new();
         for (session, facts) in all.iter().enumerate() {
-            said.extend(facts.inquiries.iter().filter(|i| i.kind == kind).map(|inquiry| (session, inquiry)));
+            inquiries.extend(facts.inquiries.iter().filter(|i| i.kind == kind).map(|inquiry| (session, inquiry)));
         }
-        said.sort_by(|a, b| a.1.id.cmp(&b.1.id));
+        inquiries.sort_by(|a, b| a.1.id.cmp(&b.1.id));
         let texts: Vec<Said<'_>> =
-            said.iter().map(|(session, inquiry)| Said { session: *session, text: &inquiry.text }).collect();
+            inquiries.iter().map(|(session, inquiry)| Said { session: *session, text: &inquiry.text }).collect();
         let asker = |(session, inquiry): (usize, &Inquiry)| DatedInquiry {
             id: inquiry.id.clone(),
             session: all[session].session.clone(),
@@ -302,46 +303,46 @@ impl Metrics {
             text: inquiry.text.clone(),
         };
         for repeat in repeats(&texts) {
-            let (session, inquiry) = said[repeat.later];
+            let (session, inquiry) = inquiries[repeat.later];
             let at_ms = i64::try_from(inquiry.id.ms()).unwrap_or(i64::MAX);
-            if self.count(asked, &all[session].ai, at_ms, |tally| tally.duplicates += 1) {
-                let (earlier, later) = (asker(said[repeat.earlier]), asker(said[repeat.later]));
+            if self.count(query, &all[session].ai, at_ms, |tally| tally.duplicates += 1) {
+                let (earlier, later) = (asker(inquiries[repeat.earlier]), asker(inquiries[repeat.later]));
                 self.duplicates.push(Duplicate { kind, likeness: round4(repeat.likeness), earlier, later });
             }
         }
     }
 }
 
-/// Somebody who took up a handoff.
+/// A session that took up a handoff.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
 pub struct Receiver {
     pub session: SessionId,
     pub ai: String,
-    /// From its start to its first journal entry, in milliseconds, if it is known.
+    /// Milliseconds from its start to its first journal entry, if known.
     pub to_first_entry_ms: Option<u64>,
-    /// The paths handed over, in order, and whether it touched them.
+    /// Paths handed over, in order, and whether it touched each.
     pub paths: Vec<(String, bool)>,
 }
 
 impl Receiver {
-    /// The paths it touched, of those handed over.
+    /// Paths touched, of those handed over.
     pub fn relevant(&self) -> Ratio {
         let touched = self.paths.iter().filter(|(_, touched)| *touched).count();
         Ratio { numerator: touched as u64, denominator: self.paths.len() as u64 }
     }
 }
 
-/// What became of one handoff.
+/// How a handoff was received.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reception {
-    /// The sessions that took it up, in the order they did.
+    /// Its receivers, in order.
     pub receivers: Vec<Receiver>,
-    /// Whether no acknowledgement has a question or gap; `None` before one accepted it.
+    /// Whether no acknowledgement has a question or gap; `None` without acknowledgements.
     pub is_complete: Option<bool>,
 }
 
-/// How a handoff was received. `all` has at least the sessions that gave and took it.
+/// How a handoff was received. `all` must include its session and those of its receivers.
 pub fn reception(all: &[SessionFacts], handoff: &Id) -> Reception {
     let given = all.iter().flat_map(|facts| &facts.handoffs).find(|given| given.id == *handoff);
     let receipts = receipts(all);

@@ -1,4 +1,4 @@
-//! How well handing over works: computed from the records when it is asked for. Nothing is written.
+//! Metrics of handovers, computed from the records on request. Writes nothing.
 
 pub mod duplicates;
 pub mod fold;
@@ -21,44 +21,43 @@ use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::dates::Edge;
 use empirica_notes::model::{Envelope, Id, Record, SessionId};
 
-/// How many handoffs are resumed from to measure it: of one agent, and of all.
+/// Most handoffs whose resume is measured: per agent, and in all.
 const MEASURED: (usize, usize) = (3, 30);
 
-/// What is asked.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
 pub struct MetricsRequest {
     pub since: Option<String>,
     pub until: Option<String>,
-    /// How time is divided.
+    /// Length of periods.
     pub by: Period,
     pub limit: usize,
-    /// Whether tokens are counted instead of estimated.
+    /// Whether to count tokens instead of estimating them.
     pub exact: bool,
 }
 
-/// The numbers, and what `resume` would print of some handoffs.
+/// The metrics, and the text that `resume` would print for some handoffs.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub struct MetricsOutcome {
-    /// What was asked.
+    /// The filter.
     pub asked: MetricsQuery,
     pub limit: usize,
     /// Whether tokens are counted instead of estimated.
     pub exact: bool,
-    /// The numbers.
+    /// The metrics.
     pub metrics: Metrics,
-    /// The newest handoffs of each agent, as `resume` has them: at most 3 of an agent and 30 in all, newest first.
+    /// The newest handoffs of each agent as resumed: at most 3 per agent and 30 in all, newest first.
     pub measured: Vec<(HandoffMetrics, ResumedSession)>,
-    /// Whether any session is stored here.
+    /// Whether any session is stored.
     pub any: bool,
     pub warnings: Vec<String>,
 }
 
-/// Measures what the sessions did, those of `--ai` only when it is given.
+/// Computes metrics of all sessions, or those of `--ai`.
 pub fn run(context: &CommandContext<'_>, request: &MetricsRequest) -> Result<MetricsOutcome> {
     can_count(request.exact)?;
-    // a second is over when the next begins
+    // a second ends before the next begins
     let edge = |name, text: &Option<String>, edge: Edge, last_ms: i64| -> Result<Option<i64>> {
         let at = text.as_deref().map(|text| date(context, name, text, edge)).transpose()?;
         Ok(at.map(|seconds| seconds.saturating_mul(1000).saturating_add(last_ms)))
@@ -86,24 +85,24 @@ pub fn run(context: &CommandContext<'_>, request: &MetricsRequest) -> Result<Met
     })
 }
 
-/// What one handoff was worth.
+/// Value of a handoff.
 #[derive(Debug)]
 pub struct HandoffWorth {
-    /// The handoff, with the commit it is at home on.
+    /// The handoff, with the commit it is attached to.
     pub listed: ListedHandoff,
-    /// What its receivers say, oldest first.
+    /// Its acknowledgements, oldest first.
     pub received: accept::ReceivedHandoff,
-    /// Who took it up, and how.
+    /// How it was received.
     pub reception: Reception,
-    /// What `resume` has of it; `None` when it shows a newer one of the session.
+    /// Its part in `resume`; `None` if the session has a newer handoff.
     pub resumed: Option<ResumedSession>,
     /// Whether tokens are counted instead of estimated.
     pub exact: bool,
-    /// What the user should know.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
-/// Measures the newest handoff of a session; one that wrote none is an error.
+/// Measures the newest handoff of the current session; an error if it has none.
 pub fn of_session(context: &CommandContext<'_>, exact: bool) -> Result<HandoffWorth> {
     let who = context.working()?;
     let newest = crate::context::handoffs::of_session(context, &who.id)?.ok_or_else(|| {
@@ -115,7 +114,7 @@ pub fn of_session(context: &CommandContext<'_>, exact: bool) -> Result<HandoffWo
     one(context, newest.head.id.as_str(), exact)
 }
 
-/// Measures one handoff.
+/// Measures a handoff.
 pub fn one(context: &CommandContext<'_>, given: &str, exact: bool) -> Result<HandoffWorth> {
     can_count(exact)?;
     let Record { head: Envelope { id, .. }, .. } = accept::named(context, given)?;
@@ -126,7 +125,7 @@ pub fn one(context: &CommandContext<'_>, given: &str, exact: bool) -> Result<Han
         .ok_or_else(|| crate::context::names::no_record(given, "handoff", "it was removed while it was read"))?;
     let everything = MetricsQuery { ai: None, since_ms: None, until_ms: None, by: Period::Month };
     let handed = metrics(&read.facts, &everything).handed;
-    // of a session with several in force resume shows the newest
+    // of several handoffs in force, resume shows the newest
     let newest = handed.iter().find(|handed| Some(&handed.session) == listed.head.session.as_ref());
     let chosen: Vec<&HandoffMetrics> = newest.filter(|newest| newest.id == id).into_iter().collect();
     let mut warnings = read.warnings()?;
@@ -152,7 +151,7 @@ fn can_count(exact: bool) -> Result<()> {
     Ok(())
 }
 
-/// The newest handoffs of each agent, each of another session: the ones that `resume` shows.
+/// The newest handoffs of each agent, of distinct sessions, as shown by `resume`.
 fn sample(handed: &[HandoffMetrics]) -> Vec<&HandoffMetrics> {
     let (mut sessions, mut agents): (BTreeSet<&SessionId>, BTreeMap<&str, usize>) = Default::default();
     let chosen = handed.iter().filter(|handed| {
@@ -164,14 +163,14 @@ fn sample(handed: &[HandoffMetrics]) -> Vec<&HandoffMetrics> {
     chosen.take(MEASURED.1).collect()
 }
 
-/// The facts of all sessions, and where their records are.
+/// Facts of all sessions, and their index.
 struct AllFacts<'s> {
     index: Index<'s>,
     facts: Vec<SessionFacts>,
 }
 
 impl<'s> AllFacts<'s> {
-    /// Reads without settling: what was fetched and what waits is read where it is.
+    /// Reads without writing: fetched and pending records are read in place.
     fn all(context: &'s CommandContext<'_>) -> Result<Self> {
         let index = context.index()?;
         let facts = index.kept(None)?.into_iter().map(|(_, kept)| kept.facts).collect();
@@ -179,17 +178,17 @@ impl<'s> AllFacts<'s> {
     }
 
     fn warnings(&self) -> Result<Vec<String>> {
-        let said =
+        let warning =
             |id: &Id| format!("two versions of the record {id} are stored; the one with the greater bytes counts");
-        Ok(self.index.doubled()?.iter().map(said).collect())
+        Ok(self.index.doubled()?.iter().map(warning).collect())
     }
 
-    /// Handoffs with the commits they are at home on, in the order given.
+    /// Handoffs with the commits they are attached to, in the given order.
     fn listed(&self, ids: &[Id]) -> Result<Vec<ListedHandoff>> {
         crate::context::handoffs::whole(&self.index, ids)
     }
 
-    /// What `resume` has of these handoffs, in their order, and what could not be found out.
+    /// These handoffs as resumed, in order, and warnings.
     fn resumed(
         &self,
         context: &CommandContext<'_>,

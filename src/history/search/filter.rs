@@ -1,4 +1,4 @@
-//! What is asked besides words: agent, session, time; of handoffs the task, the commits, a path, the type, the self-assessment.
+//! Filters besides words: agent, session, time; for handoffs task, commits, path, type and calibration.
 
 use std::collections::BTreeSet;
 
@@ -15,18 +15,18 @@ use empirica_notes::git::objects::content::{from_here, inside};
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::handoff::Calibration;
 
-/// What is asked, as given. The agent and the session are those of the context.
+/// A filter as given. Agent and session come from the context.
 #[derive(Debug, Clone, Default)]
 pub struct FilterInput {
-    /// A date as git takes it.
+    /// Start date, in any format of git.
     pub since: Option<String>,
-    /// A date as git takes it.
+    /// End date, in any format of git.
     pub until: Option<String>,
-    /// A regular expression, matched without regard to case.
+    /// Regular expression for the task, case-insensitive.
     pub task: Option<String>,
-    /// Revisions and ranges as git takes them; none asks for no commits.
+    /// Revisions and ranges, in any format of git; empty for no filter.
     pub range: Vec<String>,
-    /// A file or folder, relative to the working folder.
+    /// A file or folder, relative to the working directory.
     pub path: Option<String>,
     /// A type of handoff.
     pub kind: Option<String>,
@@ -34,22 +34,22 @@ pub struct FilterInput {
     pub calibration: Option<Calibration>,
 }
 
-/// The same with names and dates resolved.
+/// A filter with names and dates resolved.
 #[derive(Debug, Default)]
 pub struct Filter {
-    /// Agent, session and time, which every record has, and what the index knows of handoffs.
+    /// Agent, session and time, which apply to all records, and filters of handoffs in the index.
     pub(crate) wanted: HandoffQuery,
     pub(crate) task: Option<Regex>,
-    /// The commit the handoff is at home on is one of these.
+    /// The handoff must be attached to one of these commits.
     pub(crate) commits: Option<BTreeSet<Oid>>,
-    /// Whether a file anywhere in the work tree is asked for.
+    /// Whether the path is the worktree root.
     pub(crate) is_root: bool,
 }
 
 impl Filter {
-    /// Resolves what is asked. What makes no sense or names nothing is an error.
+    /// Resolves a filter. Invalid values and unknown names are errors.
     pub fn resolve(context: &CommandContext<'_>, given: &FilterInput) -> Result<Self> {
-        // what needs no repository is looked at first
+        // first what needs no repository
         let task = given.task.as_deref().map(pattern).transpose()?;
         let since = given.since.as_deref().map(|text| date(context, "--since", text, Edge::First)).transpose()?;
         let until = given.until.as_deref().map(|text| date(context, "--until", text, Edge::Last)).transpose()?;
@@ -62,7 +62,7 @@ impl Filter {
         let session = context.selection.session.as_deref().map(|name| names::session(context, name)).transpose()?;
         let path = given.path.as_deref().map(|text| path(context, text)).transpose()?;
         let root = context.repo.work_tree();
-        // a file is named as in the work tree, or by its absolute path
+        // files are recorded relative to the worktree, or absolute
         let named = |path: &String| {
             let absolute = root.as_ref().and_then(|root| root.join(path).to_str().map(str::to_owned));
             std::iter::once(path.clone()).chain(absolute)
@@ -80,7 +80,7 @@ impl Filter {
         Ok(Filter { wanted, task, commits, is_root: path.is_some_and(|path| path.is_empty()) })
     }
 
-    /// Whether it asks for what only handoffs have.
+    /// Whether a filter applies to handoffs only.
     pub fn asks_handoffs(&self) -> bool {
         let HandoffQuery { kind, calibration, paths, .. } = &self.wanted;
         self.task.is_some()
@@ -91,7 +91,7 @@ impl Filter {
             || calibration.is_some()
     }
 
-    /// The handoffs in force that fit, newest first, `most` of them, and how many there are.
+    /// The matching handoffs in force, newest first: at most `most`, and the total.
     pub fn handoffs(
         &self,
         context: &CommandContext<'_>,
@@ -107,7 +107,7 @@ impl Filter {
             if self.task.as_ref().is_some_and(|task| !task.is_match(&row.task)) {
                 return Ok(false);
             }
-            // its home is one of the places it stands on
+            // a handoff's own commit is one of its notes' commits
             if let Some(commits) = &self.commits
                 && !index.stands_on(row, |on| commits.contains(&on))?
             {
@@ -146,8 +146,7 @@ fn path(context: &CommandContext<'_>, text: &str) -> Result<String> {
     })
 }
 
-/// A date as it is asked for, in seconds since 1970: see [`dates::seconds`]. What makes no sense is a usage error that names
-/// the option.
+/// A date in Unix seconds: see [`dates::seconds`]. An invalid one is a usage error that names the option.
 pub fn date(context: &CommandContext<'_>, name: &'static str, text: &str, edge: Edge) -> Result<i64> {
     let fixed = context.env.get("EMPIRICA_NOW").map(|_| context.env.now().timestamp());
     dates::seconds(context.repo, text, edge, fixed)?.ok_or_else(|| {

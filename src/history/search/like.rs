@@ -1,4 +1,4 @@
-//! Sessions that resemble a task: what was done before need not be done twice.
+//! Sessions similar to a task, to avoid repeating work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,14 @@ use empirica_notes::error::{Error, Kind, Result, blank, empirica};
 use empirica_notes::model::handoff::{HandoffDeadEnd, Item};
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 
-/// How many records are looked at, the best by their rare words.
+/// Most records examined, the best ones by rare words.
 const RECORDS: usize = 200;
-/// How many sessions are compared.
+/// Most sessions compared.
 const SESSIONS: usize = 50;
-/// How many shared words are told.
+/// Most shared words listed.
 const TOLD: usize = 8;
 
-/// What the sessions are compared with.
+/// Subject of the comparison.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
 pub enum LikeQuery {
@@ -28,7 +28,7 @@ pub enum LikeQuery {
     Text(String),
 }
 
-/// A session that resembles it.
+/// A similar session.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
 pub struct SimilarSession {
@@ -37,36 +37,35 @@ pub struct SimilarSession {
     pub started_at: String,
     pub active: bool,
     pub task: Option<String>,
-    /// The commit the handoff is at home on, or the session began on.
+    /// The commit its handoff is attached to, or where it began.
     pub commit: Option<String>,
-    /// How much it resembles, in (0, 1].
+    /// Similarity in (0, 1].
     pub likeness: f64,
-    /// The words they share, as the asking text has them, in alphabetical order, a few at most.
+    /// Some shared words, as in the subject, in alphabetical order.
     pub shared: Vec<String>,
-    /// What came of it: the handoff in force; `None` when it has none.
+    /// Its handoff in force, if any.
     pub handoff: Option<ListedHandoff>,
-    /// What it found: as it handed over, else as it was journalled; and what is open, and what failed.
+    /// Findings from its handoff, otherwise from the journal, with unknowns and dead ends.
     pub findings: Vec<String>,
     pub unknowns: Vec<String>,
     pub dead_ends: Vec<HandoffDeadEnd>,
 }
 
-/// What a session is about: its task, and that with what it found.
+/// Texts of a session: its task, and the task with its findings.
 struct SessionText {
     task: BTreeSet<String>,
     all: BTreeSet<String>,
 }
 
 impl SessionText {
-    /// Tasks that are alike resemble each other, whatever was found; and the other way round.
+    /// The greater similarity of the tasks or of the whole texts.
     fn likeness(&self, other: &SessionText) -> Option<f64> {
         let [tasks, all] = [likeness(&self.task, &other.task), likeness(&self.all, &other.all)];
         [tasks, all].into_iter().flatten().max_by(f64::total_cmp)
     }
 }
 
-/// What is compared, the sessions whose task and findings resemble it, the most alike first, `most` of them, and how many of those
-/// that were compared resemble it.
+/// The subject, the at most `most` sessions most similar to it, and the number of similar ones among those compared.
 pub(crate) fn run(
     context: &CommandContext<'_>,
     index: &Index<'_>,
@@ -93,7 +92,7 @@ pub(crate) fn run(
             None => return Err(names::no_record(id.as_str(), "handoff", "it is not stored any more")),
         },
     };
-    let (text, wanted) = (work.whole(), work.said());
+    let (text, wanted) = (work.whole(), work.session_text());
     let mut sessions = Vec::new();
     for id in candidates(index, &text, &wanted)? {
         if own.as_ref() == Some(&id) {
@@ -101,7 +100,7 @@ pub(crate) fn run(
         }
         sessions.extend(compared(context, index, &id, &wanted, &text)?);
     }
-    // what is newer is more of use
+    // newer ones are more useful
     sessions.sort_by(|a, b| {
         b.likeness
             .total_cmp(&a.likeness)
@@ -112,7 +111,7 @@ pub(crate) fn run(
     Ok((about, sessions, total_found))
 }
 
-/// What is named. One word that looks like an id with a digit in it must be one.
+/// Resolves the subject. A single word that looks like an ID with a digit must be one.
 fn resolve(context: &CommandContext<'_>, given: &str) -> Result<LikeQuery> {
     let hexish = given.len() >= 4 && given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     let is_name = hexish && given.contains(|c: char| c.is_ascii_digit()) || given.split(':').next() == Some("latest");
@@ -125,7 +124,7 @@ fn resolve(context: &CommandContext<'_>, given: &str) -> Result<LikeQuery> {
     }
 }
 
-/// What a session did: as it handed over, when it did, else as it is now.
+/// Content of a session: from its handoff if any, otherwise its present state.
 struct SessionWork {
     handoff: Option<ListedHandoff>,
     task: Option<String>,
@@ -173,30 +172,29 @@ impl SessionWork {
         })
     }
 
-    /// What was found, asked and tried.
+    /// Findings, unknowns and dead ends.
     fn texts(&self) -> Vec<&str> {
-        let said =
+        let texts =
             self.findings.iter().chain(&self.unknowns).chain(self.dead_ends.iter().map(|failure| &failure.approach));
-        said.map(String::as_str).collect()
+        texts.map(String::as_str).collect()
     }
 
-    /// All of it in one text.
+    /// All texts in one.
     fn whole(&self) -> String {
         [self.task.as_deref().unwrap_or_default(), &self.texts().join("\n")].join("\n")
     }
 
-    fn said(&self) -> SessionText {
+    fn session_text(&self) -> SessionText {
         let task = words(self.task.as_deref().unwrap_or_default());
         let all = self.texts().into_iter().flat_map(words).chain(task.iter().cloned()).collect();
         SessionText { task, all }
     }
 }
 
-/// Active sessions with such a task, and the sessions of the records that have most of the rare words of the text, those of
-/// the best records first.
+/// Active sessions with a similar task, then the sessions of the records with most rare words of the text.
 fn candidates(index: &Index<'_>, text: &str, wanted: &SessionText) -> Result<Vec<SessionId>> {
     let mut out: Vec<SessionId> = Vec::new();
-    // what somebody has only begun is in no record that is searched
+    // the task of a new session is in no searchable record
     for session in index.sessions(true)?.iter().rev().take(RECORDS) {
         let task = words(session.task.as_deref().unwrap_or_default());
         if likeness(&wanted.task, &task).is_some() && out.len() < SESSIONS / 2 {
@@ -225,8 +223,8 @@ fn compared(
     text: &str,
 ) -> Result<Option<SimilarSession>> {
     let work = SessionWork::of(context, index, id)?;
-    let said = work.said();
-    let Some(likeness) = wanted.likeness(&said) else { return Ok(None) };
+    let other = work.session_text();
+    let Some(likeness) = wanted.likeness(&other) else { return Ok(None) };
     let known = index.session_row(id)?.map(|known| known.session);
     let head = work.handoff.as_ref().map(|listed| &listed.head);
     Ok(Some(SimilarSession {
@@ -236,7 +234,7 @@ fn compared(
         active: known.as_ref().is_some_and(|session| session.is_active()),
         commit: head.and_then(|head| head.commit.clone()).or(known.and_then(|session| session.commit)),
         likeness,
-        shared: shared(text, &said.all),
+        shared: shared(text, &other.all),
         task: work.task,
         findings: work.findings,
         unknowns: work.unknowns,
@@ -245,7 +243,7 @@ fn compared(
     }))
 }
 
-/// The words of a text that another has, too, as the text has them.
+/// Words of a text that occur in another, as written in the text.
 fn shared(text: &str, other: &BTreeSet<String>) -> Vec<String> {
     let mut out = BTreeSet::new();
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()) {

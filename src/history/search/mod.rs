@@ -1,4 +1,5 @@
-//! Searching the records: by words, best first; by agent, session, time and what only handoffs have; sessions by likeness.
+//! Searches records by words, best first, and by agent, session, time and attributes of handoffs; finds similar
+//! sessions.
 
 pub mod filter;
 pub mod like;
@@ -24,78 +25,78 @@ use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::snapshot::{Related, SemanticContext, Snapshot};
 use empirica_notes::model::{Body, Id, Record, SessionId};
 
-/// How many characters of a text are shown where something was found in it.
+/// Most characters of a passage with matches.
 pub const PASSAGE: usize = 200;
-/// The kind that comes first for a plan.
+/// Kind listed first for a plan.
 const FAILED: &str = "dead_end";
 const HANDOFF: &str = "handoff";
-/// How many records a search adds to a snapshot.
+/// Records that a search adds to a snapshot.
 const RELATED: usize = 5;
 
-/// What is asked, of the agent and the session that the context was asked for.
+/// A search; agent and session come from the context.
 #[derive(Debug, Clone, Default)]
 pub struct SearchRequest {
-    /// The query, in the language of [`terms::parse`]; its parts are joined by spaces.
+    /// The query, see [`terms::parse`]; parts are joined by spaces.
     pub words: Vec<String>,
-    /// Whether it is a plan: what failed comes first.
+    /// Whether the query is a plan: dead ends come first.
     pub plan: bool,
-    /// Kinds, in the words of the `kind` key, in addition to those in the query; none asks for all.
+    /// Kinds by `kind` key, in addition to those in the query; empty for all.
     pub kinds: Vec<&'static str>,
-    /// What is asked besides words.
+    /// Filters besides words.
     pub filter: FilterInput,
-    /// Whether handoffs are listed when there are no words.
+    /// Whether to list handoffs if there are no words.
     pub handoffs: bool,
-    /// Whether the words are a text, a handoff or a session that sessions are compared with.
+    /// Whether to find sessions similar to the text, handoff or session given as words.
     pub like: bool,
-    /// At most so many are listed; 0 lists none.
+    /// Most results; 0 lists none.
     pub limit: usize,
 }
 
-/// A record that was found.
+/// A matching record.
 #[derive(Debug, Clone)]
 pub struct SearchHit {
-    /// The record, with the commit it is at home on.
+    /// The record, with the commit it is attached to.
     pub record: Record,
-    /// Its BM25 score, the greater the better; `None` when no words were asked for.
+    /// BM25 score, the greater the better; `None` without words.
     pub score: Option<f64>,
-    /// The part of its text with the words.
+    /// The passage with the words.
     pub passage: Passage,
-    /// For an unknown, its answer; `None` when it is open, and for other kinds.
+    /// The answer to an unknown; `None` if it is open or of another kind.
     pub answer: Option<String>,
-    /// How long ago it was made, in seconds, 0 or more; `None` when its time cannot be read.
+    /// Age in seconds, at least 0; `None` if its time is invalid.
     pub age: Option<u64>,
 }
 
-/// What was found.
+/// Results of a search.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub struct SearchOutcome {
-    /// The query as it was said.
+    /// The query as given.
     pub query: String,
     pub plan: bool,
     pub found: SearchResults,
-    /// How many fit, beyond the limit as well.
+    /// Number of matches, beyond the limit too.
     pub total_found: usize,
     pub warnings: Vec<String>,
 }
 
-/// What a search lists.
+/// Results by type.
 #[derive(Debug)]
 pub enum SearchResults {
     /// Records, best first.
     Hits {
         /// The records.
         hits: Vec<SearchHit>,
-        /// Whether nothing had all the words, and these have one of them.
+        /// Whether no record had all words, and these have at least one.
         widened: bool,
     },
     /// Handoffs, newest first.
     Handoffs(Vec<ListedHandoff>),
-    /// Sessions that resemble something, the most alike first.
+    /// Similar sessions, most similar first.
     Similar(LikeQuery, Vec<SimilarSession>),
 }
 
-/// A query with all its names resolved.
+/// A query with names resolved.
 struct ResolvedQuery {
     words: Vec<Term>,
     without: Vec<Term>,
@@ -104,7 +105,7 @@ struct ResolvedQuery {
     sessions: Vec<SessionId>,
     since: Option<i64>,
     until: Option<i64>,
-    /// The handoffs that are wanted, when some are.
+    /// Only these handoffs.
     among: Option<Vec<HandoffRow>>,
 }
 
@@ -123,7 +124,7 @@ impl ResolvedQuery {
         })
     }
 
-    /// The best that fit, for a plan those first that failed, and how many fit.
+    /// The best matches, with dead ends first for a plan, and the total.
     fn page(&self, index: &Index<'_>, words: &WordSet, plan: bool, most: usize) -> Result<SearchMatch> {
         let all = self.find(index, words, &self.kinds, most)?;
         if !plan || !(self.kinds.is_empty() || self.kinds.contains(&FAILED)) {
@@ -138,8 +139,8 @@ impl ResolvedQuery {
     }
 }
 
-/// Finds sessions that are alike; handoffs that fit, when no words are given and only handoffs can fit; else the records in force
-/// that have all the words or, when none has, one of them in any form.
+/// Finds similar sessions; or handoffs, if there are no words and filters apply to handoffs only; otherwise records
+/// in force with all words or, failing that, with any word in any form.
 pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<SearchOutcome> {
     let query = request.words.join(" ");
     let parsed = if request.like { Query::default() } else { query::parse(&query)? };
@@ -159,12 +160,12 @@ pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<Sear
             let (rows, total) = filter.handoffs(context, &index, request.limit)?;
             (SearchResults::Handoffs(listed(&index, &rows)?), total)
         } else {
-            let mut asked = resolve(context, parsed, request, &filter)?;
+            let mut query = resolve(context, parsed, request, &filter)?;
             if filter.asks_handoffs() {
-                asked.kinds = vec![HANDOFF];
-                asked.among = Some(filter.handoffs(context, &index, usize::MAX)?.0);
+                query.kinds = vec![HANDOFF];
+                query.among = Some(filter.handoffs(context, &index, usize::MAX)?.0);
             }
-            let (words, found, widened) = best(&index, &asked, request.plan, request.limit)?;
+            let (words, found, widened) = best(&index, &query, request.plan, request.limit)?;
             (SearchResults::Hits { hits: hits(context, &index, &found, &words)?, widened }, found.total)
         }
     };
@@ -182,7 +183,7 @@ fn resolve(
     for given in &query.sessions {
         sessions.push(names::session(context, given)?.id);
     }
-    let asked = ResolvedQuery {
+    let query = ResolvedQuery {
         words: findable(query.wanted),
         without: findable(query.unwanted),
         kinds: [query.kinds, request.kinds.clone()].concat(),
@@ -192,11 +193,11 @@ fn resolve(
         until: wanted.until,
         among: None,
     };
-    let has_time = asked.since.is_some() || asked.until.is_some();
+    let has_time = query.since.is_some() || query.until.is_some();
     let is_filtered = has_time
         || filter.asks_handoffs()
-        || !(asked.kinds.is_empty() && asked.ais.is_empty() && asked.sessions.is_empty());
-    if asked.words.is_empty() && !is_filtered {
+        || !(query.kinds.is_empty() && query.ais.is_empty() && query.sessions.is_empty());
+    if query.words.is_empty() && !is_filtered {
         let (what, why) = match request.words.concat().trim() {
             "" => ("search for what?", "neither a word nor a filter was given"),
             _ => (
@@ -211,23 +212,23 @@ fn resolve(
             .command(empirica("search").arg("flaky").arg("login"))
             .command(empirica("search").arg("kind:deadend")));
     }
-    Ok(asked)
+    Ok(query)
 }
 
-/// What has all the words, or else one of them: with which words it was found, what, and whether it is the latter.
-fn best(index: &Index<'_>, asked: &ResolvedQuery, plan: bool, most: usize) -> Result<(WordSet, SearchMatch, bool)> {
-    let words = WordSet::All(asked.words.clone());
-    let found = asked.page(index, &words, plan, most)?;
-    if found.total > 0 || asked.words.is_empty() {
+/// Records with all words, otherwise with any: the words, the matches, and whether it was widened.
+fn best(index: &Index<'_>, query: &ResolvedQuery, plan: bool, most: usize) -> Result<(WordSet, SearchMatch, bool)> {
+    let words = WordSet::All(query.words.clone());
+    let found = query.page(index, &words, plan, most)?;
+    if found.total > 0 || query.words.is_empty() {
         return Ok((words, found, false));
     }
-    let wider = WordSet::Any(wider(&asked.words));
-    let found = asked.page(index, &wider, plan, most)?;
+    let wider = WordSet::Any(wider(&query.words));
+    let found = query.page(index, &wider, plan, most)?;
     let widened = found.total > 0;
     Ok((wider, found, widened))
 }
 
-/// The words in any form: their stems, as beginnings. Words that say nothing count only when there are no others.
+/// Stems of words as prefixes. Insignificant words count only if there are no others.
 fn wider(terms: &[Term]) -> Vec<Term> {
     let text: Vec<&str> = terms.iter().map(|term| term.text.as_str()).collect();
     let mut out: Vec<Term> = stems(&text.join(" "));
@@ -251,14 +252,14 @@ pub(crate) fn semantic(context: &CommandContext<'_>, snapshot: &Snapshot, given:
         let request = SearchRequest { words: vec![given.to_owned()], ..SearchRequest::default() };
         let wanted = HandoffQuery { ai: context.selection.ai.clone(), ..Default::default() };
         let filter = Filter { wanted, ..Filter::default() };
-        let asked = resolve(context, query::parse(given)?, &request, &filter)?;
-        let (words, found, _) = best(&index, &asked, false, RELATED)?;
+        let query = resolve(context, query::parse(given)?, &request, &filter)?;
+        let (words, found, _) = best(&index, &query, false, RELATED)?;
         (given.trim().to_owned(), words, found)
     };
     let hits = hits(context, &index, &found, &words)?;
     let first = hits.first().and_then(|hit| hit.score);
     let relevance = |hit: &SearchHit| match (hit.score, first) {
-        // as many digits as can be told apart; a match is never of no relevance
+        // only as many digits as are significant; never 0 for a match
         (Some(score), Some(first)) => ((score / first * 10_000.0).round() / 10_000.0).max(0.0001),
         _ => 1.0,
     };
@@ -274,7 +275,7 @@ pub(crate) fn semantic(context: &CommandContext<'_>, snapshot: &Snapshot, given:
     Ok(SemanticContext { query, results: hits.into_iter().map(related).collect(), relevance_scores })
 }
 
-/// What a session is about, in one text, and the records that this quotes.
+/// The topic of a session as text, and the records it quotes.
 fn about(snapshot: &Snapshot) -> (String, Vec<&Id>) {
     let crumbs = &snapshot.breadcrumbs;
     let findings = crumbs.findings.recent.iter().map(|seen| (&seen.id, seen.finding.as_str()));
@@ -285,7 +286,7 @@ fn about(snapshot: &Snapshot) -> (String, Vec<&Id>) {
     (texts.collect::<Vec<_>>().join("\n"), quoted.into_iter().map(|(id, _)| id).collect())
 }
 
-/// The records that were found, in order, with the part of each that has the words.
+/// The matching records, in order, with their passages.
 fn hits(
     context: &CommandContext<'_>,
     index: &Index<'_>,

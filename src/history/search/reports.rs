@@ -1,4 +1,4 @@
-//! Handoffs that were found: a table, Markdown, or JSON, whole or a line for each report.
+//! Matching handoffs as a table, Markdown, or JSON, in one document or a line per report.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,31 +14,31 @@ use empirica_notes::error::empirica;
 use empirica_notes::model::handoff::Calibration;
 use empirica_notes::model::{Id, SessionId};
 
-/// The form of handoffs that were found.
+/// Format of matching handoffs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
-    /// For people: columns, and the findings of each below it.
+    /// For people: columns, with findings below.
     #[default]
     Table,
-    /// For documents: a section for each.
+    /// For documents: a section per handoff.
     Markdown,
-    /// For programs that read a line at a time: a report a line.
+    /// For programs: a JSON report per line.
     Lines,
 }
 
-/// How many findings of each handoff the table shows.
+/// Most findings shown per handoff in the table.
 const SHOWN: usize = 5;
-/// The widest an agent's name makes its column.
+/// Widest column of agents.
 const WIDEST: usize = 24;
-/// The room a task should have, in columns; others give way to it.
+/// Columns reserved for the task; other columns give way.
 const ROOM: usize = 24;
-/// What stands between columns.
+/// Separator of columns.
 const GAP: &str = "  ";
 
 /// The handoffs that were found.
 #[derive(Serialize, JsonSchema)]
 pub struct ReportsView<'a> {
-    /// At most `--limit` of them, newest first; those whose time cannot be read come last.
+    /// At most `--limit`, newest first; those with an invalid time come last.
     pub(crate) reports: Vec<ReportView<'a>>,
     /// How many fit, beyond the limit too.
     pub(crate) total_found: usize,
@@ -90,7 +90,7 @@ impl<'a> From<&'a ListedHandoff> for ReportView<'a> {
     }
 }
 
-/// Their text, a table fitted to `width` columns (`None` cuts nothing).
+/// The text; a table fits `width` columns, `None` for no limit.
 pub(crate) fn text(listed: &[ListedHandoff], views: &[ReportView<'_>], format: Format, width: Option<usize>) -> String {
     match format {
         Format::Table => table(listed, width),
@@ -111,7 +111,7 @@ fn self_assessed(listed: &ListedHandoff) -> String {
     listed.handoff.calibration_status.word().to_owned()
 }
 
-/// A report as a section of Markdown.
+/// A report as a Markdown section.
 fn section(listed: &ListedHandoff) -> String {
     let (head, handoff) = (&listed.head, &listed.handoff);
     let on = short_commit(head.commit.as_deref()).unwrap_or_else(|| "no commit".to_owned());
@@ -133,7 +133,7 @@ fn section(listed: &ListedHandoff) -> String {
     text
 }
 
-/// A column: its title, what of a report stands in it, and when it gives way to the task: the greatest first, 0 never.
+/// A column: title, content of a report, and order of giving way to the task: greatest first, 0 never.
 struct Column {
     title: &'static str,
     cell: fn(&ListedHandoff) -> String,
@@ -148,7 +148,7 @@ const COLUMNS: [Column; 5] = [
     Column { title: "SELF-ASSESSMENT", cell: self_assessed, gives_way: 3 },
 ];
 
-/// The reports in columns, the task last, and below each what was found. Nothing for no reports.
+/// Reports as a table, task last, findings below. Empty without reports.
 fn table(reports: &[ListedHandoff], width: Option<usize>) -> String {
     if reports.is_empty() {
         return String::new();
@@ -174,7 +174,7 @@ fn table(reports: &[ListedHandoff], width: Option<usize>) -> String {
         let mut line = String::new();
         for (column, wide) in &columns {
             let cell = cell(column);
-            // in a terminal a long name is cut, elsewhere it stands out
+            // cut long names in a terminal only
             let cell = if width.is_some() { cut(&cell, *wide) } else { cell };
             let padding = wide.saturating_sub(measure(&cell));
             line.push_str(&format!("{cell}{}{GAP}", " ".repeat(padding)));

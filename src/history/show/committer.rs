@@ -1,11 +1,11 @@
-//! Who committed a record, and whether that is who committed the start of its session.
+//! Committers of records, compared with the committer of the session's start.
 
 use crate::context::CommandContext;
 use empirica_notes::error::Result;
 use empirica_notes::model::{Body, Envelope, Id, Namespace, Record, SessionId};
 use empirica_notes::store::{LineOrigin, Scan, WantedLine};
 
-/// Who committed one record, and the start of its session.
+/// Committers of a record and of its session's start.
 #[derive(Debug, Default)]
 #[allow(missing_docs)]
 pub struct Committed {
@@ -14,23 +14,23 @@ pub struct Committed {
 }
 
 impl Committed {
-    /// Whether it is known that another than who committed the session's start committed it.
+    /// Whether both are known and differ.
     pub fn is_other(&self) -> bool {
         matches!((&self.by, &self.start), (Some(by), Some(start)) if by.is_other(start))
     }
 }
 
-/// The committers of a session's records.
+/// Committers of a session's records.
 #[derive(Debug, Default)]
 #[allow(missing_docs)]
 pub struct Committers {
-    /// Each with the number of records, in the order of their first; those that are not known last.
+    /// Each with its number of records, in order of first record; unknown ones last.
     pub all: Vec<(Option<LineOrigin>, usize)>,
-    /// The records that another than who committed the session's start committed.
+    /// Records not committed by the committer of the session's start.
     pub others: Vec<(Envelope, &'static str, LineOrigin)>,
 }
 
-/// Who committed a record.
+/// Committer of a record.
 pub fn of(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) -> Result<Committed> {
     let mut scan = context.index()?.ids([id])?;
     let mut start = None;
@@ -46,7 +46,7 @@ pub fn of(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) ->
     Ok(Committed { by: brought.remove(id), start })
 }
 
-/// Who committed what a session said.
+/// Committers of a session's records.
 pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<Committers> {
     let scan = context.index()?.session(session)?;
     let own = |record: &&Record| {

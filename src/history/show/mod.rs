@@ -1,4 +1,4 @@
-//! One thing, whole: a handoff, a session, or what stands on a commit.
+//! Shows one handoff, session, commit or other record in full.
 
 pub mod committer;
 pub mod record;
@@ -22,38 +22,38 @@ use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::{Body, Id, Namespace, Record};
 use empirica_notes::store::Placements;
 
-/// What was found.
+/// The object shown.
 #[derive(Debug)]
 pub enum ShowOutcome {
-    /// A handoff, what became of it since, what its receivers said, and who vouches for it.
+    /// A handoff with its state, acknowledgements and trust.
     Handoff(Box<ListedHandoff>, Box<Arrival>, ReceivedHandoff, Box<Trust>),
-    /// A session; with its handoff in force, when it has one, and who committed what it said.
+    /// A session with its handoff in force, if any, and its committers.
     Session(Box<SessionRecords>, Option<Box<ListedHandoff>>, Committers),
-    /// The records at home on a commit.
+    /// The records attached to a commit.
     Commit {
-        /// Its id, hex.
+        /// Its hex ID.
         commit: String,
         /// Its subject.
         subject: String,
-        /// The records in force, oldest first.
+        /// Records in force, oldest first.
         records: Vec<Record>,
     },
-    /// Any other record, who committed it, and whether it was taken back.
+    /// Any other record, its committer, and whether it was retracted.
     Record(Box<Record>, Committed, bool),
 }
 
-/// Who vouches for a handoff.
+/// Provenance of a handoff.
 #[derive(Debug)]
 pub struct Trust {
-    /// Who committed it.
+    /// Its committer.
     pub committed: Committed,
-    /// What its signatures are worth, when that was asked for.
+    /// Verification of its signatures, if requested.
     pub verification: Option<Verification>,
 }
 
-/// Finds `given`: a session alias, a handoff's or other record's id, or a revision. Without it, the newest handoff.
-/// Different kinds of the same name are an error unless one is meant exactly. With `verify`, the signatures of the handoff are
-/// checked; nothing else has any.
+/// Finds `given`: a session alias, the ID of a handoff or other record, or a revision; by default, the newest
+/// handoff. An ambiguous name is an error unless one object matches exactly. `verify` checks signatures of a handoff;
+/// other objects have none.
 pub fn run(context: &CommandContext<'_>, given: Option<&str>, verify: bool) -> Result<(ShowOutcome, Vec<String>)> {
     let (mut shown, warnings) = found(context, given)?;
     if verify {
@@ -87,17 +87,17 @@ fn found(context: &CommandContext<'_>, given: Option<&str>) -> Result<(ShowOutco
         Ok::<_, Error>(NamedObject::Record(Box::new(record)))
     });
     let as_commit = context.repo.resolve_commit(given);
-    let told = |commit: Oid| {
+    let describe = |commit: Oid| {
         format!("commit {}: {}", commit.to_hex_with_len(8), context.repo.subject(commit).unwrap_or_default())
     };
     let thing = match (thing, as_commit) {
         (Ok(thing), Some(commit)) if thing.is_abbreviated(given) => {
-            let error = names::ambiguous(given, &[thing.told()]).alternative(thing.id());
-            let error = names::also(error, &told(commit), &commit.to_string());
+            let error = names::ambiguous(given, &[thing.label()]).alternative(thing.id());
+            let error = names::also(error, &describe(commit), &commit.to_string());
             return Err(error.command(empirica("show").arg(thing.id())));
         }
         (Err(error), Some(commit)) if error.kind() == Kind::Refused => {
-            return Err(names::also(error, &told(commit), &commit.to_string()));
+            return Err(names::also(error, &describe(commit), &commit.to_string()));
         }
         (thing, _) => thing,
     };
@@ -129,11 +129,11 @@ fn found(context: &CommandContext<'_>, given: Option<&str>) -> Result<(ShowOutco
             let aside = index.aside(of_handoffs.map(|record| &record.head.id))?;
             here.merge(index.naming(&ids, &["attach"])?);
             let placements = Placements::new(&here);
-            let said = here.entries().filter(|entry| entry.on.contains(&commit));
-            let said = said.filter(|e| !e.record.body.is_meta());
-            let said = said.filter(|e| !aside.contains(&e.record.head.id));
-            let said = said.filter(|e| placements.of(&context.store, e) == commit);
-            let records = said.map(|e| placements.placed(&context.store, e)).collect();
+            let entries = here.entries().filter(|entry| entry.on.contains(&commit));
+            let entries = entries.filter(|e| !e.record.body.is_meta());
+            let entries = entries.filter(|e| !aside.contains(&e.record.head.id));
+            let entries = entries.filter(|e| placements.of(&context.store, e) == commit);
+            let records = entries.map(|e| placements.placed(&context.store, e)).collect();
             ShowOutcome::Commit {
                 subject: context.repo.subject(commit).unwrap_or_default(),
                 commit: commit.to_string(),
@@ -146,7 +146,7 @@ fn found(context: &CommandContext<'_>, given: Option<&str>) -> Result<(ShowOutco
     Ok((shown, warnings))
 }
 
-/// A handoff with what became of it and who took it up.
+/// A handoff with its state and receivers.
 fn handoff(context: &CommandContext<'_>, listed: ListedHandoff, warnings: &mut Vec<String>) -> Result<ShowOutcome> {
     let (arrivals, troubles) = arrival::of(context, &[&listed])?;
     warnings.extend(troubles);
@@ -165,7 +165,7 @@ fn nothing(given: &str) -> Error {
         .command(empirica("log").flag("--journal"))
 }
 
-/// The commit of a record, as git shows it short; `None` for an unborn HEAD.
+/// The short commit of a record; `None` if HEAD was unborn.
 pub fn short_commit(record_commit: Option<&str>) -> Option<String> {
     record_commit.and_then(parse_oid).map(|id| id.to_hex_with_len(8).to_string())
 }

@@ -1,4 +1,4 @@
-//! The answers about single records: assessments, checkpoints, and whatever else has an id.
+//! Answers about single records: assessments, checkpoints and others.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::render::{format, safe};
 use empirica_notes::format::record::body_to_map;
 use empirica_notes::model::{Assessment, Body, Id, Phase, Record, SessionId};
 
-/// A record. A checkpoint or an assessment goes by `checkpoint_id` and has its overall confidence.
+/// A record. Checkpoints and assessments have `checkpoint_id` and overall confidence.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(untagged)]
@@ -50,7 +50,7 @@ pub struct StoredRecordView<'a> {
     keys: Map<String, Value>,
 }
 
-/// Who made a record, when and where.
+/// Author, time and place of a record.
 #[derive(Serialize, JsonSchema)]
 struct EnvelopeView<'a> {
     /// Its kind.
@@ -89,17 +89,17 @@ impl<'a> From<&'a Record> for PointView<'a> {
     }
 }
 
-/// The checkpoints and assessments that are stored.
+/// Stored checkpoints and assessments.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "CheckpointListView")]
 pub struct PointsView<'a> {
-    /// Them, newest first; checkpoints without `git_state` and the parts of the snapshot.
+    /// Newest first; checkpoints without `git_state` and snapshot.
     checkpoints: Vec<PointView<'a>>,
     /// How many they are.
     total_found: usize,
 }
 
-/// What a checkpoint or assessment is, in a word or two.
+/// Short name of a checkpoint or assessment.
 pub fn point_name(record: &Record) -> String {
     match &record.body {
         Body::Assessment(a) => format!("{} {}", a.phase.name(), a.round),
@@ -108,7 +108,7 @@ pub fn point_name(record: &Record) -> String {
     }
 }
 
-/// A record that is no checkpoint.
+/// A record other than checkpoints.
 fn any(record: &Record, warnings: Vec<String>) -> Answer {
     let head = &record.head;
     let mut text = format!(
@@ -156,7 +156,7 @@ pub fn points(records: &[Record], warnings: Vec<String>) -> Answer {
     if records.is_empty() { answer.say("No checkpoint is stored here.") } else { answer }
 }
 
-/// The answer of `checkpoint show`, and of `show` for a record that is no handoff.
+/// The answer of `checkpoint show`, and of `show` for records other than handoffs.
 pub fn shown(record: &Record, warnings: Vec<String>) -> Answer {
     match &record.body {
         Body::Checkpoint(checkpoint) => Answer::new(StoredCheckpointView::whole(&record.head, checkpoint))

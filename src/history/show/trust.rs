@@ -1,4 +1,4 @@
-//! Who vouches for a record: who committed it, and what its signatures are worth.
+//! Provenance of records: committers and signatures.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,40 +15,40 @@ fn name(by: &LineOrigin) -> String {
     safe::words(&format!("{} <{}>", by.name, by.email)).replace("\\<", "<")
 }
 
-/// Who committed a record.
+/// Committer of a record.
 #[derive(Serialize, JsonSchema)]
 pub struct CommittedView<'a> {
-    /// Who brought it into the notes; null when that is not known.
+    /// Who committed it to the notes; null if unknown.
     committed_by: Option<&'a LineOrigin>,
-    /// Whether it is known that another than who committed the start of its session committed it.
+    /// Whether its committer is known to differ from that of its session's start.
     committed_by_other: bool,
 }
 
-/// Adds to the answer of `show` who committed what is shown, and a line `in_text`.
+/// Adds the committer to the answer of `show`, and with `in_text` a line of text.
 pub fn committed(answer: Answer, committed: &Committed, in_text: bool) -> Answer {
     let view = CommittedView { committed_by: committed.by.as_ref(), committed_by_other: committed.is_other() };
     let mut answer = answer.with(view);
     let Some(by) = committed.by.as_ref().filter(|_| in_text) else { return answer };
     answer.text.push_str(&format!("\nCommitted by {}.\n", name(by)));
     if let Some(start) = committed.start.as_ref().filter(|_| committed.is_other()) {
-        answer.text.push_str(&format!("That is not who committed the start of its session: {}.\n", name(start)));
+        answer.text.push_str(&format!("The start of its session was committed by {}.\n", name(start)));
     }
     answer
 }
 
-/// Who committed what a session said.
+/// Committers of a session's records.
 #[derive(Serialize, JsonSchema)]
 pub struct CommittersView<'a> {
-    /// The committers, in the order of their first records; those that are not known last.
+    /// The committers, in order of first record; unknown ones last.
     committers: Vec<CommitterCountView<'a>>,
-    /// The records that another than who committed the start of the session committed.
+    /// Records not committed by the committer of the session's start.
     committed_by_others: Vec<StrangeView<'a>>,
 }
 
 /// A committer of records of a session.
 #[derive(Serialize, JsonSchema)]
 struct CommitterCountView<'a> {
-    /// The name; null for records of which the committer is not known.
+    /// The name; null if the committer is unknown.
     name: Option<&'a str>,
     /// The address; null likewise.
     email: Option<&'a str>,
@@ -56,7 +56,7 @@ struct CommitterCountView<'a> {
     records: usize,
 }
 
-/// A record that another than who committed the start of its session committed.
+/// A record not committed by the committer of its session's start.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "CommittedByOtherView")]
 struct StrangeView<'a> {
@@ -70,7 +70,7 @@ struct StrangeView<'a> {
     committed_by: &'a LineOrigin,
 }
 
-/// Adds to the answer about a session who committed what it said; in the text only where these are several.
+/// Adds the committers to the answer about a session; in the text only if there are several.
 pub fn session(answer: Answer, committers: &Committers) -> Answer {
     let all = committers.all.iter().map(|(by, records)| {
         let (name, email) = by.as_ref().map(|by| (by.name.as_str(), by.email.as_str())).unzip();
@@ -80,7 +80,7 @@ pub fn session(answer: Answer, committers: &Committers) -> Answer {
     let others = others.map(|(head, kind, by)| StrangeView { id: &head.id, kind, ai_id: &head.ai, committed_by: by });
     let mut answer = answer.with(CommittersView { committers: all.collect(), committed_by_others: others.collect() });
     if !committers.others.is_empty() {
-        answer.text.push_str("\nNot committed by who committed the start of the session:\n");
+        answer.text.push_str("\nNot committed by the committer of the session's start:\n");
     }
     for (head, kind, by) in &committers.others {
         let what = format!("{} {}", head.id.short(), kind.replace('_', " "));
@@ -98,20 +98,20 @@ pub fn signed(outcome: &SignOutcome) -> Answer {
         .stored(&outcome.stored)
 }
 
-/// With `--verify`: whether a handoff is signed. The command fails unless the state is `good`.
+/// Signature check of `--verify`. The command fails unless the state is `good`.
 #[derive(Serialize, JsonSchema)]
 pub struct VerifiedView<'a> {
-    /// What its signatures are worth; absent without `--verify`.
+    /// Verification of signatures; absent without `--verify`.
     #[serde(skip_serializing_if = "Option::is_none")]
     verification: Option<VerificationView<'a>>,
 }
 
-/// What the signatures of a handoff are worth.
+/// Verification of a handoff's signatures.
 #[derive(Serialize, JsonSchema)]
 struct VerificationView<'a> {
-    /// That of the best signature.
+    /// State of the best signature.
     state: SignatureState,
-    /// The signatures, the best first; at most the 20 newest are checked.
+    /// Signatures, best first; at most the 20 newest are checked.
     signatures: Vec<SignatureView<'a>>,
 }
 
@@ -120,24 +120,24 @@ struct VerificationView<'a> {
 struct SignatureView<'a> {
     /// The signature.
     signature_id: &'a Id,
-    /// Who asked for it, as claimed.
+    /// The agent that requested it, as claimed.
     ai_id: &'a str,
     /// When.
     timestamp: &'a str,
     /// What it is worth.
     state: SignatureState,
-    /// Who signed, as git names them.
+    /// The signer, as named by git.
     signer: Option<&'a str>,
-    /// The key, as git names it.
+    /// The key, as named by git.
     key: Option<&'a str>,
-    /// The fingerprint of the key.
+    /// Fingerprint of the key.
     fingerprint: Option<&'a str>,
-    /// What git says of it.
+    /// Message of git about it.
     git: &'a str,
 }
 
-/// Adds to the answer of `show` what the signatures are worth, under `verification` and as the end of the text. It fails unless one is
-/// good.
+/// Adds the verification to the answer of `show`, under `verification` and at the end of the text. Fails unless a
+/// signature is good.
 pub fn verified<'v>(answer: Answer, verification: &'v Verification) -> Answer {
     let one = |CheckedSignature { head, state, git }: &'v CheckedSignature| SignatureView {
         signature_id: &head.id,
@@ -153,7 +153,7 @@ pub fn verified<'v>(answer: Answer, verification: &'v Verification) -> Answer {
     let view = VerificationView { state: verification.state, signatures };
     let mut answer = answer.with(VerifiedView { verification: Some(view) });
     for checked in &verification.signatures {
-        answer.text.push_str(&format!("\nSignature {}: {}\n", checked.head.id.short(), told(checked)));
+        answer.text.push_str(&format!("\nSignature {}: {}\n", checked.head.id.short(), description(checked)));
     }
     if verification.state != SignatureState::Good {
         let id = verification.of.short();
@@ -173,7 +173,7 @@ pub fn verified<'v>(answer: Answer, verification: &'v Verification) -> Answer {
     answer
 }
 
-fn told(checked: &CheckedSignature) -> String {
+fn description(checked: &CheckedSignature) -> String {
     let signer = checked.git.signer.as_ref().map(|signer| format!(" by {}", safe::words(signer)));
     let key = checked.git.fingerprint.as_ref().or(checked.git.key.as_ref());
     let key = key.map(|key| format!(", key {}", safe::words(key)));
@@ -183,9 +183,9 @@ fn told(checked: &CheckedSignature) -> String {
 fn meaning(state: SignatureState) -> &'static str {
     match state {
         SignatureState::Good => "good",
-        SignatureState::UnknownKey => "its key is not known or not trusted here",
+        SignatureState::UnknownKey => "its key is unknown or untrusted here",
         SignatureState::Expired => "it or its key has expired or was revoked",
-        SignatureState::OtherText => "it is of another text than this handoff as it is stored",
+        SignatureState::OtherText => "it signs a text other than the stored handoff",
         SignatureState::Bad => "bad: it does not fit what it signs",
         SignatureState::Unsigned => "there is none",
     }

@@ -1,4 +1,4 @@
-//! What agents tell their hooks, and how they are answered: a JSON document each way, in the dialect of each agent.
+//! Events of agents' hooks and our replies: a JSON document each way, in each agent's dialect.
 
 use std::path::PathBuf;
 
@@ -8,77 +8,77 @@ use serde_json::{Value, json};
 use empirica_transcripts::category;
 use empirica_transcripts::model::Agent;
 
-/// The longest answer, in characters; what is longer, agents cut off or put aside.
+/// Longest reply, in characters; agents truncate longer ones.
 const LONGEST: usize = 9_000;
-/// How much of a tool's name, and of the line in which it said how it failed, is read, in characters: secrets are found in whole texts,
-/// so that the line is cut to its size only when they are out.
+/// Most characters read of a tool name and of its failure line. Secrets are found in whole texts only, so the line is
+/// shortened after they are removed.
 const NAME: usize = 100;
 const FAULT: usize = 2_000;
 
-/// How a session began.
+/// How a session starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartSource {
-    /// Anew.
+    /// Newly.
     Startup,
-    /// It goes on.
+    /// Resumed.
     Resume,
-    /// After its context was compacted.
+    /// After a compaction of its context.
     Compact,
 }
 
-/// What an event is about, whatever the agent calls it.
+/// An event, independent of the agent's name for it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookKind {
-    /// A session begins, or goes on.
+    /// A session starts or resumes.
     Begins(StartSource),
-    /// The user says something.
+    /// The user submits a prompt.
     Prompt,
-    /// The context is about to be compacted.
+    /// The context will be compacted.
     Compacts,
-    /// It was.
+    /// The context was compacted.
     Compacted,
-    /// The agent has done what it was asked.
+    /// The agent finished its turn.
     Stops,
     /// The session ends.
     Ends {
-        /// Why, as the agent says; empty when it does not.
+        /// The agent's reason; may be empty.
         reason: String,
     },
     /// A tool failed.
     Failed {
         /// The category of the tool.
         category: &'static str,
-        /// The tool and what it said, in a line.
+        /// The tool and its failure, one line.
         text: String,
     },
-    /// Nothing that is of interest here.
+    /// An event without interest here.
     Nothing,
 }
 
-/// What an agent told a hook.
+/// Input of an agent's hook.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookEvent {
     /// The agent.
     pub agent: Agent,
-    /// The event, as the agent calls it.
+    /// The agent's name of the event.
     pub name: String,
-    /// What it is about.
+    /// The event.
     pub event: HookKind,
-    /// The id of the session, as the agent has it; `None` when it did not say.
+    /// The agent's session ID, if given.
     pub session: Option<String>,
-    /// The folder the agent works in; `None` when it did not say.
+    /// The agent's working folder, if given.
     pub folder: Option<PathBuf>,
-    /// Its transcript; `None` when it has none, or did not say.
+    /// Path of its transcript, if given.
     pub transcript: Option<PathBuf>,
 }
 
-/// The text of the first of these keys that has one.
+/// The first non-empty string of these keys.
 fn text(payload: &Value, keys: &[&str]) -> Option<String> {
     let of = |key: &&str| payload.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     keys.iter().find_map(of).map(str::to_owned)
 }
 
-/// The event of a name. Agents write them in their own ways: `SessionStart`, `sessionStart`, `session.created`.
+/// The event of a name, in any of the agents' spellings: `SessionStart`, `sessionStart`, `session.created`.
 fn event(agent: Agent, name: &str, payload: &Value) -> Option<HookKind> {
     let bare: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     Some(match bare.as_str() {
@@ -96,35 +96,35 @@ fn event(agent: Agent, name: &str, payload: &Value) -> Option<HookKind> {
         "sessionend" | "sessiondeleted" | "dispose" => {
             HookKind::Ends { reason: text(payload, &["reason"]).unwrap_or_default() }
         }
-        // of the parts of a message only tools that failed are told
+        // of message parts, only failed tools matter
         "posttoolusefailure" | "messagepartupdated" => failed(agent, payload, true),
         "posttooluse" | "aftertool" => failed(agent, payload, false),
         _ => return None,
     })
 }
 
-/// Whether a tool failed, and how. `surely` for events that only tell of failures.
+/// Whether and how a tool failed. `surely` for events that report only failures.
 fn failed(agent: Agent, payload: &Value, surely: bool) -> HookKind {
     let tool = text(payload, &["tool_name", "toolName", "tool"]).unwrap_or_else(|| "tool".to_owned());
     let interrupted = payload.get("is_interrupt").and_then(Value::as_bool).unwrap_or(false);
     let response = payload.get("tool_response").or_else(|| payload.get("tool_output")).unwrap_or(&Value::Null);
-    let said = text(payload, &["error", "error_message"])
+    let message = text(payload, &["error", "error_message"])
         .or_else(|| payload.get("error").and_then(|error| text(error, &["message", "name"])))
         .or_else(|| response.get("error").and_then(|error| error.as_str().map(str::to_owned)))
         .or_else(|| response.get("error").and_then(|error| text(error, &["message"])))
         .or_else(|| exited(response));
-    let Some(category) = category(agent, &tool).filter(|_| !interrupted && (surely || said.is_some())) else {
+    let Some(category) = category(agent, &tool).filter(|_| !interrupted && (surely || message.is_some())) else {
         return HookKind::Nothing;
     };
-    let said = said.unwrap_or_default();
-    let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("failed");
+    let message = message.unwrap_or_default();
+    let line = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("failed");
     let line: String = line.chars().take(FAULT).collect();
-    // it stands before the line
+    // printed before the line
     let tool: String = tool.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NAME).collect();
     HookKind::Failed { category, text: format!("{tool}: {line}") }
 }
 
-/// What a shell's answer says of an exit code other than 0, where only the text has it.
+/// The nonzero exit code in a shell's output, if only the text has it.
 fn exited(response: &Value) -> Option<String> {
     let whole = match response {
         Value::String(text) => text.clone(),
@@ -140,7 +140,8 @@ fn exited(response: &Value) -> Option<String> {
     })
 }
 
-/// Which agent it is that calls, by what only it says: agents also run the hooks of others. `None` when nothing tells.
+/// The agent that runs us, by keys or variables unique to it, since agents also run hooks of others. `None` if
+/// unknown.
 pub fn running(payload: &Value, env: &dyn Fn(&str) -> bool) -> Option<Agent> {
     let says = |key: &str| payload.get(key).is_some();
     if says("cursor_version") || env("CURSOR_VERSION") {
@@ -154,7 +155,7 @@ pub fn running(payload: &Value, env: &dyn Fn(&str) -> bool) -> Option<Agent> {
     }
 }
 
-/// What is read of a payload: all else, such as what a user typed, is passed over.
+/// Keys to read from a payload; others, such as the user's prompt, are skipped.
 const KEYS: [&str; 20] = [
     "session_id",
     "sessionId",
@@ -178,7 +179,7 @@ const KEYS: [&str; 20] = [
     "tool_output",
 ];
 
-/// A payload with what is read of it.
+/// A payload reduced to those keys.
 struct EventPayload(Value);
 
 impl<'de> serde::Deserialize<'de> for EventPayload {
@@ -195,7 +196,7 @@ impl<'de> serde::Deserialize<'de> for EventPayload {
                 let mut out = serde_json::Map::new();
                 while let Some(key) = map.next_key::<String>()? {
                     if KEYS.contains(&key.as_str()) {
-                        // half a character, as of a text that was cut off, spoils only what it is in
+                        // half a surrogate pair, as in a truncated text, spoils only its own value
                         let raw: Box<RawValue> = map.next_value()?;
                         out.insert(key, serde_json::from_str(raw.get()).unwrap_or(Value::Null));
                     } else {
@@ -209,8 +210,8 @@ impl<'de> serde::Deserialize<'de> for EventPayload {
     }
 }
 
-/// Reads the document that an agent gives a hook: the first there is, without waiting for the end of the input. An error when there is
-/// none, or no object.
+/// Reads the first JSON document of a hook's input, without waiting for the end of input. An error if there is none
+/// or it is not an object.
 pub fn payload(input: impl std::io::Read) -> serde_json::Result<Value> {
     let input = std::io::BufReader::with_capacity(1 << 16, input);
     let mut documents = serde_json::Deserializer::from_reader(input).into_iter::<EventPayload>();
@@ -218,7 +219,7 @@ pub fn payload(input: impl std::io::Read) -> serde_json::Result<Value> {
     documents.next().unwrap_or_else(|| Err(none())).map(|payload| payload.0)
 }
 
-/// Reads what an agent told. `None` for an event that nobody knows.
+/// Parses an event. `None` if it is unknown.
 pub fn read(agent: Agent, name: &str, payload: &Value) -> Option<HookEvent> {
     let event = event(agent, name, payload)?;
     let roots = payload.get("workspace_roots").and_then(|roots| roots.get(0)).and_then(Value::as_str);
@@ -233,25 +234,25 @@ pub fn read(agent: Agent, name: &str, payload: &Value) -> Option<HookEvent> {
     })
 }
 
-/// The answer that puts a text before the agent's model; `None` where the agent has no place for one.
-pub fn answer(told: &HookEvent, context: &str) -> Option<Value> {
-    let has_place = matches!(told.event, HookKind::Begins(_) | HookKind::Prompt)
-        || (told.agent == Agent::OpenCode && matches!(told.event, HookKind::Compacted));
+/// The reply that adds a text to the model's context; `None` if the event does not allow it.
+pub fn answer(event: &HookEvent, context: &str) -> Option<Value> {
+    let has_place = matches!(event.event, HookKind::Begins(_) | HookKind::Prompt)
+        || (event.agent == Agent::OpenCode && matches!(event.event, HookKind::Compacted));
     if !has_place || context.is_empty() {
         return None;
     }
     let mut context: String = context.chars().take(LONGEST).collect();
-    Some(match told.agent {
+    Some(match event.agent {
         Agent::ClaudeCode | Agent::Codex | Agent::Gemini => {
-            if told.agent == Agent::Gemini {
-                // it writes them as entities
+            if event.agent == Agent::Gemini {
+                // Gemini CLI replaces them by entities
                 context = context.replace('<', "‹").replace('>', "›");
             }
-            json!({"hookSpecificOutput": {"hookEventName": told.name, "additionalContext": context}})
+            json!({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": context}})
         }
-        Agent::Cursor if told.event == HookKind::Prompt => json!({"continue": true, "additional_context": context}),
+        Agent::Cursor if event.event == HookKind::Prompt => json!({"continue": true, "additional_context": context}),
         Agent::Cursor => json!({"additional_context": context}),
-        // what OpenCode is told is read by our own plugin
+        // our own OpenCode plugin reads this
         Agent::Copilot | Agent::OpenCode => json!({"additionalContext": context}),
     })
 }
@@ -260,7 +261,7 @@ pub fn answer(told: &HookEvent, context: &str) -> Option<Value> {
 mod tests {
     use super::*;
 
-    fn told(agent: Agent, name: &str, payload: Value) -> HookEvent {
+    fn event_of(agent: Agent, name: &str, payload: Value) -> HookEvent {
         read(agent, name, &payload).expect("a known event")
     }
 
@@ -291,22 +292,22 @@ mod tests {
     #[test]
     fn what_each_agent_says_of_its_session_is_read() {
         let claude = json!({"session_id": "a", "cwd": "/x", "transcript_path": "/t", "source": "compact"});
-        let claude = told(Agent::ClaudeCode, "SessionStart", claude);
+        let claude = event_of(Agent::ClaudeCode, "SessionStart", claude);
         assert_eq!(claude.event, HookKind::Begins(StartSource::Compact));
         assert_eq!((claude.session.as_deref(), claude.folder), (Some("a"), Some("/x".into())));
         let cursor = json!({"conversation_id": "c", "workspace_roots": ["/w"], "transcript_path": null});
-        let cursor = told(Agent::Cursor, "stop", cursor);
+        let cursor = event_of(Agent::Cursor, "stop", cursor);
         assert_eq!((cursor.session.as_deref(), cursor.folder), (Some("c"), Some("/w".into())));
         assert_eq!(cursor.transcript, None);
-        assert_eq!(told(Agent::Copilot, "agentStop", json!({"sessionId": "s"})).session.as_deref(), Some("s"));
-        // a folder that depends on where the hook runs is none
-        assert_eq!(told(Agent::Codex, "Stop", json!({"cwd": "x"})).folder, None);
+        assert_eq!(event_of(Agent::Copilot, "agentStop", json!({"sessionId": "s"})).session.as_deref(), Some("s"));
+        // relative folders are ignored
+        assert_eq!(event_of(Agent::Codex, "Stop", json!({"cwd": "x"})).folder, None);
     }
 
     #[test]
     fn what_is_not_needed_can_be_anything() {
-        let told = r#"{"prompt": "cut \ud83d", "session_id": "a", "tool_response": "half \ud83d", "tool_input": [[[]]], "cwd": "/x"} more"#;
-        let payload = payload(told.as_bytes()).expect("an object");
+        let input = r#"{"prompt": "cut \ud83d", "session_id": "a", "tool_response": "half \ud83d", "tool_input": [[[]]], "cwd": "/x"} more"#;
+        let payload = payload(input.as_bytes()).expect("an object");
         assert_eq!(payload, json!({"session_id": "a", "tool_response": null, "cwd": "/x"}));
         for none in ["", "[]", "5", "{", "{\"session_id\": }"] {
             assert!(super::payload(none.as_bytes()).is_err(), "{none}");
@@ -315,7 +316,7 @@ mod tests {
 
     #[test]
     fn failures_are_told_from_what_worked() {
-        let of = |agent, name, payload| told(agent, name, payload).event;
+        let of = |agent, name, payload| event_of(agent, name, payload).event;
         let fault = |category, text: &str| HookKind::Failed { category, text: text.to_owned() };
         let claude = json!({"tool_name": "Bash", "error": "\nExit code 1\nmore"});
         assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", claude), fault("shell", "Bash: Exit code 1"));
@@ -336,7 +337,7 @@ mod tests {
             of(Agent::Codex, "PostToolUse", json!({"tool_name": "Bash", "tool_response": "fine"})),
             HookKind::Nothing
         );
-        let nameless = told(Agent::Copilot, "postToolUseFailure", json!({})).event;
+        let nameless = event_of(Agent::Copilot, "postToolUseFailure", json!({})).event;
         assert_eq!(nameless, fault("mcp", "tool: failed"));
         let lines = json!({"tool_name": "a\n b", "error": "boom"});
         assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", lines), fault("mcp", "a b: boom"));
@@ -346,7 +347,7 @@ mod tests {
 
     #[test]
     fn the_answer_has_the_form_of_the_agent() {
-        let start = |agent, name: &str| answer(&told(agent, name, json!({})), "a <b>");
+        let start = |agent, name: &str| answer(&event_of(agent, name, json!({})), "a <b>");
         let nested =
             |name: &str, text: &str| json!({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}});
         assert_eq!(start(Agent::ClaudeCode, "SessionStart"), Some(nested("SessionStart", "a <b>")));
@@ -363,13 +364,14 @@ mod tests {
         {
             assert_eq!(start(agent, name), None, "{name}");
         }
-        let long = answer(&told(Agent::Copilot, "sessionStart", json!({})), &"x".repeat(20_000)).expect("an answer");
+        let long =
+            answer(&event_of(Agent::Copilot, "sessionStart", json!({})), &"x".repeat(20_000)).expect("an answer");
         assert_eq!(long["additionalContext"].as_str().map(str::len), Some(LONGEST));
     }
 
     #[test]
     fn the_agent_that_runs_is_known_by_what_only_it_says() {
-        let only = |name: &'static str| move |asked: &str| asked == name;
+        let only = |name: &'static str| move |variable: &str| variable == name;
         assert_eq!(running(&json!({}), &only("COPILOT_CLI")), Some(Agent::Copilot));
         assert_eq!(running(&json!({}), &only("GEMINI_SESSION_ID")), Some(Agent::Gemini));
         assert_eq!(running(&json!({"cursor_version": "3"}), &|_| false), Some(Agent::Cursor));

@@ -1,4 +1,5 @@
-//! In from the Python tool: its notes become records, on the commits they annotate; they themselves stay as they are.
+//! Import from the Python tool: converts its notes to records on the commits they annotate, and leaves the notes
+//! unchanged.
 
 pub mod convert;
 mod nearest;
@@ -25,65 +26,69 @@ use empirica_notes::model::{Body, Namespace, SessionId};
 use empirica_notes::store::{PendingRecord, Storage};
 use empirica_secrets::Replaced;
 
-/// Refs of the Python tool's hooks: they hold nothing that an agent said.
+/// Refs of the Python tool's hooks, without content of agents.
 const ASIDE: [&str; 2] = ["refs/notes/breadcrumbs", "refs/notes/empirica-precompact"];
 
-/// Something that stands on a commit that is not here, and where it is found.
+/// An item whose commit is missing here, and its substitute.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[schemars(rename = "MovedOriginal")]
 pub struct MovedNote {
-    /// The ref it comes from.
+    /// Its ref.
     #[serde(rename = "ref")]
     pub name: String,
     /// The commit it annotates.
     pub commit: String,
-    /// The commit where it is found; null while HEAD has none.
+    /// The substitute commit; null while HEAD is unborn.
     pub to: Option<String>,
 }
 
-/// The records that were made of the notes of the Python tool.
+/// Result of an import from the Python tool.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct PythonOutcome {
-    /// Whether nothing was stored.
+    /// Whether this was a dry run.
     pub dry_run: bool,
-    /// How many refs of the Python tool there are.
+    /// Number of refs of the Python tool.
     pub refs: usize,
-    /// How many payloads they hold.
+    /// Number of payloads in them.
     pub originals: usize,
-    /// How many of these were understood.
+    /// Number of payloads converted.
     pub read: usize,
-    /// How many records were not here. Copies and attachments do not count, here and below.
+    /// Number of new records; copies and attachments do not count, here and below.
     pub new: usize,
-    /// How many records were here.
+    /// Number of records already stored.
     pub known: usize,
-    /// How many records were redacted here.
+    /// Number of records redacted here.
     pub left_out: usize,
     /// The new records by kind.
     #[serde(serialize_with = "counts::listed")]
     #[schemars(with = "Vec<KindCount>")]
     pub kinds: BTreeMap<Option<String>, usize>,
-    /// The payloads that were understood by the folder of their refs.
+    /// Converted payloads by ref folder.
     #[serde(serialize_with = "counts::listed")]
     #[schemars(with = "Vec<KindCount>")]
     pub from: BTreeMap<String, usize>,
     /// How many sessions they tell of.
     pub sessions: usize,
-    /// What stands on commits that are not here.
+    /// Items whose commits are missing here.
     pub moved: Vec<MovedNote>,
-    /// What was not understood, and left where it is.
+    /// Payloads that cannot be converted; they stay in the notes.
     pub not_understood: Vec<Unreadable>,
-    /// How many secrets were replaced in new and known records; null when `empirica.redact` is off.
+    /// Number of secrets replaced in new and known records; null if `empirica.redact` is off.
     #[serde(rename = "secrets_replaced")]
     pub secrets: Option<usize>,
-    /// What storing left to say.
+    /// Outcome of storing: warnings, remedies, replaced secrets.
     #[serde(skip)]
     pub stored: StoreReport,
 }
 
-/// Imports. `told` hears how many refs are read, then how many notes are written, of how many.
-pub fn run(context: &CommandContext<'_>, dry_run: bool, told: &mut dyn FnMut(usize, usize)) -> Result<PythonOutcome> {
+/// Imports. `progress` receives the refs read, then the notes written, and their totals.
+pub fn run(
+    context: &CommandContext<'_>,
+    dry_run: bool,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<PythonOutcome> {
     let mut outcome = PythonOutcome { dry_run, ..Default::default() };
-    let originals = read(context, &mut outcome, told)?;
+    let originals = read(context, &mut outcome, progress)?;
     outcome.originals = originals.len();
     let converted = convert::convert(&originals);
     outcome.from = converted.from;
@@ -101,13 +106,13 @@ pub fn run(context: &CommandContext<'_>, dry_run: bool, told: &mut dyn FnMut(usi
     let begins = |body: &Body| matches!(body, Body::SessionStart(_) | Body::SessionEnd(_));
     for line in &converted.lines {
         let Some(on) = line.head.commit.as_deref().and_then(parse_oid) else { continue };
-        // a session of ours begins and ends with what we say of it
+        // starts and ends of our own sessions come from our own records
         if begins(&line.body) && line.head.session.as_ref().is_some_and(|session| native.contains(session)) {
             continue;
         }
         let namespace = line.body.namespace().unwrap_or(Namespace::Journal);
         let stored = here.foreign_line(&line.head, &line.body, line.foreign.clone(), &mut redacted)?;
-        given.push(NewRecord { line: line.clone(), waiting: PendingRecord { namespace, on, line: stored } });
+        given.push(NewRecord { line: line.clone(), pending: PendingRecord { namespace, on, line: stored } });
     }
     let survey = here.survey(given, &mut redacted)?;
     outcome.new = survey.new.values().sum();
@@ -120,14 +125,14 @@ pub fn run(context: &CommandContext<'_>, dry_run: bool, told: &mut dyn FnMut(usi
     let copies = moved(context, &converted.lines, &given, &mut outcome)?;
     given.extend(copies);
     if !dry_run && !given.is_empty() {
-        let imported = context.store.import(given, told)?;
+        let imported = context.store.import(given, progress)?;
         outcome.stored.warnings.extend(imported.warnings);
         outcome.stored.storage = (outcome.new > 0).then_some(Storage::GitNotes);
     }
     Ok(outcome)
 }
 
-/// The sessions that no import began.
+/// Sessions not created by an import.
 fn native(context: &CommandContext<'_>) -> Result<BTreeSet<SessionId>> {
     let journal = context.store.scan(Namespace::Journal)?;
     let native = journal.records().filter(|record| match &record.body {
@@ -137,11 +142,11 @@ fn native(context: &CommandContext<'_>) -> Result<BTreeSet<SessionId>> {
     Ok(native.filter_map(|record| record.head.session.clone()).collect())
 }
 
-/// All payloads of the Python tool. What holds none is said.
+/// Reads all payloads of the Python tool; warns of refs without any.
 fn read(
     context: &CommandContext<'_>,
     outcome: &mut PythonOutcome,
-    told: &mut dyn FnMut(usize, usize),
+    progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Vec<Original>> {
     let mut refs = Vec::new();
     for prefix in PREFIXES {
@@ -155,7 +160,7 @@ fn read(
             outcome.not_understood.push(Unreadable { name: name.clone(), reason: reason.to_owned() });
         };
         match (found.readable, found.notes.is_empty()) {
-            (false, _) => refuse("its notes cannot be read here"),
+            (false, _) => refuse("cannot read its notes"),
             (true, true) => refuse("its tree holds no note"),
             _ => {}
         }
@@ -168,7 +173,7 @@ fn read(
                 None => refuse("what its note holds is not here"),
             }
         }
-        told(at + 1, refs.len());
+        progress(at + 1, refs.len());
     }
     for name in ASIDE {
         if context.repo.find_ref(name)?.is_some() {
@@ -179,7 +184,7 @@ fn read(
     Ok(out)
 }
 
-/// Copies for what stands on commits that are not here, so that it is found; says of each where.
+/// Copies items whose commits are missing to a substitute commit; lists the moves.
 fn moved(
     context: &CommandContext<'_>,
     lines: &[ConvertedLine],
@@ -187,8 +192,8 @@ fn moved(
     outcome: &mut PythonOutcome,
 ) -> Result<Vec<PendingRecord>> {
     let mut missing: BTreeMap<Oid, Vec<&PendingRecord>> = BTreeMap::new();
-    for waiting in given.iter().filter(|waiting| !context.repo.has_object(waiting.on)) {
-        missing.entry(waiting.on).or_default().push(waiting);
+    for pending in given.iter().filter(|pending| !context.repo.has_object(pending.on)) {
+        missing.entry(pending.on).or_default().push(pending);
     }
     if missing.is_empty() {
         return Ok(Vec::new());
@@ -196,16 +201,16 @@ fn moved(
     let nearest = Nearest::new(context, lines, missing.keys().copied())?;
     let mut places = BTreeMap::new();
     let mut out = Vec::new();
-    for (from, waiting) in missing {
+    for (from, pending) in missing {
         let attached = Originals { store: &context.store }.attached_from(from)?;
         let to = attached.values().next().copied().or_else(|| nearest.to(from));
         places.insert(from, to);
         let Some(to) = to else { continue };
-        let is_new = |waiting: &&PendingRecord| {
-            let id = empirica_notes::format::lines::id(&waiting.line);
+        let is_new = |pending: &&PendingRecord| {
+            let id = empirica_notes::format::lines::id(&pending.line);
             id.is_none_or(|id| attached.keys().all(|known| known.as_str() != id))
         };
-        let new: Vec<&PendingRecord> = waiting.into_iter().filter(is_new).collect();
+        let new: Vec<&PendingRecord> = pending.into_iter().filter(is_new).collect();
         out.extend(Originals { store: &context.store }.copies(&new, to, &convert::derived_id)?);
     }
     let mut moved = BTreeSet::new();
@@ -226,7 +231,7 @@ fn moved(
     Ok(out)
 }
 
-/// Says which secrets were replaced, each field and rule once.
+/// Reports replaced secrets, each field and rule once.
 fn tell_secrets(redacted: &[Replaced], stored: &mut StoreReport) {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for replaced in redacted {

@@ -1,4 +1,4 @@
-//! The commit that is nearest to one that is not here: what took its place, what its session worked on, what HEAD had then.
+//! Substitutes for missing commits: the replacement, or a commit of the same session, or HEAD's history at that time.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,19 +10,19 @@ use empirica_notes::git::rewrites::{CommitFate, LostCommit, find};
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::SessionId;
 
-/// Where what stands on missing commits is nearest to.
+/// Candidates for missing commits.
 pub struct Nearest<'l> {
     replaced: BTreeMap<Oid, Oid>,
-    /// What each session says on commits that are here, by time.
+    /// Present commits of each session, by time.
     of_session: HashMap<&'l SessionId, Vec<(u64, Oid)>>,
-    /// The first thing that is said on each missing commit.
+    /// First record on each missing commit.
     first: BTreeMap<Oid, (u64, Option<&'l SessionId>)>,
-    /// HEAD's history, by time in seconds.
+    /// HEAD's history, by Unix time.
     history: Vec<(i64, Oid)>,
 }
 
 impl<'l> Nearest<'l> {
-    /// Finds out what there is to choose from.
+    /// Collects the candidates.
     pub fn new(
         context: &CommandContext<'_>,
         lines: &'l [ConvertedLine],
@@ -44,20 +44,20 @@ impl<'l> Nearest<'l> {
         let mut here: HashMap<Oid, bool> = HashMap::new();
         for line in lines {
             let Some(on) = line.head.commit.as_deref().and_then(parse_oid) else { continue };
-            let said = (line.head.id.ms(), line.head.session.as_ref());
+            let origin = (line.head.id.ms(), line.head.session.as_ref());
             if missing.contains_key(&on) {
-                let first = out.first.entry(on).or_insert(said);
-                *first = (*first).min(said);
-            } else if let Some(session) = said.1
+                let first = out.first.entry(on).or_insert(origin);
+                *first = (*first).min(origin);
+            } else if let Some(session) = origin.1
                 && *here.entry(on).or_insert_with(|| context.repo.is_commit(on))
             {
-                out.of_session.entry(session).or_default().push((said.0, on));
+                out.of_session.entry(session).or_default().push((origin.0, on));
             }
         }
         Ok(out)
     }
 
-    /// The nearest; `None` while HEAD has no commit.
+    /// The nearest commit; `None` while HEAD is unborn.
     pub fn to(&self, from: Oid) -> Option<Oid> {
         let oldest = self.history.first()?;
         if let Some(to) = self.replaced.get(&from) {

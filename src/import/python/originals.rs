@@ -1,4 +1,4 @@
-//! Records that are made of another tool's notes: which of them are new here, and where they follow to when their commit is not.
+//! Records converted from another tool's notes: which are new, and where to copy those whose commit is missing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,35 +16,34 @@ use empirica_notes::store::log::PendingRecord;
 use empirica_notes::store::{Epoch, Lookup, Store, data_ref};
 use empirica_secrets::Replaced;
 
-/// A record that is to be stored, as it is made and as it is written.
+/// A record to store, converted and encoded.
 pub struct NewRecord {
-    /// As it is made.
+    /// Converted.
     pub line: ConvertedLine,
-    /// As it is written, and where.
-    pub waiting: PendingRecord,
+    /// Encoded, with its place.
+    pub pending: PendingRecord,
 }
 
-/// What became of records that are to be stored.
+/// Comparison of converted and stored records.
 #[derive(Debug, Default)]
 pub struct OriginalsSurvey {
-    /// Those to go on with: the new ones, and those that are here just so.
+    /// Records to write: new ones, and identical stored ones.
     pub given: Vec<PendingRecord>,
-    /// How many are new, by kind.
+    /// Number of new records, by kind.
     pub new: BTreeMap<Option<String>, usize>,
-    /// How many are here under their id.
+    /// Number of records whose ID is already stored.
     pub known: usize,
-    /// How many were redacted here.
+    /// Number of records redacted here.
     pub left_out: usize,
 }
 
-/// The records of another tool, held against those stored here.
+/// Compares records of another tool with stored ones.
 pub struct Originals<'s> {
-    /// The records here.
     pub store: &'s Store<'s>,
 }
 
 impl Originals<'_> {
-    /// The line of a record with what another tool said of it, without secrets.
+    /// The line of a record with the other tool's payload, secrets removed.
     pub fn foreign_line(
         &self,
         head: &Envelope,
@@ -57,9 +56,9 @@ impl Originals<'_> {
         self.store.line(head, body.kind(), keys, redacted)
     }
 
-    /// Which of these records are here under their id, in whatever words and wherever. One that is here with another payload
-    /// has that kept beside it; one that was nobody's and is somebody's now is stored so. Where one record of an original was redacted, all of
-    /// that original stays out.
+    /// Finds which records are already stored under their IDs, on any commit and with any content. If one is stored
+    /// with a different payload, the new payload is stored beside it; if its agent became known, it is stored with
+    /// the agent. If any record of an original was redacted, all of that original is omitted.
     pub fn survey(&self, given: Vec<NewRecord>, redacted: &mut Vec<Replaced>) -> Result<OriginalsSurvey> {
         let mut out = OriginalsSurvey::default();
         let mut gone: BTreeSet<String> = BTreeSet::new();
@@ -67,67 +66,67 @@ impl Originals<'_> {
         for namespace in Namespace::ALL {
             let epoch = Epoch::of(self.store.repo(), self.store.repo().find_ref(&data_ref(namespace))?)?;
             let of_namespace: Vec<&NewRecord> =
-                given.iter().filter(|given| given.waiting.namespace == namespace).collect();
+                given.iter().filter(|given| given.pending.namespace == namespace).collect();
             let mut wanted: HashMap<Id, Vec<(Oid, Vec<u8>)>> =
                 of_namespace.iter().map(|given| (given.line.head.id.clone(), Vec::new())).collect();
             let again: Vec<ConvertedLine> =
                 of_namespace.iter().filter_map(|given| convert::kept_again(&given.line)).collect();
             wanted.extend(again.iter().map(|line| (line.head.id.clone(), Vec::new())));
             self.look_up(namespace, &mut wanted)?;
-            for NewRecord { line, waiting } in of_namespace {
+            for NewRecord { line, pending } in of_namespace {
                 let name = line.foreign.get("ref").and_then(Value::as_str).map(str::to_owned);
-                if !epoch.counts(&waiting.line) {
-                    // what else is brought may quote it
-                    self.store.forget_text(&waiting.line);
+                if !epoch.counts(&pending.line) {
+                    // other imported records may quote it
+                    self.store.forget_text(&pending.line);
                     gone.extend(name);
                     out.left_out += 1;
                     continue;
                 }
                 let here = &wanted[&line.head.id];
                 if here.is_empty() {
-                    found.push((waiting.clone(), name, true));
+                    found.push((pending.clone(), name, true));
                     continue;
                 }
                 out.known += 1;
-                if here.iter().any(|(on, known)| *on == waiting.on && *known == waiting.line) {
-                    found.push((waiting.clone(), name, false));
+                if here.iter().any(|(on, known)| *on == pending.on && *known == pending.line) {
+                    found.push((pending.clone(), name, false));
                     continue;
                 }
                 let known: Vec<Value> =
                     here.iter().filter_map(|(_, known)| serde_json::from_slice(known).ok()).collect();
                 let ais: Vec<&str> = known.iter().filter_map(|known| known.get("ai")?.as_str()).collect();
                 if line.head.ai != convert::UNKNOWN && ais.iter().all(|ai| *ai == convert::UNKNOWN) {
-                    found.push((PendingRecord { on: here[0].0, ..waiting.clone() }, name.clone(), false));
+                    found.push((PendingRecord { on: here[0].0, ..pending.clone() }, name.clone(), false));
                 }
-                let stored: Option<Value> = serde_json::from_slice(&waiting.line).ok();
+                let stored: Option<Value> = serde_json::from_slice(&pending.line).ok();
                 let original =
                     |value: &Value| value.get("foreign").and_then(|foreign| foreign.get("original")).cloned();
                 let mine = stored.as_ref().and_then(original);
                 let is_kept = mine.is_none() || known.iter().any(|known| original(known) == mine);
                 if let Some(again) = convert::kept_again(line).filter(|_| !is_kept) {
                     let new = wanted.get(&again.head.id).is_none_or(Vec::is_empty);
-                    if new && found.iter().all(|(waiting, ..)| lines::id(&waiting.line) != Some(again.head.id.as_str()))
+                    if new && found.iter().all(|(pending, ..)| lines::id(&pending.line) != Some(again.head.id.as_str()))
                     {
                         let line = self.foreign_line(&again.head, &again.body, again.foreign, redacted)?;
-                        found.push((PendingRecord { line, ..waiting.clone() }, name, true));
+                        found.push((PendingRecord { line, ..pending.clone() }, name, true));
                     }
                 }
             }
         }
-        for (waiting, name, is_new) in found {
+        for (pending, name, is_new) in found {
             if name.is_some_and(|name| gone.contains(&name)) {
                 out.left_out += usize::from(is_new);
                 continue;
             }
             if is_new {
-                *out.new.entry(format::portable::kind(&waiting.line)).or_default() += 1;
+                *out.new.entry(format::portable::kind(&pending.line)).or_default() += 1;
             }
-            out.given.push(waiting);
+            out.given.push(pending);
         }
         Ok(out)
     }
 
-    /// Finds the lines of a namespace under these ids, with where they stand.
+    /// Finds the lines of these IDs in a namespace, and their objects.
     fn look_up(&self, namespace: Namespace, wanted: &mut HashMap<Id, Vec<(Oid, Vec<u8>)>>) -> Result<()> {
         let mut lookup = Lookup::open(self.store, namespace)?;
         let mut places: BTreeSet<Oid> = lookup.waits_on().collect();
@@ -143,7 +142,7 @@ impl Originals<'_> {
         Ok(())
     }
 
-    /// The ids that stand on an object that is not here and were attached to one that is, with that.
+    /// IDs on a missing object that were attached elsewhere, with that object.
     pub fn attached_from(&self, from: Oid) -> Result<BTreeMap<Id, Oid>> {
         let (mut out, hex) = (BTreeMap::new(), from.to_string());
         for namespace in Namespace::ALL {
@@ -160,8 +159,8 @@ impl Originals<'_> {
         Ok(out)
     }
 
-    /// Copies of lines that stand on `from` for the note of `to`, with the attachments that say so on both; the id of each
-    /// attachment is `made` of its namespace, its time, and what it is about.
+    /// Copies of lines on `from` for the note of `to`, with attachments on both. `made` derives an attachment's ID
+    /// from namespace, time and subject.
     pub fn copies(
         &self,
         given: &[&PendingRecord],
@@ -171,9 +170,9 @@ impl Originals<'_> {
         let mut out = Vec::new();
         for namespace in Namespace::ALL {
             let of_namespace: Vec<&&PendingRecord> =
-                given.iter().filter(|waiting| waiting.namespace == namespace).collect();
-            let Some(from) = of_namespace.first().map(|waiting| waiting.on) else { continue };
-            let ids = of_namespace.iter().filter_map(|waiting| Id::parse(lines::id(&waiting.line)?));
+                given.iter().filter(|pending| pending.namespace == namespace).collect();
+            let Some(from) = of_namespace.first().map(|pending| pending.on) else { continue };
+            let ids = of_namespace.iter().filter_map(|pending| Id::parse(lines::id(&pending.line)?));
             let of: Vec<Id> = ids.collect::<BTreeSet<_>>().into_iter().collect();
             let Some(newest) = of.last() else { continue };
             let ms = newest.ms();
@@ -191,10 +190,10 @@ impl Originals<'_> {
             };
             let attach = Attach { of, from: from.clone(), to: target };
             let line = format::record::encode(&Record { head, body: Body::Attach(attach) }).into_bytes();
-            out.extend(of_namespace.iter().map(|waiting| PendingRecord {
+            out.extend(of_namespace.iter().map(|pending| PendingRecord {
                 namespace,
                 on: to,
-                line: waiting.line.clone(),
+                line: pending.line.clone(),
             }));
             let places = [parse_oid(&from), Some(to)];
             out.extend(places.into_iter().flatten().map(|on| PendingRecord { namespace, on, line: line.clone() }));

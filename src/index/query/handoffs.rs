@@ -1,4 +1,4 @@
-//! Questions to the index about handoffs.
+//! Queries for handoffs.
 
 use std::collections::BTreeSet;
 
@@ -12,28 +12,28 @@ use empirica_notes::git::Oid;
 use empirica_notes::model::{Id, Record, SessionId};
 use empirica_notes::store::Placements;
 
-/// Which handoffs are wanted; what is `None` or empty is not asked about.
+/// Filter for handoffs; `None` or empty does not restrict.
 #[derive(Debug, Clone, Default)]
 pub struct HandoffQuery {
-    /// Those of this agent.
+    /// By this agent.
     pub ai: Option<String>,
-    /// Those of this session.
+    /// Of this session.
     pub session: Option<SessionId>,
-    /// Those made at this time or later, in seconds since 1970.
+    /// Made at this time or later, in Unix seconds.
     pub since: Option<i64>,
-    /// Those made at this time or earlier, in seconds since 1970.
+    /// Made at this time or earlier, in Unix seconds.
     pub until: Option<i64>,
-    /// Those of this task.
+    /// Of this task.
     pub task_id: Option<String>,
-    /// Those of this type.
+    /// Of this type.
     pub kind: Option<String>,
-    /// Those of this calibration status, in the word used in JSON.
+    /// With this calibration status, as in JSON.
     pub calibration: Option<String>,
-    /// Those that name one of these paths, or one below it.
+    /// That name one of these paths, or a path below one.
     pub paths: Vec<String>,
 }
 
-/// A handoff as the index has it.
+/// A handoff in the index.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
 pub struct HandoffRow {
@@ -42,12 +42,12 @@ pub struct HandoffRow {
     pub task: String,
 }
 
-/// Whether a handoff is one that is asked for.
+/// Whether to keep a handoff.
 pub type Fits<'f> = &'f mut dyn FnMut(&HandoffRow) -> Result<bool>;
 
 impl Index<'_> {
-    /// The handoffs in force that are wanted, newest first. Those of which `fits` says no do not count. Returns so many of
-    /// them as `most` allows, and how many there are.
+    /// The matching handoffs in force, newest first: at most `most`, and the total. Those for which `fits` is false
+    /// do not count.
     pub fn handoffs(
         &self,
         wanted: &HandoffQuery,
@@ -77,7 +77,6 @@ impl Index<'_> {
         Ok(self.fine(query::rows(&self.opened.db, sql, &values))?.first().map_or(0, |count| *count as usize))
     }
 
-    /// How many are wanted.
     fn fitting(&self, wanted: &HandoffQuery) -> Result<usize> {
         const TOLD: &str = "SELECT ifnull(sum(n), 0) FROM tally WHERE kind = 'handoff' AND aside = 0";
         match &wanted.ai {
@@ -90,7 +89,6 @@ impl Index<'_> {
         }
     }
 
-    /// Those that are wanted, newest first.
     fn rows(&self, wanted: &HandoffQuery, most: Option<i64>, keep: Fits<'_>) -> Result<Vec<HandoffRow>> {
         let (rest, values) = wanted.sql();
         let values: Vec<&dyn ToSql> = values.iter().map(|value| &**value as &dyn ToSql).collect();
@@ -114,8 +112,7 @@ impl Index<'_> {
         self.fine(read())
     }
 
-    /// The tasks and their handoffs, those that a newer one took the place of as well, oldest first within each: of all
-    /// tasks, in the order of their ids, or of one.
+    /// Tasks and their handoffs, superseded ones included: by task ID, oldest first within each; one task or all.
     pub fn of_tasks(&self, task: Option<&str>) -> Result<Vec<(String, Id)>> {
         let read = || -> Result<Vec<(String, Id)>, IndexError> {
             let all = "SELECT task_id, id FROM handoff_reports WHERE task_id IS NOT NULL AND (?1 IS NULL) ORDER BY task_id, id";
@@ -128,12 +125,12 @@ impl Index<'_> {
         self.fine(read())
     }
 
-    /// Whether a handoff stands on one of these objects.
+    /// Whether a handoff is attached to one of these objects.
     pub fn stands_on(&self, row: &HandoffRow, any: impl Fn(Oid) -> bool) -> Result<bool> {
         Ok(self.fine(query::places(&self.opened.db, row.r))?.into_iter().any(any))
     }
 
-    /// Those of these handoffs that a newer one has taken the place of.
+    /// Those of these handoffs that were superseded.
     pub fn aside<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<BTreeSet<Id>> {
         let mut out = BTreeSet::new();
         for id in ids {
@@ -144,8 +141,8 @@ impl Index<'_> {
         Ok(out)
     }
 
-    /// The records of these ids as views show them, each with the commit it is at home on, in the order given. One that is
-    /// not stored is left out.
+    /// The records of these IDs, each with the commit it is attached to, in the given order. Records not stored are
+    /// omitted.
     pub fn placed(&self, ids: &[Id]) -> Result<Vec<Record>> {
         let mut scan = self.ids(ids)?;
         scan.merge(self.naming(ids, &["attach"])?);
@@ -159,7 +156,7 @@ impl HandoffQuery {
         self.since.is_some() || self.until.is_some()
     }
 
-    /// Whether what is counted all the time tells how many there are: at most an agent is asked about.
+    /// Whether the tally has the count: if only the agent restricts.
     fn is_told(&self) -> bool {
         let HandoffQuery { ai: _, session, since: _, until: _, task_id, kind, calibration, paths } = self;
         session.is_none()
@@ -170,12 +167,12 @@ impl HandoffQuery {
             && paths.is_empty()
     }
 
-    /// The condition on `handoff_reports h`, and its values. Those of a time are found in the order of all.
+    /// The condition on `handoff_reports h`, and its values. A time range uses the index in order of time.
     fn sql(&self) -> (String, Vec<Box<dyn ToSql>>) {
         fn value<T: ToSql + 'static>(value: T) -> Vec<Box<dyn ToSql>> {
             vec![Box::new(value)]
         }
-        // those of one session or task are few: they are found by it, not in the order of all
+        // one session or task has few: find them by it instead of scanning in order
         let mut all: Vec<&str> =
             vec![if self.session.is_some() || self.task_id.is_some() { "+h.aside = 0" } else { "h.aside = 0" }];
         let mut values: Vec<Box<dyn ToSql>> = Vec::new();
@@ -192,7 +189,7 @@ impl HandoffQuery {
         and("h.task_id = ?", self.task_id.clone().map(value));
         and("h.type = ?", self.kind.clone().map(value));
         and("h.calibration_status = ?", self.calibration.clone().map(value));
-        // what is below a folder lies between its name with a slash and with what comes after a slash
+        // paths below a folder sort between `folder/` and `folder0`, as `0` follows `/`
         let around = |path: &String| [path.clone(), format!("{path}/"), format!("{path}0")].map(value);
         let one = "SELECT r FROM path WHERE path = ? UNION SELECT r FROM path WHERE path >= ? AND path < ?";
         let paths = format!("h.r IN ({})", vec![one; self.paths.len()].join(" UNION "));

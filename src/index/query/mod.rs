@@ -1,4 +1,4 @@
-//! Questions to the index whose answer is records: which, by SQL; what they say, from their notes.
+//! Queries for records: SQL finds them, their content is read from notes.
 
 pub mod handoffs;
 pub mod rare_words;
@@ -21,9 +21,9 @@ use empirica_notes::git::Oid;
 use empirica_notes::model::{Body, Id, Record, SessionId};
 use empirica_notes::store::{RecordEntry, Scan};
 
-/// Everything a session said, what that is about, and everything that is about either, or about a step of a goal among it: who
-/// finished the step may not have known whose the goal is. In this order of joins, whatever the
-/// planner thinks: the session's own come first, and are few.
+/// The records of a session, those they refer to, those that refer to either, and those that refer to steps of its
+/// goals: whoever completes a step may not know whose goal it is. CROSS JOIN keeps this order whatever the planner
+/// estimates: the session's own records come first and are few.
 const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?1 UNION SELECT r FROM concerns WHERE s = ?1), \
     about(id) AS (SELECT o.id FROM own CROSS JOIN record o ON o.r = own.r UNION \
     SELECT x.id FROM own CROSS JOIN names x ON x.r = own.r), \
@@ -32,20 +32,20 @@ const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?
     step(id) AS (SELECT o.id FROM near CROSS JOIN record o ON o.r = near.r WHERE o.kind = 'subtask') \
     SELECT r FROM near UNION SELECT x.r FROM step CROSS JOIN names x ON x.id = step.id)";
 
-/// A record that was found, not read yet.
+/// A record found but not yet read.
 pub struct FoundRecord {
     r: i64,
-    /// Its id.
+    /// Its record ID.
     pub id: String,
     note: i64,
-    /// Stands for its line.
+    /// Hash of its line.
     pub version: i64,
     doubled: bool,
-    /// Whether it was taken back.
+    /// Whether it was retracted.
     pub retracted: bool,
 }
 
-/// The records of which a condition on the table `record` holds; what orders and limits them may follow it.
+/// The records that match a condition on the table `record`; ORDER BY and LIMIT may follow it.
 pub fn found(db: &Connection, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<FoundRecord>, IndexError> {
     let mut find =
         db.prepare_cached(&format!("SELECT r, id, note, doubled, version, kind FROM record WHERE {condition}"))?;
@@ -57,7 +57,7 @@ pub fn found(db: &Connection, condition: &str, values: &[&dyn ToSql]) -> Result<
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What was found, by the note it is read from: each is read once.
+/// Groups records by note, so that each note is read once.
 pub fn by_note(found: Vec<FoundRecord>) -> BTreeMap<i64, Vec<FoundRecord>> {
     let mut out: BTreeMap<i64, Vec<FoundRecord>> = BTreeMap::new();
     for one in found {
@@ -66,14 +66,14 @@ pub fn by_note(found: Vec<FoundRecord>) -> BTreeMap<i64, Vec<FoundRecord>> {
     out
 }
 
-/// What the records say that were found in a note, each with its line.
-pub fn said<'f>(text: &[u8], wanted: &'f [FoundRecord]) -> Vec<(&'f FoundRecord, Vec<u8>, Record)> {
+/// Reads the records found in a note, each with its line.
+pub fn read_found<'f>(text: &[u8], wanted: &'f [FoundRecord]) -> Vec<(&'f FoundRecord, Vec<u8>, Record)> {
     let ids: HashSet<&str> = wanted.iter().map(|one| one.id.as_str()).collect();
     let mut lines_of: HashMap<&str, &[u8]> = HashMap::new();
     for line in lines::split(text) {
         let Some(id) = lines::id(line).filter(|id| ids.contains(id)) else { continue };
         let known = lines_of.entry(id).or_insert(line);
-        // canonical notes have the greatest last; others may not, and lines nobody understands do not count
+        // canonical notes have the greatest line last, others may not; lines that cannot be decoded do not count
         if line > *known && (format::record::decode(line).is_some() || format::record::decode(known).is_none()) {
             *known = line;
         }
@@ -85,12 +85,12 @@ pub fn said<'f>(text: &[u8], wanted: &'f [FoundRecord]) -> Vec<(&'f FoundRecord,
     wanted.iter().filter_map(read).collect()
 }
 
-/// What the records say, with where they stand.
+/// Reads records, with the objects they are attached to.
 fn taken(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<Scan, IndexError> {
     let mut out = Scan::default();
     for (note, wanted) in by_note(found) {
         let text = texts.get(db, note)?;
-        for (one, line, record) in said(&text, &wanted) {
+        for (one, line, record) in read_found(&text, &wanted) {
             if one.doubled {
                 out.doubled.insert(record.head.id.clone());
             }
@@ -104,7 +104,7 @@ fn taken(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<
     Ok(out)
 }
 
-/// The objects a record stands on.
+/// The objects a record is attached to.
 pub fn places(db: &Connection, r: i64) -> Result<BTreeSet<Oid>, IndexError> {
     let find = "SELECT target FROM note WHERE n IN (SELECT note FROM record WHERE r = ?1 UNION ALL SELECT n FROM stands WHERE r = ?1)";
     let mut find = db.prepare_cached(find)?;
@@ -116,24 +116,24 @@ pub fn places(db: &Connection, r: i64) -> Result<BTreeSet<Oid>, IndexError> {
     Ok(out)
 }
 
-/// The numbers that a statement gives in its first column.
+/// First column of a query.
 pub fn rows(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<i64>, IndexError> {
     let mut find = db.prepare_cached(sql)?;
     let found = find.query_map(values, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     Ok(found)
 }
 
-/// Everything of the session in a row, as [`OF_SESSION`] says.
+/// The records [`OF_SESSION`] finds for the session in a row.
 pub fn of_session(db: &Connection, s: i64) -> Result<Vec<FoundRecord>, IndexError> {
     found(db, OF_SESSION, &[&s])
 }
 
-/// Which records of some kinds.
+/// Filter for records.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RecordQuery<'a> {
-    /// Those of this session; all when `None`.
+    /// Of this session; all if `None`.
     pub session: Option<&'a SessionId>,
-    /// So many of each kind, the newest by id; all when `None`.
+    /// At most this many of each kind, the newest by ID; all if `None`.
     pub newest: Option<usize>,
 }
 
@@ -147,7 +147,7 @@ impl Index<'_> {
         self.fine(taken(&self.opened.db, &texts, found))
     }
 
-    /// The records of some kinds, in the words of their `kind` key.
+    /// The records of these kinds, by `kind` key.
     pub fn kinds(&self, kinds: &[&str], only: RecordQuery<'_>) -> Result<Scan> {
         let newest = only.newest.map_or(-1, |newest| newest as i64);
         let session = only.session.map(schema::session);
@@ -164,7 +164,7 @@ impl Index<'_> {
         self.take(all)
     }
 
-    /// Everything a session said, everything that is about what it said, and what that is about.
+    /// The records of a session, those they refer to, and those that refer to either.
     pub fn session(&self, id: &SessionId) -> Result<Scan> {
         let row = self.fine(rows(&self.opened.db, "SELECT s FROM session WHERE id = ?", &[&schema::session(id)]))?;
         match row.first() {
@@ -173,7 +173,7 @@ impl Index<'_> {
         }
     }
 
-    /// The records of these ids.
+    /// The records of these IDs; unknown IDs are skipped.
     pub fn ids<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Scan> {
         let mut all = Vec::new();
         for id in ids.into_iter().collect::<BTreeSet<_>>() {
@@ -182,7 +182,7 @@ impl Index<'_> {
         self.take(all)
     }
 
-    /// The records of some kinds that name one of these ids: what resolves, ends, attaches or takes the place of it.
+    /// The records of these kinds that refer to one of these IDs: resolve, end, attach or supersede it.
     pub fn naming<'i>(&self, ids: impl IntoIterator<Item = &'i Id>, kinds: &[&str]) -> Result<Scan> {
         let mut all = BTreeMap::new();
         for id in ids {
@@ -195,8 +195,8 @@ impl Index<'_> {
         self.take(all.into_values().collect())
     }
 
-    /// The records whose id may begin or end with `given`, or whose short form may begin with it: lower-case hex digits and
-    /// hyphens. None that does is missing.
+    /// Every record whose ID begins or ends with `given`, or whose short form begins with it, perhaps others too.
+    /// `given`: lower-case hex digits and hyphens.
     pub fn ids_like(&self, given: &str) -> Result<Scan> {
         let digits: String = given.chars().filter(|c| *c != '-').collect();
         let (least, most) = schema::around(&digits);
@@ -212,36 +212,37 @@ impl Index<'_> {
         self.take(distinct.into_values().collect())
     }
 
-    /// The newest findings that were said to be that for longer memory, in the word of `finding --as`; `most` of them.
+    /// The newest `most` findings marked for longer-term memory, by the word of `finding --as`.
     pub fn memory(&self, word: &str, most: usize) -> Result<Scan> {
-        let said = "r IN (SELECT r FROM memory WHERE word = ?) ORDER BY id DESC LIMIT ?";
-        self.take(self.found(said, params![word, most as i64])?)
+        let marked = "r IN (SELECT r FROM memory WHERE word = ?) ORDER BY id DESC LIMIT ?";
+        self.take(self.found(marked, params![word, most as i64])?)
     }
 
-    /// Whether another record is about it.
+    /// Whether another record refers to it.
     pub fn is_named(&self, id: &Id) -> Result<bool> {
         let found = rows(&self.opened.db, "SELECT r FROM names WHERE id = ?", &[&schema::id(id)]);
         Ok(!self.fine(found)?.is_empty())
     }
 
-    /// Whether a record of this id is stored.
+    /// Whether a record of this ID is stored.
     pub fn has(&self, id: &Id) -> Result<bool> {
         let found = rows(&self.opened.db, "SELECT r FROM record WHERE id = ?", &[&schema::id(id)]);
         Ok(!self.fine(found)?.is_empty())
     }
 
-    /// Goals by their ids or those of their steps, with everything that was said of them and the ends of their sessions.
+    /// Goals by their IDs or those of their steps, with all records that refer to them and the ends of their
+    /// sessions.
     pub fn goals<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Scan> {
         let mut out = self.ids(ids)?;
         let above: Vec<Id> =
             out.records().filter(|record| record.body.kind() == "subtask").flat_map(Record::names).cloned().collect();
         out.merge(self.ids(&above)?);
-        // what is said of a goal, then of its steps
+        // records that refer to a goal, then to its steps
         for _ in 0..2 {
             let known: Vec<Id> = out.records().map(|record| record.head.id.clone()).collect();
             out.merge(self.naming(&known, &["subtask", "goal_done", "goal_drop", "goal_take"])?);
         }
-        // a suggested one closes with its session
+        // a suggested goal closes with its session
         let suggested = |record: &Record| matches!(&record.body, Body::Goal(goal) if goal.vector.is_some());
         let sessions: BTreeSet<SessionId> =
             out.records().filter(|record| suggested(record)).filter_map(|record| record.head.session.clone()).collect();
@@ -251,20 +252,20 @@ impl Index<'_> {
         Ok(out)
     }
 
-    /// The newest checkpoints that an agent's sessions of these places, one or two, took; `most` of them.
+    /// The newest `most` checkpoints of an agent's sessions in these places (one or two).
     pub fn checkpoints_at(&self, ai: &str, places: &[String], most: usize) -> Result<Scan> {
         let taken = "+kind = 'checkpoint' AND s IN (SELECT s FROM session WHERE ai = ? AND place IN (?, ?)) ORDER BY id DESC LIMIT ?";
         self.take(self.found(taken, params![ai, places.first(), places.last(), most as i64])?)
     }
 
-    /// The records that stand on an object.
+    /// The records attached to an object.
     pub fn on(&self, target: Oid) -> Result<Scan> {
         let on = "r IN (SELECT r FROM record WHERE note IN (SELECT n FROM note WHERE target = ?1) \
                   UNION SELECT r FROM stands WHERE n IN (SELECT n FROM note WHERE target = ?1))";
         self.take(self.found(on, &[&target.as_bytes()])?)
     }
 
-    /// The ids of which two different versions are stored, oldest first.
+    /// The IDs stored in two different versions, oldest first.
     pub fn doubled(&self) -> Result<Vec<Id>> {
         let read = || -> Result<Vec<Id>, IndexError> {
             let mut find = self.opened.db.prepare_cached("SELECT id FROM record WHERE doubled = 1 ORDER BY id")?;

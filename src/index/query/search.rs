@@ -1,4 +1,4 @@
-//! Questions to the index about words: which records have them, best first.
+//! Full-text queries: which records contain words, best first.
 
 use rusqlite::{Connection, params_from_iter};
 
@@ -11,12 +11,12 @@ use crate::text::words;
 use empirica_notes::error::Result;
 use empirica_notes::model::{Id, SessionId};
 
-/// Which words.
+/// Words to find.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WordSet {
-    /// All of them; none asks for no words.
+    /// All of them; empty means no restriction.
     All(Vec<Term>),
-    /// One of them at least.
+    /// At least one of them.
     Any(Vec<Term>),
 }
 
@@ -26,42 +26,42 @@ impl Default for WordSet {
     }
 }
 
-/// What is asked; what is empty is not asked about.
+/// Filter for records; an empty field does not restrict.
 #[derive(Debug, Clone, Default)]
 pub struct SearchQuery<'a> {
-    /// What must be there. Nothing has a term without a word.
+    /// Words that must occur. A term without a word never matches.
     pub words: WordSet,
-    /// What must not be there.
+    /// Words that must not occur.
     pub without: &'a [Term],
-    /// The kinds, in the words of the `kind` key.
+    /// Kinds, by `kind` key.
     pub kinds: &'a [&'a str],
     /// The agents of the records.
     pub ais: &'a [String],
     /// The sessions of the records.
     pub sessions: &'a [SessionId],
-    /// Made in this second or later, since 1970, by their ids.
+    /// Made in this Unix second or later, by record ID.
     pub since: Option<i64>,
-    /// Made in this second or earlier, since 1970, by their ids.
+    /// Made in this Unix second or earlier, by record ID.
     pub until: Option<i64>,
-    /// One of these handoffs.
+    /// Only these handoffs.
     pub among: Option<&'a [HandoffRow]>,
-    /// At most so many.
+    /// Most records to return.
     pub most: usize,
 }
 
-/// What was found.
+/// Result of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchMatch {
-    /// The records, best first, of equals the newest first; the newest first when no words are asked for. With each its BM25
-    /// score, greater than 0, the greater the better; `None` when no words are asked for.
+    /// Records with their BM25 scores, best first, newest first among equals; scores are above 0, the greater the
+    /// better. Without words: newest first, scores `None`.
     pub hits: Vec<(Id, Option<f64>)>,
-    /// How many there are, beyond the limit as well.
+    /// Number of matches, beyond the limit too.
     pub total: usize,
 }
 
 impl WordSet {
-    /// The words as a query of FTS5; `None` when no record can have them. Its tokens are letters, digits and marks in quotes,
-    /// so nothing in them is syntax.
+    /// The words as an FTS5 query; `None` if no record can match. Tokens are letters, digits and marks in quotes, so
+    /// no syntax can be injected.
     fn query(&self) -> Option<String> {
         let (terms, operator) = match self {
             WordSet::All(terms) => (terms, " AND "),
@@ -73,13 +73,13 @@ impl WordSet {
     }
 }
 
-/// A term as a phrase of FTS5; `None` when it has no word.
+/// A term as an FTS5 phrase; `None` if it has no word.
 fn phrase(term: &Term) -> Option<String> {
     let words = words::words(&term.text).join(" ");
     (!words.is_empty()).then(|| format!("\"{words}\"{}", if term.is_prefix { " *" } else { "" }))
 }
 
-/// How many records have a term; `cap` and one more when there are more.
+/// Number of records with a term, counted up to `cap + 1`.
 fn count(db: &Connection, term: &Term, cap: usize) -> Result<usize, IndexError> {
     let Some(phrase) = phrase(term) else { return Ok(0) };
     let mut find = db.prepare_cached("SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)")?;
@@ -87,12 +87,12 @@ fn count(db: &Connection, term: &Term, cap: usize) -> Result<usize, IndexError> 
 }
 
 /// The records in force that have the words, best first.
-fn ranked(db: &Connection, asked: &SearchQuery<'_>) -> Result<SearchMatch, IndexError> {
-    let Some(query) = asked.words.query() else { return Ok(SearchMatch::default()) };
-    let (filter, mut values) = asked.filter();
-    values.insert(0, query);
-    // the total is in each row, so one is read at least
-    let most = i64::try_from(asked.most.max(1)).unwrap_or(i64::MAX);
+fn ranked(db: &Connection, request: &SearchQuery<'_>) -> Result<SearchMatch, IndexError> {
+    let Some(words) = request.words.query() else { return Ok(SearchMatch::default()) };
+    let (filter, mut values) = request.filter();
+    values.insert(0, words);
+    // each row carries the total, so read at least one
+    let most = i64::try_from(request.most.max(1)).unwrap_or(i64::MAX);
     let mut find = db.prepare_cached(&format!(
         "SELECT o.id, -words.rank AS score, count(*) OVER () FROM words CROSS JOIN record o ON o.r = words.rowid \
          WHERE words MATCH ? AND o.aside = 0{filter} ORDER BY score DESC, o.id DESC LIMIT {most}"
@@ -103,13 +103,13 @@ fn ranked(db: &Connection, asked: &SearchQuery<'_>) -> Result<SearchMatch, Index
         found.total = row.get::<_, i64>(2)? as usize;
         found.hits.extend(Id::parse(&schema::text(&row.get::<_, [u8; 16]>(0)?)).zip(Some(Some(row.get(1)?))));
     }
-    found.hits.truncate(asked.most);
+    found.hits.truncate(request.most);
     Ok(found)
 }
 
 impl Index<'_> {
-    /// Of these terms the rarest that are there at all: `most` of them, in `cap` records each at most. When all that are
-    /// there are in more, those are given, and none tells records apart alone.
+    /// The `most` rarest of the terms that occur, each in at most `cap` records. If every term that occurs is more
+    /// frequent, all of these must match together.
     pub fn rarest(&self, terms: Vec<Term>, most: usize, cap: usize) -> Result<WordSet> {
         let read = || -> Result<WordSet, IndexError> {
             let mut counted: Vec<(usize, Term)> = Vec::new();
@@ -128,22 +128,22 @@ impl Index<'_> {
     }
 
     /// The records in force that have the words.
-    pub fn search(&self, asked: &SearchQuery<'_>) -> Result<SearchMatch> {
-        let (WordSet::All(terms) | WordSet::Any(terms)) = &asked.words;
-        self.fine(if terms.is_empty() { self.newest(asked) } else { ranked(&self.opened.db, asked) })
+    pub fn search(&self, query: &SearchQuery<'_>) -> Result<SearchMatch> {
+        let (WordSet::All(terms) | WordSet::Any(terms)) = &query.words;
+        self.fine(if terms.is_empty() { self.newest(query) } else { ranked(&self.opened.db, query) })
     }
 
-    fn newest(&self, asked: &SearchQuery<'_>) -> Result<SearchMatch, IndexError> {
+    fn newest(&self, query: &SearchQuery<'_>) -> Result<SearchMatch, IndexError> {
         let db = &self.opened.db;
-        let (filter, mut values) = asked.filter();
+        let (filter, mut values) = query.filter();
         let (mut total, mut hits) = (0, Vec::new());
-        let most = i64::try_from(asked.most).unwrap_or(i64::MAX);
-        let is_told = asked.without.is_empty()
-            && asked.sessions.is_empty()
-            && asked.since.is_none()
-            && asked.until.is_none()
-            && asked.among.is_none();
-        let kinds: Vec<&str> = if asked.kinds.is_empty() { searchable::KINDS.to_vec() } else { asked.kinds.to_vec() };
+        let most = i64::try_from(query.most).unwrap_or(i64::MAX);
+        let is_told = query.without.is_empty()
+            && query.sessions.is_empty()
+            && query.since.is_none()
+            && query.until.is_none()
+            && query.among.is_none();
+        let kinds: Vec<&str> = if query.kinds.is_empty() { searchable::KINDS.to_vec() } else { query.kinds.to_vec() };
         for kind in searchable::KINDS.iter().filter(|kind| kinds.contains(kind)) {
             values.insert(0, (*kind).to_owned());
             let rest = format!("FROM record o WHERE o.kind = ? AND o.aside = 0{filter}");
@@ -161,12 +161,12 @@ impl Index<'_> {
             values.remove(0);
         }
         hits.sort_by(|a, b| b.cmp(a));
-        hits.truncate(asked.most);
+        hits.truncate(query.most);
         Ok(SearchMatch { hits: hits.into_iter().map(|id| (id, None)).collect(), total })
     }
 }
 
-/// The rows of handoffs, in order.
+/// The rows of handoffs, sorted.
 fn rows(handoffs: &[HandoffRow]) -> Vec<i64> {
     let mut rows: Vec<i64> = handoffs.iter().map(|row| row.r).collect();
     rows.sort_unstable();
@@ -174,7 +174,7 @@ fn rows(handoffs: &[HandoffRow]) -> Vec<i64> {
 }
 
 impl SearchQuery<'_> {
-    /// How the ids begin that were made at a second or later: they begin with their milliseconds in 48 bits.
+    /// First bytes of IDs made at a second or later: IDs begin with milliseconds in 48 bits.
     fn beginning(second: i64) -> Vec<u8> {
         let millis = u64::try_from(second.saturating_mul(1000)).unwrap_or(0).min((1 << 48) - 1);
         millis.to_be_bytes()[2..].to_vec()
@@ -188,7 +188,7 @@ impl SearchQuery<'_> {
         self.until.map(|until| Self::beginning(until.saturating_add(1)))
     }
 
-    /// The conditions on `record o`, and their values: a list each, as JSON, so that none is too long.
+    /// The conditions on `record o`, and their values. Lists are passed as JSON, so any length fits.
     fn filter(&self) -> (String, Vec<String>) {
         let (mut sql, mut values) = (String::new(), Vec::new());
         let mut list = |condition: &str, all: Vec<String>| {

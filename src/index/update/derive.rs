@@ -1,5 +1,4 @@
-//! What follows from the records of a session, by the folds that everybody reads them with: its row, and which of its
-//! handoffs are in force.
+//! What follows from the records of a session: its row, and which of its handoffs are in force.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,17 +18,16 @@ use empirica_notes::model::session::Session;
 use empirica_notes::model::superseded::superseded;
 use empirica_notes::model::{Body, Id, Record, SessionId, Vector};
 
-/// A session, and where its records are.
+/// A session, and where its records are stored.
 struct SessionSource {
     s: i64,
     id: SessionId,
     notes: Vec<(i64, NotePlace, Vec<FoundRecord>)>,
 }
 
-/// What follows from the records of a session.
 struct DerivedSession {
     s: i64,
-    /// `None` when nothing is left of its own; who concerned it may be there still.
+    /// `None` if it has no record of its own; records of others may still concern it.
     row: Option<DerivedRow>,
 }
 
@@ -39,13 +37,14 @@ struct DerivedRow {
     kept: Option<String>,
     know: Option<f64>,
     uncertainty: Option<f64>,
-    /// Its unknowns and goals, and whether they are closed.
+    /// Its unknowns and goals, and whether each is closed.
     closed: Vec<(Id, bool)>,
-    /// Its handoffs, and whether they are put aside.
+    /// Its handoffs, and whether each is superseded.
     aside: Vec<(Id, bool)>,
 }
 
-/// Makes the rows of these sessions anew. `tell` is told of every one. Where all is new, nothing was put aside or closed before.
+/// Rebuilds the rows of these sessions. Calls `tell` for each. With `is_new`, nothing was superseded or closed
+/// before.
 pub fn sessions_anew(
     db: &Connection,
     repo: &Repository,
@@ -58,11 +57,11 @@ pub fn sessions_anew(
     let mut places = Places { db, kept, known: HashMap::new() };
     touched.iter().try_for_each(|s| {
         tell();
-        write(db, &follows(&texts, &places.asked(*s)?)?, is_new)
+        write(db, &follows(&texts, &places.source(*s)?)?, is_new)
     })
 }
 
-/// Where notes are, looked up once.
+/// Sources of notes, each looked up once.
 struct Places<'p> {
     db: &'p Connection,
     kept: &'p ParsedNotes,
@@ -82,10 +81,10 @@ impl Places<'_> {
         Ok(found)
     }
 
-    fn asked(&mut self, s: i64) -> Result<SessionSource, IndexError> {
+    fn source(&mut self, s: i64) -> Result<SessionSource, IndexError> {
         let find = "SELECT id FROM session WHERE s = ?";
         let row: Vec<u8> = self.db.prepare_cached(find)?.query_row([s], |row| row.get(0))?;
-        // what is kept was one
+        // only session IDs are stored
         let id = SessionId::parse(&schema::text(&row)).ok_or(IndexError::Lost)?;
         let found = query::of_session(self.db, s)?.into_iter().filter(|found| !found.retracted);
         let notes = query::by_note(found.collect());
@@ -95,15 +94,15 @@ impl Places<'_> {
     }
 }
 
-/// What follows from the records of a session; no database is needed for it.
-fn follows(texts: &Texts<'_>, asked: &SessionSource) -> Result<DerivedSession, IndexError> {
-    let SessionSource { s, id, notes } = asked;
+/// Derives a session from its records, without a database.
+fn follows(texts: &Texts<'_>, source: &SessionSource) -> Result<DerivedSession, IndexError> {
+    let SessionSource { s, id, notes } = source;
     let s = *s;
     let mut read: Vec<Record> = Vec::new();
     for (n, place, found) in notes {
         if !matches!(place, NotePlace::Lines(_)) {
             let text = texts.at(*n, place)?;
-            read.extend(query::said(&text, found).into_iter().map(|(_, _, record)| record));
+            read.extend(query::read_found(&text, found).into_iter().map(|(_, _, record)| record));
         }
     }
     let known = notes.iter().flat_map(|(_, place, found)| {
@@ -132,7 +131,7 @@ fn follows(texts: &Texts<'_>, asked: &SessionSource) -> Result<DerivedSession, I
     let handoffs = own().filter(|record| matches!(record.body, Body::Handoff(_)));
     let row = DerivedRow {
         newest: own().next_back().map(|record| record.head.id.clone()),
-        // what is kept is made of numbers and texts: it can be written
+        // numbers and texts only: serialising cannot fail
         kept: gathered.as_ref().and_then(|gathered| serde_json::to_string(&kept(gathered, &aside)).ok()),
         know: learned(Vector::Know),
         uncertainty: learned(Vector::Uncertainty),
@@ -183,7 +182,7 @@ fn write(db: &Connection, follows: &DerivedSession, is_new: bool) -> Result<(), 
     aside.iter().try_for_each(|(id, aside)| put_aside(db, &schema::id(id), *aside, is_new))
 }
 
-/// The same for handoffs that no session wrote: one is put aside by a record only.
+/// Same for handoffs without a session, which only a record can supersede.
 pub fn sessionless(db: &Connection) -> Result<(), IndexError> {
     let find = "SELECT o.id, EXISTS(SELECT 1 FROM names x JOIN record b ON b.r = x.r WHERE x.id = o.id AND b.kind = 'supersede') \
                 FROM handoff_reports o WHERE o.session_id IS NULL";

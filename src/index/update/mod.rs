@@ -1,4 +1,4 @@
-//! Notes into rows: what came is put in, what went is taken out, line by line.
+//! Notes into rows: inserts new lines and deletes removed ones.
 
 pub mod derive;
 pub mod rows;
@@ -20,58 +20,57 @@ use empirica_notes::git::notes::difference;
 use empirica_notes::git::{Oid, Repository, notes};
 use empirica_notes::model::{Id, SessionId};
 
-/// A row of a note, and its blob; `None` for what is beside our refs.
+/// Row of a note, and its blob; `None` outside our refs.
 type NoteRow = (i64, Option<Vec<u8>>);
 
-/// Puts notes into an index.
+/// Inserts notes into an index.
 pub struct Filler<'f> {
     pub(crate) db: &'f Connection,
     repo: &'f Repository,
     texts: &'f Texts<'f>,
-    /// The sessions whose rows no longer follow from their records, by row.
+    /// Rows of sessions to rebuild.
     pub touched: BTreeSet<i64>,
-    /// Whether a handoff of no session, or what puts one aside, came or went.
+    /// Whether a handoff without a session, or a record that supersedes one, was added or removed.
     pub sessionless: bool,
-    /// Whether all is new: then every session is touched anyway.
+    /// Whether the database is new; every session is then rebuilt.
     pub(crate) is_new: bool,
-    /// What is put in later, while all is new and there are no indexes.
+    /// Rows inserted later, while a new database has no indexes.
     pub(crate) bulk: Option<Bulk>,
-    /// Blobs of notes that are not here.
-    pub lacking: Vec<Oid>,
-    /// The first notes that were read.
+    /// Missing blobs of notes.
+    pub missing: Vec<Oid>,
+    /// The first notes read.
     pub kept: ParsedNotes,
     pub(crate) sessions: HashMap<SessionId, i64>,
-    /// The last ids of records and notes.
+    /// Last row numbers of records and notes.
     pub(crate) last: (i64, i64),
 }
 
-/// What a database without indexes lacks while it is filled. In order, rows are put in faster.
+/// Rows held back while a new database is filled: sorted, they insert faster.
 #[derive(Default)]
 pub(crate) struct Bulk {
-    /// The records by id: their rows and versions.
+    /// Rows and versions of records by ID.
     pub(crate) known: HashMap<[u8; 16], (i64, i64)>,
-    /// The rows of `names` and `concerns`.
+    /// Rows of `names`.
     pub(crate) names: Vec<([u8; 16], i64)>,
     pub(crate) concerns: Vec<(i64, i64)>,
-    /// Records of which different versions were met.
+    /// Records found in different versions.
     differ: BTreeMap<i64, Id>,
-    /// Those that were taken back.
+    /// Retracted records.
     pub(crate) retracted: BTreeSet<Id>,
-    /// How many records there are of a kind, by agent.
+    /// Number of records by kind and agent.
     pub(crate) tally: BTreeMap<&'static str, HashMap<String, i64>>,
 }
 
-/// From how many notes that differ on it may be better to make all anew.
+/// If this many notes differ, a rebuild may be faster.
 const MANY: usize = 500;
 
-/// What a note row holds.
 enum Content {
     Blob(Oid),
     Text(Vec<u8>),
 }
 
 impl<'f> Filler<'f> {
-    /// Over a database that has the tables; with `is_new`, nothing in them, and no indexes.
+    /// Expects a database with tables; with `is_new`, empty and without indexes.
     pub fn new(
         db: &'f Connection,
         repo: &'f Repository,
@@ -90,14 +89,14 @@ impl<'f> Filler<'f> {
             sessionless: false,
             is_new,
             bulk: is_new.then(Bulk::default),
-            lacking: Vec::new(),
+            missing: Vec::new(),
             kept: ParsedNotes::default(),
             sessions: HashMap::new(),
             last,
         })
     }
 
-    /// Brings the notes of a namespace from one tree to another. `tell` is told of every note.
+    /// Updates the notes of a namespace from one tree to another. Calls `tell` for each note.
     pub fn namespace(
         &mut self,
         namespace: usize,
@@ -113,10 +112,10 @@ impl<'f> Filler<'f> {
                 let n = self.note(namespace, targets[at], &Content::Blob(blobs[at]), false)?;
                 tell();
                 match note {
-                    None => self.lacking.push(blobs[at]),
-                    Some(ParsedNote::Text(text)) => self.lines_came(n, &text)?,
+                    None => self.missing.push(blobs[at]),
+                    Some(ParsedNote::Text(text)) => self.lines_added(n, &text)?,
                     Some(ParsedNote::Lines(lines, bytes)) => {
-                        lines.iter().try_for_each(|line| self.line_came(n, line))?;
+                        lines.iter().try_for_each(|line| self.line_added(n, line))?;
                         return Ok(self.kept.keep(n, lines, bytes));
                     }
                 }
@@ -156,7 +155,7 @@ impl<'f> Filler<'f> {
         Ok(())
     }
 
-    /// [`IndexError::Lost`] when so many notes differ that all are put in faster anew.
+    /// [`IndexError::Lost`] if so many notes differ that a rebuild is faster.
     fn is_worth(&self, differ: usize) -> Result<(), IndexError> {
         if self.is_new || differ < MANY {
             return Ok(());
@@ -165,7 +164,7 @@ impl<'f> Filler<'f> {
         if differ as i64 > held / 8 { Err(IndexError::Lost) } else { Ok(()) }
     }
 
-    /// Brings the notes beside ours to those given.
+    /// Replaces the notes outside our refs.
     pub fn beside(&mut self, all: Vec<BesideNotes>) -> Result<(), IndexError> {
         let mut gone: BTreeMap<(usize, Vec<u8>), i64> = BTreeMap::new();
         let find = "SELECT n, shelf, target FROM note WHERE beside = 1";
@@ -195,14 +194,14 @@ impl<'f> Filler<'f> {
     fn add(&mut self, namespace: usize, target: Oid, content: Content, beside: bool) -> Result<(), IndexError> {
         let n = self.note(namespace, target, &content, beside)?;
         let text = self.remembered(n, content)?;
-        self.lines_came(n, &text)
+        self.lines_added(n, &text)
     }
 
-    fn lines_came(&mut self, n: i64, text: &[u8]) -> Result<(), IndexError> {
-        lines::split(text).filter_map(ParsedLine::read).try_for_each(|line| self.line_came(n, &line))
+    fn lines_added(&mut self, n: i64, text: &[u8]) -> Result<(), IndexError> {
+        lines::split(text).filter_map(ParsedLine::read).try_for_each(|line| self.line_added(n, &line))
     }
 
-    /// Adds the row of a note, and gives its number.
+    /// Inserts the row of a note and returns its number.
     fn note(&mut self, namespace: usize, target: Oid, content: &Content, beside: bool) -> Result<i64, IndexError> {
         self.last.1 += 1;
         let n = self.last.1;
@@ -218,7 +217,7 @@ impl<'f> Filler<'f> {
     fn remembered(&mut self, n: i64, content: Content) -> Result<Arc<Vec<u8>>, IndexError> {
         let text = match content {
             Content::Blob(id) => self.repo.read_blob(id).ok().flatten().unwrap_or_else(|| {
-                self.lacking.push(id);
+                self.missing.push(id);
                 Vec::new()
             }),
             Content::Text(text) => text,
@@ -238,10 +237,10 @@ impl<'f> Filler<'f> {
         let new = self.remembered(n, content)?;
         let before: BTreeSet<&[u8]> = lines::split(&old).collect();
         let after: BTreeSet<&[u8]> = lines::split(&new).collect();
-        self.lines_went(before.difference(&after).copied())?;
+        self.lines_removed(before.difference(&after).copied())?;
         for line in after.difference(&before) {
             if let Some(line) = ParsedLine::read(line) {
-                self.line_came(n, &line)?;
+                self.line_added(n, &line)?;
             }
         }
         Ok(())
@@ -251,13 +250,13 @@ impl<'f> Filler<'f> {
         let old = self.texts.whole(self.db, n)?;
         self.texts.remember(n, Vec::new());
         self.db.prepare_cached("UPDATE note SET blob = NULL, text = NULL WHERE n = ?")?.execute([n])?;
-        self.lines_went(lines::split(&old))?;
+        self.lines_removed(lines::split(&old))?;
         self.texts.forget(n);
         self.db.prepare_cached("DELETE FROM note WHERE n = ?")?.execute([n])?;
         Ok(())
     }
 
-    fn line_came(&mut self, n: i64, line: &ParsedLine) -> Result<(), IndexError> {
+    fn line_added(&mut self, n: i64, line: &ParsedLine) -> Result<(), IndexError> {
         let id = &line.record.head.id;
         let Some((r, version)) = self.record(id)? else { return self.insert(n, line) };
         let add = "INSERT OR IGNORE INTO stands(r, n) SELECT r, ?2 FROM record WHERE r = ?1 AND note <> ?2";
@@ -265,14 +264,14 @@ impl<'f> Filler<'f> {
         let differs = version != line.version;
         match &mut self.bulk {
             Some(bulk) if differs => drop(bulk.differ.insert(r, id.clone())),
-            None if differs => self.look_again(r, id)?,
+            None if differs => self.reindex(r, id)?,
             None if added > 0 => self.touch(r)?,
             _ => {}
         }
         Ok(())
     }
 
-    /// The row of a record, and its version.
+    /// Row and version of a record.
     pub(crate) fn record(&self, id: &Id) -> Result<Option<(i64, i64)>, IndexError> {
         let id = schema::id(id);
         if let Some(bulk) = &self.bulk {
@@ -282,7 +281,7 @@ impl<'f> Filler<'f> {
         Ok(find.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
 
-    /// Puts in what was kept back while all was new; the indexes are made by `index` when the tables they are over are whole.
+    /// Inserts the rows held back; calls `index` to create the indexes once their tables are complete.
     pub fn settle(&mut self, index: &mut dyn FnMut() -> Result<(), IndexError>) -> Result<(), IndexError> {
         let Some(Bulk { mut names, mut concerns, differ, retracted, known, tally }) = self.bulk.take() else {
             return Ok(());
@@ -306,23 +305,23 @@ impl<'f> Filler<'f> {
             }
         }
         index()?;
-        differ.iter().try_for_each(|(r, id)| self.look_again(*r, id))?;
-        retracted.iter().try_for_each(|id| self.stands_again(id))
+        differ.iter().try_for_each(|(r, id)| self.reindex(*r, id))?;
+        retracted.iter().try_for_each(|id| self.reindex_id(id))
     }
 
-    /// Takes out lines that a note held.
-    fn lines_went<'l>(&mut self, all: impl Iterator<Item = &'l [u8]>) -> Result<(), IndexError> {
+    /// Handles lines removed from a note.
+    fn lines_removed<'l>(&mut self, all: impl Iterator<Item = &'l [u8]>) -> Result<(), IndexError> {
         let ids: BTreeSet<Id> = all.filter_map(|line| lines::id(line).and_then(Id::parse)).collect();
         for id in ids {
             if let Some((r, _)) = self.record(&id)? {
-                self.look_again(r, &id)?;
+                self.reindex(r, &id)?;
             }
         }
         Ok(())
     }
 
-    /// Looks at all notes a record stands on: which still hold it, in which versions.
-    pub(crate) fn look_again(&mut self, r: i64, id: &Id) -> Result<(), IndexError> {
+    /// Rereads a record from all its notes: which still hold it, and in which versions.
+    pub(crate) fn reindex(&mut self, r: i64, id: &Id) -> Result<(), IndexError> {
         let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM stands WHERE r = ?1";
         let mut find = self.db.prepare_cached(find)?;
         let places: Vec<i64> = find.query_map([r], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -354,7 +353,7 @@ impl<'f> Filler<'f> {
     }
 }
 
-/// Brings a database from what it holds to what it must hold: the trees it holds, in the order of the namespaces.
+/// Updates a database from the trees it holds, in the order of the namespaces.
 pub fn bring(
     filler: &mut Filler<'_>,
     held: [Oid; 3],

@@ -1,4 +1,4 @@
-//! One record into rows, and out of them.
+//! Records into rows.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -11,8 +11,9 @@ use empirica_notes::model::journal::Finding;
 use empirica_notes::model::{Body, Handoff, Id, Record, SessionId};
 
 impl Filler<'_> {
-    /// Has the rows made anew of all sessions that a record changes the view of: those that [`ask::of_session`] would give it
-    /// to. So also who names it, or names what it names: of two that took a goal, one has it.
+    /// Marks every session whose view a record affects, i.e. that [`ask::of_session`] would give it to, for
+    /// rebuilding. This includes records that share a reference with it: two sessions may take one goal, but only one
+    /// has it.
     ///
     /// [`ask::of_session`]: crate::index::query::of_session
     pub(crate) fn touch(&mut self, r: i64) -> Result<(), IndexError> {
@@ -31,7 +32,6 @@ impl Filler<'_> {
         Ok(())
     }
 
-    /// Takes out a record.
     pub(crate) fn delete(&mut self, r: i64) -> Result<(), IndexError> {
         self.touch(r)?;
         let kind: Option<(String, Option<i64>)> = self
@@ -53,17 +53,17 @@ impl Filler<'_> {
         for table in ["stands", "concerns", "names", "record", "handoff_reports", "path", "memory"] {
             self.db.prepare_cached(&format!("DELETE FROM {table} WHERE r = ?"))?.execute([r])?;
         }
-        named.iter().filter_map(|id| Id::parse(&schema::text(id))).try_for_each(|id| self.stands_again(&id))
+        named.iter().filter_map(|id| Id::parse(&schema::text(id))).try_for_each(|id| self.reindex_id(&id))
     }
 
-    /// Puts in a record anew that was taken back, or is no longer.
-    pub(crate) fn stands_again(&mut self, id: &Id) -> Result<(), IndexError> {
+    /// Reindexes a record whose retraction was added or removed.
+    pub(crate) fn reindex_id(&mut self, id: &Id) -> Result<(), IndexError> {
         let known = self.record(id)?;
-        known.map_or(Ok(()), |(r, _)| self.look_again(r, id))
+        known.map_or(Ok(()), |(r, _)| self.reindex(r, id))
     }
 
     fn is_retracted(&self, id: &[u8; 16]) -> Result<bool, IndexError> {
-        // while all is new, what takes back is looked at in the end
+        // in a bulk insert, retractions are handled at the end
         if self.bulk.is_some() {
             return Ok(false);
         }
@@ -77,7 +77,7 @@ impl Filler<'_> {
         }
         let kept = schema::session(id);
         let known: Option<i64> = match self.bulk {
-            // all that are there were met
+            // in a bulk insert, every session was already inserted
             Some(_) => None,
             None => {
                 let mut find = self.db.prepare_cached("SELECT s FROM session WHERE id = ?")?;
@@ -170,7 +170,7 @@ impl Filler<'_> {
                     bulk.retracted.extend(retract.of.iter().cloned());
                     Ok(())
                 }
-                None => retract.of.iter().try_for_each(|id| self.stands_again(id)),
+                None => retract.of.iter().try_for_each(|id| self.reindex_id(id)),
             },
             _ => Ok(()),
         }
@@ -193,7 +193,7 @@ impl Filler<'_> {
         ])?;
         let uncommitted = handoff.uncommitted.iter().map(|file| &file.path);
         for path in handoff.artifacts.iter().chain(uncommitted) {
-            // an absolute one is looked for as it is: where the work tree is may change
+            // leave absolute paths as they are: the worktree may move
             let path = inside(None, path).unwrap_or_else(|| path.clone());
             self.db.prepare_cached("INSERT OR IGNORE INTO path(path, r) VALUES(?, ?)")?.execute(params![path, r])?;
         }

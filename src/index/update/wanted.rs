@@ -1,4 +1,4 @@
-//! What the index must hold now: the trees of our refs, and what is read beside them.
+//! What the index must hold: the trees of our refs, and notes outside them.
 
 use crate::index::schema::LAYOUT;
 use empirica_notes::error::Result;
@@ -12,7 +12,7 @@ use empirica_notes::store::Store;
 use empirica_notes::store::log::PendingRecord;
 use empirica_notes::store::read::NotesSource;
 
-/// A notes tree that is read beside ours.
+/// A notes tree read in addition to our refs.
 struct ExtraNotes {
     namespace: Namespace,
     tree: Oid,
@@ -20,10 +20,10 @@ struct ExtraNotes {
     stale: Epoch,
 }
 
-/// A note that is read beside those of our refs.
+/// A note read in addition to our refs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BesideNotes {
-    /// Its place in [`Namespace::ALL`].
+    /// Position in [`Namespace::ALL`].
     pub namespace: usize,
     /// The annotated object.
     pub target: Oid,
@@ -31,22 +31,22 @@ pub struct BesideNotes {
     pub text: Vec<u8>,
 }
 
-/// What the index must hold. Only trees are looked up for it; no note is read.
+/// What the index must hold. Looks up trees only; reads no note.
 pub struct WantedNotes {
-    /// The trees of our refs, in the order of [`Namespace::ALL`]; the empty tree for what counts not at all, or not whole.
+    /// Trees of our refs, in the order of [`Namespace::ALL`]; the empty tree if a ref is ignored or filtered.
     pub trees: [Oid; 3],
     extras: Vec<ExtraNotes>,
-    waiting: Vec<PendingRecord>,
-    /// Stands for what is read beside the trees.
+    pending: Vec<PendingRecord>,
+    /// Hash of the notes outside the trees.
     beside: u64,
 }
 
 impl WantedNotes {
-    /// Looks at the refs and logs.
+    /// Reads refs and pending records.
     pub fn look(store: &Store<'_>) -> Result<Self> {
         let reading = store.reading()?;
         let empty = store.repo().empty_tree();
-        let mut out = WantedNotes { trees: [empty; 3], extras: Vec::new(), waiting: Vec::new(), beside: 0 };
+        let mut out = WantedNotes { trees: [empty; 3], extras: Vec::new(), pending: Vec::new(), beside: 0 };
         for (at, namespace) in Namespace::ALL.into_iter().enumerate() {
             let (sources, redacted) = store.sources(namespace, &reading);
             for NotesSource { tip, required, stale } in sources {
@@ -60,8 +60,8 @@ impl WantedNotes {
                     out.extras.push(ExtraNotes { namespace, tree, required, stale });
                 }
             }
-            let waiting = reading.waiting.iter().filter(|w| w.namespace == namespace && redacted.counts(&w.line));
-            out.waiting.extend(waiting.cloned());
+            let pending = reading.waiting.iter().filter(|w| w.namespace == namespace && redacted.counts(&w.line));
+            out.pending.extend(pending.cloned());
         }
         let trees = out.trees;
         out.extras.retain(|extra| trees[place(extra.namespace)] != extra.tree);
@@ -70,7 +70,7 @@ impl WantedNotes {
     }
 
     fn hash(&self) -> u64 {
-        if self.extras.is_empty() && self.waiting.is_empty() {
+        if self.extras.is_empty() && self.pending.is_empty() {
             return 0;
         }
         let mut bytes = Vec::new();
@@ -79,24 +79,24 @@ impl WantedNotes {
             bytes.extend_from_slice(extra.stale.text().as_bytes());
         }
         if !self.extras.is_empty() {
-            // an extra tree adds what ours has not
+            // an extra tree adds only what ours lacks
             self.trees.iter().for_each(|tree| bytes.extend_from_slice(tree.as_bytes()));
         }
-        for waiting in &self.waiting {
-            bytes.extend_from_slice(format!("{} {} ", waiting.namespace.name(), waiting.on).as_bytes());
-            bytes.extend_from_slice(&waiting.line);
+        for pending in &self.pending {
+            bytes.extend_from_slice(format!("{} {} ", pending.namespace.name(), pending.on).as_bytes());
+            bytes.extend_from_slice(&pending.line);
             bytes.push(b'\n');
         }
         fnv(&bytes)
     }
 
-    /// What stands for all of it, in an index that this program made.
+    /// Identifies the content of an up-to-date index made by this version.
     pub fn key(&self) -> String {
         let trees: Vec<String> = self.trees.iter().map(|tree| tree.to_string()).collect();
         format!("{LAYOUT} {} {} {:016x}", env!("CARGO_PKG_VERSION"), trees.join(" "), self.beside)
     }
 
-    /// Reads the notes beside ours: the lines that ours has not, and those that wait.
+    /// Reads the notes outside our refs: lines ours lack, and pending records.
     pub fn beside(&self, store: &Store<'_>) -> Result<Vec<BesideNotes>> {
         let mut found: std::collections::BTreeMap<(usize, Oid), Vec<u8>> = Default::default();
         let mut add = |namespace: Namespace, target: Oid, lines: Vec<&[u8]>| {
@@ -111,13 +111,13 @@ impl WantedNotes {
                 add(extra.namespace, target, lines::split(&note).filter(|line| extra.stale.counts(line)).collect());
             }
         }
-        for waiting in &self.waiting {
-            add(waiting.namespace, waiting.on, vec![&waiting.line]);
+        for pending in &self.pending {
+            add(pending.namespace, pending.on, vec![&pending.line]);
         }
         Ok(found.into_iter().map(|((namespace, target), text)| BesideNotes { namespace, target, text }).collect())
     }
 
-    /// The notes of a tree beside ours that ours has not, or not so.
+    /// The notes of an extra tree that differ from ours.
     fn notes_of(&self, store: &Store<'_>, extra: &ExtraNotes) -> Result<Vec<(Oid, Oid)>> {
         let ours = self.trees[place(extra.namespace)];
         let read = || -> Result<Vec<(Oid, Oid)>> {

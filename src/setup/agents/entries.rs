@@ -1,78 +1,78 @@
-//! The files of a project that tell an agent which hooks to run, which MCP server to start, which plugin to load.
+//! Project files that tell an agent which hooks to run, which MCP server to start and which plugin to load.
 
 use empirica_transcripts::model::Agent;
 
-/// What an agent is told, and where.
+/// Configuration of an agent: what and where.
 #[derive(Debug, Clone, Copy)]
 pub struct AgentFiles {
-    /// Its program.
+    /// The agent's program.
     pub program: &'static str,
-    /// Files and folders, from the top of the work tree, that only its users have.
+    /// Files and folders, from the worktree root, that only its users have.
     pub traces: &'static [&'static str],
-    /// Its hooks; `None` for an agent that has a plugin instead.
+    /// Its hooks; `None` for agents with a plugin instead.
     pub hooks: Option<Hooks>,
     /// Our plugin for it.
     pub plugin: Option<Plugin>,
     /// The MCP server.
     pub server: Server,
-    /// What its user has to do before it uses all this, in a sentence.
+    /// What the user must do before using this, as a sentence.
     pub then: &'static str,
 }
 
 /// The hooks of an agent.
 #[derive(Debug, Clone, Copy)]
 pub struct Hooks {
-    /// The file, from the top of the work tree.
+    /// The file, from the worktree root.
     pub file: &'static str,
     /// Whether the file needs `"version": 1`.
     pub versioned: bool,
-    /// Whether a list of hooks stands in a group: `{"hooks": [{…}]}`.
+    /// Whether hooks are listed in a group: `{"hooks": [{…}]}`.
     pub grouped: bool,
-    /// Whether a hook says of itself that it is a command: `"type": "command"`.
+    /// Whether a hook has a `"type": "command"`.
     pub typed: bool,
-    /// The key of the command line.
+    /// Key of the command line.
     pub command: &'static str,
-    /// The key of the time it may take.
+    /// Key of the timeout.
     pub timeout: &'static str,
-    /// How many of its units of time a second has.
+    /// Timeout units per second.
     pub second: u64,
-    /// The events, as the agent calls them, and how many seconds each may take.
+    /// Events by the agent's names, with their timeouts in seconds.
     pub events: &'static [(&'static str, u64)],
 }
 
-/// A file that is ours alone.
+/// A file entirely ours.
 #[derive(Debug, Clone, Copy)]
 pub struct Plugin {
-    /// Its path from the top of the work tree.
+    /// The file, from the worktree root.
     pub file: &'static str,
-    /// What is in it.
+    /// Its content.
     pub content: &'static str,
 }
 
-/// Where an MCP server is entered.
+/// Place of an MCP server entry.
 #[derive(Debug, Clone, Copy)]
 pub struct Server {
-    /// The files it may stand in, from the top of the work tree; the first is made when there is none.
+    /// Possible files, from the worktree root; the first is created if none exists.
     pub files: &'static [&'static str],
-    /// The key that servers stand under.
+    /// Key of the servers.
     pub key: &'static str,
-    /// Whether the command and its arguments are one list, of a server that is local.
+    /// Whether the command and its arguments are one list, with type `local`.
     pub joined: bool,
-    /// What a file that is made begins with.
+    /// `$schema` of a new file.
     pub schema: Option<&'static str>,
 }
 
-/// The name that our MCP server has in those files.
+/// Name of our MCP server in those files.
 pub const SERVER: &str = "empirica";
 
-/// How the program is called as a server that lists the tools of a day's work, or `all` of them.
+/// Arguments that start the server with its core tools, or with `all`.
 pub fn server_arguments(all: bool) -> [&'static str; 3] {
     ["mcp", "--tools", if all { "all" } else { "core" }]
 }
 
 const JSON_SERVERS: Server = Server { files: &[".mcp.json"], key: "mcpServers", joined: false, schema: None };
 
-/// What an agent is told, and where.
+/// Configuration of an agent.
 pub fn files(agent: Agent) -> AgentFiles {
     let grouped = Hooks {
         file: "",
@@ -115,7 +115,7 @@ pub fn files(agent: Agent) -> AgentFiles {
                     ("PreCompact", 5),
                     ("PostToolUse", 5),
                     ("Stop", 10),
-                    // it warns of more
+                    // the agent warns of longer timeouts
                     ("SessionEnd", 3),
                 ],
                 ..grouped
@@ -208,8 +208,8 @@ pub fn files(agent: Agent) -> AgentFiles {
     }
 }
 
-/// The command line of a hook. It says nothing and does not fail where the program is not installed: exit codes mean to block
-/// something, and Gemini CLI takes for an answer what stands on standard error.
+/// Command line of a hook. Prints nothing and succeeds if the program is not installed: an exit code can block the
+/// agent, and Gemini CLI takes standard error for a reply.
 pub fn command(agent: Agent, event: &str) -> String {
     format!("git-empirica hook agent {} {event} 2>/dev/null || true", agent.name())
 }

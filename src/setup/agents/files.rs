@@ -1,4 +1,4 @@
-//! Files of the work tree that something is put into: where they really lie, how they are read, how what was put in is taken back.
+//! Worktree files we add to: locating, reading, and removing what was added.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -14,42 +14,42 @@ use crate::setup::steps::SetupWarning;
 use empirica_notes::error::{Error, Result, move_aside, quote};
 use empirica_notes::git::Repository;
 
-/// A work tree whose files may be edited.
+/// A worktree whose files may be edited.
 #[derive(Debug)]
 pub struct EditableWorkTree {
-    /// What the work tree is called in what is written down.
+    /// Name of the worktree in the setup record.
     pub worktree: String,
-    /// Its root, absolute, without links.
+    /// Its root, absolute, without symlinks.
     pub top: PathBuf,
-    /// Git directories: what is in them is no file of the work tree.
+    /// Git directories; their files do not belong to the worktree.
     git: Vec<PathBuf>,
 }
 
-/// A file of the work tree that is there or can be made.
+/// A worktree file that exists or can be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocatedFile {
-    /// Its path from the root, as it is asked for.
+    /// The requested path, from the root.
     pub name: PathBuf,
-    /// Where it really lies, links followed.
+    /// Its path with symlinks resolved.
     pub path: PathBuf,
-    /// Which file it is, when it is there: two names may be of one file.
+    /// Device and inode if it exists, since two names may share a file.
     pub inode: Option<(u64, u64)>,
-    /// The folders that have to be made for it, as paths from the root, outermost first.
+    /// Folders to create for it, from the root, outermost first.
     pub folders: Vec<PathBuf>,
 }
 
 impl EditableWorkTree {
-    /// The work tree of the repository; a bare one is refused.
+    /// The worktree of the repository; an error if it is bare.
     pub fn new(repo: &Repository) -> Result<Self> {
         let top = repo.work_tree().ok_or_else(|| {
             Error::refused("this repository has no work tree")
-                .reason("it is bare, and what agents read lies in a work tree")
+                .reason("it is bare, and agents read files of a worktree")
                 .suggest("Run the command in a clone that has a work tree.")
         })?;
         Ok(EditableWorkTree { worktree: repo.worktree_key(), top, git: vec![repo.common_dir(), repo.git_dir()] })
     }
 
-    /// The work tree that an entry is about: the present one, else where it was then, if that is still there.
+    /// The worktree of an entry: the present one, otherwise its former root if that still exists.
     fn of(repo: &Repository, edited: &EditedFile) -> Option<Self> {
         let (worktree, git) = (repo.worktree_key(), vec![repo.common_dir(), repo.git_dir()]);
         if edited.worktree == worktree {
@@ -59,10 +59,10 @@ impl EditableWorkTree {
         Some(EditableWorkTree { worktree: edited.worktree.clone(), top, git })
     }
 
-    /// Finds a file by its path from the root. Links are followed, but not out of the work tree.
+    /// Locates a file by its path from the root. Follows symlinks, but not out of the worktree.
     pub fn locate(&self, name: &str) -> Result<LocatedFile> {
         let given = self.top.join(name);
-        // what is there of it, and what is not
+        // split the path into existing and missing parts
         let there = given.ancestors().find(|path| fs::symlink_metadata(path).is_ok()).unwrap_or(&self.top);
         let rest = given.strip_prefix(there).unwrap_or(Path::new(""));
         let real = there.canonicalize().map_err(|error| {
@@ -75,7 +75,7 @@ impl EditableWorkTree {
         if !real.starts_with(&self.top) || self.git.iter().any(|git| real.starts_with(git)) {
             return Err(Error::refused(format!("{} leads out of the work tree", given.display()))
                 .reason(format!("it lies in {}", real.display()))
-                .suggest("Put a file of the work tree in its place; what is outside is not written to.")
+                .suggest("Replace it by a file in the worktree; files outside are not written.")
                 .command(format!("ls -ld {}", quote(&there.to_string_lossy()))));
         }
         let about = fs::metadata(&real).map_err(|error| unread(&real, error))?;
@@ -93,7 +93,7 @@ impl EditableWorkTree {
         Ok(LocatedFile { name: PathBuf::from(name), path: if folder { real.join(rest) } else { real }, inode, folders })
     }
 
-    /// The text of a file; `None` when it is not there. One that is not UTF-8 is refused.
+    /// Reads a file; `None` if it does not exist. An error if it is not UTF-8.
     pub fn read(&self, located: &LocatedFile) -> Result<Option<String>> {
         if located.inode.is_none() {
             return Ok(None);
@@ -109,7 +109,7 @@ impl EditableWorkTree {
         Ok(Some(text))
     }
 
-    /// The steps that write a file, and the folders they make.
+    /// The steps that write a file and create its folders.
     pub fn write(&self, located: &LocatedFile, content: String) -> Vec<SetupStep> {
         let folders = located.folders.iter().map(|folder| SetupStep::Folder(self.top.join(folder)));
         let (path, new) = (located.path.clone(), located.inode.is_none());
@@ -122,37 +122,37 @@ fn inode(about: &Metadata) -> (u64, u64) {
 }
 
 fn unread(path: &Path, error: std::io::Error) -> Error {
-    Error::refused(format!("{} cannot be used", path.display())).on_path(path, error)
+    Error::refused(format!("cannot use {}", path.display())).on_path(path, error)
 }
 
-/// A file has marks that make no block.
+/// Error: marks do not form a block.
 pub fn broken(path: &Path, broken: &BrokenMarks) -> Error {
     let shown = quote(&path.to_string_lossy());
     Error::refused(format!("line {} of {} {}", broken.line, path.display(), broken.what))
         .reason(format!("a block is one line {}, and below it one line {}", marked::BEGIN, marked::END))
-        .suggest("Remove the marks that are too many; a block that is missing is written anew.")
+        .suggest("Remove the marks that are too many; a missing block is written again.")
         .command(format!("grep -n git-empirica: {shown}"))
 }
 
-/// A configuration file cannot be edited.
+/// Error: a configuration file cannot be edited.
 pub fn faulty(path: &Path, fault: &EditError) -> Error {
     let shown = path.display();
     let what = match fault {
         EditError::Syntax { line: 0, what } => format!("{what}, in {shown}"),
-        EditError::Syntax { line, what } => format!("line {line} of {shown} cannot be understood: {what}"),
+        EditError::Syntax { line, what } => format!("cannot parse line {line} of {shown}: {what}"),
         EditError::Shape { at, wanted } if at.is_empty() => format!("{shown} is not {wanted}"),
         EditError::Shape { at, wanted } => format!("{at} in {shown} is not {wanted}"),
     };
     Error::refused(what)
-        .reason("what is there is kept, and for that it has to be understood")
-        .suggest("Mend the file, or move it aside and let it be written anew.")
+        .reason("its content is kept, so it must be valid")
+        .suggest("Fix the file, or rename it so that a new one is written.")
         .command(move_aside(path))
 }
 
-/// The steps that take back what was put into a file. What is no longer as it was written stays.
+/// The steps that remove what was added to a file. Parts edited since are kept.
 pub fn take_back(repo: &Repository, edited: &EditedFile, steps: &mut Vec<SetupStep>, troubles: &mut Vec<SetupWarning>) {
     let name = edited.file.to_string_lossy();
-    // where there is neither work tree nor file, nothing is left of it
+    // without a worktree or file, nothing is left to remove
     let Some(site) = EditableWorkTree::of(repo, edited) else { return };
     let is_plain = edited.file.components().all(|part| matches!(part, Component::Normal(_)));
     if !is_plain || fs::symlink_metadata(site.top.join(&edited.file)).is_err() {
@@ -175,16 +175,15 @@ pub fn take_back(repo: &Repository, edited: &EditedFile, steps: &mut Vec<SetupSt
     }
 }
 
-/// What is left of a text.
 struct Remainder {
     text: String,
-    /// Whether nothing is in it that others wrote.
+    /// Whether nothing by others is left.
     alone: bool,
-    /// What stays in it, without a final stop.
+    /// What is kept, without a full stop.
     kept: Vec<String>,
 }
 
-/// A text without what was put into it.
+/// A text without what was added to it.
 fn rest(text: &str, edited: &EditedFile, path: &Path) -> Remainder {
     let unchanged = |kept| Remainder { text: text.to_owned(), alone: false, kept: Vec::from_iter(kept) };
     match &edited.put {

@@ -1,4 +1,4 @@
-//! What agents are told about the program, kept current in the files they read.
+//! Instructions about the program in the files that agents read.
 
 use std::path::PathBuf;
 
@@ -11,24 +11,24 @@ use crate::setup::steps::SetupStep;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Repository;
 
-/// What was written, or would be.
+/// Result of writing instructions, or of a dry run.
 #[derive(Debug, Default)]
 pub struct InstructionsOutcome {
-    /// Nothing was done.
+    /// Whether this was a dry run.
     pub dry_run: bool,
-    /// The changes, in their order; empty when there was nothing to do.
+    /// Changes in order; empty if nothing was to do.
     pub steps: Vec<SetupStep>,
-    /// The files that say what they should.
+    /// Files already up to date.
     pub current: Vec<PathBuf>,
 }
 
-/// Renders the text for a file; the general one without.
+/// Renders the instructions for a file; without one, the general text.
 pub type RenderInstructions<'a> = &'a mut dyn FnMut(Option<InstructionFile>) -> Result<String>;
 
-/// Brings the block in the files up to date: in that of `reader`, which is made when it is not there; without one in those of the
-/// eight that are there, and where there is none in the first of them. With `dry_run` nothing is changed.
+/// Updates the block in the file of `reader`, creating the file if missing. Without a reader, updates the existing
+/// files among the eight, or creates the first if there are none. With `dry_run`, changes nothing.
 ///
-/// Everything is read and planned before anything is written.
+/// Reads and plans everything before it writes.
 pub fn write(
     repo: &Repository,
     reader: Option<Reader>,
@@ -53,7 +53,7 @@ pub fn write(
             continue;
         }
         done.push(located.inode);
-        // who reads a file by another name is not to find it in words for one agent
+        // a shared file must not contain wording for one agent
         let shared = |other: &InstructionFile| {
             located.inode.is_some() && site.locate(other.path).is_ok_and(|other| other.inode == located.inode)
         };
@@ -82,7 +82,7 @@ pub fn write(
     Ok(out)
 }
 
-/// Writes down what is put into a file; what stood there before our first block stays known.
+/// Records what was added to a file; keeps the record of what preceded our first block.
 fn note(record: &mut SetupRecord, site: &EditableWorkTree, located: &files::LocatedFile, put: &marked::MarkedText) {
     let block = marked::find(&put.text).ok().flatten().map(|range| marked::plain(&put.text[range])).unwrap_or_default();
     let (before, after, former) = (put.before, put.after, put.former.clone());
@@ -90,7 +90,7 @@ fn note(record: &mut SetupRecord, site: &EditableWorkTree, located: &files::Loca
         EditedFile::at(site, located, Insertion::Block { hash: hash(block.as_bytes()), before, after, former });
     let known = record.files.iter_mut().find(|known| known.same_place(&edited));
     match known {
-        // our own block is no former one
+        // our own block is not a former one
         Some(known) if put.former.is_some() => {
             if let Insertion::Block { hash: now, .. } = &mut known.put {
                 *now = hash(block.as_bytes());

@@ -1,35 +1,35 @@
-//! A marked block in a text of others: found, put in, taken out; not a byte outside of it is changed.
+//! A marked block in somebody else's text: found, added, removed, without changing another byte.
 
 use std::ops::Range;
 
-/// The line that a block begins with.
+/// First line of a block.
 pub const BEGIN: &str = "<!-- git-empirica:begin -->";
-/// The line that it ends with.
+/// Last line of a block.
 pub const END: &str = "<!-- git-empirica:end -->";
 
-/// Marks that make no block.
+/// Marks that do not form a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenMarks {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong there, without a final stop.
+    /// The problem, without a full stop.
     pub what: String,
 }
 
-/// A text with its block put in.
+/// A text with its block added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkedText {
     /// The whole text.
     pub text: String,
-    /// How many line ends were added before the block.
+    /// Number of line ends added before the block.
     pub before: usize,
-    /// How many were added behind it.
+    /// Number of line ends added after it.
     pub after: usize,
-    /// The block that stood there before, with its marks; `None` when there was none.
+    /// The former block, with its marks; `None` if there was none.
     pub former: Option<String>,
 }
 
-/// Where the block is, from its first mark to its last one, without the line end; `None` when there is none.
+/// Range of the block with its marks, without the final line end; `None` if there is none.
 pub fn find(text: &str) -> Result<Option<Range<usize>>, BrokenMarks> {
     let (mut begun, mut found, mut at) = (None, None, 0);
     for (number, line) in text.split_inclusive('\n').enumerate() {
@@ -56,19 +56,19 @@ pub fn find(text: &str) -> Result<Option<Range<usize>>, BrokenMarks> {
     }
 }
 
-/// The line end that a text has; LF when it has both alike, or none.
+/// The more frequent line end of a text; LF on a tie.
 fn line_end(text: &str) -> &'static str {
     let crlf = text.matches("\r\n").count();
     if crlf * 2 > text.matches('\n').count() { "\r\n" } else { "\n" }
 }
 
-/// The block of a body, with the line ends of the text it is for, and none behind it.
+/// The block of a body, in the line ends of the text, without a final one.
 fn block(body: &str, end: &str) -> String {
     let lines = body.trim_matches(['\r', '\n']).lines();
     [BEGIN].into_iter().chain(lines).chain([END]).collect::<Vec<_>>().join(end)
 }
 
-/// Puts a body into a text: in the place of the block that is there, else at the end, a blank line away from what stands there.
+/// Replaces the block of a text, or appends one after a blank line.
 pub fn put(text: &str, body: &str) -> Result<MarkedText, BrokenMarks> {
     let end = line_end(text);
     let block = block(body, end);
@@ -79,7 +79,7 @@ pub fn put(text: &str, body: &str) -> Result<MarkedText, BrokenMarks> {
     }
     let rest = text.trim_start_matches('\u{feff}');
     let ended = |text: &str| text.is_empty() || text.ends_with('\n');
-    // a text that does not end its last line still does not
+    // keep a missing final line end missing
     let (before, after) = match rest.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest)) {
         _ if rest.is_empty() => (0, 1),
         Some(rest) if ended(rest) => (0, 1),
@@ -90,15 +90,15 @@ pub fn put(text: &str, body: &str) -> Result<MarkedText, BrokenMarks> {
     Ok(MarkedText { text, before, after, former: None })
 }
 
-/// Takes the block out, with as many line ends before and behind it as were put there, or puts the former one in its place. A
-/// text without a block stays as it is.
+/// Removes the block with the given number of line ends around it, or restores the former one. A text without a block
+/// is unchanged.
 pub fn take(text: &str, before: usize, after: usize, former: Option<&str>) -> Result<String, BrokenMarks> {
     let Some(range) = find(text)? else { return Ok(text.to_owned()) };
     let (mut head, mut tail) = (&text[..range.start], &text[range.end..]);
     if let Some(former) = former {
         return Ok([head, former, tail].concat());
     }
-    // a carriage return that the text itself ends with is not ours
+    // a carriage return at the end of the text is not ours
     let end = if text[range.clone()].contains("\r\n") { "\r\n" } else { "\n" };
     for _ in 0..before {
         head = head.strip_suffix(end).unwrap_or(head);
@@ -109,7 +109,7 @@ pub fn take(text: &str, before: usize, after: usize, former: Option<&str>) -> Re
     Ok([head, tail].concat())
 }
 
-/// What a block says, whatever its line ends: what two of them are compared by.
+/// A block with LF line ends, for comparison.
 pub fn plain(block: &str) -> String {
     block.replace("\r\n", "\n")
 }

@@ -1,4 +1,4 @@
-//! Which entries the files of agents lack, so that an agent runs our hooks and starts our MCP server.
+//! The entries that agents need in their files to run our hooks and start our MCP server.
 
 pub mod edit;
 pub mod entries;
@@ -24,22 +24,22 @@ use empirica_notes::error::{Result, empirica};
 use empirica_notes::git::Repository;
 use empirica_transcripts::model::Agent;
 
-/// What every file that is ours alone begins with.
+/// First bytes of every file entirely ours.
 const OURS: &str = "// git-empirica: ";
 
-/// What is to be done to the files of agents.
+/// Changes to make to agents' files.
 #[derive(Debug, Default)]
 pub struct AgentPlan {
-    /// What brings it there; empty when all is there.
+    /// Empty if all is in place.
     pub steps: Vec<SetupStep>,
-    /// What stays as it is and should be known.
+    /// Problems left to the user.
     pub troubles: Vec<SetupWarning>,
 }
 
-/// A file as it will be.
+/// A file to write.
 struct FileDraft {
     located: LocatedFile,
-    /// What it began with, or is now.
+    /// Its present or initial text.
     was: String,
     now: String,
     entries: Vec<AddedEntry>,
@@ -70,7 +70,7 @@ struct Planning<'a> {
     plan: AgentPlan,
 }
 
-/// The agents used here: by what is in the work tree, and by their programs. None where there is no work tree.
+/// The agents used here, judging by worktree files and installed programs. None without a worktree.
 pub fn used(env: &Env, repo: &Repository) -> Vec<Agent> {
     let Some(top) = repo.work_tree() else { return Vec::new() };
     let is_used = |agent: &Agent| {
@@ -80,8 +80,8 @@ pub fn used(env: &Env, repo: &Repository) -> Vec<Agent> {
     Agent::ALL.into_iter().filter(is_used).collect()
 }
 
-/// What is to be done so that `agents` run our hooks and start our MCP server, and notes it in the record; with `all_tools` the server
-/// lists all its tools. Everything is read and understood before anything is written: a file that cannot be is an error.
+/// Plans the hooks and the MCP server of `agents`, and adds them to the record; with `all_tools`, the server lists
+/// all tools. Everything is read before anything is written: an unreadable file is an error.
 pub fn plan(repo: &Repository, agents: &[Agent], all_tools: bool, record: &mut SetupRecord) -> Result<AgentPlan> {
     if agents.is_empty() {
         return Ok(AgentPlan::default());
@@ -119,7 +119,7 @@ pub fn plan(repo: &Repository, agents: &[Agent], all_tools: bool, record: &mut S
 }
 
 impl Planning<'_> {
-    /// The draft of a file; one that is not there begins as `began`.
+    /// The draft of a file; a missing file starts as `began`.
     fn draft(&mut self, file: &str, began: impl FnOnce() -> String) -> Result<&mut FileDraft> {
         let located = self.site.locate(file)?;
         let known = self.drafts.iter().position(|draft| draft.located.path == located.path);
@@ -226,7 +226,7 @@ impl Planning<'_> {
             (Some(now), _) if now == plugin.content => return Ok(()),
             (None, _) => None,
             (Some(now), Some((written, former))) if hash(now.as_bytes()) == *written => former.clone(),
-            // what a colleague's version wrote
+            // written by another version of ours
             (Some(now), None) if now.starts_with(OURS) => Some(now.clone()),
             (Some(now), _) => {
                 let why = if now.starts_with(OURS) { "is ours and was edited by hand" } else { "is not ours" };
@@ -246,7 +246,7 @@ impl Planning<'_> {
     }
 }
 
-/// A hook as an agent reads it.
+/// A hook in an agent's format.
 fn hook(hooks: &Hooks, command: &str, seconds: u64) -> Value {
     let mut hook = Map::new();
     if hooks.typed {
@@ -257,12 +257,12 @@ fn hook(hooks: &Hooks, command: &str, seconds: u64) -> Value {
     if hooks.grouped { json!({"hooks": [hook]}) } else { Value::Object(hook) }
 }
 
-/// What a file that is made begins with.
+/// The text of a new file.
 fn beginning(value: &Value) -> String {
     format!("{value:#}\n")
 }
 
-/// The texts in a value, at every depth.
+/// All strings in a value, nested ones too.
 fn texts<'v>(value: &'v Value, out: &mut Vec<&'v str>) {
     match value {
         Value::String(text) => out.push(text),
@@ -272,7 +272,7 @@ fn texts<'v>(value: &'v Value, out: &mut Vec<&'v str>) {
     }
 }
 
-/// Whether an MCP server is this program, wherever it is installed.
+/// Whether an MCP server runs this program, wherever it is installed.
 fn runs_us(server: &Value) -> bool {
     let command = match server.get("command") {
         Some(Value::Array(words)) => words.first().and_then(Value::as_str),
@@ -282,7 +282,7 @@ fn runs_us(server: &Value) -> bool {
     command.is_some_and(|command| command.rsplit('/').next() == Some("git-empirica"))
 }
 
-/// Writes down what is put into a file, beside what was put there before.
+/// Records an addition to a file, merged with earlier ones.
 fn note(record: &mut SetupRecord, site: &EditableWorkTree, located: &LocatedFile, put: Insertion) {
     let edited = EditedFile::at(site, located, put);
     match record.files.iter_mut().find(|known| known.same_place(&edited)) {

@@ -1,13 +1,13 @@
-//! The files that agents read their instructions from, and which agent reads which.
+//! Instruction files, and which agent reads which.
 
 /// A file that agents read instructions from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstructionFile {
-    /// Its path from the top of the work tree.
+    /// Its path from the worktree root.
     pub path: &'static str,
-    /// The agent it is for, as agents name themselves; `None` for one that several agents read.
+    /// The agent it is for, by its own name; `None` if several agents read it.
     pub ai: Option<&'static str>,
-    /// What that agent puts before the names of MCP tools; empty when nothing.
+    /// The agent's prefix of MCP tool names; may be empty.
     pub prefix: &'static str,
 }
 
@@ -15,7 +15,7 @@ const fn file(path: &'static str, ai: Option<&'static str>, prefix: &'static str
     InstructionFile { path, ai, prefix }
 }
 
-/// All of them; the first is the one that most agents read.
+/// The first is the one most agents read.
 pub const FILES: [InstructionFile; 8] = [
     file("AGENTS.md", None, ""),
     file("CLAUDE.md", Some("claude-code"), "mcp__empirica__"),

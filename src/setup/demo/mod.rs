@@ -1,4 +1,4 @@
-//! The demonstration: the main job, really done, in a throwaway repository.
+//! The demonstration: runs the main workflow in a temporary repository.
 
 pub mod view;
 
@@ -32,7 +32,7 @@ pub struct DemoOutcome {
     pub steps: Vec<DemoStep>,
 }
 
-/// A folder that is removed at the end.
+/// A folder removed on drop.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
@@ -41,7 +41,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Plays two agents: the first works and hands over, a reviewer reads it in `git log`, the second resumes in a clone.
+/// Simulates two agents: the first works and hands off, a reviewer reads the handoff in `git log`, the second resumes
+/// in a clone.
 pub fn run(env: &Env) -> Result<DemoOutcome> {
     let unusable = |error: std::io::Error| {
         Error::refused("the demonstration needs a temporary folder that can be written")
@@ -91,7 +92,7 @@ struct Play<'a> {
 }
 
 impl Play<'_> {
-    /// A command that knows nothing of the user's own repository, configuration or session.
+    /// A command isolated from the user's repository, configuration and session.
     fn prepared(&self, folder: &Path, program: &Path) -> Command {
         let mut command = if program == Path::new("git") { git(folder) } else { Command::new(program) };
         command
@@ -120,7 +121,7 @@ impl Play<'_> {
     fn run(&self, folder: &Path, program: &Path, arguments: &[&str]) -> Result<String> {
         let mut command = self.prepared(folder, program);
         let out = command.args(arguments).output().map_err(|error| {
-            let out = Error::refused(format!("{} could not be started", program.display()));
+            let out = Error::refused(format!("cannot start {}", program.display()));
             match program.is_absolute() {
                 true => out.on_path(program, error),
                 false => empirica_notes::git::process::not_started(error),

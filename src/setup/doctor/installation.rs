@@ -1,4 +1,4 @@
-//! The installation: git, the program that hooks will find, and what `init` set up.
+//! Checks of git, the program found by hooks, and the setup.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ use empirica_notes::git::process;
 use empirica_notes::git::process::version;
 use empirica_notes::git::repository::config;
 
-/// Checks; and whether `init` has been here.
+/// The checks, and whether the repository is set up.
 pub fn checks(context: &CommandContext<'_>) -> (bool, Vec<DoctorCheck>) {
     let mut out = vec![git(context), program(context)];
     let record = match SetupRecord::load(&context.repo.common_dir()) {
@@ -43,7 +43,7 @@ pub fn checks(context: &CommandContext<'_>) -> (bool, Vec<DoctorCheck>) {
 
 fn git(context: &CommandContext<'_>) -> DoctorCheck {
     let Some(version) = process::installed(context.repo.cwd()) else {
-        return DoctorCheck::wrong("git", "git cannot be started").command("git --version");
+        return DoctorCheck::wrong("git", "cannot start git").command("git --version");
     };
     match version::too_old(&version) {
         Some(old) => DoctorCheck::wrong("git", format!("{old}: update it")).command("git --version"),
@@ -51,7 +51,7 @@ fn git(context: &CommandContext<'_>) -> DoctorCheck {
     }
 }
 
-/// The program that a hook will find must be this one.
+/// Hooks must find this program.
 fn program(context: &CommandContext<'_>) -> DoctorCheck {
     let own = env!("CARGO_PKG_VERSION");
     let folder = context.env.program.parent().unwrap_or(Path::new("/"));
@@ -63,9 +63,9 @@ fn program(context: &CommandContext<'_>) -> DoctorCheck {
     if same(&found, &context.env.program) {
         return DoctorCheck::right("program", format!("version {own}, {}", found.display()));
     }
-    let said = Command::new(&found).arg("--version").stdin(Stdio::null()).output();
-    let said = said.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default();
-    let version = said.strip_prefix("git-empirica ").unwrap_or("of no version it tells");
+    let output = Command::new(&found).arg("--version").stdin(Stdio::null()).output();
+    let output = output.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default();
+    let version = output.strip_prefix("git-empirica ").unwrap_or("of no version it tells");
     if version == own {
         return DoctorCheck::right("program", format!("version {own}, {}", found.display()));
     }
@@ -82,7 +82,7 @@ fn hook_checks(
     if !plan.left.is_empty() {
         missing.push("our hooks belong in another place now than when they were installed".to_owned());
     }
-    // what it comes from first: a folder that is not looked at explains the rest
+    // causes first: a wrong core.hooksPath explains the rest
     let (set, rest): (Vec<&SetupStep>, Vec<&SetupStep>) =
         plan.steps.iter().partition(|step| matches!(step, SetupStep::Set { .. }));
     for step in set.into_iter().chain(rest).filter(|_| plan.left.is_empty()) {
@@ -114,7 +114,7 @@ fn hook_checks(
         let more = if missing.len() > 1 { format!(", and {} more like it", missing.len() - 1) } else { String::new() };
         out.push(DoctorCheck::wrong("hooks", format!("{first}{more}")).command(empirica("init")));
     }
-    // of a place that is left, nothing is to be mended but by init
+    // problems of a place no longer used are fixed by init alone
     for trouble in plan.troubles.iter().filter(|_| plan.left.is_empty()) {
         let wrong = DoctorCheck::wrong("hooks", trouble.what.clone());
         out.push(trouble.commands.iter().fold(wrong, |check, command| check.command(command.clone())));
@@ -140,7 +140,7 @@ fn script(path: &Path, content: &[u8]) -> String {
     format!("{} {what}", path.display())
 }
 
-/// Hooks of the configuration that are there and switched off.
+/// Hooks in the configuration that are disabled.
 fn switched_off(context: &CommandContext<'_>, how: HookPlacement) -> Vec<DoctorCheck> {
     if how != HookPlacement::Config {
         return Vec::new();
@@ -155,7 +155,7 @@ fn switched_off(context: &CommandContext<'_>, how: HookPlacement) -> Vec<DoctorC
     .collect()
 }
 
-/// A setting that comes behind ours, such as one from an included file: init cannot mend it.
+/// A core.hooksPath that overrides ours, such as one from an included file, which init cannot fix.
 fn behind(context: &CommandContext<'_>, plan: &git_hooks::HooksPlan) -> Option<DoctorCheck> {
     let sets = plan.steps.iter().any(|step| matches!(step, SetupStep::Set { .. }));
     let (what, other) = plan.hooks.behind(context.repo).ok()?.filter(|_| !sets)?;
@@ -175,7 +175,7 @@ fn setting_checks(plan: settings::SettingsPlan) -> Vec<DoctorCheck> {
     } else {
         DoctorCheck::right("display", "plain git log shows the handoffs")
     });
-    let lacking: Vec<&str> = plan
+    let missing_refspecs: Vec<&str> = plan
         .steps
         .iter()
         .filter_map(|step| match step {
@@ -183,13 +183,13 @@ fn setting_checks(plan: settings::SettingsPlan) -> Vec<DoctorCheck> {
             _ => None,
         })
         .collect();
-    out.push(match lacking.first() {
+    out.push(match missing_refspecs.first() {
         Some(name) => {
             DoctorCheck::wrong("fetch", format!("git fetch {name} does not bring its notes")).command(empirica("init"))
         }
         None => DoctorCheck::right("fetch", "git fetch brings the notes of the remotes"),
     });
-    // one that cannot be mended was said by init
+    // init already reported those without a fix
     for trouble in plan.troubles.into_iter().filter(|trouble| !trouble.commands.is_empty()) {
         let check = if trouble.what.starts_with("hook.") { "hooks" } else { "fetch" };
         out.push(

@@ -1,4 +1,4 @@
-//! Looking at everything that must be right for records to travel, and mending what needs no choice when that is asked.
+//! Checks everything that synchronisation needs, and on request fixes what needs no decision.
 
 pub mod check;
 mod installation;
@@ -19,19 +19,19 @@ pub use crate::setup::doctor::secrets::secrets;
 /// What was found.
 #[derive(Debug)]
 pub struct DoctorOutcome {
-    /// Whether `init` has been here. Without it much is not looked at: it is no fault.
+    /// Whether the repository is set up. If not, fewer checks run, and this is no problem.
     pub set_up: bool,
-    /// Every check; one that found several things comes several times.
+    /// All checks; one with several findings occurs several times.
     pub checks: Vec<DoctorCheck>,
-    /// Handoffs whose commits vanished.
+    /// Handoffs on vanished commits.
     pub repairs: repair::RepairOutcome,
-    /// What was changed: hooks and settings, and how many records were written to the notes.
+    /// Changes to hooks and settings.
     pub steps: Vec<SetupStep>,
-    /// How many records were written to the notes.
+    /// Number of records written to the notes.
     pub flushed: usize,
 }
 
-/// Looks at everything; mends first, when the repairs are to be applied.
+/// Runs all checks, after fixing what can be fixed if repairs are to be applied.
 pub fn run(context: &CommandContext<'_>, repairs: &repair::RepairRequest) -> Result<DoctorOutcome> {
     let (mut steps, mut flushed, mut warnings) = (Vec::new(), 0, Vec::new());
     if repairs.apply {
@@ -46,7 +46,7 @@ pub fn run(context: &CommandContext<'_>, repairs: &repair::RepairRequest) -> Res
     checks.extend(refs::checks(context));
     let mut repairs = match found {
         Ok(found) => found,
-        // what cannot be read is found above
+        // the checks already report what cannot be read
         Err(_) if !repairs.apply && repairs.to.is_empty() && checks.iter().any(|check| !check.ok) => Default::default(),
         Err(error) => return Err(error),
     };

@@ -1,4 +1,4 @@
-//! The refs and the store: names in each other's way, what cannot be read, what waits, what others do not have yet.
+//! Checks of refs and store: name conflicts, damage, pending records, unsynchronised refs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,16 +15,16 @@ use empirica_notes::git::repository::quote;
 use empirica_notes::git::{Oid, Repository};
 use empirica_notes::store::{PREFIX, own_refs};
 
-/// A ref is locked for milliseconds; a lock this old was left by a process that died.
+/// Locks on refs are held for milliseconds; one this old was left by a process that died.
 const STALE: Duration = Duration::from_secs(60);
 
-/// Whether anything of ours is stored in refs here.
+/// Whether any of our refs exists.
 pub fn any(context: &CommandContext<'_>) -> bool {
     let found = |name: &String| !matches!(context.repo.find_ref(name), Ok(None));
     own_refs().iter().any(found)
 }
 
-/// Checks.
+/// Checks of refs and store.
 pub fn checks(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let packed = damaged_packed_refs(&context.repo.common_dir());
     let mut refs: Vec<DoctorCheck> = packed.iter().map(|error| DoctorCheck::failed("refs", error)).collect();
@@ -32,19 +32,19 @@ pub fn checks(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     refs.extend(broken(context));
     refs.extend(refused(context));
     if refs.is_empty() {
-        refs.push(DoctorCheck::right("refs", "every ref of ours can be read and written"));
+        refs.push(DoctorCheck::right("refs", "all our refs can be read and written"));
     }
     refs.push(damaged(context));
     refs.extend(damaged_history(context));
     refs.extend(locks(context.repo));
-    refs.push(waiting(context));
+    refs.push(pending(context));
     refs.push(unsynced(context));
     refs.push(writable(context));
     refs.extend(troubles(context));
     refs
 }
 
-/// What went wrong in hooks, the last of it. It is over: what could not be written then was written since, or waits.
+/// Last failure logged by hooks. It needs no fix: its records were written later or are pending.
 fn troubles(context: &CommandContext<'_>) -> Option<DoctorCheck> {
     let all = context.store.troubles();
     let last = all.last()?;
@@ -58,7 +58,7 @@ fn words(lines: usize) -> String {
     if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
 }
 
-/// Refs that stand where ours need a folder, or below where ours need a name. They are other programs': renamed.
+/// Refs of other programs whose names conflict with ours, and the commands that rename them.
 fn conflicts(repo: &Repository) -> Vec<DoctorCheck> {
     let base = PREFIX.trim_end_matches('/');
     let mut wrong: Vec<String> = [base.to_owned(), format!("{base}/data"), format!("{base}/remotes")]
@@ -73,20 +73,20 @@ fn conflicts(repo: &Repository) -> Vec<DoctorCheck> {
         let to = format!("refs/notes/aside-empirica{}", name.trim_start_matches(base));
         let to = if to.ends_with("empirica") { format!("{to}/notes") } else { to };
         let quoted = quote(name);
-        let what = format!("the ref {name} stands where our refs need the name");
+        let what = format!("the ref {name} conflicts with our refs");
         let keep = format!("git update-ref {} {quoted}", quote(&to));
         DoctorCheck::wrong("refs", what).command(format!("{keep} && git update-ref -d {quoted}"))
     };
     wrong.iter().map(aside).collect()
 }
 
-/// Refs that cannot be read, and those that are gone although we remember them.
+/// Unreadable refs, and refs that are gone although their last value is remembered.
 fn broken(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let repo = context.repo;
     let remembered = context.store.remembered();
     let mut out = Vec::new();
     let common = repo.common_dir();
-    // by their files: a listing passes over those that cannot be read
+    // read the files, as a listing skips unreadable refs
     let remotes = common.join(format!("{PREFIX}remotes"));
     let tracking = files(&common).into_iter().filter(|path| path.starts_with(&remotes) && !is_lock(path));
     let tracking = tracking.filter_map(|path| Some(path.strip_prefix(&common).ok()?.to_string_lossy().into_owned()));
@@ -104,7 +104,11 @@ fn broken(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
                 let what = format!("the ref {name} names {id}, which is no notes commit here, or is damaged");
                 let check =
                     put_aside(repo, [id].into_iter()).fold(DoctorCheck::wrong("refs", what), DoctorCheck::command);
-                out.push(if own { anew(repo, check) } else { check.command(deletion(&repo.common_dir(), &name)) });
+                out.push(if own {
+                    with_rewrite(repo, check)
+                } else {
+                    check.command(deletion(&repo.common_dir(), &name))
+                });
             }
             Err(error) => {
                 let causes: String = error.causes().iter().map(|cause| format!(": {cause}")).collect();
@@ -116,17 +120,18 @@ fn broken(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     out
 }
 
-/// Refs of ours that a reference-transaction hook does not let us write.
+/// Refs of ours that a reference-transaction hook refuses to update.
 fn refused(context: &CommandContext<'_>) -> Option<DoctorCheck> {
     let repo = context.repo;
     let why = |name: &String| repo.hook_refuses(name, repo.find_ref(name).ok()??);
     let (name, words) = own_refs().into_iter().find_map(|name| why(&name).map(|words| (name, words)))?;
-    let what =
-        format!("a reference-transaction hook refuses to have {name} changed ({words}): records wait until it lets us");
+    let what = format!(
+        "a reference-transaction hook rejects updates of {name} ({words}): records stay pending until it accepts them"
+    );
     Some(DoctorCheck::wrong("refs", what).command("git rev-parse --git-path hooks/reference-transaction"))
 }
 
-/// The files of our refs, their locks too.
+/// Files of our refs, locks included.
 fn files(common: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut folders = vec![common.join(PREFIX)];
@@ -146,7 +151,7 @@ fn is_lock(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "lock")
 }
 
-/// Locks on our refs: those that nobody holds any more, and those that are held now.
+/// Locks on our refs, stale or held.
 fn locks(repo: &Repository) -> Vec<DoctorCheck> {
     let own = files(&repo.common_dir()).into_iter().filter(|path| is_lock(path));
     let found = own.chain(repo.ref_locks(&[])).filter_map(|path| Some((locks::age(&path)?, path)));
@@ -163,11 +168,11 @@ fn locks(repo: &Repository) -> Vec<DoctorCheck> {
         DoctorCheck::right("locks", what).command(remedy)
     };
     let all: Vec<DoctorCheck> = found.map(check).collect();
-    if all.is_empty() { vec![DoctorCheck::right("locks", "no lock is on refs of ours")] } else { all }
+    if all.is_empty() { vec![DoctorCheck::right("locks", "our refs are not locked")] } else { all }
 }
 
-/// Objects of our notes that cannot be read. A loose one that is damaged is in the way of the whole one, so it is put aside; what a
-/// remote has then comes back, and of the rest what is left here.
+/// Unreadable objects of our notes. A damaged loose object hides an intact one, so it is moved away; what a remote
+/// has is then fetched, the rest is restored from what is left here.
 fn damaged(context: &CommandContext<'_>) -> DoctorCheck {
     let all = context.store.damaged();
     let Some((name, id, why)) = all.first() else { return DoctorCheck::right("objects", "every note can be read") };
@@ -175,22 +180,22 @@ fn damaged(context: &CommandContext<'_>) -> DoctorCheck {
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
     let check = DoctorCheck::wrong("objects", format!("{id} of {name} cannot be read{others}{why}"));
     let check = put_aside(context.repo, all.iter().map(|(_, id, _)| *id)).fold(check, DoctorCheck::command);
-    anew(context.repo, check)
+    with_rewrite(context.repo, check)
 }
 
-/// Refs whose history cannot be walked to its end, though the tip can be read: what does not travel to a remote that lacks it.
+/// Refs with a readable tip but a damaged history, which cannot be pushed to a remote that lacks it.
 fn damaged_history(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let repo = context.repo;
     let tips = own_refs().into_iter().filter_map(|name| Some((repo.find_ref(&name).ok()??, name)));
     let broken = tips.filter(|(tip, _)| context.store.is_readable(*tip)).filter_map(|(tip, name)| {
         let error = walked(repo, tip).err()?;
-        let what = format!("the history of {name} cannot be walked to its end: {error}");
-        Some(anew(repo, DoctorCheck::wrong("objects", what)))
+        let what = format!("cannot walk the whole history of {name}: {error}");
+        Some(with_rewrite(repo, DoctorCheck::wrong("objects", what)))
     });
     broken.collect()
 }
 
-/// The commands that put the files of damaged objects aside: whole ones can come in their place then.
+/// Commands that move away the files of damaged objects, so that intact ones can replace them.
 fn put_aside(repo: &Repository, ids: impl Iterator<Item = Oid>) -> impl Iterator<Item = String> {
     let (objects, aside) = (repo.objects(), repo.common_dir());
     let files = ids.take(16).map(move |id| {
@@ -202,33 +207,33 @@ fn put_aside(repo: &Repository, ids: impl Iterator<Item = Oid>) -> impl Iterator
         .map(|(file, aside)| format!("mv {} {}", shell_path(&file), shell_path(&aside)))
 }
 
-/// The commands that write the notes anew from what is left, and fetch what a remote has.
-fn anew(repo: &Repository, check: DoctorCheck) -> DoctorCheck {
+/// Adds the commands that rewrite the notes from what is left, and fetch what a remote has.
+fn with_rewrite(repo: &Repository, check: DoctorCheck) -> DoctorCheck {
     let check = check.command(empirica("flush").flag("--without-damaged"));
     if destinations(repo).is_empty() { check } else { check.command(empirica("sync")) }
 }
 
-/// Records in the log are safe and read by everyone here; they travel once they are flushed.
-fn waiting(context: &CommandContext<'_>) -> DoctorCheck {
+/// Pending records are safe and readable here; they are synchronised once flushed.
+fn pending(context: &CommandContext<'_>) -> DoctorCheck {
     match context.store.unflushed() {
-        0 => DoctorCheck::right("log", "no record waits in the log"),
-        1 => DoctorCheck::right("log", "1 record waits in the log, to be written with the next ones")
+        0 => DoctorCheck::right("log", "no record is pending"),
+        1 => DoctorCheck::right("log", "1 record is pending; it will be written with the next ones")
             .command(empirica("flush")),
         many => {
-            let what = format!("{many} records wait in the log, to be written with the next ones");
+            let what = format!("{many} records are pending; they will be written with the next ones");
             DoctorCheck::right("log", what).command(empirica("flush"))
         }
     }
 }
 
-/// Whether the remote had what we have when it was last asked. It is no fault: records travel with the next push.
+/// Whether the remote had all records when last contacted. Not a problem: they go with the next push.
 fn unsynced(context: &CommandContext<'_>) -> DoctorCheck {
     let repo = context.repo;
     let leaves = match SyncPolicy::configured(repo) {
         Ok(SyncPolicy::Nothing) => return DoctorCheck::right("sync", "empirica.sync keeps the records here"),
         Ok(leaves) => leaves,
-        // said where the settings are looked at
-        Err(_) => return DoctorCheck::right("sync", "what may leave is not known"),
+        // reported by the checks of settings
+        Err(_) => return DoctorCheck::right("sync", "the sync policy is invalid"),
     };
     let remotes = destinations(repo);
     let differs = |remote: &&String| {

@@ -1,13 +1,15 @@
-//! Everything that is stored, scanned for secrets; what they are is never said.
+//! Scans everything stored for secrets; never prints them.
 
 use crate::context::CommandContext;
 use crate::setup::doctor::check::DoctorCheck;
 use empirica_notes::store::{Leak, Part};
 
-/// A check for each secret that is stored, with the command that takes it out. `told` hears how many notes are done, of how many.
-pub fn secrets(context: &CommandContext<'_>, told: &mut dyn FnMut(usize, usize)) -> Vec<DoctorCheck> {
-    match context.store.stored_secrets(told) {
-        Ok(found) if found.is_empty() => vec![DoctorCheck::right("secrets", "no rule sees a secret in what is stored")],
+/// A check per stored secret, with the command that removes it. `progress` receives the notes done and their total.
+pub fn secrets(context: &CommandContext<'_>, progress: &mut dyn FnMut(usize, usize)) -> Vec<DoctorCheck> {
+    match context.store.stored_secrets(progress) {
+        Ok(found) if found.is_empty() => {
+            vec![DoctorCheck::right("secrets", "no stored record or note contains a known kind of secret")]
+        }
         Ok(found) => found.iter().map(check).collect(),
         Err(error) => vec![DoctorCheck::failed("secrets", &error)],
     }
@@ -18,6 +20,6 @@ fn check(leak: &Leak) -> DoctorCheck {
     let on = on.map_or_else(String::new, |(_, on)| format!(" on {on}"));
     let field = leak.field.as_ref().map_or_else(String::new, |field| format!(", in {field}"));
     let what = format!("{}{on} holds a secret{field} (rule {})", leak.what(), leak.rule);
-    // the last one takes it out
+    // the last remedy removes it
     leak.remedies().pop().into_iter().fold(DoctorCheck::wrong("secrets", what), DoctorCheck::command)
 }

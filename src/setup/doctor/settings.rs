@@ -1,4 +1,4 @@
-//! The configuration: what could overwrite notes, what could copy them wrongly, and values that cannot be used.
+//! Checks of the configuration: settings that overwrite or garble notes, and invalid values.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use empirica_notes::git::repository::config::{File, Value};
 use empirica_notes::git::repository::{config, quote};
 use empirica_notes::store::{PREFIX, own_refs, parse_duration};
 
-/// Checks; what others' settings do to notes only where there are `ours`.
+/// Checks; those of other programs' settings only if we have notes (`ours`).
 pub fn checks(context: &CommandContext<'_>, ours: bool) -> Vec<DoctorCheck> {
     let mut out = Vec::new();
     let mut all = |found: empirica_notes::error::Result<Vec<DoctorCheck>>, check: &'static str, right: &str| match found
@@ -36,7 +36,7 @@ pub fn checks(context: &CommandContext<'_>, ours: bool) -> Vec<DoctorCheck> {
     out
 }
 
-/// The command that removes a value where it stands.
+/// The command that unsets a value in its file.
 pub fn unset(repo: &Repository, value: &Value) -> String {
     let own = config::own(repo.cwd(), &File::Local, &value.key).unwrap_or_default();
     let file = match value.origin.strip_prefix("file:") {
@@ -50,14 +50,14 @@ pub fn unset(repo: &Repository, value: &Value) -> String {
     format!("git config {file}--fixed-value --unset-all {} {}", quote(&value.key), quote(&value.value))
 }
 
-/// Refspecs that set our refs to what the other side has, whatever that lacks.
+/// Refspecs that force our refs to the other side's value.
 fn refspecs(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<DoctorCheck>> {
     let values = config::matching(context.repo.cwd(), r"^remote\..*\.(fetch|push)$")?;
     let mut out = Vec::new();
     for value in &values {
         let fetch = value.key.ends_with(".fetch");
         let Some((from, to)) = sides(&value.value) else { continue };
-        // one that mirrors is spoken of apart
+        // mirrors are checked separately
         if (from, to) == ("refs/*", "refs/*") || (!fetch && !value.value.starts_with('+')) {
             continue;
         }
@@ -76,7 +76,7 @@ fn refspecs(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<D
     Ok(out)
 }
 
-/// Whether a side of a refspec takes in a ref; a refspec has one `*` at most.
+/// Whether a side of a refspec matches a ref; it has one `*` at most.
 fn glob(side: &str, name: &str) -> bool {
     match side.split_once('*') {
         Some((before, after)) => {
@@ -86,7 +86,8 @@ fn glob(side: &str, name: &str) -> bool {
     }
 }
 
-/// Settings by which git copies our notes itself, without compare-and-swap and by modes that shred them.
+/// Settings by which git itself copies our notes on rewrites: without compare-and-swap, and in modes that garble
+/// them.
 fn rewrites(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<DoctorCheck>> {
     let values = config::matching(context.repo.cwd(), r"^notes\.rewriteref$")?;
     let ours = |value: &&Value| own_refs().iter().any(|name| matches(&value.value, name));
@@ -132,7 +133,7 @@ fn values(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<Doc
     Ok(out)
 }
 
-/// Whether git takes it as a boolean.
+/// Whether git accepts it as a boolean.
 fn is_bool(text: &str) -> bool {
     let word = text.to_ascii_lowercase();
     ["true", "false", "yes", "no", "on", "off", ""].contains(&word.as_str()) || word.parse::<i64>().is_ok()

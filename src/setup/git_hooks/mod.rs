@@ -1,4 +1,4 @@
-//! Where the hooks go, and which steps bring them there.
+//! Where hooks are installed, and the steps to install them.
 
 pub mod scripts;
 
@@ -16,21 +16,21 @@ use empirica_notes::git::repository::config::{File, Value};
 /// What is to be done for the hooks.
 #[derive(Debug)]
 pub struct HooksPlan {
-    /// What will be written down.
+    /// Hooks to record.
     pub hooks: InstalledHooks,
-    /// Earlier entries that are taken back.
+    /// Former installations to remove.
     pub left: Vec<InstalledHooks>,
-    /// What brings it there; empty when all is there.
+    /// Empty if all is in place.
     pub steps: Vec<SetupStep>,
-    /// What init leaves alone.
+    /// Problems left to the user.
     pub troubles: Vec<SetupWarning>,
 }
 
-/// The places of a repository that matter for hooks.
+/// Paths of a repository that matter for hooks.
 struct HookPaths<'a> {
     repo: &'a Repository,
     common: PathBuf,
-    /// Where git runs hooks.
+    /// Working directory of hooks.
     top: PathBuf,
 }
 
@@ -39,7 +39,7 @@ impl<'a> HookPaths<'a> {
         HookPaths { repo, common: repo.common_dir(), top: repo.work_tree().unwrap_or_else(|| repo.git_dir()) }
     }
 
-    /// A path of the configuration as seen from here.
+    /// Resolves a configured path from here.
     fn here(&self, path: &str) -> PathBuf {
         let path = self.top.join(path);
         path.canonicalize().unwrap_or(path)
@@ -53,7 +53,7 @@ impl<'a> HookPaths<'a> {
         self.here(path).starts_with(self.common.join("empirica"))
     }
 
-    /// Whether a folder has hooks of others that git runs, of those that we have.
+    /// Whether a folder contains hooks of others, under the names of ours, that git runs.
     fn has_hooks(&self, folder: &Path) -> bool {
         scripts::of(self.repo).any(|name| {
             let path = folder.join(name);
@@ -63,13 +63,13 @@ impl<'a> HookPaths<'a> {
         })
     }
 
-    /// The values of core.hooksPath, expanded; the last one is in force.
+    /// Expanded values of core.hooksPath; the last takes effect.
     fn configured(&self) -> Result<Vec<Value>> {
         config::paths(self.repo.cwd(), r"^core\.hookspath$")
     }
 }
 
-/// Where hooks go here.
+/// Where hooks are installed.
 struct HookTarget {
     how: HookPlacement,
     folder: PathBuf,
@@ -92,12 +92,12 @@ fn goal(site: &HookPaths<'_>, record: &SetupRecord) -> Result<HookTarget> {
     }
     let configured = site.configured()?;
     let default = site.default();
-    // a folder that is a link into the work tree is not ours to write to
+    // do not write to a folder that is a symlink into the worktree
     let own_default = default.canonicalize().map_or(true, |path| path.starts_with(&site.common));
     let last = configured.last();
     let is_default =
         last.is_none_or(|value| Path::new(&value.value).is_absolute() && site.here(&value.value) == default);
-    // a hook may look at its own name, so it keeps it: ours then go elsewhere and call it where it is
+    // hooks may depend on their own name, so they keep it: ours go elsewhere and call them there
     if is_default && own_default && !site.has_hooks(&default) {
         return Ok(HookTarget {
             how: HookPlacement::Default,
@@ -120,7 +120,7 @@ fn goal(site: &HookPaths<'_>, record: &SetupRecord) -> Result<HookTarget> {
         Some(value) if site.is_ours(&value.value) => {
             let known = record.hooks.iter().find(|hooks| hooks.how == HookPlacement::Folder && hooks.file() == file);
             let known = known.ok_or_else(|| forgotten(&folder))?;
-            // what was set elsewhere can have changed since
+            // an outer setting may have changed since
             let outer = configured.iter().rev().find(|value| !site.is_ours(&value.value));
             match (&known.theirs, known.former.is_empty()) {
                 (Some(theirs), false) => (known.former.clone(), theirs.clone()),
@@ -144,7 +144,7 @@ fn forgotten(folder: &Path) -> Error {
         .command(format!("git config --unset-all core.hooksPath && {}", empirica("init")))
 }
 
-/// What is to be done so that git runs our hooks in the present worktree, beside those that it runs now.
+/// Plans how git runs our hooks in this worktree, besides those it runs now.
 pub fn plan(repo: &Repository, record: &SetupRecord) -> Result<HooksPlan> {
     let site = HookPaths::new(repo);
     let goal = goal(&site, record)?;
@@ -172,7 +172,7 @@ pub fn plan(repo: &Repository, record: &SetupRecord) -> Result<HooksPlan> {
         hooks.renamed = known.renamed.clone();
         hooks.made = known.made;
     }
-    // a worktree's own setting says nothing of what the others run
+    // the setting of a worktree does not affect the others
     let replaced = |known: &&InstalledHooks| {
         !known.same_place(&hooks) && (hooks.how == HookPlacement::Config || known.file() == hooks.file())
     };
@@ -203,12 +203,12 @@ fn renamed(plan: &mut HooksPlan, name: &str) {
 
 fn edited(plan: &mut HooksPlan, path: &Path) {
     plan.troubles.push(SetupWarning {
-        what: format!("{} is ours and was edited by hand; it is kept as it is", path.display()),
+        what: format!("{} is our hook and was edited by hand; it is kept", path.display()),
         commands: vec![format!("rm -f {} && {}", shell_path(path), empirica("init")).into()],
     });
 }
 
-/// Our scripts in the repository's own hooks folder, each before the hook that was there.
+/// Our scripts in the repository's hooks folder, each calling the hook that was there.
 fn in_default(repo: &Repository, plan: &mut HooksPlan) {
     let folder = plan.hooks.folder.clone();
     if !folder.exists() {
@@ -219,7 +219,7 @@ fn in_default(repo: &Repository, plan: &mut HooksPlan) {
         let (path, before) = (folder.join(name), folder.join(format!("{name}{BEFORE}")));
         let script = scripts::script(name);
         let found = found(&path, script, plan.hooks.files.get(name));
-        // the name is ours to give: also when what was written down is lost
+        // the name is ours, even if the record of it is lost
         if found != HookFile::Foreign && std::fs::symlink_metadata(&before).is_ok() {
             renamed(plan, name);
         }
@@ -229,7 +229,7 @@ fn in_default(repo: &Repository, plan: &mut HooksPlan) {
             }
             HookFile::Absent | HookFile::Stale => put(plan, name, script),
             HookFile::Edited => edited(plan, &path),
-            // another tool gave our script another name and calls it
+            // another tool renamed our script and calls it
             HookFile::Foreign if scripts::copy_of(&folder, name).is_some() => {}
             HookFile::Foreign => {
                 let taken = std::fs::symlink_metadata(&before).is_ok();
@@ -256,7 +256,7 @@ fn in_default(repo: &Repository, plan: &mut HooksPlan) {
     }
 }
 
-/// Our scripts in a folder of ours, and scripts that call what is in theirs.
+/// Our scripts in our own folder, and scripts that call the other hooks of theirs.
 fn in_folder(site: &HookPaths<'_>, plan: &mut HooksPlan) -> Result<()> {
     let folder = plan.hooks.folder.clone();
     let theirs = plan.hooks.theirs.clone().unwrap_or_default();
@@ -266,7 +266,7 @@ fn in_folder(site: &HookPaths<'_>, plan: &mut HooksPlan) -> Result<()> {
         wanted.push((name.to_owned(), scripts::script(name).to_owned()));
         wanted.push((format!("{name}{BEFORE}"), scripts::chain(&theirs, name)));
     }
-    // those of our names that cannot run yet may some day: with a worktree
+    // hooks that cannot run yet may run later, with a worktree
     let later = scripts::names().filter(|name| scripts::of(site.repo).all(|ours| ours != *name)).map(str::to_owned);
     let passed = scripts::passed_on(&there).into_iter().chain(later.collect::<Vec<_>>());
     wanted.extend(passed.map(|name| (name.clone(), scripts::chain(&theirs, &name))));
@@ -293,7 +293,7 @@ fn in_folder(site: &HookPaths<'_>, plan: &mut HooksPlan) -> Result<()> {
             }
         }
     }
-    // hooks that theirs no longer has
+    // hooks no longer in their folder
     let gone: Vec<String> =
         plan.hooks.files.keys().filter(|name| wanted.iter().all(|(wanted, _)| wanted != *name)).cloned().collect();
     for name in gone {
@@ -303,7 +303,7 @@ fn in_folder(site: &HookPaths<'_>, plan: &mut HooksPlan) -> Result<()> {
         }
         plan.hooks.files.remove(&name);
     }
-    // last: until then git runs theirs as before
+    // last: until then git runs theirs
     let values = vec![folder.to_string_lossy().into_owned()];
     let file = plan.hooks.file();
     let now = config::own(site.repo.cwd(), &file, "core.hooksPath")?;
@@ -313,7 +313,7 @@ fn in_folder(site: &HookPaths<'_>, plan: &mut HooksPlan) -> Result<()> {
     Ok(())
 }
 
-/// The steps that take an installation back. What is no longer as we wrote it stays.
+/// The steps that remove an installation. Files edited since are kept.
 pub fn take_back(
     repo: &Repository,
     hooks: &InstalledHooks,
@@ -327,7 +327,7 @@ pub fn take_back(
     if hooks.how == HookPlacement::Folder {
         let file = hooks.file();
         let ours = hooks.folder.to_string_lossy().into_owned();
-        // a worktree that is gone took its setting with it
+        // the setting was removed with its worktree
         let gone = hooks.config.as_ref().is_some_and(|path| !path.exists());
         let now = if gone { Vec::new() } else { config::own(repo.cwd(), &file, "core.hooksPath")? };
         if now == [ours] {
@@ -347,7 +347,7 @@ pub fn take_back(
             HookFile::Current | HookFile::Stale => steps.push(SetupStep::Remove(path)),
             HookFile::Absent => {}
             HookFile::Edited => troubles.push(kept(&path, "was edited by hand")),
-            // renamed or replaced half-way: it is what was there before
+            // interrupted while renaming: this is the former hook
             HookFile::Foreign if renamed && std::fs::read(&path).ok() == std::fs::read(&before).ok() => {
                 steps.push(SetupStep::Back { from: before, to: path });
             }

@@ -1,4 +1,4 @@
-//! The shipped hook scripts, and what a file in a hooks folder is to us.
+//! The shipped hook scripts, and classification of files in a hooks folder.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use empirica_notes::env::is_executable;
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::quote;
 
-/// The hooks of this program and their scripts.
+/// Our hooks and their scripts.
 const SCRIPTS: [(&str, &str); 5] = [
     ("post-commit", include_str!("../../../hooks/post-commit")),
     ("post-applypatch", include_str!("../../../hooks/post-applypatch")),
@@ -17,10 +17,10 @@ const SCRIPTS: [(&str, &str); 5] = [
 ];
 const CHAIN: &str = include_str!("../../../hooks/chain");
 
-/// Every line that marks a file as ours begins so.
+/// Prefix of the line that marks a file as ours.
 const MARK: &str = "# git-empirica ";
 
-/// Hooks that may be added to another folder later, and that cost nothing to git when they do nothing.
+/// Hooks that may be added to another folder later, and are cheap to pass on until then.
 const USUAL: [&str; 8] = [
     "pre-commit",
     "prepare-commit-msg",
@@ -32,7 +32,7 @@ const USUAL: [&str; 8] = [
     "pre-applypatch",
 ];
 
-/// What comes behind the name of a hook that was there before.
+/// Suffix of a hook renamed for ours.
 pub const BEFORE: &str = ".before-empirica";
 
 /// The names of our hooks.
@@ -40,31 +40,31 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     SCRIPTS.iter().map(|(name, _)| *name)
 }
 
-/// The hooks that can run in a repository: where nothing is committed, only a push can.
+/// The hooks that can run in a repository: in a bare one, only pushes can run them.
 pub fn of(repo: &Repository) -> impl Iterator<Item = &'static str> {
     let linked = || std::fs::read_dir(repo.common_dir().join("worktrees")).is_ok_and(|mut all| all.next().is_some());
     let commits = repo.work_tree().is_some() || linked();
     names().filter(move |name| commits || *name == "pre-push")
 }
 
-/// The script of a hook; empty for one that we do not have.
+/// The script of a hook; empty for hooks we do not have.
 pub fn script(name: &str) -> &'static str {
     SCRIPTS.iter().find(|(known, _)| *known == name).map_or("", |(_, script)| script)
 }
 
-/// A script that calls the hook `name` of another folder (as git takes it, relative to where hooks run).
+/// A script that calls the hook `name` in another folder, given relative to where git runs hooks.
 pub fn chain(theirs: &str, name: &str) -> String {
-    // git puts a slash behind an empty path, too; a path is no option
+    // git adds a slash even to an empty path; a path must not look like an option
     let folder = theirs.strip_suffix('/').unwrap_or(theirs);
     let plain = if folder.starts_with('-') { format!("./{folder}/{name}") } else { format!("{folder}/{name}") };
     CHAIN.replace("@THEIRS@", &format!("'{}'", plain.replace('\'', r"'\''")))
 }
 
-/// What git's configuration runs for a hook; git puts the arguments behind it.
+/// Command of a hook in git's configuration; git appends the arguments.
 pub fn command(name: &str) -> String {
     let there = "command -v git-empirica >/dev/null 2>&1 || exit 0";
     match name {
-        // as in the script: only a program that knows hooks stops a push
+        // as in the script: only a program that knows hooks may stop a push
         "pre-push" => format!(
             "{there}; push() {{ git-empirica hook pre-push \"$@\"; s=$?; case $s in 2|126|127) s=0;; esac; exit $s; }}; push"
         ),
@@ -72,11 +72,11 @@ pub fn command(name: &str) -> String {
     }
 }
 
-/// The hooks of `folder` that a folder which stands before it must pass on: those that are there, and the usual ones.
+/// Hooks of `folder` to pass on when ours takes precedence: the existing and the usual ones.
 pub fn passed_on(folder: &Path) -> Vec<String> {
     let mut out: Vec<String> = USUAL.iter().map(|name| (*name).to_owned()).collect();
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok());
-    // no hook of git has another character in its name; what cannot run is no hook
+    // names of git hooks have no other characters; only executable files are hooks
     let hook = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-' || c == '4');
     for entry in entries.filter(|entry| is_executable(&entry.path())) {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -88,22 +88,22 @@ pub fn passed_on(folder: &Path) -> Vec<String> {
     out
 }
 
-/// What a file is to us.
+/// State of a file in a hooks folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookFile {
-    /// There is none.
+    /// No file.
     Absent,
-    /// What it should be.
+    /// Ours and up to date.
     Current,
-    /// Ours, as we wrote it once, or not executable.
+    /// Ours, of another version or not executable.
     Stale,
-    /// Ours, and edited since.
+    /// Ours, edited since.
     Edited,
     /// Not ours.
     Foreign,
 }
 
-/// What the file at `path` is, which should be `content`; `written` is the hash of what we wrote there.
+/// State of the file at `path`, expected to be `content`; `written` is the recorded hash of what we wrote.
 pub fn found(path: &Path, content: &str, written: Option<&String>) -> HookFile {
     if std::fs::symlink_metadata(path).is_err() {
         return HookFile::Absent;
@@ -118,13 +118,13 @@ pub fn found(path: &Path, content: &str, written: Option<&String>) -> HookFile {
     if is_marked(&now) { HookFile::Edited } else { HookFile::Foreign }
 }
 
-/// Whether a script says in its second line that it is ours.
+/// Whether the second line marks a script as ours.
 fn is_marked(script: &[u8]) -> bool {
     let second = script.split(|byte| *byte == b'\n').nth(1);
     second.is_some_and(|line| line.starts_with(MARK.as_bytes()))
 }
 
-/// A copy of our script of `name` under another name in the folder, which another tool made to call it.
+/// A copy of our script that another tool made under another name, to call it.
 pub fn copy_of(folder: &Path, name: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()).map(|entry| entry.path());
     let mut copies: Vec<PathBuf> = entries
@@ -138,7 +138,7 @@ pub fn copy_of(folder: &Path, name: &str) -> Option<PathBuf> {
     copies.into_iter().next()
 }
 
-/// A path as a shell takes it.
+/// A path quoted for the shell if needed.
 pub fn shell_path(path: &Path) -> String {
     quote(&path.to_string_lossy())
 }

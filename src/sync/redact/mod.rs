@@ -1,4 +1,4 @@
-//! Redact: records leave the notes and their history here, and on the remotes that have them.
+//! Redacts records: removes them from notes and their history, here and on remotes.
 
 pub mod view;
 
@@ -18,25 +18,25 @@ use empirica_notes::git::remotes::{RemotePlace, transfer};
 use empirica_notes::model::{Body, Id, Namespace};
 use empirica_notes::store::{PREFIX, Redaction, Scrubbed};
 
-/// What is asked for.
+/// Records to redact, and how.
 #[derive(Debug, Clone, Default)]
 pub struct RedactRequest {
-    /// The records, by their ids or unique parts of them; one at least.
+    /// Record IDs or unique parts of them; at least one.
     pub records: Vec<String>,
-    /// Why: it is stored.
+    /// The reason, which is stored.
     pub reason: Option<String>,
-    /// Tell what would be redacted and change nothing.
+    /// Report only; change nothing.
     pub dry_run: bool,
-    /// Whether git's own words go to standard error.
+    /// Whether to pass git's output to standard error.
     pub shown: bool,
 }
 
 /// What was done.
 #[derive(Debug, Default)]
 pub struct RedactOutcome {
-    /// Here.
+    /// Result in this repository.
     pub here: Redaction,
-    /// On each remote that notes go to or came from; none in a dry run.
+    /// Result per remote that notes are pushed to or fetched from; empty in a dry run.
     pub remotes: Vec<RemoteRedaction>,
     /// Whether nothing was changed.
     pub dry_run: bool,
@@ -44,40 +44,40 @@ pub struct RedactOutcome {
     pub warnings: Vec<String>,
 }
 
-/// What became of what was redacted on a remote. It gets its own notes back without that, and nothing else.
+/// Result on a remote. Its notes are pushed back without the redacted records, and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "RedactedRemote")]
 pub struct RemoteRedaction {
     /// Its name or URL.
     #[serde(rename = "remote")]
     pub name: String,
-    /// What became of it.
+    /// The resulting state.
     pub state: RemoteState,
-    /// Why it was not redacted, or not asked; null for the other states.
+    /// Why it was not redacted or not contacted; null for other states.
     pub reason: Option<String>,
 }
 
-/// Whether a remote still has what was redacted.
+/// State of redacted records on a remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 pub enum RemoteState {
-    /// It has the notes, without it.
+    /// The notes are there without the records.
     Redacted,
-    /// It has no notes of this program.
+    /// No notes of this program.
     NoNotes,
-    /// It still has it, or could not be asked.
+    /// The records are still there, or the remote could not be contacted.
     NotRedacted,
-    /// It could not be asked, and no notes of this program are known to be there.
+    /// The remote could not be contacted, but is not known to have notes of this program.
     NotAsked,
 }
 
-/// The refs from which secrets were taken that are in no record, or would be.
+/// Refs cleaned of secrets outside records.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct ScrubOutcome {
     /// Whether nothing was changed.
     pub dry_run: bool,
-    /// The refs. Each is a new commit on top of what a remote is known to have of it, else without parents.
+    /// Rewritten refs. Each is a new commit on top of its state known on a remote, otherwise without parents.
     #[serde(rename = "scrubbed")]
     pub refs: Vec<Scrubbed>,
     /// What the user should know.
@@ -85,15 +85,15 @@ pub struct ScrubOutcome {
     pub warnings: Vec<String>,
 }
 
-/// Takes secrets out of what is no record, here. What a remote has already stays there.
+/// Removes secrets outside records from local refs. Content already on a remote stays there.
 pub fn scrub(context: &CommandContext<'_>, dry_run: bool) -> Result<ScrubOutcome> {
     let mut warnings = context.store.reconcile();
     let refs = context.store.scrub(dry_run, &mut warnings)?;
     Ok(ScrubOutcome { refs, dry_run, warnings })
 }
 
-/// Redacts records here, then on the remotes. A remote that does not take it is told, and does not undo what was done here: the
-/// same command tries again.
+/// Redacts records here, then on remotes. A remote that fails is reported and does not undo the local redaction:
+/// repeat the command to retry.
 pub fn run(context: &CommandContext<'_>, request: &RedactRequest) -> Result<RedactOutcome> {
     let mut outcome = RedactOutcome { dry_run: request.dry_run, ..Default::default() };
     outcome.warnings = context.store.reconcile();
@@ -115,13 +115,13 @@ pub fn run(context: &CommandContext<'_>, request: &RedactRequest) -> Result<Reda
         let remote = publish(context, &place, is_known, request, &mut outcome.warnings);
         outcome.remotes.push(remote);
     }
-    // what was fetched under a name that no remote has any more
+    // tracking refs of remotes no longer configured
     context.store.forget_tracking("")?;
     context.store.forget_traces(&mut outcome.warnings);
     Ok(outcome)
 }
 
-/// A record by its id; one that is not understood by its whole id.
+/// Finds a record by its ID; one that cannot be decoded needs the whole ID.
 fn resolve(context: &CommandContext<'_>, given: &str) -> Result<Id> {
     let found = context.record(given, "record", &Namespace::ALL, |_| true);
     let record = match found.or_else(|error| names::retracted(context, given, error)) {
@@ -139,13 +139,13 @@ fn resolve(context: &CommandContext<'_>, given: &str) -> Result<Id> {
         Body::Attach(_) | Body::Supersede(_) => Err(Error::refused(format!("'{given}' holds no text"))
             .provided(given)
             .reason(format!("a record of the kind {} only names others", record.body.kind()))
-            .suggest("Redact the record that says what is to be gone.")
+            .suggest("Redact the record with the text to remove.")
             .command(empirica("show").arg(record.head.id.as_str()))),
         _ => Ok(record.head.id),
     }
 }
 
-/// All remotes, each with whether notes of ours go there or something was fetched from there; each of several URLs to push to.
+/// All remotes, one per push URL, each with whether our notes are pushed there or were fetched from there.
 fn places(context: &CommandContext<'_>) -> Result<Vec<(RemotePlace, bool)>> {
     let repo = context.repo;
     let mut names = destinations(repo);
@@ -171,7 +171,7 @@ fn places(context: &CommandContext<'_>) -> Result<Vec<(RemotePlace, bool)>> {
     Ok(out)
 }
 
-/// Redacts on a remote what it has of ours, and takes in what it has; nothing else leaves.
+/// Removes redacted records from a remote's refs, and merges the rest here; pushes nothing else.
 fn publish(
     context: &CommandContext<'_>,
     place: &RemotePlace,
@@ -180,21 +180,21 @@ fn publish(
     warnings: &mut Vec<String>,
 ) -> RemoteRedaction {
     let name = context.store.without_secrets(&place.name);
-    let told = |state, reason: Option<String>| RemoteRedaction { name: name.clone(), state, reason };
+    let result = |state, reason: Option<String>| RemoteRedaction { name: name.clone(), state, reason };
     let mut exchange = || -> Result<RemoteRedaction> {
         let leaves = SyncPolicy::configured(context.repo)?;
         let manner = TransferOptions { shown: request.shown, ..Default::default() };
         let exchange =
             Sync { store: &context.store, place, manner, leaves, allow_secret: false, redactions_alone: true };
         match exchange.dry_run(&mut Vec::new()) {
-            Ok(seen) if seen.first => return Ok(told(RemoteState::NoNotes, None)),
-            Err(error) if !is_known => return Ok(told(RemoteState::NotAsked, Some(error.in_one_line()))),
+            Ok(seen) if seen.first => return Ok(result(RemoteState::NoNotes, None)),
+            Err(error) if !is_known => return Ok(result(RemoteState::NotAsked, Some(error.in_one_line()))),
             other => drop(other?),
         }
         let synced = exchange.run(warnings, &mut |_| {})?;
         let copied = transfer::listed(context.repo, place, &exchange.manner, &format!("{PREFIX}remotes/"))?;
         if !copied.is_empty() {
-            // another clone tidies up with its next command; what a mirror push took to a server stays there
+            // other clones clean up with their next command; copies made by a mirror push remain on the server
             let refs = copied.iter().map(|name| quote(name)).collect::<Vec<_>>().join(" ");
             warnings.push(format!(
                 "{name} has tracking refs, which may lead to it: of its own, when it is somebody's clone; else a push of all refs took them there, and they are removed by: git push {} --delete {refs}",
@@ -202,13 +202,13 @@ fn publish(
             ));
         }
         Ok(match synced.unredacted.first() {
-            None => told(RemoteState::Redacted, None),
+            None => result(RemoteState::Redacted, None),
             Some(name) if !leaves.may(name) => {
-                told(RemoteState::NotRedacted, Some(format!("empirica.sync lets {name} not leave this repository")))
+                result(RemoteState::NotRedacted, Some(format!("empirica.sync lets {name} not leave this repository")))
             }
-            Some(name) => told(RemoteState::NotRedacted, Some(format!("{name} is there as it was"))),
+            Some(name) => result(RemoteState::NotRedacted, Some(format!("{name} is there as it was"))),
         })
     };
     let outcome = exchange();
-    outcome.unwrap_or_else(|error| told(RemoteState::NotRedacted, Some(error.in_one_line())))
+    outcome.unwrap_or_else(|error| result(RemoteState::NotRedacted, Some(error.in_one_line())))
 }

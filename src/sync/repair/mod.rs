@@ -1,4 +1,4 @@
-//! Handoffs whose commits vanished or were squashed, picked or filtered: found again and attached to what took the place.
+//! Repairs handoffs on vanished, squashed, picked or filtered commits: finds the replacement and attaches them to it.
 
 pub mod view;
 
@@ -14,70 +14,70 @@ use empirica_notes::model::superseded::superseded;
 use empirica_notes::model::{Body, Namespace, Record};
 use empirica_notes::store::{Follow, Placements, RecordEntry, Scan};
 
-/// The fewest digits of an abbreviated commit.
+/// Fewest digits of an abbreviated commit.
 const SHORTEST: usize = 4;
 
-/// What is asked for.
+/// Repairs to find or apply.
 #[derive(Debug, Clone, Default)]
 pub struct RepairRequest {
-    /// Do it; else only say what would be done.
+    /// Apply repairs; otherwise only report them.
     pub apply: bool,
-    /// Commits, and those that took their place, as the user chose.
+    /// Replacements chosen by the user: old and new commit.
     pub to: Vec<(String, String)>,
 }
 
-/// What repair came to.
+/// Repairs found, and those applied.
 #[derive(Debug, Default)]
 pub struct RepairOutcome {
-    /// The commits that are not in HEAD's history and their handoffs.
+    /// Commits outside HEAD's history, with their handoffs.
     pub repairs: Vec<Repair>,
-    /// Whether it was to be done.
+    /// Whether repairs were to be applied.
     pub applied: bool,
-    /// HEAD has no commit.
+    /// Whether HEAD is unborn.
     pub unborn: bool,
-    /// What storing left to say.
+    /// Outcome of storing: warnings, remedies, replaced secrets.
     pub stored: StoreReport,
 }
 
-/// One commit with handoffs, and what becomes of them.
+/// A commit with handoffs, and their repair.
 #[derive(Debug)]
 pub struct Repair {
     /// The commit.
     pub from: Oid,
-    /// Its subject; `None` when it is not in this clone.
+    /// Its subject; `None` if it is not in this clone.
     pub subject: Option<String>,
-    /// What was found.
+    /// The finding.
     pub verdict: RepairVerdict,
-    /// What stands on it: handoffs, or what else there is; oldest first.
+    /// Its handoffs, or its other records if none; oldest first.
     pub records: Vec<Record>,
 }
 
-/// What becomes of the handoffs of a commit.
+/// Repair of a commit's handoffs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RepairVerdict {
-    /// They belong to another one.
+    /// Attach to another commit.
     Attach {
-        /// The commit that took the place.
+        /// The replacement.
         to: Candidate,
-        /// How that is known; `None`: the user said so.
+        /// The rule that found it; `None` if the user chose it.
         rule: Option<Rule>,
-        /// It is done.
+        /// Whether it is done.
         done: bool,
     },
-    /// Several commits can have taken the place: the user chooses.
+    /// Several candidates; the user must choose.
     Ambiguous(Rule, Vec<Candidate>),
-    /// None here did.
+    /// No candidate here.
     Lost,
 }
 
-/// A commit that can have taken the place of another.
+/// A candidate for the replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     /// The commit.
     pub commit: Oid,
     /// Its subject.
     pub subject: String,
-    /// When it was made, strict ISO 8601.
+    /// Commit date, strict ISO 8601.
     pub date: String,
 }
 
@@ -88,8 +88,7 @@ impl Candidate {
     }
 }
 
-/// Looks for what replaced the commits that HEAD's history does not hold, and attaches their records to it if that is asked
-/// for and beyond doubt.
+/// Finds replacements of commits outside HEAD's history, and on request attaches their records to unambiguous ones.
 pub fn run(context: &CommandContext<'_>, request: &RepairRequest) -> Result<RepairOutcome> {
     let mut warnings = context.store.reconcile();
     let mut outcome = look(context, request)?;
@@ -98,7 +97,7 @@ pub fn run(context: &CommandContext<'_>, request: &RepairRequest) -> Result<Repa
     Ok(outcome)
 }
 
-/// The same for a store that is left as it is, unless `request` applies.
+/// Same, without modifying the store unless `request` applies repairs.
 pub(crate) fn look(context: &CommandContext<'_>, request: &RepairRequest) -> Result<RepairOutcome> {
     let mut outcome = RepairOutcome { applied: request.apply, ..Default::default() };
     outcome.unborn = context.store.head().commit.is_none();
@@ -118,7 +117,7 @@ pub(crate) fn look(context: &CommandContext<'_>, request: &RepairRequest) -> Res
         let verdict = match found.fates.get(&from) {
             Some(CommitFate::Replaced(rule, to)) => match to.as_slice() {
                 [only] => {
-                    // where a copy of git's own put the lines somewhere else, they are there
+                    // git itself may have copied the lines to another commit
                     let stands = entries.iter().any(|entry| entry.on.contains(&from));
                     let other = entries.iter().flat_map(|entry| &entry.on).next().copied().unwrap_or(from);
                     moves.push(Follow { from: if stands { from } else { other }, to: *only, only: None });
@@ -165,16 +164,16 @@ pub(crate) fn look(context: &CommandContext<'_>, request: &RepairRequest) -> Res
     Ok(outcome)
 }
 
-fn is_said(record: &Record) -> bool {
+fn is_content(record: &Record) -> bool {
     !record.body.is_meta()
 }
 
-/// What is on the namespace of the handoffs, by the commit it is at home on.
+/// Handoffs by the commit they are attached to.
 fn at_home<'s>(context: &CommandContext<'_>, handoffs: &'s Scan) -> BTreeMap<Oid, Vec<&'s RecordEntry>> {
     let placements = Placements::new(handoffs);
     let empty = context.repo.empty_tree();
     let mut out: BTreeMap<Oid, Vec<&RecordEntry>> = BTreeMap::new();
-    for entry in handoffs.entries().filter(|entry| is_said(&entry.record)) {
+    for entry in handoffs.entries().filter(|entry| is_content(&entry.record)) {
         let home = placements.of(&context.store, entry);
         if home != empty {
             out.entry(home).or_default().push(entry);
@@ -183,11 +182,11 @@ fn at_home<'s>(context: &CommandContext<'_>, handoffs: &'s Scan) -> BTreeMap<Oid
     out
 }
 
-/// What the records say about the commit they are at home on.
+/// What the records tell about their commit.
 fn about(context: &CommandContext<'_>, handoffs: &Scan, home: Oid, entries: &[&RecordEntry]) -> LostCommit {
     let empty = context.repo.empty_tree();
     let also: BTreeSet<Oid> = entries.iter().flat_map(|entry| &entry.on).copied().collect();
-    // a commit took it from its parent, where it was written: what took that one's place says nothing of this one
+    // written on a parent and attached here later: a replacement of the parent says nothing about this commit
     let before = |on: &Oid| is_ancestor(context.repo, *on, &home.to_string());
     let also = also.into_iter().filter(|on| *on != home && *on != empty && !before(on)).collect();
     let mut trees = BTreeSet::new();
@@ -199,12 +198,12 @@ fn about(context: &CommandContext<'_>, handoffs: &Scan, home: Oid, entries: &[&R
     LostCommit { also, trees }
 }
 
-/// A choice of the user's.
+/// The user's choice.
 struct UserChoice {
     from: Oid,
     to: Oid,
     records: Vec<Record>,
-    /// All of it is attached already.
+    /// Whether everything is attached already.
     done: bool,
 }
 
@@ -232,7 +231,7 @@ fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Res
             .suggest("Name another commit behind the =.")
             .command("git log --oneline -20"));
     }
-    let here = || all.entries().filter(|entry| entry.on.contains(&from) && is_said(&entry.record));
+    let here = || all.entries().filter(|entry| entry.on.contains(&from) && is_content(&entry.record));
     let of_namespace = here().filter(|entry| entry.record.body.namespace() == Some(Namespace::Handoffs));
     let mut records: Vec<Record> = of_namespace.map(|entry| entry.record.clone()).collect();
     if records.is_empty() {
@@ -251,14 +250,14 @@ fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Res
     Ok(UserChoice { from, to, records, done })
 }
 
-/// The commit with records that is meant: a whole id, 4 or more digits that only one begins with, or a revision.
+/// Resolves an annotated commit: a full ID, a unique prefix of 4 digits or more, or a revision.
 fn annotated(context: &CommandContext<'_>, all: &Scan, given: &str) -> Result<Oid> {
     let places: BTreeSet<Oid> = all.entries().flat_map(|entry| entry.on.iter().copied()).collect();
     let wanted = given.trim().to_ascii_lowercase();
     let begins = |on: &&Oid| wanted.len() >= SHORTEST && on.to_string().starts_with(&wanted);
     let named: Vec<&Oid> = places.iter().filter(begins).collect();
     if let [first, second, ..] = named.as_slice() {
-        return Err(Error::refused(format!("'{given}' stands for {} commits", named.len()))
+        return Err(Error::refused(format!("'{given}' matches {} commits", named.len()))
             .provided(given)
             .reason("an abbreviated id must be unique")
             .suggest("Give more digits.")

@@ -272,7 +272,7 @@ fn who_committed_a_record_is_shown_and_a_forged_one_is_seen() {
     assert_eq!(shown["committed_by_other"], true);
     let text = repo.run(["show"]).ok().out;
     assert!(text.contains("Committed by Mallory <mallory@example.com>"), "{text}");
-    assert!(text.contains("That is not who committed the start of its session: Test <test@example.com>."), "{text}");
+    assert!(text.contains("The start of its session was committed by Test <test@example.com>."), "{text}");
     let all = repo.json(["session", "show", &session]);
     let others = all["committed_by_others"].as_array().expect("a list");
     assert_eq!(

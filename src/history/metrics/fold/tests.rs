@@ -1,8 +1,8 @@
-//! Metrics of made-up facts, beside numbers computed by hand.
+//! Metrics of constructed facts, compared with manual computation.
 
 use crate::history::metrics::fold::*;
 
-/// A time on the first of March 2026 in UTC, plus so many days.
+/// Midnight, in UTC, this many days after the first of March 2026.
 fn day(days: i64) -> i64 {
     1_772_323_200_000 + days * 86_400_000
 }
@@ -11,7 +11,7 @@ fn session(n: u8) -> SessionId {
     SessionId::parse(&format!("{n:08x}-0000-4000-8000-000000000000")).unwrap()
 }
 
-/// The id of a record: the greater, the later.
+/// A record ID; greater numbers are later.
 fn id(n: u32) -> Id {
     Id::parse(&format!("019c0000-0000-7000-8000-{n:012x}")).unwrap()
 }
@@ -46,7 +46,7 @@ fn ratio(numerator: u64, denominator: u64) -> Ratio {
     Ratio { numerator, denominator }
 }
 
-/// Ada hands over twice, the second time anew; Bob and Eve take it up; Bob hands over, nobody takes that up.
+/// Ada hands over twice, revising the first handoff; Bob and Eve take it up; nobody takes up Bob's handoff.
 fn team() -> Vec<SessionFacts> {
     let mut ada = facts(1, "ada", 0);
     ada.to_first_entry_ms = Some(4000);
@@ -68,12 +68,12 @@ fn a_team_is_measured() {
     let all = &found.overall;
     assert_eq!((all.sessions, all.handoffs), (3, 2));
     assert_eq!((all.median_seconds(), all.mean_seconds()), (Some(2.5), Some(2.5)));
-    // the first handoff left a question, the second none
+    // the first handoff raised a question, the second none
     assert_eq!(all.complete, ratio(1, 2));
-    // of the first Bob touched 0 of 1, of the second 1 of 3, Eve 2 of 3
+    // Bob touched 0 of 1 path of the first and 1 of 3 of the second, Eve 2 of 3
     assert_eq!(all.relevant, ratio(3, 7));
     assert_eq!(all.relevant.value(), Some(0.4286));
-    // Eve's CONTINUE came after Bob's COMPLETE, and before her own
+    // Eve's CONTINUE followed Bob's COMPLETE, and preceded her own
     assert_eq!(all.accurate, ratio(1, 2));
     assert_eq!(found.agents.keys().collect::<Vec<_>>(), ["ada", "bob", "eve"]);
     assert_eq!((found.agents["ada"].complete, found.agents["bob"].complete), (ratio(1, 2), ratio(0, 0)));

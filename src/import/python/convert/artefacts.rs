@@ -1,6 +1,6 @@
 //! Findings, unknowns, dead ends, mistakes, assumptions, decisions, sources.
 //!
-//! One that was written again while HEAD moved is one record, from the oldest; the newest says what became of it.
+//! An artefact rewritten after HEAD moved becomes one record, from the oldest version; the newest tells its state.
 
 use serde_json::Value;
 
@@ -10,15 +10,15 @@ use crate::import::python::convert::read::{flag, moment, share, text, texts, wor
 use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Resolve, Source, Unknown};
 use empirica_notes::model::{Body, Id};
 
-/// The records of one of them; else why it is none.
+/// The records of an artefact, or why there are none.
 pub fn artefact(notes: &RefPayloads<'_>) -> Result<Vec<RecordDraft>, String> {
     let (value, ms) = (&notes.entries[0].value, notes.entries[0].ms);
     let mut out = match notes.family.folder {
         "findings" => {
             let data = value.get("finding_data").unwrap_or(&Value::Null);
-            let said = text(value, "finding").or_else(|| text(data, "finding"));
-            let said = said.ok_or_else(|| lacks("finding"))?;
-            finding(notes, said)
+            let finding_text = text(value, "finding").or_else(|| text(data, "finding"));
+            let finding_text = finding_text.ok_or_else(|| lacks("finding"))?;
+            finding(notes, finding_text)
         }
         "unknowns" => unknown(notes, text(value, "unknown").ok_or_else(|| lacks("unknown"))?),
         "assumptions" => assumption(notes, text(value, "assumption").ok_or_else(|| lacks("assumption"))?),
@@ -29,18 +29,18 @@ pub fn artefact(notes: &RefPayloads<'_>) -> Result<Vec<RecordDraft>, String> {
             let mut out = vec![notes.draft(0, ms, "dead_end", body)];
             let (at, newest) = notes.newest();
             if flag(&newest.value, "is_invalidated") {
-                let told = format!("No dead end any more: {approach}");
-                out.push(notes.draft(at, newest.newest.max(ms + 1), "invalidated", led(told, None, &out[0].id)));
+                let note = format!("No dead end any more: {approach}");
+                out.push(notes.draft(at, newest.newest.max(ms + 1), "invalidated", led(note, None, &out[0].id)));
             }
             out
         }
         "mistakes" => {
-            let mut told = text(value, "mistake").ok_or_else(|| lacks("mistake"))?.to_owned();
+            let mut mistake = text(value, "mistake").ok_or_else(|| lacks("mistake"))?.to_owned();
             if let Some(why) = text(value, "why_wrong") {
-                told = format!("{told} (why: {why})");
+                mistake = format!("{mistake} (why: {why})");
             }
             let prevention = text(value, "prevention").map(str::to_owned);
-            vec![notes.draft(0, ms, "mistake", Body::Mistake(Mistake { text: told, prevention, led_from: None }))]
+            vec![notes.draft(0, ms, "mistake", Body::Mistake(Mistake { text: mistake, prevention, led_from: None }))]
         }
         "decisions" => {
             let body = Body::Decision(Decision {
@@ -61,7 +61,7 @@ pub fn artefact(notes: &RefPayloads<'_>) -> Result<Vec<RecordDraft>, String> {
     Ok(out)
 }
 
-/// Why a payload says nothing of what its ref is for; `None` when it does.
+/// Why a payload lacks the content of its kind of ref; `None` if it has it.
 pub fn lacking(family: &Family<'_>, value: &Value) -> Option<String> {
     let within = |key: &str, inner: &str| {
         let inside = value.get(inner).unwrap_or(&Value::Null);
@@ -85,21 +85,21 @@ pub fn lacking(family: &Family<'_>, value: &Value) -> Option<String> {
     }
 }
 
-/// Whether a payload says that something came to an end.
+/// Whether a payload is marked as resolved, invalidated or similar.
 pub fn is_settled(value: &Value) -> bool {
     let data = value.get("goal_data").unwrap_or(&Value::Null);
     let flags = ["is_resolved", "resolved", "is_invalidated", "is_completed", "archived"];
     let is_open = |status: &str| ["", "unverified", "open", "pending", "active", "in_progress"].contains(&status);
-    let said = |value: &Value| {
+    let is_marked = |value: &Value| {
         let status = value.get("status").and_then(words).unwrap_or_default();
         flags.iter().any(|key| flag(value, key))
             || !is_open(&status)
             || value.get("completed_timestamp").is_some_and(|t| !t.is_null())
     };
-    said(value) || said(data)
+    is_marked(value) || is_marked(data)
 }
 
-/// The reason of a payload without the key that says what it is.
+/// Error: the payload lacks its main key.
 pub fn lacks(key: &str) -> String {
     format!("it says nothing under \"{key}\"")
 }
@@ -108,32 +108,32 @@ fn led(text: String, impact: Option<f64>, from: &Id) -> Body {
     Body::Finding(Finding { text, impact, memory: None, led_from: Some(from.clone()) })
 }
 
-/// When something was resolved, after the record it is about.
+/// When the artefact was resolved, later than its record.
 fn resolved_ms(value: &Value, newest: u64, ms: u64) -> u64 {
-    let said = ["resolved_at", "resolved_timestamp"].iter().find_map(|key| moment(value.get(key)?));
-    said.map_or(newest, |moment| moment.ms).max(ms + 1)
+    let resolved = ["resolved_at", "resolved_timestamp"].iter().find_map(|key| moment(value.get(key)?));
+    resolved.map_or(newest, |moment| moment.ms).max(ms + 1)
 }
 
-fn finding(notes: &RefPayloads<'_>, said: &str) -> Vec<RecordDraft> {
+fn finding(notes: &RefPayloads<'_>, given: &str) -> Vec<RecordDraft> {
     let first = &notes.entries[0];
     let impact = share(first.value.get("impact"));
-    let body = Finding { text: said.to_owned(), impact, memory: None, led_from: None };
+    let body = Finding { text: given.to_owned(), impact, memory: None, led_from: None };
     let mut out = vec![notes.draft(0, first.ms, "finding", Body::Finding(body))];
     let (at, newest) = notes.newest();
     let value = &newest.value;
     if flag(value, "is_resolved") {
         let kind = text(value, "resolution_kind").map(|kind| format!(" ({kind})")).unwrap_or_default();
         let how = text(value, "resolution").map(|how| format!(": {how}")).unwrap_or_default();
-        let told = format!("No longer open or so{kind}: {said}{how}");
+        let note = format!("No longer open or so{kind}: {given}{how}");
         let ms = resolved_ms(value, newest.newest, first.ms);
-        out.push(notes.draft(at, ms, "resolved", led(told, share(value.get("impact")), &out[0].id)));
+        out.push(notes.draft(at, ms, "resolved", led(note, share(value.get("impact")), &out[0].id)));
     }
     out
 }
 
-fn unknown(notes: &RefPayloads<'_>, said: &str) -> Vec<RecordDraft> {
+fn unknown(notes: &RefPayloads<'_>, given: &str) -> Vec<RecordDraft> {
     let first = &notes.entries[0];
-    let body = Body::Unknown(Unknown { text: said.to_owned(), led_from: None });
+    let body = Body::Unknown(Unknown { text: given.to_owned(), led_from: None });
     let mut out = vec![notes.draft(0, first.ms, "unknown", body)];
     let (at, newest) = notes.newest();
     let value = &newest.value;
@@ -149,10 +149,10 @@ fn resolve(notes: &RefPayloads<'_>, at: usize, ms: u64, of: &Id, text: String) -
     notes.draft(at, ms, "resolve", body)
 }
 
-/// A doubt; when it was looked into, what came of it, and a finding when it holds.
-fn assumption(notes: &RefPayloads<'_>, said: &str) -> Vec<RecordDraft> {
+/// An unverified assumption as an unknown; once verified, its result, and a finding if it holds.
+fn assumption(notes: &RefPayloads<'_>, given: &str) -> Vec<RecordDraft> {
     let first = &notes.entries[0];
-    let body = Body::Unknown(Unknown { text: format!("Assumption (unverified): {said}"), led_from: None });
+    let body = Body::Unknown(Unknown { text: format!("Assumption (unverified): {given}"), led_from: None });
     let mut out = vec![notes.draft(0, first.ms, "assumption", body)];
     let (at, newest) = notes.newest();
     let status = newest.value.get("status").and_then(words).unwrap_or_default();
@@ -160,8 +160,8 @@ fn assumption(notes: &RefPayloads<'_>, said: &str) -> Vec<RecordDraft> {
         let ms = resolved_ms(&newest.value, newest.newest, first.ms);
         let unknown = out[0].id.clone();
         if ["verified", "confirmed", "validated"].contains(&status.as_str()) {
-            let told = format!("Assumption, {status}: {said}");
-            out.push(notes.draft(at, ms, "verified", led(told, None, &unknown)));
+            let note = format!("Assumption, {status}: {given}");
+            out.push(notes.draft(at, ms, "verified", led(note, None, &unknown)));
         }
         out.push(resolve(notes, at, ms, &unknown, status));
     }

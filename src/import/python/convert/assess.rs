@@ -1,4 +1,4 @@
-//! Checkpoints of every age as assessments or checkpoints, and the text blocks of cascades.
+//! Checkpoints of all versions as assessments or checkpoints, and the text blocks of cascades.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,28 @@ use crate::import::python::convert::read;
 use crate::import::python::convert::read::{share, text, texts, words};
 use empirica_notes::model::{Assessment, Body, Checkpoint, Phase, Trigger, Vector, Vectors};
 
-/// The key under which vectors that are none of ours are told.
+/// Key for values outside our vectors.
 const ODD: &str = "foreign_vectors";
-/// The tag of a record that has some.
+/// Tag of a record with such values.
 const ODD_TAG: &str = "odd-vectors";
-/// The tag of a record whose vectors were those of a checkpoint inside it.
+/// Tag of a record whose vectors come from a nested checkpoint.
 const NESTED_TAG: &str = "nested-vectors";
 
-/// One record for each entry.
+/// A record per entry.
 pub fn points(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
     let mut out = Vec::new();
     for (at, entry) in notes.entries.iter().enumerate() {
-        let said = |key| entry.value.get(key).and_then(words);
+        let field = |key| entry.value.get(key).and_then(words);
         let (phase, round) = match notes.family.phase {
             Some((phase, round)) => (Some(phase.to_owned()), Some(round.to_owned())),
-            None => (said("phase"), said("round")),
+            None => (field("phase"), field("round")),
         };
         out.push(notes.draft(at, entry.ms, "point", point(&entry.value, phase.as_deref(), round.as_deref())));
     }
     out
 }
 
-/// A text of blocks `TYPE: {json}`: a record for each. A text without any is told as it is.
+/// A record per block `TYPE: {json}` of a text; a text without blocks is kept as it is.
 pub fn cascade(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
     let mut out = Vec::new();
     for (at, entry) in notes.entries.iter().enumerate() {
@@ -66,7 +66,7 @@ fn block(text: &str) -> Option<(&str, Value)> {
     kind.chars().all(word).then_some((kind.trim(), value))
 }
 
-/// What the vectors of a payload come to.
+/// The vectors of a payload, and the rest.
 #[derive(Default)]
 struct ReadVectors {
     known: Vectors,
@@ -81,7 +81,7 @@ fn take(value: &Value, depth: u8, out: &mut ReadVectors) {
         return take(inner, depth + 1, out);
     }
     for (name, value) in map {
-        // some gave each a reason
+        // some versions store a reason with each score
         let number = value.as_f64().or_else(|| value.get("score").and_then(Value::as_f64));
         match (name.parse::<Vector>(), number) {
             (Ok(vector), Some(number)) if out.known.get(vector).is_none() && out.known.set(vector, number) => {}
@@ -100,10 +100,10 @@ fn phase_of(name: &str) -> Option<Phase> {
     }
 }
 
-/// An assessment, when it is one and says how sure the agent was of anything; else a checkpoint.
+/// An assessment if the payload is one and has vectors, otherwise a checkpoint.
 fn point(value: &Value, name: Option<&str>, round: Option<&str>) -> Body {
-    let told = |key: &&str| value.get(key).and_then(Value::as_object).is_some_and(|map| !map.is_empty());
-    let meta = ["meta", "metadata"].iter().find(|key| told(key)).map_or(&Value::Null, |key| &value[*key]);
+    let has_entries = |key: &&str| value.get(key).and_then(Value::as_object).is_some_and(|map| !map.is_empty());
+    let meta = ["meta", "metadata"].iter().find(|key| has_entries(key)).map_or(&Value::Null, |key| &value[*key]);
     let mut taken = ReadVectors::default();
     take(value.get("vectors").unwrap_or(&Value::Null), 0, &mut taken);
     let (mut tags, mut kept) = (Vec::new(), BTreeMap::new());
@@ -123,8 +123,8 @@ fn point(value: &Value, name: Option<&str>, round: Option<&str>) -> Body {
         tags.push(NESTED_TAG.to_owned());
     }
     for key in ["decision", "task_summary"] {
-        if let Some(said) = meta.get(key).and_then(words) {
-            kept.insert(key.to_owned(), said);
+        if let Some(value_words) = meta.get(key).and_then(words) {
+            kept.insert(key.to_owned(), value_words);
         }
     }
     let gaps = texts(meta.get("gaps"));

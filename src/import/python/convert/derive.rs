@@ -1,4 +1,4 @@
-//! Ids derived from what is imported: every clone that imports the same gets the same.
+//! Deterministic IDs: importing the same payload in any clone gives the same IDs.
 
 use sha2::{Digest, Sha256};
 
@@ -13,14 +13,14 @@ fn digest(parts: &[&str]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// The id of a record made at `ms`, by the ref, the role of the record and what else tells it from others.
+/// The ID of a record made at `ms`, from its ref, its role and further distinguishing parts.
 pub fn id(ms: u64, parts: &[&str]) -> Id {
     let mut bits = [0; 10];
     bits.copy_from_slice(&digest(parts)[..10]);
     Id::derived(ms, &bits)
 }
 
-/// The session of the Python tool: its own id where that is a UUID, else one derived from it.
+/// The session of the Python tool: its ID if a UUID, otherwise one derived from it.
 pub fn session(original: &str) -> SessionId {
     SessionId::parse(&original.to_ascii_lowercase()).unwrap_or_else(|| {
         let mut bits = [0; 16];

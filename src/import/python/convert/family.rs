@@ -1,44 +1,44 @@
-//! What the refs of the Python tool are called, and what a name says.
+//! Ref names of the Python tool.
 
-/// Where its refs are: what it keeps, and what it keeps of what was deleted.
+/// Ref prefixes: stored items, and archived deletions.
 pub const PREFIXES: [&str; 2] = ["refs/notes/empirica/", "refs/notes/empirica-archive/"];
 
-/// The folders that hold one thing a ref, under its id.
+/// Folders with one item per ref, named by its ID.
 const ARTEFACTS: [&str; 9] =
     ["findings", "unknowns", "dead_ends", "mistakes", "assumptions", "decisions", "sources", "goals", "tasks"];
 
-/// What a ref holds, as its name says.
+/// Parts of a ref name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Family<'n> {
-    /// The folder; `archive` for what was deleted.
+    /// The folder; `archive` for deleted items.
     pub folder: &'static str,
-    /// The session, as the tool calls it.
+    /// The session ID of the tool.
     pub session: Option<&'n str>,
-    /// The phase and the round, as they are written.
+    /// Phase and round, unparsed.
     pub phase: Option<(&'n str, &'n str)>,
-    /// The id, or what was deleted: its folder.
+    /// The ID; for a deleted item, its folder.
     pub id: &'n str,
 }
 
 impl Family<'_> {
-    /// Whether a ref is about one thing, or its entries name what they are about.
+    /// Whether a ref holds one item, or entries that name theirs.
     pub fn is_one_thing(&self) -> bool {
         ARTEFACTS.contains(&self.folder)
     }
 
-    /// Whether its payloads are plain text.
+    /// Whether payloads are plain text.
     pub fn is_text(&self) -> bool {
         self.folder == "cascades"
     }
 }
 
-/// Whether a ref below [`PREFIXES`] is one of this program.
+/// Whether a ref below [`PREFIXES`] belongs to this program.
 pub fn is_ours(name: &str) -> bool {
     let Some(rest) = name.strip_prefix(PREFIXES[0]) else { return false };
     rest == "handoffs" || rest.starts_with("data/") || rest.starts_with("remotes/")
 }
 
-/// What a name says; else why it says nothing.
+/// Parses a ref name; the error gives the reason.
 pub fn family(name: &str) -> Result<Family<'_>, String> {
     let plain = |folder, id| Family { folder, session: None, phase: None, id };
     if let Some(rest) = name.strip_prefix(PREFIXES[1]) {

@@ -1,4 +1,4 @@
-//! Goals, their steps, and what became of them.
+//! Goals, their steps, and their states.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::import::python::convert::read::{flag, moment, text, texts, words};
 use empirica_notes::model::Body;
 use empirica_notes::model::goal::{Goal, GoalDone, GoalDrop, Priority, Subtask};
 
-/// A goal, from the oldest entry; the newest says whether it is done or was put away.
+/// A goal, from the oldest entry; the newest tells whether it is done or dropped.
 pub fn goal(notes: &RefPayloads<'_>, goals: &mut KnownGoals) -> Result<Vec<RecordDraft>, String> {
     let first = &notes.entries[0];
     let data = first.value.get("goal_data").unwrap_or(&first.value);
@@ -50,19 +50,20 @@ fn criterion(value: &Value) -> Option<String> {
     text(value, "description").map(str::to_owned).or_else(|| words(value))
 }
 
-/// The steps of a goal, one an entry. The steps of a goal that is not here are told as what was done.
+/// The steps of a goal, one per entry. If the goal is missing, they are logged as actions.
 pub fn tasks(notes: &RefPayloads<'_>, goals: &KnownGoals) -> Result<Vec<RecordDraft>, String> {
     let goal = goals.get(notes.family.id);
     let mut out: Vec<RecordDraft> = Vec::new();
     for (at, entry) in notes.entries.iter().enumerate() {
         let value = &entry.value;
-        let said = text(value, "description").ok_or_else(|| lacks("description"))?.to_owned();
+        let description = text(value, "description").ok_or_else(|| lacks("description"))?.to_owned();
         let begun = out.len();
         match goal {
             Some((of, ms, _)) => {
-                // a step says when it was done, not when it was set
-                let (ms, own) = (ms + 1, value.get("subtask_id").and_then(words).unwrap_or_else(|| said.clone()));
-                let body = Body::Subtask(Subtask { of: of.clone(), text: said, concerns: Vec::new() });
+                // a step has the time it was done, not when it was set
+                let (ms, own) =
+                    (ms + 1, value.get("subtask_id").and_then(words).unwrap_or_else(|| description.clone()));
+                let body = Body::Subtask(Subtask { of: of.clone(), text: description, concerns: Vec::new() });
                 let step = notes.draft(at, ms, &format!("subtask {own}"), body);
                 let of = step.id.clone();
                 out.push(step);

@@ -1,4 +1,4 @@
-//! Handoffs: the short keys of the payload as a report. What was written again is a report of its own.
+//! Handoffs: payloads with short keys as reports. Each rewritten version is a report of its own.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::import::python::convert::read::{at, flag, text, texts};
 use empirica_notes::model::handoff::{Calibration, Gap, Handoff, Item, ToolUse, Trajectory};
 use empirica_notes::model::{Body, Vector};
 
-/// One report for each entry.
+/// A report per entry.
 pub fn handoffs(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
     let each = notes.entries.iter().enumerate();
     each.map(|(at, entry)| notes.draft(at, entry.ms, "handoff", Body::Handoff(Box::new(report(entry))))).collect()
@@ -41,9 +41,9 @@ fn report(entry: &ParsedPayload<'_>) -> Handoff {
     }
 }
 
-/// Its word; older ones say only how well, not in which direction it was wrong.
-fn calibration(said: &str) -> Calibration {
-    match said {
+/// Older versions give only the quality, not the direction of the error.
+fn calibration(word: &str) -> Calibration {
+    match word {
         "well_calibrated" | "good" => Calibration::WellCalibrated,
         "overconfident" => Calibration::Overconfident,
         "underconfident" => Calibration::Underconfident,
@@ -51,9 +51,9 @@ fn calibration(said: &str) -> Calibration {
     }
 }
 
-/// The changes that are told; the values before and after are not.
+/// Deltas; the values before and after are unknown.
 fn trajectory(deltas: Option<&Value>, calibration: Calibration) -> Vec<Trajectory> {
-    let told = |name: &str| deltas?.get(name)?.as_f64();
+    let delta_of = |name: &str| deltas?.get(name)?.as_f64();
     let row = |name: &str, delta: f64, status: &str| Trajectory {
         vector: name.to_owned(),
         before: None,
@@ -62,10 +62,11 @@ fn trajectory(deltas: Option<&Value>, calibration: Calibration) -> Vec<Trajector
         status: status.to_owned(),
     };
     let known = Vector::ALL.into_iter().filter_map(|vector| {
-        let delta = told(vector.name()).filter(|delta| delta.abs() <= 1.0)?;
+        let delta = delta_of(vector.name()).filter(|delta| delta.abs() <= 1.0)?;
         Some(row(vector.name(), delta, word(vector, delta)))
     });
-    let overall = told(OVERALL).filter(|delta| delta.abs() <= 1.0).map(|delta| row(OVERALL, delta, calibration.name()));
+    let overall =
+        delta_of(OVERALL).filter(|delta| delta.abs() <= 1.0).map(|delta| row(OVERALL, delta, calibration.name()));
     known.chain(overall).collect()
 }
 

@@ -1,4 +1,4 @@
-//! What the Python tool keeps in its notes, as records: a pure function of what it wrote, so that every clone makes the same.
+//! Converts the Python tool's notes to records. A pure function of its input, so all clones derive the same records.
 
 mod artefacts;
 mod assess;
@@ -29,25 +29,25 @@ use crate::import::python::convert::family::{Family, family};
 use crate::import::python::convert::sessions::Sessions;
 use empirica_notes::model::{Body, Envelope, Id};
 
-/// Something that was not understood, and why.
+/// A payload that cannot be converted, and why.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[schemars(rename = "NotUnderstood")]
 pub struct Unreadable {
     /// The full name of the ref.
     #[serde(rename = "ref")]
     pub name: String,
-    /// Why, in a sentence without its content.
+    /// The reason, a sentence that does not quote the content.
     pub reason: String,
 }
 
-/// What originals came to.
+/// Result of a conversion.
 #[derive(Debug, Default)]
 pub struct Converted {
-    /// The records.
+    /// Derived records with their payloads.
     pub lines: Vec<ConvertedLine>,
-    /// What was not understood.
+    /// Payloads that cannot be converted.
     pub refused: Vec<Unreadable>,
-    /// How many originals were understood, by the folder of their refs.
+    /// Number of converted originals, by ref folder.
     pub from: BTreeMap<String, usize>,
     /// How many sessions they tell of.
     pub sessions: usize,
@@ -60,7 +60,7 @@ pub fn convert(originals: &[Original]) -> Converted {
         by_ref.entry(&original.name).or_default().push(original);
     }
     let (mut out, mut made, mut goals) = (Converted::default(), Vec::new(), KnownGoals::new());
-    // goals come before tasks, by their names
+    // by name, goals precede tasks
     for (name, originals) in by_ref {
         let found = match family(name) {
             Ok(found) => found,
@@ -83,7 +83,7 @@ pub fn convert(originals: &[Original]) -> Converted {
                 }
             }
         }
-        // of one time, what is settled comes after what is not
+        // at the same time, resolved versions follow unresolved ones
         let order = |entry: &ParsedPayload<'_>| (entry.newest, artefacts::is_settled(&entry.value), entry.ms);
         entries.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.original.commit.cmp(&b.original.commit)));
         if entries.is_empty() {
@@ -116,10 +116,10 @@ pub fn convert(originals: &[Original]) -> Converted {
     out
 }
 
-/// How much later than the ref was written a time may be, in milliseconds: a year.
+/// How much later than the ref a time may be, in milliseconds.
 const AHEAD_MS: u64 = 366 * 24 * 60 * 60 * 1000;
 
-/// Reads one payload.
+/// Parses a payload.
 fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<ParsedPayload<'o>, String> {
     let text = std::str::from_utf8(&original.content).map_err(|_| "it is not UTF-8".to_owned())?;
     let text = text.trim_end_matches('\n');
@@ -134,13 +134,13 @@ fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<ParsedPayloa
     };
     let strict = family.is_text() || serde_json::from_str::<Value>(text).is_ok() && read::is_kept_whole(text, &value);
     let kept = if strict { value.clone() } else { Value::from(text) };
-    let said = ["created_at", "timestamp", "ts", "signed_at"].iter().find_map(|key| read::moment(value.get(key)?));
+    let named = ["created_at", "timestamp", "ts", "signed_at"].iter().find_map(|key| read::moment(value.get(key)?));
     let tip = u64::try_from(original.seconds).unwrap_or(0).saturating_mul(1000);
-    // what was to be long after it was written was never so
+    // times far after the ref was written are wrong
     let is_past = |ms: &u64| tip == 0 || *ms <= tip.saturating_add(AHEAD_MS);
-    let said = said.filter(|moment| is_past(&moment.ms));
-    let newest = times(&value).into_iter().filter(is_past).chain(said.map(|moment| moment.ms)).max();
-    let (ms, clock) = match (said, newest) {
+    let named = named.filter(|moment| is_past(&moment.ms));
+    let newest = times(&value).into_iter().filter(is_past).chain(named.map(|moment| moment.ms)).max();
+    let (ms, clock) = match (named, newest) {
         (Some(moment), _) => (moment.ms, moment.naive.then_some("naive")),
         (None, Some(newest)) => (newest, None),
         (None, None) => (tip, Some("missing")),
@@ -148,7 +148,7 @@ fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<ParsedPayloa
     Ok(ParsedPayload { original, value, kept, ms, newest: newest.unwrap_or(ms), clock })
 }
 
-/// The times at which a payload says that something became of what it is about.
+/// Times at which the state of the item changed.
 fn times(value: &Value) -> Vec<u64> {
     let keys =
         ["resolved_at", "resolved_timestamp", "completed_timestamp", "completed_at", "archived_at", "state_updated_at"];
@@ -159,7 +159,7 @@ fn times(value: &Value) -> Vec<u64> {
     here.chain(lineage).filter_map(read::moment).map(|moment| moment.ms).collect()
 }
 
-/// The records of one ref. Each entry is kept in one of them at least.
+/// The records of a ref. Each entry is stored in at least one.
 fn drafts(notes: &RefPayloads<'_>, goals: &mut KnownGoals) -> Result<Vec<RecordDraft>, String> {
     let mut out = match notes.family.folder {
         "session" | "checkpoints" => assess::points(notes),
@@ -172,7 +172,7 @@ fn drafts(notes: &RefPayloads<'_>, goals: &mut KnownGoals) -> Result<Vec<RecordD
         "archive" => other::archived(notes),
         _ => artefacts::artefact(notes)?,
     };
-    // one thing is said once, from the oldest that says it
+    // no duplicates: the oldest entry counts
     let mut seen = std::collections::HashSet::new();
     out.retain(|draft| seen.insert(draft.id.clone()));
     let begun = out.first().map(|draft| draft.ms);
@@ -186,14 +186,14 @@ fn drafts(notes: &RefPayloads<'_>, goals: &mut KnownGoals) -> Result<Vec<RecordD
     Ok(out)
 }
 
-/// What stands for a payload that adds nothing to what is said, but is kept: what was written again.
+/// A placeholder that stores the payload of a rewritten entry without new content.
 fn again(name: &str, ms: u64, kept: &Value) -> (Id, Body) {
     let folder = family(name).map_or("notes", |family| family.folder);
     let id = derive::id(ms, &[name, "again", &kept.to_string()]);
     (id, other::done("edit", format!("Wrote again in {folder}: {}", other::gist(kept))))
 }
 
-/// The record that keeps the payload of `line`, a record that is here with another payload already; `None` when it has
+/// The record that stores the payload of `line` if its record is already here with another payload; `None` if it has
 /// none.
 pub fn kept_again(line: &ConvertedLine) -> Option<ConvertedLine> {
     let name = line.foreign.get("ref")?.as_str()?;
@@ -201,7 +201,7 @@ pub fn kept_again(line: &ConvertedLine) -> Option<ConvertedLine> {
     Some(ConvertedLine { head: Envelope { id, ..line.head.clone() }, body, foreign: line.foreign.clone() })
 }
 
-/// The record of a draft. The first of an entry holds all of it.
+/// The record of a draft. The first draft of an entry stores its payload.
 fn line(notes: &RefPayloads<'_>, draft: RecordDraft, first: bool, sessions: &Sessions) -> ConvertedLine {
     let entry = &notes.entries[draft.entry];
     let mut foreign = Map::new();

@@ -1,4 +1,4 @@
-//! What has no kind of its own here: messages, signatures, what was deleted. It is kept as something that was done.
+//! Items without an equivalent here (messages, signatures, deletions), stored as actions.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::import::python::convert::read::{text, words};
 use empirica_notes::model::Body;
 use empirica_notes::model::journal::Activity;
 
-/// The keys under which payloads say what they are about.
+/// Keys that summarise a payload, by priority.
 const TELLING: [&str; 14] = [
     "finding",
     "unknown",
@@ -26,14 +26,14 @@ const TELLING: [&str; 14] = [
     "summary",
 ];
 
-/// What a payload is about, in its own words; else all of it.
+/// Summary of a payload; the whole payload if it has none.
 pub fn gist(value: &Value) -> String {
     let data = value.get("goal_data").unwrap_or(&Value::Null);
-    let told = TELLING.iter().find_map(|key| text(value, key).or_else(|| text(data, key)));
-    told.map(str::to_owned).or_else(|| words(value)).unwrap_or_default()
+    let summary = TELLING.iter().find_map(|key| text(value, key).or_else(|| text(data, key)));
+    summary.map(str::to_owned).or_else(|| words(value)).unwrap_or_default()
 }
 
-/// Something that was done.
+/// A logged action.
 pub fn done(category: &str, text: String) -> Body {
     Body::Activity(Activity { category: category.to_owned(), text, failed: false, files: Vec::new(), led_from: None })
 }
@@ -48,23 +48,23 @@ pub fn messages(notes: &RefPayloads<'_>) -> Result<Vec<RecordDraft>, String> {
             return Err(lacks("body"));
         }
         let to = value.get("to").and_then(|to| text(to, "ai_id")).unwrap_or("all");
-        let said = format!("Message to {to}: {}", parts.join(" \u{2014} "));
-        out.push(notes.draft(at, entry.ms, "message", done("ask", said)));
+        let text = format!("Message to {to}: {}", parts.join(" \u{2014} "));
+        out.push(notes.draft(at, entry.ms, "message", done("ask", text)));
     }
     Ok(out)
 }
 
-/// Signatures of checkpoints. What they sign is a commit of the other tool's notes, so nothing here is vouched for.
+/// Signatures of checkpoints. They sign commits of the tool's own notes, so they prove nothing here.
 pub fn signatures(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
     let (phase, round) = notes.family.phase.unwrap_or_default();
     let each = notes.entries.iter().enumerate();
-    let said = format!("Signed the checkpoint {phase}/{round}");
-    each.map(|(at, entry)| notes.draft(at, entry.ms, "signature", done("task", said.clone()))).collect()
+    let text = format!("Signed the checkpoint {phase}/{round}");
+    each.map(|(at, entry)| notes.draft(at, entry.ms, "signature", done("task", text.clone()))).collect()
 }
 
-/// What was deleted there is not said anew here.
+/// Deletions; the deleted content is not restored.
 pub fn archived(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
     let each = notes.entries.iter().enumerate();
-    let said = |value| format!("Deleted from {}: {}", notes.family.id, gist(value));
-    each.map(|(at, entry)| notes.draft(at, entry.ms, "archived", done("edit", said(&entry.value)))).collect()
+    let text = |value| format!("Deleted from {}: {}", notes.family.id, gist(value));
+    each.map(|(at, entry)| notes.draft(at, entry.ms, "archived", done("edit", text(&entry.value)))).collect()
 }

@@ -1,17 +1,17 @@
-//! Payloads of the Python tool, read leniently: JSON as Python writes it, times in every form it has, texts and lists.
+//! Lenient parsing of the Python tool's payloads: Python's JSON, all its time formats, texts and lists.
 
 use chrono::{DateTime, NaiveDateTime};
 use serde_json::Value;
 
-/// The year 10000, in milliseconds: no later time is one.
+/// The year 10000, in milliseconds; later times are invalid.
 const END_MS: f64 = 253_402_300_800_000.0;
 
-/// Reads JSON as Python writes it, which has `NaN` and `Infinity`: such a value is read as null. `None` when it is none.
+/// Parses Python's JSON, reading `NaN` and `Infinity` as null. `None` if it is invalid.
 pub fn json(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&without_nan(text)?).ok())
 }
 
-/// Whether a value says all that the text said: no number lost digits, no key came twice.
+/// Whether the value preserves the text: no number lost digits, no key is duplicate.
 pub fn is_kept_whole(text: &str, value: &Value) -> bool {
     fn members(value: &Value) -> usize {
         match value {
@@ -43,7 +43,7 @@ pub fn is_kept_whole(text: &str, value: &Value) -> bool {
     colons == members(value)
 }
 
-/// The text with bare `NaN` and `Infinity` as null; `None` when it has none.
+/// Replaces bare `NaN` and `Infinity` by null; `None` if there are none.
 fn without_nan(text: &str) -> Option<String> {
     let (mut out, mut rest, mut quoted) = (String::new(), text, false);
     let mut found = false;
@@ -62,16 +62,16 @@ fn without_nan(text: &str) -> Option<String> {
     found.then_some(out)
 }
 
-/// A point in time as it was said.
+/// A parsed time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
-    /// Milliseconds since 1970.
+    /// Unix milliseconds.
     pub ms: u64,
-    /// Whether no zone was said: it is taken as UTC.
+    /// Whether it has no zone and is read as UTC.
     pub naive: bool,
 }
 
-/// A time as the tool writes it: ISO 8601 with or without a zone, or seconds since 1970.
+/// Parses a time: ISO 8601 with or without a zone, or Unix seconds.
 pub fn moment(value: &Value) -> Option<Moment> {
     let (ms, naive) = match value {
         Value::Number(seconds) => (seconds.as_f64()? * 1000.0, false),
@@ -88,18 +88,18 @@ pub fn moment(value: &Value) -> Option<Moment> {
     (1.0..END_MS).contains(&ms).then_some(Moment { ms: ms as u64, naive })
 }
 
-/// Milliseconds since 1970 as RFC 3339 UTC.
+/// Unix milliseconds as RFC 3339 UTC.
 pub fn at(ms: u64) -> String {
     let time = i64::try_from(ms).ok().and_then(DateTime::from_timestamp_millis).unwrap_or_default();
     time.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }
 
-/// A text that says something.
+/// A string that is not blank.
 pub fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value.get(key)?.as_str().filter(|text| !text.trim().is_empty())
 }
 
-/// A value in a few words: a string as it is, null as nothing, everything else as JSON.
+/// A value as text: a string as it is, null as nothing, anything else as JSON.
 pub fn words(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -108,7 +108,7 @@ pub fn words(value: &Value) -> Option<String> {
     }
 }
 
-/// The texts of a list, or of a text that holds a JSON list; a text that holds none is one.
+/// The texts of a list, or of a string with a JSON list; another string counts as one text.
 pub fn texts(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::Array(list)) => list.iter().filter_map(words).collect(),

@@ -1,4 +1,4 @@
-//! The sessions of the Python tool: it keeps none of its own, so each begins and ends with what was said in it.
+//! Sessions of the Python tool. It stores none, so they are derived from their records.
 
 use std::collections::BTreeMap;
 
@@ -9,40 +9,38 @@ use crate::import::python::convert::{derive, read};
 use empirica_notes::model::session::{SessionEnd, SessionStart};
 use empirica_notes::model::{Body, SessionId};
 
-/// Who is not named.
-///
-/// It sorts before other names: of two versions of a record the one that names somebody counts.
+/// An unnamed agent. Sorts before other names, so that a version of a record with a name wins.
 pub const UNKNOWN: &str = "(unknown)";
-/// The worktree and the place of all of them, so that none is taken for one of this clone.
+/// Worktree and place of all imported sessions, so that none counts as one of this clone.
 pub const PLACE: &str = "imported";
 
-/// What is known of one session.
+/// Known parts of a session.
 struct SessionParts {
     external: Option<String>,
-    /// Who, by how good a witness says so, and since when.
+    /// The agent, after the rank of its source and the time.
     ai: Option<(u8, u64, String)>,
     first: (u64, String),
     last: (u64, String),
 }
 
-/// The sessions that originals tell of.
+/// The sessions of converted originals.
 #[derive(Default)]
 pub struct Sessions(BTreeMap<SessionId, SessionParts>);
 
-/// Who says it, when that is said.
+/// The agent, if named.
 pub fn ai(value: &Value) -> Option<&str> {
     let from = value.get("from").unwrap_or(&Value::Null);
     read::text(value, "ai_id").or_else(|| read::text(value, "ai")).or_else(|| read::text(from, "ai_id"))
 }
 
-/// How the tool calls the session of a draft.
+/// The tool's session ID of a draft.
 fn called<'d>(notes: &'d RefPayloads<'_>, draft: &'d RecordDraft) -> Option<&'d str> {
     let value = &notes.entries[draft.entry].value;
-    let said = || read::text(value, "session_id").or_else(|| read::text(value.get("from")?, "session_id"));
-    draft.session.as_deref().or(notes.family.session).or_else(said)
+    let named = || read::text(value, "session_id").or_else(|| read::text(value.get("from")?, "session_id"));
+    draft.session.as_deref().or(notes.family.session).or_else(named)
 }
 
-/// The session of a draft. What names none belongs to one that holds all such things of that agent; a message to none.
+/// The session of a draft. Drafts without one share a session per agent; messages have none.
 pub fn of(notes: &RefPayloads<'_>, draft: &RecordDraft) -> Option<SessionId> {
     match called(notes, draft) {
         Some(name) => Some(derive::session(name)),
@@ -52,12 +50,12 @@ pub fn of(notes: &RefPayloads<'_>, draft: &RecordDraft) -> Option<SessionId> {
 }
 
 impl Sessions {
-    /// How many there are.
+    /// Number of sessions.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Takes in what a draft tells of its session.
+    /// Adds a draft to its session.
     pub fn see(&mut self, notes: &RefPayloads<'_>, draft: &RecordDraft) {
         let Some(id) = of(notes, draft) else { return };
         let entry = &notes.entries[draft.entry];
@@ -77,19 +75,19 @@ impl Sessions {
             "goals" | "tasks" => 2,
             _ => 1,
         };
-        let said = ai(&entry.value).map(|ai| (rank, draft.ms, ai.to_owned()));
-        known.ai = match (known.ai.take(), said) {
-            (Some(known), Some(said)) => Some(known.min(said)),
-            (known, said) => known.or(said),
+        let named = ai(&entry.value).map(|ai| (rank, draft.ms, ai.to_owned()));
+        known.ai = match (known.ai.take(), named) {
+            (Some(known), Some(named)) => Some(known.min(named)),
+            (known, named) => known.or(named),
         };
     }
 
-    /// Who worked in it.
+    /// The agent of a session.
     pub fn ai(&self, id: &SessionId) -> Option<String> {
         Some(self.0.get(id)?.ai.as_ref()?.2.clone())
     }
 
-    /// Their beginnings and ends.
+    /// The starts and ends of the sessions.
     pub fn lines(&self) -> Vec<ConvertedLine> {
         let mut out = Vec::new();
         for (id, known) in &self.0 {

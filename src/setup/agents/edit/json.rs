@@ -1,4 +1,4 @@
-//! JSON with comments and trailing commas: adding an entry behind its siblings, removing one.
+//! JSON with comments and trailing commas: adds an entry after its siblings, or removes one.
 
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::setup::agents::edit::spot::{EditError, EntryPath};
 
-/// What agents accept beyond JSON: comments and trailing commas.
+/// Extensions of JSON that agents accept.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -26,20 +26,20 @@ fn fault(error: &jsonc_parser::errors::ParseError) -> EditError {
     EditError::Syntax { line: error.line_display(), what: error.kind().to_string() }
 }
 
-/// The value of a text; a text without one is an empty object.
+/// Parses a text; an empty one is an empty object.
 pub fn read(text: &str) -> Result<Value, EditError> {
     let value: Option<Value> =
         parse_to_serde_value(text.trim_start_matches(MARK), &OPTIONS).map_err(|error| fault(&error))?;
     Ok(value.unwrap_or_else(|| Value::Object(Map::new())))
 }
 
-/// The byte order mark of a text, and the document behind it.
+/// Splits off the byte order mark and parses the rest.
 fn parsed(text: &str) -> Result<(&str, CstRootNode), EditError> {
     let (mark, text) = text.split_at(text.len() - text.trim_start_matches(MARK).len());
     Ok((mark, CstRootNode::parse(text, &OPTIONS).map_err(|error| fault(&error))?))
 }
 
-/// The property of a key: of several, readers take the last.
+/// The property of a key; like readers, takes the last of duplicates.
 fn property(object: &CstObject, key: &str) -> Option<CstObjectProp> {
     object.properties().into_iter().rfind(|property| property.decoded_name().as_deref() == Some(key))
 }
@@ -57,12 +57,12 @@ fn input(value: &Value) -> CstInputValue {
     }
 }
 
-/// The text with a value added, and with the objects and lists around it that are missing; and the number of those. An object or
-/// list on one line that it goes into is spread over several.
+/// Adds a value, and the missing objects and lists around it; returns the text and the number of those added. A
+/// parent on one line is spread over several.
 pub fn put(text: &str, spot: &EntryPath, value: &Value) -> Result<(String, usize), EditError> {
     let (mark, root) = parsed(text)?;
     let shape = |depth: usize, wanted| EditError::Shape { at: spot.path[..depth].join("."), wanted };
-    // the value with everything around it from a depth on
+    // the value with its parents from a depth on
     let nested = |depth: usize| {
         let inner = input(value);
         let inner = if spot.list { CstInputValue::Array(vec![inner]) } else { inner };
@@ -93,8 +93,8 @@ pub fn put(text: &str, spot: &EntryPath, value: &Value) -> Result<(String, usize
     Ok((format!("{mark}{root}"), 0))
 }
 
-/// Removes from a text, which has the value `now`, the one child that `wanted` lacks. `None` if they differ in more than that, or if
-/// a comment outside the child would go with it.
+/// Removes the one child of `now` that `wanted` lacks. `None` if they differ in more than that, or if a comment
+/// outside the child would be removed too.
 pub fn take(text: &str, now: &Value, wanted: &Value) -> Result<Option<String>, EditError> {
     let (mark, root) = parsed(text)?;
     let Some(child) = root.value().and_then(|node| differing(node, now, wanted)) else { return Ok(None) };
@@ -108,7 +108,7 @@ fn count_comments(nodes: &[CstNode]) -> usize {
     nodes.iter().map(|node| usize::from(node.is_comment()) + count_comments(&node.children())).sum()
 }
 
-/// The first child that is in `now` and not in `wanted`.
+/// First child in `now` but not in `wanted`.
 fn differing(node: CstNode, now: &Value, wanted: &Value) -> Option<CstNode> {
     match (now, wanted) {
         (Value::Object(have), Value::Object(want)) => {

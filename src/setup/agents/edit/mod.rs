@@ -1,4 +1,4 @@
-//! Entries of ours in configuration files of others: put in where they belong, taken out again to the byte.
+//! Our entries in configuration files of others: added and removed without changing another byte.
 
 pub mod json;
 pub mod spot;
@@ -17,22 +17,22 @@ pub const MARK: &str = "git-empirica hook agent ";
 /// An entry that was put in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddedEntry {
-    /// Where it is.
+    /// Its place.
     #[serde(flatten)]
     pub spot: EntryPath,
-    /// How many of the objects and lists around it were made for it, the innermost first.
+    /// Number of objects and lists created around it, innermost first.
     #[serde(default)]
     pub made: usize,
-    /// What stood there before; empty when nothing did.
+    /// Text it replaced; empty if none.
     pub was: String,
-    /// What was put there, with the white space and commas around it.
+    /// Text added, with surrounding white space and commas.
     pub now: String,
-    /// Whether it was there, and only its command line was brought up to date.
+    /// Whether only the command line of an existing entry was updated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reworded: bool,
 }
 
-/// A form of configuration file.
+/// Format of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileFormat {
     /// JSON, with comments and trailing commas.
@@ -42,12 +42,12 @@ pub enum FileFormat {
 }
 
 impl FileFormat {
-    /// The form of a file, by its name.
+    /// The format of a file, by extension.
     pub fn of(name: &str) -> Self {
         if name.ends_with(".toml") { FileFormat::Toml } else { FileFormat::Json }
     }
 
-    /// What a text says; an empty one is an empty object.
+    /// Parses a text; an empty one is an empty object.
     pub fn read(self, text: &str) -> Result<Value, EditError> {
         match self {
             FileFormat::Json => json::read(text),
@@ -55,7 +55,7 @@ impl FileFormat {
         }
     }
 
-    /// Puts a value in; what is there in its place already is a fault. Returns the text and what was done.
+    /// Adds a value; an error if its place is taken. Returns the text and the entry.
     pub fn put(self, text: &str, spot: &EntryPath, value: &Value) -> Result<(String, AddedEntry), EditError> {
         let (out, made) = match self {
             FileFormat::Json => json::put(text, spot, value)?,
@@ -66,8 +66,8 @@ impl FileFormat {
         Ok((out, AddedEntry { spot: spot.clone(), made, was, now, reworded: false }))
     }
 
-    /// Takes an entry out; `None` when nothing of ours is there any more. What can be put back to the byte is, and whatever is
-    /// done, everything else still says what it said. An entry that was edited so that this cannot be is a fault.
+    /// Removes an entry; `None` if nothing of it is left. Restores the bytes where possible, and never changes other
+    /// values. An error if the entry was edited so that neither works.
     pub fn take(self, text: &str, entry: &AddedEntry) -> Result<Option<String>, EditError> {
         let now = self.read(text)?;
         if entry.reworded {
@@ -91,7 +91,7 @@ impl FileFormat {
     }
 }
 
-/// Two texts without what both begin and end with.
+/// Two texts without their common prefix and suffix.
 fn difference<'t>(was: &'t str, now: &'t str) -> (&'t str, &'t str) {
     let same = |(was, now): &(char, char)| was == now;
     let start = was.chars().zip(now.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
@@ -100,13 +100,13 @@ fn difference<'t>(was: &'t str, now: &'t str) -> (&'t str, &'t str) {
     (&was[..was.len() - end], &now[..now.len() - end])
 }
 
-/// Replaces a command line of ours by another one, wherever it stands. `None` when it stands nowhere.
+/// Replaces every occurrence of one of our command lines. `None` if it does not occur.
 pub fn reword(text: &str, spot: &EntryPath, was: &str, now: &str) -> Option<(String, AddedEntry)> {
     let quoted = |text: &str| Value::from(text).to_string();
     replaced(text, spot, quoted(was), quoted(now))
 }
 
-/// Has a server of ours list all tools, where it lists those of a day's work. `None` where that is not written as we write it.
+/// Makes our server list all tools instead of the core ones. `None` if the entry is not in our own format.
 pub fn list_all_tools(text: &str, spot: &EntryPath) -> Option<(String, AddedEntry)> {
     const OPTION: &str = "\"--tools\",";
     let at = text.find(OPTION)?;
@@ -122,7 +122,7 @@ fn replaced(text: &str, spot: &EntryPath, was: String, now: String) -> Option<(S
     text.contains(&was).then(|| (text.replace(&was, &now), entry))
 }
 
-/// The text with what was put there as it was before, when it stands there once and as it was put.
+/// Reverts an entry that occurs once and as it was added.
 fn undone(text: &str, entry: &AddedEntry) -> Option<String> {
     let lf = |text: &str| text.replace("\r\n", "\n");
     let crlf = |text: &str| lf(text).replace('\n', "\r\n");
@@ -135,7 +135,7 @@ fn undone(text: &str, entry: &AddedEntry) -> Option<String> {
     Some(text.replacen(&now, &was, 1))
 }
 
-/// Whether a text is a command line as we write it, and nothing that somebody built around one.
+/// Whether a text is exactly one of our command lines.
 pub fn is_our_line(text: &str) -> bool {
     let bare = [" || true", " || exit 0"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
     let bare = bare.strip_suffix(" 2>/dev/null").unwrap_or(bare);
@@ -143,7 +143,7 @@ pub fn is_our_line(text: &str) -> bool {
     bare == "git-empirica" || bare.strip_prefix(MARK).is_some_and(|rest| rest.chars().all(is_word))
 }
 
-/// Whether a hook is ours, or a group has one of ours in it.
+/// Whether a hook is ours, or a group contains one of ours.
 fn is_ours(value: &Value) -> bool {
     match value {
         Value::String(text) => is_our_line(text),
@@ -153,10 +153,10 @@ fn is_ours(value: &Value) -> bool {
     }
 }
 
-/// Whether a server is ours, with nothing that somebody added to it.
+/// Whether a server is ours, without additions by others.
 fn is_our_server(value: &Value) -> bool {
     let Value::Object(map) = value else { return false };
-    // a command with its arguments in one list, or beside it
+    // the command with its arguments in one list, or separate
     let lists = [map.get("command"), map.get("args")].into_iter().flatten();
     let words: Vec<_> = lists.flat_map(|value| value.as_array().cloned().unwrap_or(vec![value.clone()])).collect();
     let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
@@ -168,7 +168,7 @@ fn is_our_server(value: &Value) -> bool {
     is_ours && map.keys().all(|key| known.contains(&key.as_str()))
 }
 
-/// Whether something is in an entry's place that is ours no longer, or not as it was put.
+/// Whether the entry's place holds something else or an edited version of it.
 fn is_edited(document: &Value, entry: &AddedEntry) -> bool {
     let mut document = document.clone();
     let path: Vec<&str> = entry.spot.path.iter().map(String::as_str).collect();
@@ -179,14 +179,14 @@ fn is_edited(document: &Value, entry: &AddedEntry) -> bool {
     }
 }
 
-/// A document without an entry, and without what was made around it and is empty now.
+/// A document without an entry, and without parents created for it that are now empty.
 fn without(document: &Value, entry: &AddedEntry) -> Value {
     let mut out = document.clone();
     let path: Vec<&str> = entry.spot.path.iter().map(String::as_str).collect();
     if entry.spot.list {
         let Some(Value::Array(list)) = at(&mut out, &path) else { return out };
         let Some(place) = list.iter().rposition(is_ours) else { return out };
-        // a user's own hook may stand beside ours in a group
+        // the user's own hook may be in the same group
         let inner = list[place].get_mut("hooks").and_then(Value::as_array_mut).filter(|inner| inner.len() > 1);
         match inner {
             Some(inner) => {
@@ -199,7 +199,7 @@ fn without(document: &Value, entry: &AddedEntry) -> Value {
     } else {
         let Some((key, above)) = path.split_last() else { return out };
         let Some(Value::Object(map)) = at(&mut out, above) else { return out };
-        // a version is needed for as long as there are hooks
+        // hooks require a version
         let hooks = map.get("hooks").is_some_and(|hooks| hooks.as_object().is_none_or(|hooks| !hooks.is_empty()));
         let goes = map.get(*key).is_some_and(|value| match *key {
             "version" => !hooks,
@@ -224,7 +224,7 @@ fn without(document: &Value, entry: &AddedEntry) -> Value {
     out
 }
 
-/// The value that keys lead to.
+/// The value at a path.
 fn at<'v>(value: &'v mut Value, path: &[&str]) -> Option<&'v mut Value> {
     path.iter().try_fold(value, |value, key| value.get_mut(*key))
 }

@@ -1,4 +1,4 @@
-//! What is put in says what it should; what is taken out leaves what was there; nothing else changes.
+//! Adding sets the value, removing restores the former text, and nothing else changes.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -22,7 +22,7 @@ fn an_entry_takes_the_form_of_what_is_around_it() {
     let cases = [
         ("", "{\n  \"mcpServers\": {\n    \"empirica\": {\n      \"command\": \"git-empirica\"\n    }\n  }\n}\n"),
         ("{}", "{\n  \"mcpServers\": {\n    \"empirica\": {\n      \"command\": \"git-empirica\"\n    }\n  }\n}"),
-        // what is on one line is spread
+        // a parent on one line is spread
         (
             "{\"a\":1}\n",
             "{\n  \"a\":1,\n  \"mcpServers\": {\n    \"empirica\": {\n      \"command\": \"git-empirica\"\n    }\n  }\n}\n",
@@ -98,11 +98,11 @@ fn what_others_put_beside_ours_stays() {
     let wanted = json!({"hooks": {"Stop": [{"hooks": [{"command": "mine"}]}, {"hooks": [{"command": "theirs"}]}]}});
     assert_eq!(FileFormat::Json.read(&left).unwrap(), wanted, "{left}");
     assert!(left.contains("/* mine */"), "{left}");
-    // formatted anew, on one line
+    // reformatted, on one line
     let line = FileFormat::Json.read(&text).unwrap().to_string();
     assert_eq!(FileFormat::Json.take(&line, &entry).unwrap().unwrap(), "{}");
     assert_eq!(FileFormat::Json.take("{}", &entry).unwrap(), None);
-    // a container that was there stays, though empty
+    // an existing container is kept, though empty
     let (text, entry) = FileFormat::Json.put("{\"hooks\": {}}", &spot, &hook("Stop")).unwrap();
     let line = FileFormat::Json.read(&text).unwrap().to_string();
     assert_eq!(FileFormat::Json.take(&line, &entry).unwrap().unwrap(), "{\"hooks\":{}}");
@@ -223,18 +223,18 @@ proptest! {
         for (at, spot) in spots.iter().enumerate() {
             let value = if spot.list { hook(&at.to_string()) } else { json!({"command": "git-empirica", "args": ["mcp"]}) };
             let Ok((next, entry)) = FileFormat::Json.put(&now, spot, &value) else { continue };
-            let said = FileFormat::Json.read(&next).unwrap();
-            prop_assert_eq!(without(&said, &entry), FileFormat::Json.read(&now).unwrap(), "{}", next);
+            let value = FileFormat::Json.read(&next).unwrap();
+            prop_assert_eq!(without(&value, &entry), FileFormat::Json.read(&now).unwrap(), "{}", next);
             let path: Vec<&str> = spot.path.iter().map(String::as_str).collect();
-            let there = at_end(&said, &path, spot.list);
+            let there = at_end(&value, &path, spot.list);
             prop_assert_eq!(there, Some(&value), "{}", next);
             prop_assert_eq!(comments(&next), comments(&text));
             (now, entries) = (next, [entries, vec![entry]].concat());
         }
-        // as they were put, to the byte
+        // byte for byte as they were
         let taken = entries.iter().rev().fold(now.clone(), |text, entry| FileFormat::Json.take(&text, entry).unwrap().unwrap());
         prop_assert_eq!(&taken, &text);
-        // by value, when the bytes around them are no longer the same; refused only if a comment would be lost
+        // by value if the surrounding bytes changed; refused only if a comment would be lost
         let blurred = entries.iter().rev().try_fold(now.clone(), |text, entry| {
             let entry = AddedEntry { now: String::new(), ..entry.clone() };
             FileFormat::Json.take(&text, &entry).map(|taken| taken.unwrap())

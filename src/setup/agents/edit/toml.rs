@@ -1,4 +1,4 @@
-//! TOML: adding a table.
+//! TOML: adds a table.
 
 use serde_json::Value;
 use toml_edit::{Document, Item, Table, TableLike};
@@ -13,13 +13,14 @@ fn parsed(text: &str) -> Result<Document<&str>, EditError> {
     })
 }
 
-/// The value of a text.
+/// Parses a text.
 pub fn read(text: &str) -> Result<Value, EditError> {
     parsed(text)?;
     toml_edit::de::from_str(text).map_err(|error| EditError::Syntax { line: 0, what: error.message().to_owned() })
 }
 
-/// The text with an object added as a table, or as an inline table inside of one; and the number of tables made around it.
+/// Adds an object as a table, or as an inline table inside one; returns the text and the number of tables created
+/// around it.
 pub fn put(text: &str, spot: &EntryPath, value: &Value) -> Result<(String, usize), EditError> {
     let shape = |depth: usize| EditError::Shape { at: spot.path[..depth].join("."), wanted: "an object" };
     let levels = spot.path.len();
@@ -46,7 +47,7 @@ pub fn put(text: &str, spot: &EntryPath, value: &Value) -> Result<(String, usize
     }
     let out = document.to_string();
     let out = if text.contains("\r\n") { out.replace("\r\n", "\n").replace('\n', "\r\n") } else { out };
-    // whatever the form, nothing but the entry may be different
+    // whatever the format, only the entry may differ
     let mut wanted = read(text)?;
     let place = above.iter().try_fold(&mut wanted, |place, key| {
         place.as_object_mut().map(|map| map.entry(key.clone()).or_insert_with(|| Value::Object(Default::default())))
